@@ -1,0 +1,30 @@
+/**
+ * One command of the program. It reads its arguments, does its work through service.ts, and says
+ * how it went by an exit code: 0 fine, 1 failed at run time, 2 wrong usage, 78 a problem of the
+ * configuration or a secret (so that a supervisor does not restart it in a loop).
+ */
+import type { Readable, Writable } from 'node:stream';
+
+export interface Command {
+  /** As typed: `serve`, `config check`. */
+  readonly name: string;
+  /** One line for `svc help`. */
+  readonly summary: string;
+  /** The whole page for `svc help <name>`. */
+  readonly usage: string;
+  /** @returns the exit code */
+  run(args: readonly string[], io: Io): Promise<number>;
+}
+
+/** What a command may touch of the process. Data goes to stdout, everything else to stderr. */
+export type Io = {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Aborts at the first SIGINT or SIGTERM. */
+  readonly stop: AbortSignal;
+};
+
+export const exitCode = { fine: 0, failed: 1, usage: 2, config: 78 } as const;

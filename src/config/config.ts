@@ -1,0 +1,176 @@
+/**
+ * The trusted configuration: what `config/parse.ts` makes of a file without problems. Names are
+ * camelCase, every default is filled in, and relative paths are still as written
+ * (config/inspect.ts resolves them). It holds names of secrets, never values.
+ */
+export type Config = {
+  readonly channels: readonly ChannelConfig[];
+  readonly brains: readonly BrainConfig[];
+  /** Without the doubles that the file may hold. */
+  readonly routes: readonly RouteConfig[];
+  readonly storage: StorageConfig | null;
+  readonly session: SessionConfig | null;
+  readonly observability: ObservabilityConfig;
+  readonly admin: { readonly tokenEnv: EnvName } | null;
+};
+
+declare const brand: unique symbol;
+/** The name of an environment variable. */
+export type EnvName = string & { readonly [brand]: 'EnvName' };
+
+export type ChannelType = 'messenger_a' | 'messenger_b' | 'webhook';
+export type ChannelConfig = WebhookConfig | MessengerConfig;
+
+export type WebhookConfig = {
+  readonly type: 'webhook';
+  readonly tokenEnv: EnvName;
+  readonly bind: ListenAddress;
+  readonly path: string;
+  readonly outboundUrl: string;
+  readonly outboundTokenEnv: EnvName | null;
+  /** Every message field's JSON key, defaults included. */
+  readonly mapping: Mapping;
+};
+
+export type MessageField =
+  | 'sender_id'
+  | 'sender_name'
+  | 'text'
+  | 'media_url'
+  | 'media_type'
+  | 'conversation_id';
+export type Mapping = Readonly<Record<MessageField, string>>;
+
+export type MessengerConfig = {
+  readonly type: 'messenger_a' | 'messenger_b';
+  readonly tokenEnv: EnvName;
+  readonly baseUrl: string | null;
+  readonly access: AccessConfig | null;
+};
+
+export type AccessConfig = {
+  /** Platform user ids; null: anyone. */
+  readonly allow: readonly string[] | null;
+  readonly groups: 'mention' | 'all' | 'off';
+  readonly pairing: boolean;
+};
+
+/** `host` is empty for every interface; IPv6 has no brackets. `text` is as a person writes it. */
+export type ListenAddress = {
+  readonly host: string;
+  readonly port: number;
+  readonly text: string;
+  readonly loopback: boolean;
+  /** Written down in the file, not the default. */
+  readonly given: boolean;
+};
+
+export type BrainConfig = {
+  readonly name: string;
+  readonly sensitivity: 'public' | 'private';
+  readonly dispatch: 'fanout' | 'sequential';
+  readonly policy: PolicyConfig;
+  readonly models: readonly ModelConfig[];
+  readonly agent: AgentConfig | null;
+  readonly deadlineMs: number;
+};
+
+export type PolicyConfig = {
+  readonly kind: 'priority' | 'consensus';
+  /** As written; `rankModels` in config/rules.ts turns it into an order of the models. */
+  readonly order: readonly string[];
+};
+
+export type ModelConfig = {
+  readonly provider: 'local_runtime' | 'hosted_runtime';
+  readonly modelId: string;
+  readonly locality: 'local' | 'cloud';
+  /** Without trailing slashes; the provider's default filled in. */
+  readonly baseUrl: string;
+  readonly apiKeyEnv: EnvName | null;
+  readonly timeoutMs: number;
+  readonly retriesMax: number;
+  readonly inFlightMax: number;
+};
+
+export type ToolName =
+  | 'time'
+  | 'echo'
+  | 'calc'
+  | 'read_file'
+  | 'http_fetch'
+  | 'webhook_call'
+  | 'memory_note';
+
+export type AgentConfig = {
+  readonly tools: readonly ToolName[];
+  readonly iterationsMax: number;
+  readonly systemPrompt: string | null;
+  readonly governance: readonly GrantConfig[];
+  readonly readFile: { readonly root: string; readonly bytesMax: number } | null;
+  readonly httpFetch: {
+    readonly allowHosts: readonly string[];
+    readonly bytesMax: number;
+    readonly redirectsMax: number;
+  } | null;
+  readonly webhookCall: {
+    readonly allowHosts: readonly string[];
+    readonly bytesMax: number;
+    readonly timeoutMs: number;
+  } | null;
+  readonly memory: {
+    readonly scope: 'conversation' | 'brain';
+    readonly notesMax: number;
+    readonly noteRunesMax: number;
+    readonly budgetRunes: number;
+  } | null;
+  readonly skillsDir: string | null;
+  readonly skillsBodyBudgetRunes: number;
+};
+
+export type GrantConfig = {
+  readonly tool: ToolName;
+  readonly mode: 'allow' | 'shadow' | 'deny';
+  /** null: every channel. */
+  readonly channels: readonly ChannelType[] | null;
+};
+
+export type RouteConfig = { readonly channel: ChannelType; readonly brain: string };
+
+export type StorageConfig = {
+  /** As written; null: the default place. */
+  readonly path: string | null;
+  readonly retentionDays: number;
+  readonly urlEnv: EnvName | null;
+};
+
+export type SessionConfig = {
+  readonly triggers: readonly string[];
+  /** Minutes after local midnight; null: no daily expiry. */
+  readonly dailyAtMinute: number | null;
+  readonly idleMinutes: number;
+  readonly recallMax: number;
+};
+
+export type ObservabilityConfig = {
+  readonly enabled: boolean;
+  readonly address: ListenAddress;
+  readonly allowedHosts: readonly string[];
+};
+
+/**
+ * One fault of a config, or one warning. `path` is as a person writes it (`brains[0].policy.kind`,
+ * empty for the whole file); line and column count from 1, 0 where there is no place.
+ */
+export type ConfigProblem = {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  readonly remedy: string;
+};
+
+/** Secret values by the name that a config gives them. Never part of Config, never printed. */
+export type Secrets = ReadonlyMap<EnvName, string>;

@@ -1,0 +1,44 @@
+/** One line of a conversation's history, oldest first. */
+export type HistoryLine = { readonly role: 'user' | 'assistant'; readonly text: string };
+
+/** A message and the reply to it, as the next turn will see them; `reply` null: there was none. */
+export type TurnRow = {
+  readonly at: number;
+  readonly text: string;
+  readonly reply: string | null;
+};
+
+/** A stretch of a conversation between cuts; the newest is the active one. */
+export type Session = { readonly number: number; readonly startedAt: number };
+
+export type CutReason = 'command' | 'daily' | 'idle';
+
+/** Ends the active session: the turns before it are no longer recalled. */
+export type SessionMove = { readonly reason: CutReason; readonly at: number };
+
+/** The window of history that a turn sees: so many turns, within so many characters. */
+export const windowTurnsMax = 20;
+export const windowCharactersMax = 16_000;
+
+/** The newest rows (oldest first) that fit the window; a turn is taken whole or left out. */
+export function fitWindow(rows: readonly TurnRow[]): readonly TurnRow[] {
+  let characters = 0;
+  let first = rows.length;
+  while (first > 0 && rows.length - first < windowTurnsMax) {
+    const row = rows[first - 1]!;
+    characters += row.text.length + (row.reply?.length ?? 0);
+    if (characters > windowCharactersMax) break;
+    first--;
+  }
+  return first === 0 ? rows : rows.slice(first);
+}
+
+/** The history lines of some turns, oldest first. */
+export function linesOf(rows: readonly TurnRow[]): readonly HistoryLine[] {
+  const lines: HistoryLine[] = [];
+  for (const row of rows) {
+    if (row.text !== '') lines.push({ role: 'user', text: row.text });
+    if (row.reply !== null) lines.push({ role: 'assistant', text: row.reply });
+  }
+  return lines;
+}

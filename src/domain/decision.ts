@@ -1,0 +1,14 @@
+import type { ModelName } from './ids.ts';
+
+/** Why no model's answer is the reply. Each has one sentence for the sender (flow/sentences). */
+export type Apology = 'no_consensus' | 'busy' | 'no_answer' | 'fault';
+
+/** What a brain says to one turn. A brain does not throw: a failure is a decision. */
+export type Decision =
+  | {
+      readonly kind: 'reply';
+      readonly text: string;
+      readonly model: ModelName;
+      readonly why: string;
+    }
+  | { readonly kind: 'apology'; readonly apology: Apology; readonly why: string };

@@ -1,0 +1,49 @@
+import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
+import type { Decision } from './decision.ts';
+import type { Failure, FailureKind } from './failure.ts';
+
+export type Box = 'in' | 'out';
+
+/** A channel's state: `failed` stays so until a person acts, `degraded` is being retried. */
+export type ChannelState = 'starting' | 'up' | 'degraded' | 'failed' | 'stopped';
+
+/**
+ * The one hub. Every room says what happened by calling one method here, and the log line, the
+ * metric and the live frame come from it (src/events.ts). Methods return at once and never throw.
+ */
+export interface Events {
+  messageAccepted(e: { channel: ChannelKey; id: MessageId; duplicate: boolean }): void;
+  messageRefused(e: { channel: ChannelKey; code: string }): void;
+  turnStarted(e: { channel: ChannelKey; id: MessageId; brain: string; waitedMs: number }): void;
+  turnFinished(e: {
+    channel: ChannelKey;
+    id: MessageId;
+    brain: string;
+    decision: Decision;
+    ms: number;
+  }): void;
+  modelAnswered(e: {
+    model: ModelName;
+    provider: string;
+    result: 'answer' | FailureKind;
+    ms: number;
+  }): void;
+  replyDelivered(e: { channel: ChannelKey; id: ReplyId; attempt: number; totalMs: number }): void;
+  deliveryFailed(e: {
+    channel: ChannelKey;
+    id: ReplyId;
+    attempt: number;
+    failure: Failure;
+    /** When it is tried again, milliseconds since 1970; null when it became a dead letter. */
+    nextAt: number | null;
+  }): void;
+  buried(e: { box: Box; channel: ChannelKey; id: string; failure: Failure }): void;
+  channelChanged(e: { channel: string; state: ChannelState; reason: string | null }): void;
+  planUsed(e: { revision: string; channels: number; brains: number }): void;
+  /** Something an operator should know and may act on; `code` is stable. */
+  warned(e: { code: string; message: string; path?: string }): void;
+  /** A milestone of the process: listening, draining, drained. */
+  noticed(e: { code: string; message: string; details?: Record<string, unknown> }): void;
+  /** A bug of ours that was contained: its stack goes to the log at level debug only. */
+  faulted(e: { where: string; error: unknown }): void;
+}

@@ -1,0 +1,72 @@
+/**
+ * One table for everything that can go wrong outside our own code: what it is called, whether
+ * another try may help, and whose move it is. A failure is a value; a bug is a throw.
+ */
+export type Whose = 'sender' | 'operator' | 'provider' | 'us';
+
+type Row = { retryable: boolean; whose: Whose; sentence: string };
+
+const failures = {
+  connect_failed: row(true, 'provider', 'the address could not be reached'),
+  connect_timeout: row(true, 'provider', 'no connection within the time allowed'),
+  connection_lost: row(true, 'provider', 'the connection broke before the answer was complete'),
+  rate_limited: row(true, 'provider', 'it answered 429: too many requests'),
+  overloaded: row(true, 'provider', 'it answered 503: busy or still starting'),
+  server_error: row(true, 'provider', 'it answered with a server error'),
+  timeout: row(false, 'provider', 'no answer within the time allowed'),
+  deadline: row(false, 'us', 'the time for this turn was over'),
+  outranked: row(false, 'us', 'it was given up, since another answer was already in hand'),
+  unauthorized: row(false, 'operator', 'the key or token was refused'),
+  not_found: row(false, 'operator', 'the address or the model does not exist there'),
+  rejected: row(false, 'operator', 'the request was refused as invalid'),
+  redirected: row(false, 'operator', 'it answered with a redirect, which is never followed'),
+  context_overflow: row(false, 'provider', 'the conversation is longer than the model can read'),
+  tools_unsupported: row(false, 'provider', 'the model cannot call tools'),
+  malformed_answer: row(false, 'provider', 'the answer could not be understood'),
+  empty_answer: row(false, 'provider', 'the answer was empty'),
+  answer_too_large: row(false, 'provider', 'the answer was larger than allowed'),
+  left_machine: row(false, 'operator', 'the local runtime forwards this model to a vendor'),
+  private_refused: row(false, 'operator', 'a cloud model refused a private request'),
+  cancelled: row(false, 'us', 'it was cancelled'),
+  gone: row(false, 'operator', 'the target is gone for good'),
+  unroutable: row(false, 'operator', 'its channel or its route is no longer configured'),
+  fault: row(false, 'us', 'something went wrong in svc itself'),
+} as const satisfies Record<string, Row>;
+
+export type FailureKind = keyof typeof failures;
+
+/** `detail` holds our own words only, never text that a provider or platform sent. */
+export type Failure = {
+  readonly kind: FailureKind;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly whose: Whose;
+  readonly status: number | null;
+  readonly detail: string;
+};
+
+/**
+ * Makes a failure from its kind; the table gives the rest.
+ * @param more `status` is an HTTP status, `retryAfterMs` what the other side asked us to wait
+ */
+export function failure(
+  kind: FailureKind,
+  more: { status?: number; retryAfterMs?: number | null; detail?: string } = {},
+): Failure {
+  const { retryable, whose, sentence } = failures[kind];
+  return {
+    kind,
+    retryable,
+    retryAfterMs: more.retryAfterMs ?? null,
+    whose,
+    status: more.status ?? null,
+    detail: more.detail ?? sentence,
+  };
+}
+
+/** Every failure kind, for metrics and tests. */
+export const failureKinds = Object.keys(failures) as readonly FailureKind[];
+
+function row(retryable: boolean, whose: Whose, sentence: string): Row {
+  return { retryable, whose, sentence };
+}

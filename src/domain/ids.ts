@@ -1,0 +1,83 @@
+/**
+ * Ids: 22 characters of lower-case Crockford base32, 10 of time (milliseconds) and 12 random.
+ * Within one process they only grow, so sorting by id is sorting by birth.
+ */
+declare const brand: unique symbol;
+type Branded<T, Name extends string> = T & { readonly [brand]: Name };
+
+export type MessageId = Branded<string, 'MessageId'>;
+export type ReplyId = Branded<string, 'ReplyId'>;
+/** One connection to one platform: the channel type, and on messengers `:` and the bot's id. */
+export type ChannelKey = Branded<string, 'ChannelKey'>;
+/** The conversation id in its text form, unique within a channel. */
+export type ConversationId = Branded<string, 'ConversationId'>;
+/** `provider/model_id`: how a model is named in traces, metrics and `policy.order`. */
+export type ModelName = Branded<string, 'ModelName'>;
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const randomDigits = 12;
+
+export type IdSource = { message(): MessageId; reply(): ReplyId };
+
+/**
+ * Makes a source of increasing ids.
+ * @param now milliseconds since 1970; a clock that goes backward is held at its highest value
+ * @param random fills the given bytes with random ones
+ */
+export function createIdSource(
+  now: () => number,
+  random: (bytes: Uint8Array<ArrayBuffer>) => void,
+): IdSource {
+  const pool = new Uint8Array(randomDigits * 64);
+  const digits = new Uint8Array(randomDigits);
+  let used = pool.length;
+  let lastMs = -1;
+  let time = '';
+  const next = (): string => {
+    const ms = Math.floor(now());
+    if (ms > lastMs) {
+      lastMs = ms;
+      time = encodeTime(ms);
+      if (used === pool.length) {
+        random(pool);
+        used = 0;
+      }
+      for (let i = 0; i < randomDigits; i++) digits[i] = pool[used + i]! & 31;
+      used += randomDigits;
+    } else {
+      increment(digits);
+    }
+    let text = time;
+    for (let i = 0; i < randomDigits; i++) text += alphabet[digits[i]!]!;
+    return text;
+  };
+  return { message: () => next() as MessageId, reply: () => next() as ReplyId };
+}
+
+/** The milliseconds since 1970 that an id carries. */
+export function timeOfId(id: string): number {
+  let ms = 0;
+  for (let i = 0; i < 10; i++) ms = ms * 32 + alphabet.indexOf(id[i] ?? '0');
+  return ms;
+}
+
+function encodeTime(ms: number): string {
+  let rest = ms;
+  let text = '';
+  for (let i = 0; i < 10; i++) {
+    text = alphabet[rest % 32]! + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+/** Adds a small step to the random part; 60 bits do not run over within one millisecond. */
+function increment(digits: Uint8Array): void {
+  for (let i = digits.length - 1; i >= 0; i--) {
+    if (digits[i]! < 31) {
+      digits[i]!++;
+      return;
+    }
+    digits[i] = 0;
+  }
+}

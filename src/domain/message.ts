@@ -1,0 +1,35 @@
+import type { ChannelKey, ConversationId, MessageId } from './ids.ts';
+
+/** What one person said, in our shape. A message has a sender and content: text or media. */
+export type Message = {
+  readonly id: MessageId;
+  readonly channel: ChannelKey;
+  readonly conversation: ConversationId;
+  readonly sender: Sender;
+  /** Character for character as it came; empty when only media came. */
+  readonly text: string;
+  readonly media: Media | null;
+  readonly address: Address;
+  /** Milliseconds since 1970, by this machine's clock. */
+  readonly acceptedAt: number;
+};
+
+export type Sender = { readonly id: string; readonly name: string | null };
+
+/** An attachment. `reference` is a URL, or on messengers a file name; it is never fetched. */
+export type Media = { readonly type: string | null; readonly reference: string };
+
+/** Where a reply goes, frozen when the message came. `target` is opaque to all but its channel. */
+export type Address = { readonly channel: ChannelKey; readonly target: string };
+
+/** A message as a channel hands it in, before the ledger gives it an id and a time. */
+export type Inbound = {
+  readonly channel: ChannelKey;
+  readonly conversation: ConversationId;
+  readonly sender: Sender;
+  readonly text: string;
+  readonly media: Media | null;
+  readonly address: Address;
+  /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
+  readonly dedupeKey: string | null;
+};

@@ -1,0 +1,26 @@
+import type { Failure, FailureKind } from './failure.ts';
+
+/** One call to a provider. `ms` is its length, `startedAt` milliseconds since 1970. */
+export type Try = {
+  readonly startedAt: number;
+  readonly ms: number;
+  readonly failed: FailureKind | null;
+};
+
+export type Usage = { readonly inputTokens: number | null; readonly outputTokens: number | null };
+
+/** A tool call that a model asked for. `arguments` is what the wire held, not yet checked. */
+export type ToolCall = { readonly id: string; readonly name: string; readonly arguments: unknown };
+
+/** What a model gave. A model call returns an outcome; it does not throw. */
+export type Outcome =
+  | {
+      readonly kind: 'answer';
+      readonly text: string;
+      readonly calls: readonly ToolCall[];
+      readonly usage: Usage | null;
+      readonly tries: readonly Try[];
+      /** History lines left out because the model could not read so many; 0 when none. */
+      readonly linesDropped: number;
+    }
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly tries: readonly Try[] };

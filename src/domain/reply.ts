@@ -1,0 +1,34 @@
+import type { MessageId, ReplyId } from './ids.ts';
+import type { ConversationId } from './ids.ts';
+import type { Address } from './message.ts';
+import type { Failure } from './failure.ts';
+
+/** The text that goes back. One row of the outbox is one reply, or one part of a split one. */
+export type Reply = {
+  readonly id: ReplyId;
+  readonly inReplyTo: MessageId;
+  readonly conversation: ConversationId;
+  readonly address: Address;
+  /** The brain's name: to the receiver it is the sender. */
+  readonly brain: string;
+  readonly text: string;
+  readonly createdAt: number;
+  /** Why svc itself began a new session just before this reply; null when it did not. */
+  readonly sessionStarted: 'idle' | 'daily' | null;
+};
+
+/** What the receiver is told about this try. `number` counts from 1. */
+export type Attempt = {
+  readonly number: number;
+  readonly possibleDuplicate: boolean;
+  readonly late: boolean;
+};
+
+/**
+ * How a try ended. `retry` may be tried again on the schedule; with `mayHaveArrived` the next try
+ * is marked as a possible duplicate. `dead` never is.
+ */
+export type DeliveryOutcome =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly failure: Failure; readonly mayHaveArrived: boolean }
+  | { readonly kind: 'dead'; readonly failure: Failure };

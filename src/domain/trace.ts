@@ -1,0 +1,37 @@
+import type { ModelName } from './ids.ts';
+import type { FailureKind } from './failure.ts';
+import type { Try } from './outcome.ts';
+
+/** One thing that happened to a message, without any text. Times are ms since its claim. */
+export type TraceStep =
+  | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
+  | {
+      readonly kind: 'model';
+      readonly model: ModelName;
+      readonly rank: number;
+      readonly startMs: number;
+      readonly ms: number;
+      readonly result: 'answer' | FailureKind;
+      readonly tries: readonly Try[];
+      readonly linesDropped: number;
+    }
+  | {
+      readonly kind: 'policy';
+      readonly policy: 'priority' | 'consensus';
+      readonly verdict: 'reply' | 'none';
+      readonly winner: ModelName | null;
+      /** Groups of models that gave the same answer, largest first; only consensus counts votes. */
+      readonly votes: readonly (readonly ModelName[])[];
+      readonly why: string;
+    };
+
+/** Everything that happened to one message, on one clock (milliseconds since 1970). */
+export type Trace = {
+  readonly acceptedAt: number;
+  readonly claimedAt: number;
+  readonly decidedAt: number;
+  readonly brain: string;
+  readonly attempt: number;
+  readonly outcome: 'reply' | 'no_consensus' | 'busy' | 'no_answer' | 'fault';
+  readonly steps: readonly TraceStep[];
+};

@@ -1,0 +1,108 @@
+/**
+ * Many deadlines on one timer. A timer of its own for every turn and call costs several
+ * microseconds each; here setting and cancelling one is a push into a binary heap.
+ */
+export type Deadline = { cancel(): void };
+
+export interface Deadlines {
+  /** Calls `act` once at `at` (milliseconds since 1970) or soon after, unless cancelled before. */
+  at(at: number, act: () => void): Deadline;
+  readonly size: number;
+}
+
+type Entry = { at: number; act: (() => void) | null; cancel(): void };
+
+/** @param now milliseconds since 1970 */
+export function createDeadlines(now: () => number = Date.now): Deadlines {
+  const heap: Entry[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  let timerAt = Infinity;
+  let live = 0;
+
+  const arm = (): void => {
+    while (heap.length > 0 && heap[0]!.act === null) pop(heap);
+    const first = heap[0];
+    if (first === undefined) {
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      timerAt = Infinity;
+      return;
+    }
+    if (timer !== null && timerAt <= first.at) return;
+    if (timer !== null) clearTimeout(timer);
+    timerAt = first.at;
+    timer = setTimeout(fire, Math.min(Math.max(0, first.at - now()), 0x7fffffff));
+    timer.unref();
+  };
+  const fire = (): void => {
+    timer = null;
+    timerAt = Infinity;
+    const time = now();
+    while (heap.length > 0 && (heap[0]!.act === null || heap[0]!.at <= time)) {
+      const { act } = pop(heap);
+      if (act !== null) {
+        live--;
+        act();
+      }
+    }
+    arm();
+  };
+  /** Cancelled entries stay until their time; when they are most of the heap it is rebuilt. */
+  const sweep = (): void => {
+    const kept = heap.filter((entry) => entry.act !== null);
+    heap.length = 0;
+    for (const entry of kept) push(heap, entry);
+    arm();
+  };
+  return {
+    at(at, act) {
+      const entry: Entry = {
+        at,
+        act,
+        cancel() {
+          if (entry.act === null) return;
+          entry.act = null;
+          live--;
+          if (heap.length > 1024 && live < heap.length / 4) sweep();
+        },
+      };
+      live++;
+      push(heap, entry);
+      if (heap[0] === entry) arm();
+      return entry;
+    },
+    get size() {
+      return live;
+    },
+  };
+}
+
+function push(heap: Entry[], entry: Entry): void {
+  let at = heap.length;
+  heap.push(entry);
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (heap[parent]!.at <= entry.at) break;
+    heap[at] = heap[parent]!;
+    at = parent;
+  }
+  heap[at] = entry;
+}
+
+function pop(heap: Entry[]): Entry {
+  const first = heap[0]!;
+  const last = heap.pop()!;
+  const size = heap.length;
+  if (size === 0) return first;
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= size) break;
+    if (child + 1 < size && heap[child + 1]!.at < heap[child]!.at) child++;
+    if (heap[child]!.at >= last.at) break;
+    heap[at] = heap[child]!;
+    at = child;
+  }
+  heap[at] = last;
+  return first;
+}

@@ -1,0 +1,48 @@
+/**
+ * A model is one provider plus one model id.
+ *
+ * What it promises: `ask` makes one answer of one request, follows no redirect, reads no proxy or
+ * other setting from the environment, and returns an outcome; it does not throw. One call to the
+ * provider is one try; it does not retry what failed (brain/dispatch decides that), but it may ask
+ * once more with less history when the conversation is too long for the model.
+ * What it may not do: see more than the request, or put upstream text into a failure.
+ * Who calls it: brains, many at the same time.
+ */
+import type { HistoryLine } from '../domain/conversation.ts';
+import type { Failure } from '../domain/failure.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Outcome } from '../domain/outcome.ts';
+
+export interface Model {
+  readonly name: ModelName;
+  /** The contract's name of its kind: `local_runtime` or `hosted_runtime`. */
+  readonly provider: string;
+  readonly modelId: string;
+  readonly locality: 'local' | 'cloud';
+  /**
+   * @param signal ends the call; the outcome is then a failure of kind `cancelled`
+   */
+  ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome>;
+  /** Asks the provider whether it is there and has this model. Sends no content of anyone. */
+  check(deadlineAt: number): Promise<ModelCheck>;
+}
+
+export type ModelCheck =
+  | {
+      readonly kind: 'reached';
+      /** null where the provider does not list its models. */
+      readonly hasModel: boolean | null;
+      /** The runtime says that it hands this model's requests on to a vendor. */
+      readonly leavesMachine: boolean;
+    }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+export type ModelRequest = {
+  /** A private request is refused by a model that is declared cloud: the second lock. */
+  readonly sensitivity: 'public' | 'private';
+  readonly system: string | null;
+  /** Oldest first; the last line is the person's message. Adjacent lines of one role are joined. */
+  readonly lines: readonly HistoryLine[];
+  /** Milliseconds since 1970 after which no answer is of use. */
+  readonly deadlineAt: number;
+};

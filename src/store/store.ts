@@ -1,0 +1,147 @@
+/**
+ * The ledger: where messages and replies are until settled, and what a conversation remembers.
+ *
+ * It is the one place that knows order. Within a conversation (channel + conversation id) one
+ * message is worked at a time, in the order in which it was accepted; the next is offered only
+ * after the commit of the one before. Replies of a conversation go out one at a time in the order
+ * they were made, except that a parked one no longer holds up those behind it.
+ *
+ * A row's life, inbox:  waiting → claimed → done | dead;  claimed → waiting (release).
+ * A row's life, outbox: waiting → claimed → delivered | dead;  claimed → deferred → waiting.
+ *
+ * Forms: memory (nothing outlives the process) and SQLite (what was accepted survives power cuts).
+ * Both are safe to call from anywhere at any time; nothing here throws for an expected cause.
+ * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
+ * them means that the claim was already ended or lost, and that nothing was changed.
+ */
+import type { Acceptance } from '../channel/channel.ts';
+import type { Session, SessionMove, TurnRow } from '../domain/conversation.ts';
+import type { Box } from '../domain/event.ts';
+import type { Failure } from '../domain/failure.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { Inbound, Message } from '../domain/message.ts';
+import type { Reply } from '../domain/reply.ts';
+import type { Trace } from '../domain/trace.ts';
+
+export interface Ledger {
+  /** What this form promises to those who hand it messages. */
+  readonly terms: Terms;
+  /** Dedupes on (channel, dedupeKey). A cursor moves in the same commit. All or nothing. */
+  accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance>;
+  /** Room left before `accept` refuses. A hint: accept has the last word. */
+  room(): { readonly messages: number; readonly bytes: number };
+  /** Resolves when there is room again, or the signal aborts. */
+  whenRoom(signal: AbortSignal): Promise<void>;
+  /**
+   * Takes up to n heads of idle conversations of that channel that can start now, oldest first.
+   * Ask only for what can start at once.
+   */
+  claim(box: 'in', channel: ChannelKey, n: number): Promise<readonly InClaim[]>;
+  claim(box: 'out', channel: ChannelKey, n: number): Promise<readonly OutClaim[]>;
+  /** Everything a finished turn changes, in one commit. */
+  complete(claim: InClaim, effects: Effects): Promise<boolean>;
+  delivered(claim: OutClaim): Promise<boolean>;
+  /**
+   * To be tried again at `at` (milliseconds since 1970); counts as an attempt.
+   * @param how `park`: from now on it holds up nothing behind it and is marked late;
+   *   `possibleDuplicate`: the try may have arrived
+   */
+  defer(
+    claim: OutClaim,
+    at: number,
+    why: Failure,
+    how: { readonly park: boolean; readonly possibleDuplicate: boolean },
+  ): Promise<boolean>;
+  /** Given back untouched (drain, reload): not an attempt, and first in its lane again. */
+  release(claim: Claim): Promise<void>;
+  /** Makes a dead letter. For a message, `effects` may hold the sentence its sender gets. */
+  bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
+  cursor(channel: ChannelKey, name: string): Promise<string | null>;
+  /** Calls `wake` when something of that box and channel may be claimable. Returns how to stop. */
+  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void;
+  /** Channels with unsettled rows; one that is not configured shows here as unroutable. */
+  backlog(): readonly ChannelBacklog[];
+  gauges(): Gauges;
+  /** From now on `accept` refuses with `shutting_down`. */
+  closeIntake(): void;
+  /** Releases every open claim, writes what is owed, and closes for good. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export type Terms = {
+  readonly durable: boolean;
+  /** Pauses between delivery attempts, before jitter. After the last one comes the dead letter. */
+  readonly deliveryGapsMs: readonly number[];
+  /** How many of the gaps hold up the conversation's later replies; then a reply is parked. */
+  readonly hotGaps: number;
+  readonly jitter: number;
+  /** How long a drain may take, and whether what waits unclaimed is to be worked off in it. */
+  readonly drainMs: number;
+  readonly drainsBacklog: boolean;
+};
+
+export type CursorMove = {
+  readonly channel: ChannelKey;
+  readonly name: string;
+  readonly value: string;
+};
+
+/** As it is at the claim; nobody else writes this conversation while the claim holds. */
+export type Memory = {
+  readonly session: Session;
+  /** The active session's newest turns that fit the window, oldest first. Empty without storage. */
+  readonly turns: readonly TurnRow[];
+  /** When the conversation's message before this one was accepted; null for its first. */
+  readonly previousAt: number | null;
+};
+
+export type InClaim = {
+  readonly box: 'in';
+  readonly message: Message;
+  /** Counts from 1. */
+  readonly attempt: number;
+  readonly memory: Memory;
+};
+
+export type OutClaim = {
+  readonly box: 'out';
+  readonly reply: Reply;
+  readonly attempt: number;
+  readonly possibleDuplicate: boolean;
+  readonly late: boolean;
+};
+
+export type Claim = InClaim | OutClaim;
+
+export type Effects = {
+  /** One row each, sent in this order. */
+  readonly replies: readonly Reply[];
+  /** What later turns will remember of this one; null: nothing. */
+  readonly turn: TurnRow | null;
+  /** Ends the active session before `turn` is kept; null: no cut. */
+  readonly session: SessionMove | null;
+  readonly trace: Trace | null;
+};
+
+export type ChannelBacklog = {
+  readonly channel: ChannelKey;
+  /** Unsettled rows, claimed ones included. */
+  readonly inbox: number;
+  readonly outbox: number;
+};
+
+export type Gauges = {
+  readonly inboxWaiting: number;
+  readonly inboxClaimed: number;
+  readonly outboxWaiting: number;
+  readonly outboxClaimed: number;
+  readonly outboxDeferred: number;
+  readonly deadLetters: number;
+  readonly bytesHeld: number;
+  readonly bytesMax: number;
+  readonly messagesMax: number;
+  readonly conversationsAtWork: number;
+  readonly rememberedBytes: number;
+  /** Commits asked for and not yet on disk; always 0 in the memory form. */
+  readonly commitsPending: number;
+};

@@ -1,0 +1,133 @@
+/** The floors of the house and its lengths: who may import whom, and how long things may be. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '..');
+const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+const stations = ['channel', 'brain', 'model', 'policy', 'tool', 'store'];
+const floors: Record<string, number> = {
+  lib: 0,
+  domain: 1,
+  config: 2,
+  'events.ts': 2,
+  flow: 4,
+  admin: 5,
+  cli: 6,
+  'main.ts': 6,
+  'service.ts': 6,
+  'host.ts': 6,
+};
+for (const station of stations) floors[station] = 3;
+
+type Import = { from: string; to: string };
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const found = text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g);
+  return [...found].map((match) => ({
+    from: file,
+    to: relative(root, join(root, dirname(file), match[1]!)),
+  }));
+}
+
+/** `src/model/retry.ts` is in the room `model`; `src/main.ts` is a room of its own. */
+const roomOf = (file: string): string => file.split('/')[1]!;
+const isContract = (file: string): boolean => {
+  const parts = file.split('/');
+  return parts.length === 3 && parts[2] === `${parts[1]}.ts`;
+};
+
+function faultOf({ from, to }: Import): string | null {
+  if (!to.startsWith('src/')) return `${from} reaches outside src: ${to}`;
+  const here = roomOf(from);
+  const there = roomOf(to);
+  if (here === there) return null;
+  const up = floors[there]! > floors[here]!;
+  if (floors[there] === undefined) return `${to} stands in a room without a floor`;
+  if (up) return `${from} imports ${to} from a higher floor`;
+  if (here === 'domain') return `${from} is a noun of the domain and imports ${to}`;
+  if (here === 'lib') return `${from} knows nothing of messages but imports ${to}`;
+  if (here === 'config' && there === 'lib') return `${from} is pure but imports ${to}`;
+  const meetsStation = stations.includes(there) && floors[here]! < 6;
+  if (here === 'admin' && stations.includes(there) && to !== 'src/store/store.ts') {
+    return `${from} imports a station: ${to}`;
+  }
+  if (meetsStation && !isContract(to)) return `${from} imports ${to}: meet at the contract`;
+  if (from.startsWith('src/cli/') && stations.includes(there) && !isContract(to)) {
+    return `${from} names a class; only src/service.ts does: ${to}`;
+  }
+  return null;
+}
+
+test('imports go down, stations meet by contract, only service.ts names classes', () => {
+  assert.ok(sources.length > 10, 'the sources were found');
+  const faults = sources
+    .flatMap(importsOf)
+    .map(faultOf)
+    .filter((fault) => fault !== null);
+  assert.deepEqual(faults, []);
+});
+
+test('the pure floors import nothing of Node', () => {
+  const pure = sources.filter(
+    (file) =>
+      file.startsWith('src/domain/') ||
+      (file.startsWith('src/config/') && !/\/(inspect|secrets)\.ts$/.test(file)) ||
+      /\/(wire|consensus-key)\.ts$/.test(file),
+  );
+  const faults = pure.filter((file) => /from 'node:/.test(readFileSync(join(root, file), 'utf8')));
+  assert.deepEqual(faults, []);
+});
+
+test('the rule above sees a fault when there is one', () => {
+  assert.match(faultOf({ from: 'src/lib/a.ts', to: 'src/domain/b.ts' }) ?? '', /higher floor/);
+  assert.match(faultOf({ from: 'src/flow/a.ts', to: 'src/store/memory.ts' }) ?? '', /contract/);
+  assert.match(faultOf({ from: 'src/admin/a.ts', to: 'src/model/model.ts' }) ?? '', /station/);
+  assert.equal(faultOf({ from: 'src/flow/a.ts', to: 'src/store/store.ts' }), null);
+});
+
+test('a file has at most 300 lines (a test at most 400), a line at most 100 columns', () => {
+  const all = globSync('{src,test,bench,scripts,bin,web}/**/*.{ts,tsx,js,mjs,css}', { cwd: root });
+  const faults = all.flatMap((file) => {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    const most = /(^test\/|\.test\.ts$)/.test(file) ? 400 : 300;
+    const wide = lines.findIndex((line) => line.length > 100 && !/https?:\/\//.test(line));
+    return [
+      ...(lines.length > most + 1 ? [`${file} has ${lines.length} lines`] : []),
+      ...(wide >= 0 ? [`${file}:${wide + 1} is wider than 100 columns`] : []),
+    ];
+  });
+  assert.deepEqual(faults, []);
+});
+
+test('a function has at most 70 lines', () => {
+  const faults = sources.flatMap((file) => longFunctions(file, 70));
+  assert.deepEqual(faults, []);
+});
+
+/** By the formatter's layout: a function or method opens with `{` and closes at its own indent. */
+function longFunctions(file: string, most: number): string[] {
+  const lines = readFileSync(join(root, file), 'utf8').split('\n');
+  const name = String.raw`(?:static |private |async |get |set )*[#\w[\].]+\(.*\)[^;=]*`;
+  const arrow = String.raw`(?:const \w+ = (?:async )?)?\(.*\)[^;]*=>.*`;
+  const opens = new RegExp(
+    String.raw`^(\s*)(?:export )?(?:async )?(?:function\b.*|${arrow}|${name})\{$`,
+  );
+  return lines.flatMap((line, index) => {
+    const match = opens.exec(line);
+    if (match === null || /^\s*(?:if|for|while|switch|catch)\b/.test(line)) return [];
+    const end = lines.findIndex((other, at) => at > index && other.startsWith(`${match[1]}}`));
+    const length = end - index + 1;
+    return length > most ? [`${file}:${index + 1} has ${length} lines`] : [];
+  });
+}
+
+test('public names are named: no default export, no enum, no barrel', () => {
+  const faults = sources.filter((file) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    return /^export default|^(?:export )?(?:const )?enum |^export \* from/m.test(text);
+  });
+  assert.deepEqual(faults, []);
+});
