@@ -130,7 +130,7 @@ export class ProblemList {
 
   /** By place; problems of one place stay in the order in which they were found. */
   sorted(): readonly ConfigProblem[] {
-    return this.#problems.sort((a, b) => a.line - b.line || a.column - b.column);
+    return this.#problems.sort(byPlace);
   }
 
   #offsetOf(path: string, which: 'key' | 'value'): number {
@@ -140,6 +140,21 @@ export class ProblemList {
       if (at === '') return 0;
     }
   }
+}
+
+/** Orders problems as they stand in the file; those without a place come first. */
+export function byPlace(a: ConfigProblem, b: ConfigProblem): number {
+  return a.line - b.line || a.column - b.column;
+}
+
+/** A problem that stands nowhere in the file: of the file itself, or of the environment. */
+export function problemWithoutPlace(
+  code: ProblemCode,
+  path: string,
+  message: string,
+  remedy: string,
+): ConfigProblem {
+  return { severity: problemCodes[code].severity, code, path, line: 0, column: 0, message, remedy };
 }
 
 /** `brains[0].policy` → `brains[0]` → `brains` → ``. */

@@ -1,6 +1,13 @@
 import { providerSynonyms } from './schema-brain.ts';
 
-type Ranked = { readonly provider: string; readonly modelId: string };
+/** A model as far as rank and privacy are concerned. */
+export type KnownModel = {
+  readonly provider: string;
+  readonly modelId: string;
+  readonly locality: 'local' | 'cloud';
+};
+
+type Ranked = Pick<KnownModel, 'provider' | 'modelId'>;
 
 /**
  * Turns `policy.order` into an order of the models.

@@ -116,7 +116,7 @@ export const brain = {
     dispatch: {
       type: 'choice',
       description:
-        '`fanout` asks all models at once; `sequential` asks as listed and stops at the first answer.',
+        '`fanout` asks all models at once; `sequential` asks as listed until one answers.',
       names: ['fanout', 'sequential'],
       default: 'fanout',
     },

@@ -149,3 +149,5 @@ export const schema = {
 export type Document = Whole<typeof schema>;
 /** A file that may have problems: what is wrong or missing is undefined. */
 export type DraftDocument = Draft<typeof schema>;
+export type ChannelDraft = NonNullable<NonNullable<DraftDocument['channels']>[number]>;
+export type BrainDraft = NonNullable<NonNullable<DraftDocument['brains']>[number]>;
