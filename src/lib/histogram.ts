@@ -19,6 +19,13 @@ export class Histogram {
     this.sumMs += ms;
   }
 
+  /** Adds all that another one has counted. */
+  add(other: Readonly<Histogram>): void {
+    for (const [at, count] of other.counts.entries()) this.counts[at]! += count;
+    this.count += other.count;
+    this.sumMs += other.sumMs;
+  }
+
   /**
    * An estimate, evenly spread within its bucket; the last bound where it lies beyond.
    * @param share in (0, 1]: 0.95 is the 95th percentile
