@@ -1,14 +1,12 @@
 /**
  * The smallest honest pipeline with storage: as floor-stateless.ts, and three commits a message,
- * each on disk before what follows it, grouped and made by a worker thread. It remembers no
- * conversation and recovers nothing.
+ * grouped, on disk before what follows them, made by a worker. No memory and no recovery.
  */
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { isMainThread, parentPort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { ask, end, type Message, post, serve, setup } from './floor-stateless.ts';
 
 type Write = readonly [statement: number, ...values: (string | number)[]];
-
 const tables = `
   CREATE TABLE inbox (id INTEGER PRIMARY KEY, conversation TEXT, body TEXT, state INTEGER);
   CREATE TABLE turn (conversation TEXT, id INTEGER, said TEXT, reply TEXT,
@@ -23,6 +21,7 @@ const statements = [
   'INSERT INTO trace VALUES (?, ?)',
   'UPDATE outbox SET state = 1 WHERE id = ?',
 ];
+const filler = 'as long as the steps of a trace are '.repeat(8);
 
 function writeGroups(port: NonNullable<typeof parentPort>): void {
   const database = new DatabaseSync(setup.file);
@@ -32,7 +31,7 @@ function writeGroups(port: NonNullable<typeof parentPort>): void {
     database.exec('BEGIN IMMEDIATE');
     let posts = 0;
     for (let writes: Write[] | undefined = first; writes !== undefined; posts++) {
-      for (const [at, ...values] of writes) prepared[at]!.run(...(values as SQLInputValue[]));
+      for (const [at, ...values] of writes) prepared[at]!.run(...values);
       writes = receiveMessageOnPort(port)?.message as Write[] | undefined;
     }
     database.exec('COMMIT');
@@ -40,7 +39,6 @@ function writeGroups(port: NonNullable<typeof parentPort>): void {
   });
 }
 
-const steps = ['as long as the steps of a trace are '.repeat(8)];
 /** What is posted in this tick, and who waits for the commit of each post. */
 let writes: Write[] = [];
 let waiting: (() => void)[] = [];
@@ -62,7 +60,7 @@ async function work(worker: Worker, { id, conversation, text }: Message): Promis
   const startedAt = Date.now();
   const answer = await ask(text);
   const reply = JSON.stringify({ conversation_id: conversation, text: answer });
-  const trace = JSON.stringify({ id, startedAt, decidedAt: Date.now(), steps });
+  const trace = JSON.stringify({ id, startedAt, decidedAt: Date.now(), steps: filler });
   const outbox: Write = [3, id, conversation, reply];
   await commit(worker, [1, id], [2, conversation, id, text, answer], outbox, [4, id, trace]);
   await (await post(setup.receiver, '/reply', reply)).dump();
