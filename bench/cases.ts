@@ -44,7 +44,7 @@ function sayThroughput(m: Measured): string {
 }
 
 async function slowModel(lab: Lab, pace: Pace): Promise<Row[]> {
-  const waves = Math.min(8, pace.rounds - 1);
+  const waves = Math.min(8, pace.rounds);
   const shape = { inFlight: 500 };
   const load = { shape, conversations: 500, ms: 20_000, messages: 500 * waves };
   const rows: Row[] = [];
@@ -109,7 +109,7 @@ const hungMost = 900;
 async function boot(lab: Lab, pace: Pace): Promise<Row[]> {
   const bareMs: number[] = [];
   const bootMs: number[] = [];
-  for (let at = 0; at < 3 * pace.rounds; at++) {
+  for (let at = 0; at < 2 * pace.rounds; at++) {
     const startedAt = performance.now();
     spawnSync(process.execPath, ['-e', '0']);
     bareMs.push(performance.now() - startedAt);

@@ -35,7 +35,13 @@ if (!hasService) console.log('There is no service here: the floors run in its pl
 const rows: Row[] = [];
 for (const number of wanted) {
   process.stderr.write(`case ${number} …\n`);
-  rows.push(...(await cases.get(number)!(lab, values.quick ? paces.quick : paces.full)));
+  try {
+    rows.push(...(await cases.get(number)!(lab, values.quick ? paces.quick : paces.full)));
+  } catch (error) {
+    console.error(error);
+    rows.push([String(number), 'did not run', '', '', '', '', 'failed']);
+    process.exitCode = 1;
+  }
 }
 console.log(table([head, ...rows]));
 if (values.profile) console.log(`\n${profileOf(lab.folder, 25)}`);
