@@ -1,19 +1,38 @@
-const opening = /\s*<think(?:ing)?>/iy;
-const closing = /<\/think(?:ing)?>/gi;
-
 /**
- * An answer without the think blocks at its head, for reasoning is no part of an answer. A block
- * that never ends takes the whole text with it. Text that has none comes back as it is. Linear in
- * the text's length: what was scanned once is not looked at again.
+ * The answer without the thinking that some models write before it, between `<think>` and
+ * `</think>` (also `thinking`, `thought`, `reasoning`; in any case). A block that is never closed
+ * is all thinking. Tags after the first word of the answer belong to the answer.
+ *
+ * Every character is looked at a constant number of times, whatever the text.
  */
 export function withoutThinkBlock(text: string): string {
-  let at = 0;
+  let at = skipSpace(text, 0);
   for (;;) {
     opening.lastIndex = at;
-    if (!opening.test(text)) break;
+    const open = opening.exec(text);
+    if (open === null) break;
+    const closing = closings[open[1]!.toLowerCase() as Tag];
     closing.lastIndex = opening.lastIndex;
     if (!closing.test(text)) return '';
-    at = closing.lastIndex;
+    at = skipSpace(text, closing.lastIndex);
   }
-  return at === 0 ? text : text.slice(at).trimStart();
+  return at === 0 ? text : text.slice(at);
 }
+
+type Tag = 'think' | 'thinking' | 'thought' | 'reasoning';
+
+const opening = /<(think|thinking|thought|reasoning)>/iy;
+const closings: Readonly<Record<Tag, RegExp>> = {
+  think: /<\/think>/gi,
+  thinking: /<\/thinking>/gi,
+  thought: /<\/thought>/gi,
+  reasoning: /<\/reasoning>/gi,
+};
+
+function skipSpace(text: string, from: number): number {
+  space.lastIndex = from;
+  space.test(text);
+  return space.lastIndex;
+}
+
+const space = /\s*/y;
