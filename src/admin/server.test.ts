@@ -82,7 +82,7 @@ test('bound beyond loopback every host name may read', async () => {
   assert.equal((await admin.get('/api/v1/status', 'svc.example')).status, 200);
 });
 
-test('healthz is 503 with the reason when svc cannot work, not when a channel is down', async () => {
+test('healthz is 503 with the reason when svc cannot work, not for one channel', async () => {
   const world = makeWorld();
   await using admin = await openAdmin(world);
   const fine = await admin.get('/healthz');

@@ -3,10 +3,12 @@
  * and bounds time and size. A reply of any status is an answer; only what kept an answer from
  * coming whole is a fault.
  *
- * Format: HTTP/1.1 by undici's `request` with an Agent of our own.
+ * Format: HTTP/1.1 by undici's `dispatch` with an Agent of our own. Its handler is given the body
+ * as it comes, which costs less than a stream and tells whether the request was ever begun.
  */
 import { Agent } from 'undici';
-import type { Deadlines } from './deadlines.ts';
+import type { Dispatcher } from 'undici';
+import type { Deadline, Deadlines } from './deadlines.ts';
 
 export interface HttpClient {
   send(request: HttpRequest, signal?: AbortSignal): Promise<HttpResult>;
@@ -23,7 +25,10 @@ export type HttpRequest = {
   readonly deadlineAt: number;
   /** A longer body is read no further. */
   readonly bodyBytesMax: number;
-  /** For when the caller needs no body: it is read and thrown away. */
+  /**
+   * For when the caller needs no body: what comes is thrown away, and once the status is there
+   * nothing that happens to the body makes the answer a fault.
+   */
   readonly discardBody?: boolean;
 };
 
@@ -60,108 +65,132 @@ export function createHttpClient(
     connections: options.connections ?? 1024,
     connect: { timeout: options.connectMs ?? 5_000 },
     pipelining: 1,
-    keepAliveTimeout: 10_000,
+    // Many servers close an idle connection after 5 s without saying so beforehand.
+    keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 64 * 1024,
   });
   return {
-    send: (request, signal) => send(agent, deadlines, request, signal),
+    send(request, signal) {
+      if (signal?.aborted === true) return Promise.resolve(cancelledUnsent);
+      return new Promise((resolve) => {
+        const exchange = new Exchange(request, signal, resolve);
+        exchange.watch(deadlines);
+        agent.dispatch(
+          {
+            origin: request.url.origin,
+            path: request.url.pathname + request.url.search,
+            method: request.method,
+            headers: request.headers as Record<string, string>,
+            body: request.body,
+          },
+          exchange,
+        );
+      });
+    },
     close: () => agent.destroy(),
   };
 }
 
-async function send(
-  agent: Agent,
-  deadlines: Deadlines,
-  request: HttpRequest,
-  signal: AbortSignal | undefined,
-): Promise<HttpResult> {
-  if (signal?.aborted === true) return fault('cancelled', false, null);
-  const { url } = request;
-  const ending = new AbortController();
-  let late = false;
-  const cancel = (): void => ending.abort();
-  const deadline = deadlines.at(request.deadlineAt, () => {
-    late = true;
-    ending.abort();
-  });
-  signal?.addEventListener('abort', cancel, { once: true });
-  try {
-    const response = await agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: request.method,
-      headers: request.headers as Record<string, string>,
-      body: request.body,
-      signal: ending.signal,
-    });
-    const body = await readBody(response.body, request);
-    if (body === null) return fault('answer_too_large', true, null);
-    return { kind: 'answer', status: response.statusCode, headers: response.headers, body };
-  } catch (error) {
-    if (late) return fault('timeout', true, null);
-    return ending.signal.aborted ? fault('cancelled', true, null) : faultOf(error);
-  } finally {
-    deadline.cancel();
-    signal?.removeEventListener('abort', cancel);
+const cancelledUnsent: HttpResult = { kind: 'fault', fault: 'cancelled', sent: false, code: null };
+
+/**
+ * One request and its answer. Waiting for a connection → begun (`connection` is there) → settled,
+ * once, by the end of the body, an error, the deadline or the signal. When it is settled early the
+ * connection is closed, or never used if there was none yet.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  private readonly request: HttpRequest;
+  private readonly signal: AbortSignal | undefined;
+  private readonly resolve: (result: HttpResult) => void;
+  private connection: Dispatcher.DispatchController | null = null;
+  private deadline: Deadline | null = null;
+  private settled = false;
+  private status = 0;
+  private headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  private readonly parts: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(
+    request: HttpRequest,
+    signal: AbortSignal | undefined,
+    resolve: (result: HttpResult) => void,
+  ) {
+    this.request = request;
+    this.signal = signal;
+    this.resolve = resolve;
+  }
+
+  watch(deadlines: Deadlines): void {
+    this.deadline = deadlines.at(this.request.deadlineAt, () => this.fail('timeout', null));
+    this.signal?.addEventListener('abort', this.cancel, { once: true });
+  }
+
+  onRequestStart(connection: Dispatcher.DispatchController): void {
+    this.connection = connection;
+    if (this.settled) connection.abort(givenUp);
+  }
+
+  onResponseStart(
+    _connection: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  onResponseData(_connection: Dispatcher.DispatchController, part: Buffer): void {
+    this.bytes += part.length;
+    if (this.bytes > this.request.bodyBytesMax) this.fail('answer_too_large', null);
+    else if (this.request.discardBody !== true) this.parts.push(part);
+  }
+
+  onResponseEnd(): void {
+    const { parts } = this;
+    const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    this.settle(this.answer(bytes.toString('utf8')));
+  }
+
+  onResponseError(_connection: Dispatcher.DispatchController | undefined, error: Error): void {
+    const code = codeOf(error);
+    if (code === 'UND_ERR_DESTROYED') return this.fail('cancelled', code);
+    if (this.connection !== null) return this.fail('connection_lost', code);
+    const late = code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT';
+    this.fail(late ? 'connect_timeout' : 'connect_failed', code);
+  }
+
+  private readonly cancel = (): void => this.fail('cancelled', null);
+
+  private fail(fault: HttpFault, code: string | null): void {
+    if (this.settled) return;
+    const enough = this.request.discardBody === true && this.status >= 200;
+    const sent = this.connection !== null;
+    this.settle(enough ? this.answer('') : { kind: 'fault', fault, sent, code });
+    this.connection?.abort(givenUp);
+  }
+
+  private answer(body: string): HttpResult {
+    return { kind: 'answer', status: this.status, headers: this.headers, body };
+  }
+
+  private settle(result: HttpResult): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.deadline?.cancel();
+    this.signal?.removeEventListener('abort', this.cancel);
+    this.resolve(result);
   }
 }
 
-type Body = AsyncIterable<Buffer> & {
-  text(): Promise<string>;
-  dump(): Promise<void>;
-  destroy(): void;
-};
+const givenUp = new Error('given up');
 
-/** The body as text, or null when it is over the limit. */
-async function readBody(body: Body, request: HttpRequest): Promise<string | null> {
-  if (request.discardBody === true) {
-    await body.dump();
-    return '';
-  }
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    bytes += part.length;
-    if (bytes > request.bodyBytesMax) {
-      body.destroy();
-      return null;
-    }
-    parts.push(part);
-  }
-  return parts.length === 1 ? parts[0]!.toString('utf8') : Buffer.concat(parts).toString('utf8');
-}
-
-const neverConnected = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'EACCES',
-]);
-
-function faultOf(error: unknown): HttpResult {
-  const code = codeOf(error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return fault('connect_timeout', false, code);
-  if (code === 'ETIMEDOUT') return fault('connect_timeout', false, code);
-  if (code !== null && neverConnected.has(code)) return fault('connect_failed', false, code);
-  if (code !== null && /^(CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) {
-    return fault('connect_failed', false, code);
-  }
-  return fault('connection_lost', true, code);
-}
-
+/** The system's name of an error, or undici's own; never its message, which holds the address. */
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code, cause } = error as Error & { code?: unknown };
   if (typeof code === 'string') return code;
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return cause === undefined ? null : codeOf(cause);
-}
-
-function fault(kind: HttpFault, sent: boolean, code: string | null): HttpResult {
-  return { kind: 'fault', fault: kind, sent, code };
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * The live view: asks for the status every two seconds while the page is seen, and shows it.
- * Everything is put in as text; nothing that comes from the service is ever read as HTML.
+ * Everything is put in as text: nothing that comes from the service is ever read as HTML.
  *
  * @import { BrainStatus, ChannelStatus, ModelStatus, Status } from '../../src/admin/admin.ts'
  */
@@ -45,6 +45,16 @@ function setText(id, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Leaves equal content in place: a selection in it, or a reader's place, is not lost.
+ * @param {string} id
+ * @param {HTMLElement[]} children */
+function fill(id, children) {
+  const element = byId(id);
+  const next = /** @type {HTMLElement} */ (element.cloneNode(false));
+  next.append(...children);
+  if (!element.isEqualNode(next)) element.replaceChildren(...next.childNodes);
+}
+
 /** @param {number} ms */
 function lengthOf(ms) {
   const seconds = Math.floor(ms / 1_000);
@@ -79,8 +89,9 @@ function showNumbers(status) {
     ['dead letters', counts.deadLetters, counts.deadLetters > 0],
     ['faults', counts.faults, counts.faults > 0],
   ];
-  byId('numbers').replaceChildren(
-    ...numbers.map(([name, count, alarm]) =>
+  fill(
+    'numbers',
+    numbers.map(([name, count, alarm]) =>
       make('div', { alarm }, make('dt', {}, name), make('dd', {}, countOf(count))),
     ),
   );
@@ -97,8 +108,9 @@ function showTimes(status) {
   for (const provider of status.providers) {
     rows.push([`Answer of ${provider.provider}`, provider.times, countOf(provider.failures)]);
   }
-  byId('times').replaceChildren(
-    ...rows.map(([what, times, failed]) =>
+  fill(
+    'times',
+    rows.map(([what, times, failed]) =>
       make(
         'tr',
         {},
@@ -114,7 +126,10 @@ function showTimes(status) {
 /** @param {Status} status */
 function showChannels(status) {
   const now = status.startedAt + status.uptimeMs;
-  byId('channels').replaceChildren(...status.channels.map((channel) => rowOf(channel)));
+  fill(
+    'channels',
+    status.channels.map((channel) => rowOf(channel)),
+  );
 
   /** @param {ChannelStatus} channel */
   function rowOf(channel) {
@@ -143,8 +158,9 @@ function showChannels(status) {
 
 /** @param {Status} status */
 function showBrains(status) {
-  byId('brains').replaceChildren(
-    ...status.brains.map((brain) =>
+  fill(
+    'brains',
+    status.brains.map((brain) =>
       make(
         'article',
         { class: 'card' },
@@ -168,8 +184,9 @@ function modelOf(model) {
 /** @param {Status} status */
 function showWarnings(status) {
   byId('warnings-section').hidden = status.warnings.length === 0;
-  byId('warnings').replaceChildren(
-    ...status.warnings.map(({ path, message, remedy }) =>
+  fill(
+    'warnings',
+    status.warnings.map(({ path, message, remedy }) =>
       make(
         'li',
         {},

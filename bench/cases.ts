@@ -1,0 +1,178 @@
+/** What is measured. Every case starts its own servers, and compares them round by round. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Form, Lab, Load } from './lab.ts';
+import { type Measured, medianOf, ratioOf } from './record.ts';
+import { figure, type Goal, median, verdict } from './stats.ts';
+
+/** `head` names the columns of a row. */
+export type Row = readonly [string, string, string, string, string, string, string];
+export const head: Row = ['case', 'measured', 'svc', 'floor', 'ratio', 'goal', 'verdict'];
+
+export type Pace = { readonly warmMs: number; readonly roundMs: number; readonly rounds: number };
+export const paces = {
+  quick: { warmMs: 1_000, roundMs: 500, rounds: 5 },
+  full: { warmMs: 4_000, roundMs: 1_000, rounds: 11 },
+} satisfies Record<string, Pace>;
+
+type Case = (lab: Lab, pace: Pace) => Promise<readonly Row[]>;
+
+/** Medians over the rounds of each server, and of the ratios of rounds that were neighbours. */
+type Compared = { readonly svc: Measured; readonly floor: Measured; readonly ratio: Measured };
+
+export const cases: ReadonlyMap<number, Case> = new Map([
+  [1, (lab, pace) => throughput(lab, pace, 1, 'stateless')],
+  [2, (lab, pace) => throughput(lab, pace, 2, 'durable')],
+  [3, slowModel],
+  [4, addedLatency],
+  [5, hungModel],
+  [6, boot],
+  [7, idleMemory],
+] satisfies (readonly [number, Case])[]);
+
+async function throughput(lab: Lab, pace: Pace, number: number, form: Form): Promise<Row[]> {
+  const load = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.roundMs };
+  const { svc, floor, ratio } = await compare(lab, pace, form, load);
+  const name = `${form}, 64 in flight, model 0 ms`;
+  const said = [sayThroughput(svc), sayThroughput(floor)] as const;
+  return [row(number, name, ...said, ratio.perSecond, ratio.perSecond, { atLeast: 0.8 })];
+}
+
+function sayThroughput(m: Measured): string {
+  const times = `p50 ${figure(m.p50Ms)} p99 ${figure(m.p99Ms)} ms`;
+  return `${figure(m.perSecond)}/s, ${times}, ${figure(m.cpuUs)} µs CPU${faultsOf(m)}`;
+}
+
+async function slowModel(lab: Lab, pace: Pace): Promise<Row[]> {
+  const waves = Math.min(8, pace.rounds);
+  const shape = { inFlight: 500 };
+  const load = { shape, conversations: 500, ms: 20_000, messages: 500 * waves };
+  const rows: Row[] = [];
+  for (const form of ['stateless', 'durable'] as const) {
+    const { svc, floor, ratio } = await compare(lab, { ...pace, rounds: 1 }, form, load, 500);
+    const name = `${form}, 500 at once, model 500 ms`;
+    const said = [sayReplies(svc), sayReplies(floor)] as const;
+    rows.push(row(3, name, ...said, ratio.perSecond, svc.perSecond, { atLeast: 900 }));
+  }
+  return rows;
+}
+
+function sayReplies(m: Measured): string {
+  return `${figure(m.perSecond)} replies/s${faultsOf(m)}`;
+}
+
+async function addedLatency(lab: Lab, pace: Pace): Promise<Row[]> {
+  const load = { shape: { perSecond: 300 }, conversations: 1_000, ms: 2 * pace.roundMs };
+  const fewer = { ...pace, rounds: Math.ceil(pace.rounds / 3) };
+  const rows: Row[] = [];
+  for (const form of ['stateless', 'durable'] as const) {
+    const { svc, floor, ratio } = await compare(lab, fewer, form, load);
+    const name = `${form}, 300/s: from the 200 to the model, p99`;
+    const said = [sayAdded(svc), sayAdded(floor)] as const;
+    rows.push(row(4, name, ...said, ratio.addedP99Ms, svc.addedP99Ms, { atMost: 10 }));
+  }
+  return rows;
+}
+
+function sayAdded(m: Measured): string {
+  const whole = `p50 ${figure(m.p50Ms)} p99 ${figure(m.p99Ms)} ms`;
+  return `${figure(m.addedP99Ms)} ms; message to reply ${whole}${faultsOf(m)}`;
+}
+
+/**
+ * One channel routes to one brain, and there is one channel to measure: so the same model never
+ * answers one kind of conversation, and the others are watched before and while those hang.
+ */
+async function hungModel(lab: Lab, pace: Pace): Promise<Row[]> {
+  const live = { shape: { perSecond: 300 }, conversations: 100, ms: 2 * pace.roundMs };
+  const hung = { shape: { inFlight: hungMost }, messages: hungMost, conversations: hungMost };
+  const delays: number[] = [];
+  const said: string[] = [];
+  for (const server of [await lab.startSubject('stateless'), await lab.startFloor('stateless')]) {
+    await lab.round(server, { ...live, ms: pace.warmMs });
+    const before = await lab.round(server, live);
+    await lab.round(server, { ...hung, ms: 10_000, hang: true });
+    const during = await lab.round(server, live);
+    lab.orderModel({ letGo: true });
+    await lab.stop(server.pid);
+    delays.push(during.p99Ms - before.p99Ms);
+    const faults = faultsOf(during);
+    said.push(`p99 ${figure(before.p99Ms)} → ${figure(during.p99Ms)} ms${faults}`);
+  }
+  const name = `stateless, ${hungMost} conversations hang: delay of live ones, same channel`;
+  const [svc, floor] = said as [string, string];
+  return [row(5, name, svc, floor, Number.NaN, Math.max(0, delays[0]!), { atMost: 50 })];
+}
+/** Fewer than a channel has slots, for the live ones share them. */
+const hungMost = 900;
+
+async function boot(lab: Lab, pace: Pace): Promise<Row[]> {
+  const bareMs: number[] = [];
+  const bootMs: number[] = [];
+  for (let at = 0; at < 2 * pace.rounds; at++) {
+    const startedAt = performance.now();
+    spawnSync(process.execPath, ['-e', '0']);
+    bareMs.push(performance.now() - startedAt);
+    const server = await lab.startSubject('stateless');
+    bootMs.push(server.ms);
+    await lab.stop(server.pid);
+  }
+  const [svc, bare] = [median(bootMs), median(bareMs)];
+  const said = [`${figure(svc)} ms`, `${figure(bare)} ms (node -e 0)`] as const;
+  return [row(6, 'start to listening', ...said, svc / bare, svc / bare, { atMost: 3.5 })];
+}
+
+async function idleMemory(lab: Lab, pace: Pace): Promise<Row[]> {
+  const megabytes: number[] = [];
+  for (const server of [await lab.startSubject('stateless'), await lab.startFloor('stateless')]) {
+    await new Promise((resolve) => setTimeout(resolve, pace.warmMs));
+    const status = readFileSync(`/proc/${server.pid}/status`, 'latin1');
+    megabytes.push(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);
+    await lab.stop(server.pid);
+  }
+  const [svc, floor] = megabytes as [number, number];
+  const said = [`${figure(svc)} MB`, `${figure(floor)} MB`] as const;
+  return [row(7, 'resident memory, idle', ...said, svc / floor, svc, { atMost: 90 })];
+}
+
+/** Both run side by side, one of them idle, and take turns. */
+async function compare(lab: Lab, pace: Pace, form: Form, load: Load, delayMs = 0) {
+  const [svc, floor] = [await lab.startSubject(form), await lab.startFloor(form)];
+  const warm = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.warmMs };
+  for (const server of [svc, floor]) await lab.round(server, warm);
+  lab.orderModel({ delayMs });
+  // Connections that the first wave opens are no part of a wave.
+  if (delayMs > 0) for (const server of [svc, floor]) await lab.round(server, { ...load, ms: 1 });
+  const rounds: Compared[] = [];
+  for (let at = 0; at < pace.rounds; at++) {
+    const measured = { svc: await lab.round(svc, load), floor: await lab.round(floor, load) };
+    rounds.push({ ...measured, ratio: ratioOf(measured.svc, measured.floor) });
+  }
+  lab.orderModel({ delayMs: 0 });
+  await lab.stop(svc.pid);
+  await lab.stop(floor.pid);
+  return {
+    svc: medianOf(rounds.map((round) => round.svc)),
+    floor: medianOf(rounds.map((round) => round.floor)),
+    ratio: medianOf(rounds.map((round) => round.ratio)),
+  } satisfies Compared;
+}
+
+/** What went wrong in a typical round; empty when nothing did. */
+function faultsOf(m: Measured): string {
+  const kinds = ['refused', 'failed', 'lost', 'repeated'] as const;
+  return kinds.flatMap((kind) => (m[kind] > 0 ? [`, ${m[kind]} ${kind}`] : [])).join('');
+}
+
+function row(
+  number: number,
+  name: string,
+  svc: string,
+  floor: string,
+  ratio: number,
+  value: number,
+  goal: Goal,
+): Row {
+  const wanted = 'atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`;
+  return [String(number), name, svc, floor, figure(ratio, 2), wanted, verdict(value, goal)];
+}

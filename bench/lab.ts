@@ -1,0 +1,175 @@
+/** Starts and stops the processes of a run, and hands rounds to the load. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Round } from './load.ts';
+import type { Measured } from './record.ts';
+
+export type Form = 'stateless' | 'durable';
+/** `ms` is how long it took from its start to its listening. */
+export type Server = { readonly port: number; readonly pid: number; readonly ms: number };
+export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
+
+const root = join(import.meta.dirname, '..');
+const program = join(root, 'bin/svc.js');
+const token = 'a-token-for-the-bench-only';
+/** Is there a service to measure, or only the floors? */
+export const hasService = existsSync(program);
+
+export class Lab {
+  readonly folder: string;
+  readonly #children = new Set<ChildProcess>();
+  #load!: ChildProcess;
+  #model!: ChildProcess;
+  #modelUrl = '';
+  #receiverUrl = '';
+
+  readonly #profileOptions: readonly string[];
+
+  private constructor(folder: string, profile: boolean) {
+    this.folder = folder;
+    this.#profileOptions = profile
+      ? ['--cpu-prof', '--cpu-prof-interval=500', `--cpu-prof-dir=${folder}`]
+      : [];
+  }
+
+  /** @param profile whether servers under test leave a CPU profile in the folder at their end */
+  static async open(profile: boolean): Promise<Lab> {
+    mkdirSync(join(root, '.tmp'), { recursive: true });
+    const lab = new Lab(mkdtempSync(join(root, '.tmp/bench-')), profile);
+    [lab.#load, lab.#receiverUrl] = await lab.#help('load.ts');
+    [lab.#model, lab.#modelUrl] = await lab.#help('model.ts');
+    return lab;
+  }
+
+  startFloor(form: Form): Promise<Server> {
+    return this.#startFloor(form, []);
+  }
+
+  /** The service, or a floor in its place as long as there is none. */
+  startSubject(form: Form): Promise<Server> {
+    const options = this.#profileOptions;
+    return hasService ? this.#startService(form, options) : this.#startFloor(form, options);
+  }
+
+  async #startFloor(form: Form, options: readonly string[]): Promise<Server> {
+    const port = await freePort();
+    const file = join(this.folder, `floor-${port}.db`);
+    const setup = { port, model: this.#modelUrl, receiver: this.#receiverUrl, token, file };
+    const script = join(import.meta.dirname, `floor-${form}.ts`);
+    const argv = [...options, script, JSON.stringify(setup)];
+    return { port, ...(await this.boot(argv, port)) };
+  }
+
+  async #startService(form: Form, options: readonly string[]): Promise<Server> {
+    const port = await freePort();
+    const config = await this.#writeConfig(form, port);
+    const argv = [...options, program, 'serve', '--config', config];
+    return { port, ...(await this.boot(argv, port)) };
+  }
+
+  async #writeConfig(form: Form, port: number): Promise<string> {
+    const file = join(this.folder, `svc-${port}.json`);
+    const webhook = { bind: `127.0.0.1:${port}`, outbound_url: `${this.#receiverUrl}/reply` };
+    const base = { provider: 'local_runtime', model_id: 'bench', locality: 'local' };
+    const models = [{ ...base, base_url: this.#modelUrl }];
+    const policy = { kind: 'priority' };
+    const config = {
+      channels: [{ type: 'webhook', token_env: 'BENCH_TOKEN', webhook }],
+      brains: [{ name: 'bench', sensitivity: 'public', policy, models }],
+      routes: [{ channel: 'webhook', brain: 'bench' }],
+      observability: { addr: `127.0.0.1:${await freePort()}` },
+      ...(form === 'durable' ? { storage: { path: join(this.folder, `svc-${port}.db`) } } : {}),
+    };
+    writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+    return file;
+  }
+
+  /** Spawns, and waits until the port is open; `ms` is how long that took. */
+  async boot(argv: readonly string[], port: number): Promise<{ pid: number; ms: number }> {
+    const log = join(this.folder, `${port}.log`);
+    const stderr = openSync(log, 'a');
+    const startedAt = performance.now();
+    const child = spawn(process.execPath, argv, {
+      stdio: ['ignore', 'ignore', stderr],
+      env: { ...process.env, BENCH_TOKEN: token },
+    });
+    closeSync(stderr);
+    this.#children.add(child);
+    while (!(await isOpen(port))) {
+      const late = performance.now() - startedAt > 10_000;
+      if (child.exitCode !== null || late) {
+        throw new Error(`${argv.join(' ')} does not listen:\n${readFileSync(log, 'utf8')}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return { pid: child.pid!, ms: performance.now() - startedAt };
+  }
+
+  async round(server: Server, load: Load): Promise<Measured> {
+    const { port, pid } = server;
+    this.#load.send({ ...load, port, token, pid } satisfies Round);
+    const [answer] = (await once(this.#load, 'message')) as [{ measured: Measured }];
+    return answer.measured;
+  }
+
+  /** How long the model takes from now on; `letGo` ends the calls that it never answers. */
+  orderModel(order: { delayMs?: number; letGo?: boolean }): void {
+    this.#model.send(order);
+  }
+
+  /** Asks it to stop, and after some seconds does not ask. */
+  async stop(pid: number): Promise<void> {
+    const child = [...this.#children].find((other) => other.pid === pid);
+    if (child === undefined) return;
+    this.#children.delete(child);
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#children].map((child) => this.stop(child.pid!)));
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #help(script: string): Promise<[ChildProcess, string]> {
+    const child = fork(join(import.meta.dirname, script));
+    this.#children.add(child);
+    const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+    return [child, `http://127.0.0.1:${port}`];
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}

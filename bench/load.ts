@@ -1,0 +1,150 @@
+/**
+ * Load and receiver, one process: a message is done when its reply arrives here. Told what to do
+ * by IPC, one round at a time, and answers with what it measured. Every round is bounded by time:
+ * what has no reply some seconds after the last message was sent is lost.
+ */
+import { readFileSync } from 'node:fs';
+import { Lines } from './lines.ts';
+import { type Measured, Record } from './record.ts';
+import { digits, hash, listen, markDigits, nowUs, readDigits, timeDigits } from './sockets.ts';
+
+export type Round = {
+  readonly port: number;
+  readonly token: string;
+  readonly pid: number;
+  /** A closed loop keeps so many in flight; an open one sends so many a second, whatever comes. */
+  readonly shape: { readonly inFlight: number } | { readonly perSecond: number };
+  /** Messages are sent, and replies counted, for so long. */
+  readonly ms: number;
+  /** With it, at most so many messages are sent, and the round ends with the last reply. */
+  readonly messages?: number;
+  readonly conversations: number;
+  /** The model never answers these; the round ends when each has its 200. */
+  readonly hang?: boolean;
+};
+
+const ticksPerSecond = 100;
+const patienceMs = 8_000;
+const said = ` ${'words that a person might well say to it on some quiet day '.repeat(3)}`;
+const empty = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+
+let nextNumber = 1;
+let roundCount = 0;
+let running: Running | null = null;
+
+class Running {
+  readonly #round: Round;
+  readonly #done: (measured: Measured) => void;
+  readonly #record = new Record();
+  readonly #lines: Lines;
+  readonly #first = nextNumber;
+  readonly #name = `r${++roundCount}`;
+  readonly #startUs = nowUs();
+  readonly #startTicks: number;
+  readonly #timers: NodeJS.Timeout[];
+  #endTicks = 0;
+  #sent = 0;
+  #sending = true;
+
+  constructor(round: Round, done: (measured: Measured) => void) {
+    this.#round = round;
+    this.#done = done;
+    this.#startTicks = ticksOf(round.pid);
+    this.#lines = new Lines(round.port, {
+      sent: (at) => this.#record.sent(at, nowUs()),
+      answered: (at, status) => this.#answered(at, status),
+    });
+    this.#timers = [
+      setTimeout(() => this.#stopSending(), round.ms),
+      setTimeout(() => this.#finish(), round.ms + patienceMs),
+    ];
+    const { shape } = round;
+    if ('perSecond' in shape) this.#timers.push(setInterval(() => this.#keepPace(shape), 1));
+    else for (let at = 0; at < shape.inFlight; at++) this.#sendNext();
+  }
+
+  gotReply(number: number, askedUs: number): void {
+    const at = number - this.#first;
+    if (at < 0 || !this.#record.gotReply(at, askedUs, nowUs())) return;
+    if ('inFlight' in this.#round.shape) this.#sendNext();
+    this.#look();
+  }
+
+  #keepPace(shape: { perSecond: number }): void {
+    const due = Math.floor(((nowUs() - this.#startUs) / 1e6) * shape.perSecond);
+    while (this.#sending && this.#sent < due) this.#sendNext();
+  }
+
+  #sendNext(): void {
+    if (!this.#sending) return;
+    const at = this.#sent++;
+    nextNumber++;
+    this.#lines.send({ at, bytes: this.#bytesOf(at) });
+    if (this.#sent === this.#round.messages) this.#stopSending();
+  }
+
+  #bytesOf(at: number): string {
+    const { conversations, token, hang } = this.#round;
+    const who = digits(at % conversations, 6);
+    const text = `#${digits(this.#first + at, markDigits)}${hang === true ? 'h' : 'n'}${said}`;
+    const conversation = `"conversation_id":"${this.#name}-${who}"`;
+    const body = `{"sender_id":"user-${who}","sender_name":"A",${conversation},"text":"${text}"}`;
+    return (
+      `POST /webhook HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    );
+  }
+
+  #answered(at: number, status: number): void {
+    this.#record.answered(at, status, nowUs());
+    const again = status !== 200 && 'inFlight' in this.#round.shape;
+    if (again) setTimeout(() => this.#sendNext(), 5);
+    this.#look();
+  }
+
+  #stopSending(): void {
+    this.#sending = false;
+    this.#endTicks = ticksOf(this.#round.pid);
+    this.#look();
+  }
+
+  #look(): void {
+    if (this.#sending) return;
+    const { accepted, replied, refused, failed } = this.#record;
+    const wanted = this.#round.hang === true ? accepted : Math.min(accepted, replied);
+    if (wanted + refused + failed >= this.#sent) this.#finish();
+  }
+
+  #finish(): void {
+    if (running !== this) return;
+    running = null;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#lines.close();
+    const byCount = this.#round.messages !== undefined;
+    const endUs = byCount ? nowUs() : this.#startUs + this.#round.ms * 1e3;
+    const endTicks = byCount ? ticksOf(this.#round.pid) : this.#endTicks;
+    const cpuSeconds = (endTicks - this.#startTicks) / ticksPerSecond;
+    this.#done(this.#record.measured(this.#startUs, endUs, cpuSeconds));
+  }
+}
+
+/** User and system time of a process and its threads, in ticks: proc_pid_stat(5), 14 and 15. */
+function ticksOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+const port = await listen((socket, bytes, _start, body, end) => {
+  socket.write(empty, 'latin1');
+  const mark = bytes.indexOf(hash, body);
+  if (mark < 0 || mark >= end) return;
+  const number = readDigits(bytes, mark + 1, markDigits);
+  running?.gotReply(number, readDigits(bytes, mark + markDigits + 2, timeDigits));
+});
+
+process.on('message', (round: Round) => {
+  running = new Running(round, (measured) => process.send?.({ measured }));
+});
+process.on('disconnect', () => process.exit());
+process.send?.({ port });

@@ -1,0 +1,47 @@
+/**
+ * A model of its own process that speaks the Ollama wire and costs little. It answers after a
+ * delay, or never when the message says so, and puts into its answer when it was asked and when
+ * it answered. Told of by IPC: `{ delayMs }`; it tells its port.
+ */
+import type { Socket } from 'node:net';
+import { digits, hash, listen, markDigits, nowUs, readDigits, timeDigits } from './sockets.ts';
+
+const padding = ' and this is the rest of a short answer, as long as people like them'.repeat(2);
+const before =
+  '{"model":"bench","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant",';
+const after = '},"done":true,"done_reason":"stop","prompt_eval_count":50,"eval_count":40}';
+const opening = `${before}"content":"#`;
+const closing = `${padding}"${after}`;
+const length = opening.length + markDigits + 2 * (timeDigits + 1) + closing.length;
+const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
+const tags = '{"models":[{"name":"bench:latest","model":"bench:latest"}]}';
+
+let delayMs = 0;
+const hung = new Set<Socket>();
+
+function answer(socket: Socket, number: number, askedUs: number): void {
+  const times = `${digits(askedUs, timeDigits)} ${digits(nowUs(), timeDigits)}`;
+  const text = `${opening}${digits(number, markDigits)} ${times}${closing}`;
+  socket.write(`${head}${length}\r\n\r\n${text}`, 'latin1');
+}
+
+const port = await listen((socket, bytes, _start, body, end) => {
+  const askedUs = nowUs();
+  // The newest line of the conversation is the last: so is its mark.
+  const mark = body === end ? -1 : bytes.lastIndexOf(hash, end - 1);
+  if (mark < body) {
+    socket.write(`${head}${tags.length}\r\n\r\n${tags}`);
+    return;
+  }
+  const number = readDigits(bytes, mark + 1, markDigits);
+  if (bytes[mark + 1 + markDigits] === 104) hung.add(socket);
+  else if (delayMs === 0) answer(socket, number, askedUs);
+  else setTimeout(answer, delayMs, socket, number, askedUs);
+});
+
+process.on('message', (order: { delayMs?: number; letGo?: boolean }) => {
+  if (order.delayMs !== undefined) delayMs = order.delayMs;
+  if (order.letGo === true) for (const socket of hung) socket.destroy();
+});
+process.on('disconnect', () => process.exit());
+process.send?.({ port });

@@ -1,0 +1,65 @@
+/**
+ * `npm run bench`: how fast svc is on this machine, as ratios to floors measured in the same run.
+ * Options: `--quick` (under a minute), `--case N` (only that one; may be repeated), `--profile`
+ * (where the CPU time of the servers under test went; the ratios are then worth nothing). Ends
+ * with 0 unless something failed to run.
+ */
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { cases, head, paces, type Row } from './cases.ts';
+import { hasService, Lab } from './lab.ts';
+import { profileOf } from './profile.ts';
+import { figure, median, table } from './stats.ts';
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    case: { type: 'string', multiple: true, default: [] },
+    profile: { type: 'boolean', default: false },
+  },
+});
+
+const wanted = values.case.length > 0 ? values.case.map(Number) : [...cases.keys()];
+for (const number of wanted) {
+  if (!cases.has(number)) throw new Error(`There is no case ${number}, only 1 to ${cases.size}.`);
+}
+
+await using lab = await Lab.open(values.profile);
+console.log(
+  `${new Date().toISOString().slice(0, 16)}Z, Node ${process.versions.node}, ${machine()}`,
+);
+if (!hasService) console.log('There is no service here: the floors run in its place.');
+
+const rows: Row[] = [];
+for (const number of wanted) {
+  process.stderr.write(`case ${number} …\n`);
+  try {
+    rows.push(...(await cases.get(number)!(lab, values.quick ? paces.quick : paces.full)));
+  } catch (error) {
+    console.error(error);
+    rows.push([String(number), 'did not run', '', '', '', '', 'failed']);
+    process.exitCode = 1;
+  }
+}
+console.log(table([head, ...rows]));
+if (values.profile) console.log(`\n${profileOf(lab.folder, 25)}`);
+
+function machine(): string {
+  const cores = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'})`;
+  return `${cores}, one fsync ${figure(fsyncMs())} ms`;
+}
+
+/** On a disk that answers at once nothing is durable, and the durable figures say nothing. */
+function fsyncMs(): number {
+  const file = openSync(join(lab.folder, 'fsync'), 'w');
+  const times = Array.from({ length: 50 }, () => {
+    const startedAt = performance.now();
+    writeSync(file, Buffer.alloc(4096));
+    fdatasyncSync(file);
+    return performance.now() - startedAt;
+  });
+  closeSync(file);
+  return median(times);
+}
