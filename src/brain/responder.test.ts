@@ -149,7 +149,7 @@ test('a lower-ranked answer waits 30 seconds for a better one and no longer', as
 type Three = [ScriptedModel, ScriptedModel, ScriptedModel];
 const three = (): Three => [new ScriptedModel('a'), new ScriptedModel('b'), new ScriptedModel('c')];
 
-test('the best answer ends the turn, and what is still asked is cancelled as outranked', async (t) => {
+test('the best answer ends the turn, and whoever is still asked is outranked', async (t) => {
   const [a, b, c] = three();
   const turn = think(t, [a, b, c]);
   await a.last.answer('first');
@@ -170,7 +170,7 @@ test('a model is not retried while another may still answer, nor when one has', 
   assert.equal(a.questions.length, 1);
 });
 
-test('when all have failed, those that failed in passing are retried, each after its pause', async (t) => {
+test('when all have failed, passing failures are retried, each after its pause', async (t) => {
   const [a, b, c] = three();
   const turn = think(t, [a, b, c]);
   await a.last.fail('rate_limited', { retryAfterMs: 5_000 });
@@ -211,7 +211,7 @@ test('retries end at their number, and then the sender is asked for patience', a
   assert.equal(brief(turn.now()), 'busy');
 });
 
-test('in consensus a round of retries asks everyone, for one answer alone decides nothing', async (t) => {
+test('in consensus a retry round asks everyone, for one answer decides nothing', async (t) => {
   const [a, b] = three();
   const turn = think(t, [a, b], { policy: createConsensus() });
   await a.last.fail('server_error');
