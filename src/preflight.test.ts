@@ -82,7 +82,7 @@ test('a configuration whose world is in order gets only marks of success', async
   assert.equal(readdirSync(folder).includes('new'), false, 'nothing was made');
 });
 
-test('a missing secret is a failure of its own kind, and its provider is not contacted', async () => {
+test('a missing secret fails in its own way, and its provider is left alone', async () => {
   seen.length = 0;
   const lines = await look({ models: [hosted('big', 'KEY')] });
   const missing = lines.find((line) => line.secret);

@@ -184,7 +184,7 @@ test('SIGTERM ends it while an answer is under way', async () => {
   assert.equal((await run.ended).signal, null);
 });
 
-test('a missing key of the chosen brain is named, and those of others are not asked for', async () => {
+test('a missing key of the chosen brain is named, and no other one', async () => {
   const run = pipe(['--config', writeConfig(), '--brain', 'paid'], '');
   assert.equal((await run.ended).code, 78);
   assert.match(run.err(), /CHAT_TEST_KEY is not set .*brains\[1\]\.models\[0\]\.api_key_env/);

@@ -9,7 +9,7 @@ import { programVersion } from './program.ts';
 export const chat: Command = {
   name: 'chat',
   summary: 'Talk to a brain in this terminal',
-  usage: `Usage: svc chat [--config <file>] [--brain <name>] [--demo] [--explain] [--log-level <level>]
+  usage: `Usage: svc chat [--config <file> | --demo] [--brain <name>] [--explain] [--log-level <level>]
 
 Talks to a brain of a configuration, without its channels and its storage: nothing is written, and
 the conversation is over when the command ends. Without a configuration file it talks to a practice
