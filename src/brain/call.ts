@@ -1,0 +1,145 @@
+import { failure } from '../domain/failure.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Outcome, Try } from '../domain/outcome.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { Deadline, Deadlines } from '../lib/deadlines.ts';
+import type { Model, ModelRequest } from '../model/model.ts';
+import type { Slot } from '../policy/policy.ts';
+
+/** A model and its place in a brain. `rank` 0 is the best; `retriesMax` counts no first try. */
+export type Member = {
+  readonly model: Model;
+  readonly rank: number;
+  readonly retriesMax: number;
+};
+
+/** What a call needs of its surroundings. */
+export type CallKit = {
+  readonly deadlines: Deadlines;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Is told of a bug that was contained. */
+  readonly onFault: (error: unknown) => void;
+};
+
+type Failed = Extract<Outcome, { kind: 'failed' }>;
+
+/**
+ * One model's part in one turn, with its retries.
+ *
+ *     new ──ask──▶ asked ──outcome──▶ ended ──ask, dueAt──▶ paused ──due──▶ asked …
+ *                    └────giveUp────▶ ended ◀──────giveUp─────┘
+ *
+ * While it is asked or paused its outcome is null. What a model says after it was given up is not
+ * heard.
+ */
+export class Call implements Slot {
+  readonly member: Member;
+  readonly model: ModelName;
+  outcome: Outcome | null = null;
+  retries = 0;
+  endedAt = 0;
+  private readonly kit: CallKit;
+  private readonly ended: (call: Call) => void;
+  private startedAt = -1;
+  private askedAt = 0;
+  private tries: readonly Try[] = [];
+  private controller: AbortController | null = null;
+  private pause: Deadline | null = null;
+  private lastFailure: Failed | null = null;
+
+  /** @param ended is called once after each `ask`, unless it is given up before */
+  constructor(member: Member, kit: CallKit, ended: (call: Call) => void) {
+    this.member = member;
+    this.model = member.model.name;
+    this.kit = kit;
+    this.ended = ended;
+  }
+
+  /** @param dueAt milliseconds since 1970; until then it is paused */
+  askAt(dueAt: number, request: ModelRequest): void {
+    if (this.outcome?.kind === 'failed') this.lastFailure = this.outcome;
+    this.outcome = null;
+    if (dueAt <= this.kit.now()) return this.ask(request);
+    this.pause = this.kit.deadlines.at(dueAt, () => {
+      this.pause = null;
+      this.ask(request);
+    });
+  }
+
+  ask(request: ModelRequest): void {
+    const controller = new AbortController();
+    this.controller = controller;
+    this.askedAt = this.kit.now();
+    if (this.startedAt < 0) this.startedAt = this.askedAt;
+    let asked: Promise<Outcome>;
+    try {
+      asked = this.member.model.ask(request, controller.signal);
+    } catch (error) {
+      asked = Promise.reject(error);
+    }
+    asked.then(
+      (outcome) => this.hear(controller, outcome),
+      (error: unknown) => {
+        this.kit.onFault(error);
+        this.hear(controller, this.failed('fault'));
+      },
+    );
+  }
+
+  /** Ends it from outside. A paused one ends with the failure that it had. */
+  giveUp(kind: 'outranked' | 'cancelled' | 'deadline'): void {
+    const { controller } = this;
+    this.controller = null;
+    if (controller !== null) {
+      this.take(this.failed(kind));
+      controller.abort();
+    } else {
+      this.endPause();
+    }
+  }
+
+  /** @returns whether there was a pause to end */
+  endPause(): boolean {
+    if (this.pause === null) return false;
+    this.pause.cancel();
+    this.pause = null;
+    this.outcome = this.lastFailure;
+    return true;
+  }
+
+  /** @param turnAt when the turn began, milliseconds since 1970 */
+  step(turnAt: number): TraceStep {
+    const { outcome } = this;
+    const answered = outcome?.kind === 'answer';
+    return {
+      kind: 'model',
+      model: this.model,
+      rank: this.member.rank,
+      startMs: this.startedAt - turnAt,
+      ms: this.endedAt - this.startedAt,
+      result: answered ? 'answer' : (outcome?.failure.kind ?? 'cancelled'),
+      tries: this.tries,
+      linesDropped: answered ? outcome.linesDropped : 0,
+    };
+  }
+
+  private hear(controller: AbortController, outcome: Outcome): void {
+    if (this.controller !== controller) return;
+    this.controller = null;
+    this.take(outcome);
+    this.ended(this);
+  }
+
+  private take(outcome: Outcome): void {
+    this.outcome = outcome;
+    this.endedAt = this.kit.now();
+    this.tries = this.tries.length === 0 ? outcome.tries : [...this.tries, ...outcome.tries];
+  }
+
+  private failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'fault'): Failed {
+    const ms = this.kit.now() - this.askedAt;
+    const tries = [{ startedAt: this.askedAt, ms, failed: kind }];
+    return { kind: 'failed', failure: failure(kind), tries };
+  }
+}

@@ -1,0 +1,108 @@
+import type { Apology, Decision } from '../domain/decision.ts';
+import type { FailureKind } from '../domain/failure.ts';
+import type { HistoryLine } from '../domain/conversation.ts';
+import type { Brain, Desk, Turn } from './brain.ts';
+import type { Call, Member } from './call.ts';
+import { dispatch } from './dispatch.ts';
+import type { DispatchKit, Judged } from './dispatch.ts';
+import { shield } from './shield.ts';
+import type { Shielded } from './shield.ts';
+
+export type ResponderOptions = DispatchKit & {
+  readonly name: string;
+  readonly sensitivity: 'public' | 'private';
+  readonly deadlineMs: number;
+  /** In listed order. */
+  readonly members: readonly Member[];
+};
+
+/** A brain that asks its models once and lets its policy pick the reply. */
+export function createResponder(options: ResponderOptions): Brain {
+  return new Responder(options);
+}
+
+class Responder implements Brain {
+  readonly name: string;
+  readonly deadlineMs: number;
+  private readonly options: ResponderOptions;
+  private readonly shielded: Shielded<Member>;
+
+  constructor(options: ResponderOptions) {
+    this.name = options.name;
+    this.deadlineMs = options.deadlineMs;
+    this.options = options;
+    this.shielded = shield(options.sensitivity, options.members);
+  }
+
+  async think(turn: Turn, desk: Desk): Promise<Decision> {
+    try {
+      return await this.answer(turn, desk);
+    } catch (error) {
+      this.options.onFault(error);
+      return { kind: 'apology', apology: 'fault', why: 'something went wrong in svc itself' };
+    }
+  }
+
+  private async answer(turn: Turn, desk: Desk): Promise<Decision> {
+    const { sensitivity, now, policy } = this.options;
+    const { kept, dropped } = this.shielded;
+    const turnAt = now();
+    if (dropped.length > 0 || kept.length === 0) {
+      const names = dropped.map(({ model }) => model.name);
+      desk.step({ kind: 'shield', dropped: names, kept: kept.length });
+    }
+    if (kept.length === 0) {
+      const why = 'the brain is private and has no local model';
+      return { kind: 'apology', apology: 'no_answer', why };
+    }
+    const { deadlineAt } = desk;
+    const request = { sensitivity, system: null, lines: linesOf(turn), deadlineAt };
+    const judged = await dispatch(kept, request, desk, this.options);
+    for (const call of judged.calls) desk.step(call.step(turnAt));
+    const { verdict, calls } = judged;
+    const winner = verdict.kind === 'reply' ? calls[verdict.slot]!.model : null;
+    const { why, votes } = verdict;
+    desk.step({ kind: 'policy', policy: policy.kind, verdict: verdict.kind, winner, votes, why });
+    return decisionOf(judged);
+  }
+}
+
+/** The history, and last what the person said, with an attachment as a line below it. */
+function linesOf({ message, text, history }: Turn): readonly HistoryLine[] {
+  const { media } = message;
+  if (media === null) return [...history, { role: 'user', text }];
+  const type = media.type === null ? '' : `${media.type} `;
+  const line = `[attachment: ${type}${media.reference}]`;
+  return [...history, { role: 'user', text: text === '' ? line : `${text}\n${line}` }];
+}
+
+function decisionOf({ verdict, calls }: Judged): Decision {
+  const { why } = verdict;
+  if (verdict.kind === 'none') {
+    const apology = verdict.reason === 'no_consensus' ? verdict.reason : apologyOf(calls);
+    return { kind: 'apology', apology, why };
+  }
+  const { model, outcome } = calls[verdict.slot]!;
+  if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
+  return { kind: 'reply', text: outcome.text, model, why };
+}
+
+/** What may be over in a little while, so that it is worth asking again. */
+const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'timeout',
+  'deadline',
+  'rate_limited',
+  'overloaded',
+  'connect_failed',
+  'connect_timeout',
+  'cancelled',
+]);
+
+/** One model that may be there again soon is reason enough to ask for patience. */
+function apologyOf(calls: readonly Call[]): Apology {
+  const kinds = calls.map(({ outcome }) =>
+    outcome?.kind === 'failed' ? outcome.failure.kind : null,
+  );
+  if (kinds.some((kind) => kind !== null && passing.has(kind))) return 'busy';
+  return kinds.includes('fault') ? 'fault' : 'no_answer';
+}

@@ -1,0 +1,72 @@
+/** A model inside the process whose outcomes a test gives by hand. */
+import { failure } from '../../src/domain/failure.ts';
+import type { FailureKind } from '../../src/domain/failure.ts';
+import type { ModelName } from '../../src/domain/ids.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Model, ModelCheck, ModelRequest } from '../../src/model/model.ts';
+
+/** One question that waits for its outcome. */
+export type Question = {
+  readonly request: ModelRequest;
+  readonly signal: AbortSignal;
+  answer(text: string): Promise<void>;
+  fail(kind: FailureKind, more?: { retryAfterMs?: number }): Promise<void>;
+  throw(error: Error): Promise<void>;
+};
+
+export class ScriptedModel implements Model {
+  readonly name: ModelName;
+  readonly provider = 'local_runtime';
+  readonly modelId: string;
+  readonly locality: 'local' | 'cloud';
+  readonly questions: Question[] = [];
+
+  constructor(modelId: string, locality: 'local' | 'cloud' = 'local') {
+    this.modelId = modelId;
+    this.name = `local_runtime/${modelId}` as ModelName;
+    this.locality = locality;
+  }
+
+  /** The newest question. */
+  get last(): Question {
+    return this.questions.at(-1)!;
+  }
+
+  ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    const startedAt = Date.now();
+    const failed = (kind: FailureKind, more = {}): Outcome => ({
+      kind: 'failed',
+      failure: failure(kind, more),
+      tries: [{ startedAt, ms: Date.now() - startedAt, failed: kind }],
+    });
+    signal.addEventListener('abort', () => resolve(failed('cancelled')));
+    this.questions.push({
+      request,
+      signal,
+      answer(text) {
+        const tries = [{ startedAt, ms: Date.now() - startedAt, failed: null }];
+        resolve({ kind: 'answer', text, calls: [], usage: null, tries, linesDropped: 0 });
+        return settled();
+      },
+      fail(kind, more) {
+        resolve(failed(kind, more));
+        return settled();
+      },
+      throw(error) {
+        reject(error);
+        return settled();
+      },
+    });
+    return promise;
+  }
+
+  check(): Promise<ModelCheck> {
+    return Promise.resolve({ kind: 'reached', hasModel: true, leavesMachine: false });
+  }
+}
+
+/** When everything that an outcome set off without a timer has happened. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
