@@ -30,7 +30,7 @@ test('help names every command, on stdout', async () => {
 
 test('help of a command is the same however it is asked for', async () => {
   const page = await svc('help', 'version');
-  assert.match(page.out, /^svc version\n/);
+  assert.match(page.out, /^Usage: svc version\n/);
   assert.deepEqual(await svc('version', '--help'), page);
 });
 

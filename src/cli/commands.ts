@@ -5,8 +5,21 @@ import { exitCode, type Command, type Io } from './cli.ts';
 type Entry = { readonly name: string; load(): Promise<Command> };
 
 const entries: readonly Entry[] = [
+  { name: 'demo', load: async () => (await import('./demo/demo.ts')).demo },
+  { name: 'serve', load: async () => (await import('./serve.ts')).serve },
+  { name: 'chat', load: async () => (await import('./chat.ts')).chat },
+  { name: 'config check', load: loadConfigCheck },
+  { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },
   { name: 'version', load: async () => (await import('./version.ts')).version },
 ];
+
+async function loadConfigCheck(): Promise<Command> {
+  const { createConfigCheck } = await import('./config-check.ts');
+  return createConfigCheck(async (inspection, env) => {
+    const { runPreflight } = await import('../preflight.ts');
+    return runPreflight(inspection, env);
+  });
+}
 
 /**
  * Runs what the arguments ask for.
@@ -22,7 +35,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
   const command = await entry.load();
   const args = argv.slice(entry.name.split(' ').length);
   if (asksForHelp(args)) {
-    io.stdout.write(command.usage);
+    io.stdout.write(pageOf(command));
     return exitCode.fine;
   }
   return command.run(args, io);
@@ -53,7 +66,7 @@ async function help(topic: readonly string[], io: Io): Promise<number> {
   const exact = find(words);
   const asked = exact === null ? family(words[0]!) : [exact];
   if (asked.length === 0) return notFound(words, io);
-  const pages = await Promise.all(asked.map(async (entry) => (await entry.load()).usage));
+  const pages = await Promise.all(asked.map(async (entry) => pageOf(await entry.load())));
   io.stdout.write(pages.join('\n'));
   return exitCode.fine;
 }
@@ -76,6 +89,10 @@ function notFound(argv: readonly string[], io: Io): number {
   const what = first.startsWith('-') ? 'flag' : 'command';
   io.stderr.write(`svc: there is no ${what} "${first}". ${hint}\n`);
   return exitCode.usage;
+}
+
+function pageOf({ usage }: Command): string {
+  return `${usage.trimEnd()}\n`;
 }
 
 async function overview(): Promise<string> {

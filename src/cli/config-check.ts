@@ -58,7 +58,7 @@ async function run(args: readonly string[], io: Io, preflight?: Preflight): Prom
     const whole = options.preflight ? { ...result, preflight: lines } : result;
     io.stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
   } else {
-    io.stdout.write(report(options.file, inspection, lines, isColoured(io)));
+    io.stdout.write(report(options.file, inspection, lines, isColoured(io.stdout, io.env)));
   }
   if (validation.kind === 'invalid') return exitCode.config;
   const failed = lines.filter(({ mark }) => mark === 'failed');
@@ -92,8 +92,8 @@ function refuse(sentence: string, { stderr }: Io): number {
 }
 
 /** Colour is for people at a terminal who did not say no (https://no-color.org). */
-function isColoured({ stdout, env }: Io): boolean {
-  return stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+export function isColoured(stream: Io['stdout'], env: Io['env']): boolean {
+  return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
 const marks = {
@@ -102,7 +102,8 @@ const marks = {
   failed: { sign: '✗', colour: 31 },
 } as const;
 
-function report(
+/** The check as a person reads it: each problem with its place and remedy, then the verdict. */
+export function report(
   file: string,
   { validation }: Inspection,
   lines: readonly PreflightLine[],

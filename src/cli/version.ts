@@ -4,7 +4,7 @@ import { programVersion } from './program.ts';
 export const version: Command = {
   name: 'version',
   summary: 'Print the version of svc',
-  usage: `svc version
+  usage: `Usage: svc version
 
 Prints the version of svc on one line.
 `,

@@ -1,0 +1,35 @@
+/**
+ * Bundles the program into dist/, which is what is published and what starts fastest: main.js,
+ * one chunk for each part that loads when it is needed, the storage thread as writer.js, and the
+ * migrations. Nothing is minified, so that a stack trace can be read.
+ */
+import { cpSync, existsSync, globSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { rolldown } from 'rolldown';
+
+const root = join(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+const started = performance.now();
+
+const input: Record<string, string> = { main: join(root, 'src', 'main.ts') };
+const writer = join(root, 'src', 'store', 'sqlite', 'writer.ts');
+if (existsSync(writer)) input['writer'] = writer;
+
+rmSync(dist, { recursive: true, force: true });
+await using bundle = await rolldown({ input, platform: 'node', cwd: root, external: [/^node:/] });
+await bundle.write({
+  dir: dist,
+  format: 'esm',
+  entryFileNames: '[name].js',
+  chunkFileNames: '[name]-[hash].js',
+  minify: false,
+  sourcemap: false,
+});
+for (const file of globSync('src/store/migrations/*.sql', { cwd: root })) {
+  cpSync(join(root, file), join(dist, 'migrations', basename(file)));
+}
+
+const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) => one.isFile());
+const bytes = files.reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
+const seconds = ((performance.now() - started) / 1000).toFixed(1);
+console.log(`dist: ${files.length} files, ${Math.round(bytes / 1024)} kB, built in ${seconds} s`);

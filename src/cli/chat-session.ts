@@ -1,0 +1,82 @@
+/** One conversation with one brain, remembered for as long as the command runs. */
+import type { Brain } from '../brain/brain.ts';
+import type { BrainConfig, Secrets } from '../config/config.ts';
+import { fitWindow, linesOf, type TurnRow } from '../domain/conversation.ts';
+import type { Decision } from '../domain/decision.ts';
+import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import { createEvents } from '../events.ts';
+import { createDeadlines } from '../lib/deadlines.ts';
+import { createHttpClient, type HttpClient } from '../lib/http-client.ts';
+import { createListeners } from '../lib/listener.ts';
+import type { Log } from '../lib/log.ts';
+import { createBrain } from '../service.ts';
+
+export type Answer = {
+  readonly decision: Decision;
+  readonly steps: readonly TraceStep[];
+  readonly ms: number;
+};
+
+export interface Session extends AsyncDisposable {
+  /** Asks the brain; what it decided is remembered, unless the signal aborted it. */
+  ask(text: string, signal: AbortSignal): Promise<Answer>;
+  /** Forgets everything said so far. */
+  startAfresh(): void;
+}
+
+export function openSession(
+  config: BrainConfig,
+  secrets: Secrets,
+  log: Log,
+  version: string,
+): Session {
+  const now = Date.now;
+  const deadlines = createDeadlines(now);
+  const http = createHttpClient(deadlines);
+  const events = createEvents({ log, now });
+  const listeners = createListeners();
+  const kit = { http, deadlines, listeners, events, now, random: Math.random, version };
+  return new BrainSession(createBrain(config, secrets, kit), http);
+}
+
+const channel = 'console' as ChannelKey;
+const conversation = 'console' as ConversationId;
+const sender = { id: 'console', name: null };
+
+class BrainSession implements Session {
+  readonly #brain: Brain;
+  readonly #http: HttpClient;
+  readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
+  #turns: readonly TurnRow[] = [];
+
+  constructor(brain: Brain, http: HttpClient) {
+    this.#brain = brain;
+    this.#http = http;
+  }
+
+  async ask(text: string, signal: AbortSignal): Promise<Answer> {
+    const at = Date.now();
+    const id = this.#ids.message();
+    const address = { channel, target: '' };
+    const message = { id, channel, conversation, sender, text, media: null, address };
+    const steps: TraceStep[] = [];
+    const decision = await this.#brain.think(
+      { message: { ...message, acceptedAt: at }, text, history: linesOf(this.#turns) },
+      { signal, deadlineAt: at + this.#brain.deadlineMs, step: (step) => void steps.push(step) },
+    );
+    if (!signal.aborted) {
+      const reply = decision.kind === 'reply' ? decision.text : null;
+      this.#turns = fitWindow([...this.#turns, { at, text, reply }]);
+    }
+    return { decision, steps, ms: Date.now() - at };
+  }
+
+  startAfresh(): void {
+    this.#turns = [];
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#http.close();
+  }
+}

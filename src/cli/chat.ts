@@ -1,0 +1,126 @@
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { BrainConfig, Secrets } from '../config/config.ts';
+import { createCommandLog, readConfig, readLogLevel, readSecrets } from './boot.ts';
+import { exitCode, type Command, type Io } from './cli.ts';
+import { parseFlags, wrongUsage } from './flags.ts';
+import { programVersion } from './program.ts';
+
+export const chat: Command = {
+  name: 'chat',
+  summary: 'Talk to a brain in this terminal',
+  usage: `Usage: svc chat [--config <file>] [--brain <name>] [--demo] [--explain] [--log-level <level>]
+
+Talks to a brain of a configuration, without its channels and its storage: nothing is written, and
+the conversation is over when the command ends. Without a configuration file it talks to a practice
+model, which is a small program with fixed answers and no language model.
+
+  --config <file>      the configuration file (default: svc.json, when there is one)
+  --brain <name>       which brain (default: the first one)
+  --demo               the practice model, also when there is a svc.json
+  --explain            also tell which models were asked, how long each took, and why this reply
+  --log-level <level>  debug, info, warn or error (default: warn)
+
+/new starts a new conversation, /quit ends. Ctrl-C gives up the answer under way, or clears the
+line, or ends. From a pipe, every line is a message, and only the replies go to standard output;
+the exit code is 1 when a message got no answer.
+`,
+  run,
+};
+
+const table = {
+  config: { type: 'string' },
+  brain: { type: 'string' },
+  demo: { type: 'boolean' },
+  explain: { type: 'boolean' },
+  'log-level': { type: 'string' },
+} as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'chat', parsed.message);
+  const { config, brain, demo, explain, 'log-level': levelText } = parsed.flags;
+  const level = readLogLevel(levelText, 'warn');
+  if ('fault' in level) return wrongUsage(io, 'chat', level.fault);
+  if (demo && config !== null) {
+    return wrongUsage(io, 'chat', '--demo and --config exclude each other.');
+  }
+  const file = config ?? 'svc.json';
+  const practising = demo || (config === null && !(await exists(resolve(io.cwd, file))));
+  const partner = practising ? await practicePartner() : await configuredPartner(file, brain, io);
+  if (partner.kind === 'refused') {
+    io.stderr.write(partner.report);
+    return partner.code;
+  }
+  try {
+    const log = createCommandLog(io, level.level);
+    log.scrub(partner.secrets.values());
+    const { openSession } = await import('./chat-session.ts');
+    await using session = openSession(partner.brain, partner.secrets, log, programVersion());
+    const { runConsole } = await import('./console.ts');
+    return await runConsole(session, { io, explain, introduction: partner.introduction });
+  } finally {
+    await partner.close();
+  }
+}
+
+type Partner =
+  | {
+      readonly kind: 'brain';
+      readonly brain: BrainConfig;
+      readonly secrets: Secrets;
+      readonly introduction: string;
+      close(): Promise<void>;
+    }
+  | { readonly kind: 'refused'; readonly report: string; readonly code: number };
+
+async function practicePartner(): Promise<Partner> {
+  const { createPracticeModel, practiceModelName } = await import('./demo/practice-model.ts');
+  const { closeServer, listenNear } = await import('./demo/servers.ts');
+  const { demoConfig } = await import('./demo/document.ts');
+  const server = createPracticeModel();
+  const modelPort = await listenNear(server, 0);
+  const ports = { webhookPort: 8090, receiverPort: 8091, adminPort: 2112, modelPort };
+  const { config } = demoConfig({ ...ports, modelId: practiceModelName, storagePath: null });
+  return {
+    kind: 'brain',
+    brain: config.brains[0]!,
+    secrets: new Map(),
+    introduction: 'You talk to the practice model: a small program with fixed answers.',
+    close: () => closeServer(server),
+  };
+}
+
+async function configuredPartner(file: string, name: string | null, io: Io): Promise<Partner> {
+  const read = await readConfig(file, io);
+  if (read.kind === 'refused') return { ...read, code: exitCode.config };
+  const { brains } = read.config;
+  const index = name === null ? 0 : brains.findIndex((one) => one.name === name);
+  const brain = brains[index];
+  if (brain === undefined) {
+    const names = brains.map((one) => `"${one.name}"`).join(', ');
+    const report = `svc chat: ${file} has no brain "${name}"; it has ${names}.\n`;
+    return { kind: 'refused', report, code: exitCode.usage };
+  }
+  if (brain.agent !== null) {
+    const report = `svc chat: agent brains such as "${brain.name}" cannot run in this version yet.\n`;
+    return { kind: 'refused', report, code: exitCode.config };
+  }
+  const resolved = readSecrets(read.config, io, (path) => path.startsWith(`brains[${index}].`));
+  if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
+  const models = brain.models.map(({ provider, modelId }) => `${provider}/${modelId}`).join(', ');
+  return {
+    kind: 'brain',
+    brain,
+    secrets: resolved.secrets,
+    introduction: `You talk to the brain "${brain.name}" (${models}).`,
+    close: () => Promise.resolve(),
+  };
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

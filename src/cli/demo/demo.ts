@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
+import { join, resolve } from 'node:path';
+import type { EnvName } from '../../config/config.ts';
+import { revisionOf } from '../../config/inspect.ts';
+import type { LogLevel } from '../../lib/log.ts';
+import type { Ending, Listening } from '../../service.ts';
+import { createCommandLog, readLogLevel } from '../boot.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wholeNumber, wrongUsage } from '../flags.ts';
+import { plainText } from '../plain-text.ts';
+import { packageRoot, programVersion } from '../program.ts';
+import { demoConfig, replySecretName, webhookSecretName } from './document.ts';
+import { makeDemoFolder, removeDemoFolder } from './folder.ts';
+import { createPracticeModel, practiceModelName } from './practice-model.ts';
+import { closeServer, createReceiver, findPort, listenNear } from './servers.ts';
+
+export const demo: Command = {
+  name: 'demo',
+  summary: 'Run everything here and now, to see how it works',
+  usage: `Usage: svc demo [--model <name>] [--port <number>] [--db <file>] [--log-level <level>]
+
+Runs the whole service on this machine, offline: a webhook to send messages to, a brain, and a
+receiver that prints the replies here. It prints a curl line to try. Ctrl-C ends it.
+
+The brain asks a practice model: a small program with fixed answers, no language model.
+
+  --model <name>       ask this model of the local runtime at http://127.0.0.1:11434 instead
+  --port <number>      the webhook's port (default: 8090, or a free one when that is taken)
+  --db <file>          keep the conversations in this file (default: a temporary one)
+  --log-level <level>  debug, info, warn or error (default: warn)
+`,
+  run,
+};
+
+const table = {
+  model: { type: 'string' },
+  port: { type: 'string' },
+  db: { type: 'string' },
+  'log-level': { type: 'string' },
+} as const;
+
+const ports = { webhook: 8090, receiver: 8091, model: 8092, admin: 2112 };
+
+type Choices = {
+  readonly model: string | null;
+  readonly port: number | null;
+  readonly db: string | null;
+  readonly level: LogLevel;
+};
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'demo', parsed.message);
+  const { model, port: portText, db, 'log-level': levelText } = parsed.flags;
+  const level = readLogLevel(levelText, 'warn');
+  if ('fault' in level) return wrongUsage(io, 'demo', level.fault);
+  const port = portText === null ? null : wholeNumber(portText, 1, 65_535);
+  if (portText !== null && port === null) {
+    return wrongUsage(io, 'demo', `--port is a number from 1 to 65535; "${portText}" is none.`);
+  }
+  const ending = await runDemo({ model, port, db, level: level.level }, io);
+  if (ending.kind === 'ended') return exitCode.fine;
+  io.stderr.write(`svc demo: ${ending.message}\n`);
+  return ending.kind === 'refused' ? exitCode.config : exitCode.failed;
+}
+
+async function runDemo(choices: Choices, io: Io): Promise<Ending> {
+  const webhookPort = await findPort(choices.port ?? ports.webhook, choices.port !== null);
+  if (webhookPort === null) {
+    const message = `port ${choices.port} of this machine is taken. Leave --port out for a free one.`;
+    return { kind: 'refused', code: 'port_taken', message };
+  }
+  const folder = choices.db === null ? makeDemoFolder() : null;
+  const servers: Server[] = [];
+  try {
+    return await serveDemo(choices, io, { webhookPort, folder, servers });
+  } finally {
+    await Promise.all(servers.map(closeServer));
+    if (folder !== null) removeDemoFolder(folder);
+  }
+}
+
+type Stage = {
+  readonly webhookPort: number;
+  readonly folder: string | null;
+  /** Closed by the caller. */
+  readonly servers: Server[];
+};
+
+async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending> {
+  const secrets = new Map<EnvName, string>([
+    [webhookSecretName as EnvName, newSecret()],
+    [replySecretName as EnvName, newSecret()],
+  ]);
+  const start = async (server: Server, port: number): Promise<number> => {
+    stage.servers.push(server);
+    return listenNear(server, port);
+  };
+  const receiver = createReceiver(secrets.get(replySecretName as EnvName)!, (reply) => {
+    io.stdout.write(`${plainText(`reply to ${reply.conversation}: ${reply.text}`)}\n`);
+  });
+  const receiverPort = await start(receiver, ports.receiver);
+  const modelPort = choices.model === null ? await start(createPracticeModel(), ports.model) : null;
+  const adminPort = (await findPort(ports.admin, false)) ?? 0;
+  const { webhookPort, folder } = stage;
+  const storagePath = folder === null ? resolve(io.cwd, choices.db!) : join(folder, 'svc.db');
+  const modelId = choices.model ?? practiceModelName;
+  const picked = { webhookPort, adminPort, receiverPort, modelId, modelPort, storagePath };
+  const { text, config } = demoConfig(picked);
+  const { runService } = await import('../../service.ts');
+  const log = createCommandLog(io, choices.level);
+  log.scrub(secrets.values());
+  const ending = await runService({
+    config,
+    revision: revisionOf(text),
+    storagePath,
+    secrets,
+    warnings: [],
+    log,
+    version: programVersion(),
+    webRoot: new URL('web/', packageRoot()),
+    stop: io.stop,
+    onListening: (at) => {
+      const secret = secrets.get(webhookSecretName as EnvName)!;
+      io.stdout.write(welcome(at, { ...picked, secret, kept: folder === null }));
+    },
+  });
+  await log.flush();
+  return ending;
+}
+
+/** 32 characters that a shell leaves alone. */
+function newSecret(): string {
+  return randomBytes(24).toString('base64url').replaceAll('-', '_');
+}
+
+type Shown = {
+  readonly webhookPort: number;
+  readonly adminPort: number;
+  readonly receiverPort: number;
+  readonly modelId: string;
+  readonly modelPort: number | null;
+  readonly storagePath: string;
+  readonly kept: boolean;
+  readonly secret: string;
+};
+
+function welcome(at: Listening, shown: Shown): string {
+  const webhook = `http://127.0.0.1:${shown.webhookPort}/webhook`;
+  const brain =
+    shown.modelPort === null
+      ? `${shown.modelId} of the local runtime at http://127.0.0.1:11434`
+      : `the practice model at http://127.0.0.1:${shown.modelPort} (no language model)`;
+  const seconds = (performance.now() / 1000).toFixed(2);
+  const liveView = at.admin === null ? 'off' : `http://127.0.0.1:${shown.adminPort}/ui`;
+  const curl = [
+    `curl -sS ${webhook}`,
+    `-H 'Authorization: Bearer ${shown.secret}'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '{"sender_id":"ada","text":"Hello"}'`,
+  ].join(' ');
+  return `svc demo was ready ${seconds} s after its start.
+
+  webhook    ${webhook}
+  brain      ${brain}
+  replies    go to http://127.0.0.1:${shown.receiverPort}/replies, which prints them here
+  live view  ${liveView}
+  storage    ${shown.storagePath}${shown.kept ? '' : ' (removed at the end)'}
+
+Send it a message from another terminal:
+
+  ${curl}
+
+Ctrl-C ends it.
+
+`;
+}

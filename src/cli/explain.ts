@@ -1,0 +1,28 @@
+import type { TraceStep } from '../domain/trace.ts';
+import type { Answer } from './chat-session.ts';
+
+/** What happened on the way to an answer, a line for each step. */
+export function explain({ decision, steps, ms }: Answer): string {
+  const lines = steps.map(explainStep);
+  const last = steps.at(-1);
+  if (last?.kind !== 'policy') lines.push(decision.why);
+  return [...lines, `${ms} ms in all`].map((line) => `  · ${line}\n`).join('');
+}
+
+function explainStep(step: TraceStep): string {
+  switch (step.kind) {
+    case 'shield': {
+      if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
+      return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
+    }
+    case 'model': {
+      const again = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
+      const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
+      return `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
+    }
+    case 'policy':
+      return `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;
+    default:
+      return step satisfies never;
+  }
+}

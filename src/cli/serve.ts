@@ -1,0 +1,84 @@
+import { notYet } from '../config/not-yet.ts';
+import type { Log } from '../lib/log.ts';
+import type { Ending } from '../service.ts';
+import { createCommandLog, logWarnings, readConfig, readLogLevel, readSecrets } from './boot.ts';
+import { exitCode, type Command, type Io } from './cli.ts';
+import { parseFlags, wrongUsage } from './flags.ts';
+import { packageRoot, programVersion } from './program.ts';
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Run the service',
+  usage: `Usage: svc serve [--config <file>] [--log-level <level>]
+
+Runs the service until it is told to stop by SIGTERM, SIGINT (Ctrl-C) or SIGHUP: it then finishes
+what it has in hand and ends. A second signal ends it at once.
+
+  --config <file>      the configuration file (default: svc.json)
+  --log-level <level>  debug, info, warn or error (default: info)
+
+Exit codes: 0 stopped as asked, 1 failed while running, 2 wrong usage, 78 the configuration, a
+secret, an address or the storage does not allow a start.
+`,
+  run,
+};
+
+const table = { config: { type: 'string' }, 'log-level': { type: 'string' } } as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'serve', parsed.message);
+  const level = readLogLevel(parsed.flags['log-level'], 'info');
+  if ('fault' in level) return wrongUsage(io, 'serve', level.fault);
+  const file = parsed.flags.config ?? 'svc.json';
+  const read = await readConfig(file, io);
+  if (read.kind === 'refused') return refuse(io, read.report);
+  const { config, inspection } = read;
+  const missing = notYet(config);
+  const resolved = readSecrets(config, io);
+  if (missing.length > 0) return refuse(io, missing.map((one) => `✗ ${one}\n`).join(''));
+  if (resolved.kind === 'refused') return refuse(io, resolved.report);
+  const { secrets } = resolved;
+  const warnings = [...inspection.validation.problems, ...resolved.warnings];
+  const log = createCommandLog(io, level.level);
+  log.scrub(secrets.values());
+  logWarnings(log, warnings);
+  const { runService } = await import('../service.ts');
+  const ending = await runService({
+    config,
+    revision: inspection.revision,
+    storagePath: inspection.storagePath,
+    secrets,
+    warnings,
+    log,
+    version: programVersion(),
+    webRoot: new URL('web/', packageRoot()),
+    stop: io.stop,
+  });
+  await tell(ending, log);
+  return codeOf(ending);
+}
+
+async function tell(ending: Ending, log: Log): Promise<void> {
+  if (ending.kind === 'refused') log.error(ending.code, ending.message);
+  if (ending.kind === 'failed') log.error('service_failed', ending.message);
+  await log.flush();
+}
+
+function codeOf({ kind }: Ending): number {
+  switch (kind) {
+    case 'ended':
+      return exitCode.fine;
+    case 'refused':
+      return exitCode.config;
+    case 'failed':
+      return exitCode.failed;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function refuse(io: Io, report: string): number {
+  io.stderr.write(report);
+  return exitCode.config;
+}

@@ -1,0 +1,200 @@
+/**
+ * Tries what a configuration needs of the world before the service is started with it: secrets,
+ * providers, hosts, the place of the database. It changes nothing and sends no one's content.
+ */
+import { lookup } from 'node:dns/promises';
+import { access, constants, open, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { PreflightLine } from './cli/config-check.ts';
+import type { BrainConfig, Config, ModelConfig, Secrets } from './config/config.ts';
+import type { Inspection } from './config/inspect.ts';
+import { resolveSecrets, type ResolvedSecrets } from './config/secrets.ts';
+import type { Failure } from './domain/failure.ts';
+import { createEvents } from './events.ts';
+import { createDeadlines } from './lib/deadlines.ts';
+import { createHttpClient } from './lib/http-client.ts';
+import { createListeners } from './lib/listener.ts';
+import { createLog } from './lib/log.ts';
+import type { ModelCheck } from './model/model.ts';
+import { createModel, type ServiceKit } from './service.ts';
+
+const checkMs = 10_000;
+
+/**
+ * @param inspection of a valid configuration; one with problems gets no lines
+ * @returns in the order in which a person would look: secrets, providers, channels, storage
+ */
+export async function runPreflight(
+  inspection: Inspection,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly PreflightLine[]> {
+  const { validation, storagePath } = inspection;
+  if (validation.kind === 'invalid') return [];
+  const { config } = validation;
+  const resolved = resolveSecrets(config, env);
+  const [providers, channels, storage] = await Promise.all([
+    providerLines(config, resolved.secrets),
+    Promise.all(config.channels.map(channelLine)),
+    storagePath === null ? null : storageLine(storagePath),
+  ]);
+  const lines = [...secretLines(resolved), ...providers, ...channels];
+  return storage === null ? lines : [...lines, storage];
+}
+
+function secretLines({ secrets, missing, warnings }: ResolvedSecrets): PreflightLine[] {
+  const found = [...secrets.keys()].map((name) => ok(name, 'is set'));
+  const faults = missing.map(({ name, usedAt }) => {
+    const message = `is not set; it is used at ${usedAt.join(' and ')}`;
+    return { ...failed(name, message, 'Set it in the environment.'), secret: true };
+  });
+  const doubts = warnings.map(({ path, message, remedy }) => warning(path, message, remedy));
+  return [...found, ...faults, ...doubts];
+}
+
+/** The models that brains may ask, each once; those that the shield drops are not contacted. */
+async function providerLines(config: Config, secrets: Secrets): Promise<PreflightLine[]> {
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const kit = quietKit(deadlines, http);
+  const asked = new Map<string, Promise<PreflightLine>>();
+  for (const brain of config.brains) {
+    for (const model of brain.models) {
+      const closed = brain.sensitivity === 'private';
+      const key = [closed, model.locality, model.baseUrl, model.modelId, model.apiKeyEnv].join(' ');
+      if (!asked.has(key)) asked.set(key, modelLine(brain, model, secrets, kit));
+    }
+  }
+  try {
+    return await Promise.all(asked.values());
+  } finally {
+    await http.close();
+  }
+}
+
+function quietKit(deadlines: ServiceKit['deadlines'], http: ServiceKit['http']): ServiceKit {
+  const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
+  const events = createEvents({ log, now: Date.now });
+  const listeners = createListeners();
+  const random = Math.random;
+  return { http, deadlines, listeners, events, now: Date.now, random, version: 'preflight' };
+}
+
+async function modelLine(
+  brain: BrainConfig,
+  config: ModelConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Promise<PreflightLine> {
+  const subject = `${config.provider}/${config.modelId} at ${config.baseUrl}`;
+  const isPrivate = brain.sensitivity === 'private';
+  if (isPrivate && config.locality === 'cloud') {
+    return ok(subject, `is never contacted: the brain "${brain.name}" is private`);
+  }
+  if (config.apiKeyEnv !== null && !secrets.has(config.apiKeyEnv)) {
+    const message = `was not contacted, since ${config.apiKeyEnv} is not set`;
+    return warning(subject, message, 'Set the key and try again.');
+  }
+  const check = await createModel(config, secrets, kit).check(Date.now() + checkMs);
+  return lineOfCheck(subject, check, config, isPrivate);
+}
+
+function lineOfCheck(
+  subject: string,
+  check: ModelCheck,
+  { provider, modelId }: ModelConfig,
+  isPrivate: boolean,
+): PreflightLine {
+  if (check.kind === 'failed') {
+    const { detail } = check.failure;
+    return failed(subject, detail, remedyOf(check.failure, provider));
+  }
+  if (check.hasModel === false) {
+    const pull = `ollama pull ${modelId}`;
+    const remedy =
+      provider === 'local_runtime' ? `Fetch it (${pull}), or name another.` : 'Name another model.';
+    return failed(subject, `answers, but has no model "${modelId}"`, remedy);
+  }
+  if (check.leavesMachine) {
+    const message = 'answers, but hands the model’s requests on to a vendor';
+    const remedy = 'Use a model that runs on this machine, or declare this one cloud.';
+    return isPrivate ? failed(subject, message, remedy) : warning(subject, message, remedy);
+  }
+  if (check.hasModel === null) {
+    const remedy = 'Nothing to do, when the model’s name is right.';
+    return warning(subject, 'answers, but lists no models to look it up in', remedy);
+  }
+  return ok(subject, 'answers and has the model');
+}
+
+function remedyOf({ kind }: Failure, provider: string): string {
+  if (kind === 'unauthorized') return 'Check the key in the environment.';
+  if (kind === 'not_found') return 'Check base_url.';
+  if (provider === 'local_runtime') return 'Start the local runtime, or check base_url.';
+  return 'Check base_url and the way to the network.';
+}
+
+async function channelLine(channel: Config['channels'][number]): Promise<PreflightLine> {
+  if (channel.type !== 'webhook') {
+    const message = `this version cannot ask the platform about ${channel.tokenEnv} yet`;
+    return warning(channel.type, message, 'Nothing to do here; the token was looked up above.');
+  }
+  const { hostname, origin } = new URL(channel.outboundUrl);
+  const subject = `replies to ${origin}`;
+  try {
+    const { address } = await lookup(hostname.replace(/^\[|\]$/g, ''));
+    return ok(subject, `the host is ${address}`);
+  } catch {
+    const remedy = 'Check the host in outbound_url; until it is found, replies wait.';
+    return warning(subject, `the host ${hostname} cannot be found`, remedy);
+  }
+}
+
+/** Asks whether a database could be opened or made here, and makes nothing. */
+async function storageLine(path: string): Promise<PreflightLine> {
+  const found = await stat(path).catch(() => null);
+  const remedy = 'Choose another storage.path, or give this user the right to write there.';
+  if (found === null) return placeLine(path, dirname(path), remedy);
+  if (!found.isFile()) return failed(path, 'is no file', remedy);
+  if (!(await mayWrite(path))) return failed(path, 'cannot be written', remedy);
+  if (!(await mayWrite(dirname(path)))) {
+    return failed(path, 'stands in a folder that cannot be written', remedy);
+  }
+  if (!(await isDatabase(path))) return failed(path, 'is no SQLite file', 'Name another file.');
+  return ok(path, 'can be written');
+}
+
+/** The nearest folder above that exists decides. */
+async function placeLine(path: string, folder: string, remedy: string): Promise<PreflightLine> {
+  const found = await stat(folder).catch(() => null);
+  if (found === null && dirname(folder) !== folder) return placeLine(path, dirname(folder), remedy);
+  if (found?.isDirectory() !== true) return failed(path, `${folder} is no folder`, remedy);
+  if (!(await mayWrite(folder))) return failed(path, `${folder} cannot be written`, remedy);
+  return ok(path, 'is not there yet and can be made');
+}
+
+function mayWrite(path: string): Promise<boolean> {
+  return access(path, constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** An empty file is a database that nothing was written to. Format: sqlite.org/fileformat.html */
+async function isDatabase(path: string): Promise<boolean> {
+  await using file = await open(path, 'r');
+  const head = Buffer.alloc(16);
+  const { bytesRead } = await file.read(head, 0, 16, 0);
+  return bytesRead === 0 || head.toString('latin1') === 'SQLite format 3\0';
+}
+
+function ok(subject: string, message: string): PreflightLine {
+  return { mark: 'ok', subject, message, remedy: null, secret: false };
+}
+
+function warning(subject: string, message: string, remedy: string): PreflightLine {
+  return { mark: 'warning', subject, message, remedy, secret: false };
+}
+
+function failed(subject: string, message: string, remedy: string): PreflightLine {
+  return { mark: 'failed', subject, message, remedy, secret: false };
+}
