@@ -3,10 +3,11 @@
  * and bounds time and size. A reply of any status is an answer; only what kept an answer from
  * coming whole is a fault.
  *
- * Format: HTTP/1.1 by undici's `request` with an Agent of our own.
+ * Format: HTTP/1.1 by undici with an Agent of our own. By its `dispatch`, not its `request`: a body
+ * that is read whole needs no stream, and a call that ends early no signal (docs/speed.md).
  */
-import { Agent } from 'undici';
-import type { Deadlines } from './deadlines.ts';
+import { Agent, type Dispatcher } from 'undici';
+import type { Deadline, Deadlines } from './deadlines.ts';
 
 export interface HttpClient {
   send(request: HttpRequest, signal?: AbortSignal): Promise<HttpResult>;
@@ -23,7 +24,7 @@ export type HttpRequest = {
   readonly deadlineAt: number;
   /** A longer body is read no further. */
   readonly bodyBytesMax: number;
-  /** For when the caller needs no body: it is read and thrown away. */
+  /** For when the caller needs no body: it is thrown away, and its length changes nothing. */
   readonly discardBody?: boolean;
 };
 
@@ -66,72 +67,102 @@ export function createHttpClient(
     maxHeaderSize: 64 * 1024,
   });
   return {
-    send: (request, signal) => send(agent, deadlines, request, signal),
+    send: (request, signal) => {
+      if (signal?.aborted === true) return Promise.resolve(fault('cancelled', false, null));
+      return new Promise((resolve) => {
+        const call = new Call(request, signal, resolve);
+        call.start(agent, deadlines);
+      });
+    },
     close: () => agent.destroy(),
   };
 }
 
-async function send(
-  agent: Agent,
-  deadlines: Deadlines,
-  request: HttpRequest,
-  signal: AbortSignal | undefined,
-): Promise<HttpResult> {
-  if (signal?.aborted === true) return fault('cancelled', false, null);
-  const { url } = request;
-  const ending = new AbortController();
-  let late = false;
-  const cancel = (): void => ending.abort();
-  const deadline = deadlines.at(request.deadlineAt, () => {
-    late = true;
-    ending.abort();
-  });
-  signal?.addEventListener('abort', cancel, { once: true });
-  try {
-    const response = await agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: request.method,
-      headers: request.headers as Record<string, string>,
-      body: request.body,
-      signal: ending.signal,
-    });
-    const body = await readBody(response.body, request);
-    if (body === null) return fault('answer_too_large', true, null);
-    return { kind: 'answer', status: response.statusCode, headers: response.headers, body };
-  } catch (error) {
-    if (late) return fault('timeout', true, null);
-    return ending.signal.aborted ? fault('cancelled', true, null) : faultOf(error);
-  } finally {
-    deadline.cancel();
-    signal?.removeEventListener('abort', cancel);
-  }
-}
+/**
+ * One call. It ends once, by the first of: whole answer, error, too much body, deadline, signal.
+ * A call that ends while it waits for a connection is stopped when its turn comes, unsent.
+ */
+class Call implements Dispatcher.DispatchHandler {
+  readonly #request: HttpRequest;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: (result: HttpResult) => void;
+  #deadline: Deadline | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #ended = false;
+  #status = 0;
+  #headers: Answer['headers'] = {};
+  #parts: Buffer[] = [];
+  #bytes = 0;
 
-type Body = AsyncIterable<Buffer> & {
-  text(): Promise<string>;
-  dump(): Promise<void>;
-  destroy(): void;
-};
-
-/** The body as text, or null when it is over the limit. */
-async function readBody(body: Body, request: HttpRequest): Promise<string | null> {
-  if (request.discardBody === true) {
-    await body.dump();
-    return '';
+  constructor(
+    request: HttpRequest,
+    signal: AbortSignal | undefined,
+    resolve: (result: HttpResult) => void,
+  ) {
+    this.#request = request;
+    this.#signal = signal;
+    this.#resolve = resolve;
   }
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    bytes += part.length;
-    if (bytes > request.bodyBytesMax) {
-      body.destroy();
-      return null;
+
+  start(agent: Agent, deadlines: Deadlines): void {
+    const { url, method, headers, body, deadlineAt } = this.#request;
+    this.#deadline = deadlines.at(deadlineAt, () => this.#stop('timeout'));
+    this.#signal?.addEventListener('abort', this.#cancel);
+    const path = url.pathname + url.search;
+    agent.dispatch({ origin: url.origin, path, method, headers: { ...headers }, body }, this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#ended) controller.abort(stopped);
+  }
+
+  onResponseStart(_: unknown, status: number, headers: Answer['headers']): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_: unknown, part: Buffer): void {
+    this.#bytes += part.length;
+    const enough = this.#bytes > this.#request.bodyBytesMax;
+    if (this.#request.discardBody !== true) {
+      if (enough) this.#stop('answer_too_large');
+      else this.#parts.push(part);
+    } else if (enough) {
+      this.onResponseEnd();
+      this.#controller?.abort(stopped);
     }
-    parts.push(part);
   }
-  return parts.length === 1 ? parts[0]!.toString('utf8') : Buffer.concat(parts).toString('utf8');
+
+  onResponseEnd(): void {
+    const [first, ...more] = this.#parts;
+    const bytes = more.length === 0 ? first : Buffer.concat(this.#parts);
+    const body = bytes?.toString('utf8') ?? '';
+    this.#end({ kind: 'answer', status: this.#status, headers: this.#headers, body });
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#end(faultOf(error));
+  }
+
+  readonly #cancel = (): void => this.#stop('cancelled');
+
+  #stop(why: HttpFault): void {
+    this.#end(fault(why, this.#controller !== null, null));
+    this.#controller?.abort(stopped);
+  }
+
+  #end(result: HttpResult): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#deadline?.cancel();
+    this.#signal?.removeEventListener('abort', this.#cancel);
+    this.#resolve(result);
+  }
 }
+
+type Answer = Extract<HttpResult, { kind: 'answer' }>;
+const stopped = new Error('The call was ended from this side.');
 
 const neverConnected = new Set([
   'ECONNREFUSED',
