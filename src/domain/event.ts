@@ -34,9 +34,10 @@ export interface Events {
     id: ReplyId;
     attempt: number;
     failure: Failure;
-    /** When it is tried again, milliseconds since 1970; null when it became a dead letter. */
+    /** When it is tried again, milliseconds since 1970; null: not again, `buried` follows. */
     nextAt: number | null;
   }): void;
+  /** A dead letter; the only method that counts one. */
   buried(e: { box: Box; channel: ChannelKey; id: string; failure: Failure }): void;
   channelChanged(e: { channel: string; state: ChannelState; reason: string | null }): void;
   planUsed(e: { revision: string; channels: number; brains: number }): void;

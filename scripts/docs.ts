@@ -1,0 +1,9 @@
+/** Writes the parts of docs/ that are made from the source. A test compares them. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jsonSchema } from '../src/config/json-schema.ts';
+import { referencePage } from '../src/config/reference.ts';
+
+const docs = join(import.meta.dirname, '..', 'docs');
+writeFileSync(join(docs, 'configuration.md'), referencePage());
+writeFileSync(join(docs, 'config.schema.json'), `${JSON.stringify(jsonSchema(), null, 2)}\n`);

@@ -1,0 +1,122 @@
+/**
+ * The admin room: pages and answers about the service for its operator. It is never in a
+ * message's way and imports no station; what it needs to know comes through these ports, which
+ * service.ts fills. Ports are called at any time, must be quick, and hand out no text of anyone,
+ * no sender, no secret.
+ */
+import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
+import type { ChannelState, Events } from '../domain/event.ts';
+import type { Meters } from '../events.ts';
+import type { ChannelBacklog, Gauges } from '../store/store.ts';
+
+export type AdminPorts = {
+  readonly version: string;
+  /** When the process began its work, milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Failing: it can accept or keep nothing any more. A channel that is down is not that. */
+  health(): Health;
+  plan(): PlanView;
+  readonly meters: Meters;
+  gauges(): Gauges;
+  backlog(): readonly ChannelBacklog[];
+  readonly events: Pick<Events, 'faulted'>;
+};
+
+export type Health =
+  | { readonly status: 'ok' }
+  | { readonly status: 'failing'; readonly reason: string };
+
+/** The configuration in use. */
+export type PlanView = {
+  readonly revision: string;
+  readonly config: Config;
+  readonly warnings: readonly ConfigProblem[];
+  readonly channels: readonly ChannelView[];
+};
+
+export type ChannelView = {
+  readonly type: ChannelType;
+  readonly state: ChannelState;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly reason: string | null;
+};
+
+/** What `/api/v1/status` answers. Times are milliseconds since 1970, lengths milliseconds. */
+export type Status = {
+  readonly status: Health['status'];
+  readonly reason: string | null;
+  readonly version: string;
+  readonly revision: string;
+  readonly startedAt: number;
+  readonly uptimeMs: number;
+  readonly storage: 'memory' | 'sqlite';
+  readonly channels: readonly ChannelStatus[];
+  readonly brains: readonly BrainStatus[];
+  readonly providers: readonly ProviderStatus[];
+  readonly backlog: readonly BacklogStatus[];
+  readonly counts: CountsStatus;
+  readonly times: {
+    readonly waited: TimesStatus;
+    readonly turns: TimesStatus;
+    readonly endToEnd: TimesStatus;
+  };
+  readonly warnings: readonly WarningStatus[];
+};
+
+/** `brain` is null for a channel without a route: it is not started. */
+export type ChannelStatus = Omit<ChannelView, 'since' | 'state'> & {
+  readonly state: ChannelState | 'unrouted';
+  readonly since: number | null;
+  readonly brain: string | null;
+};
+
+export type BrainStatus = {
+  readonly name: string;
+  readonly sensitivity: 'public' | 'private';
+  readonly dispatch: 'fanout' | 'sequential';
+  readonly policy: 'priority' | 'consensus';
+  readonly models: readonly ModelStatus[];
+};
+
+/** `dropped`: the shield keeps this model from ever being asked. */
+export type ModelStatus = {
+  readonly name: string;
+  readonly locality: 'local' | 'cloud';
+  readonly state: 'asked' | 'dropped';
+};
+
+export type ProviderStatus = {
+  readonly provider: string;
+  readonly answers: number;
+  readonly failures: number;
+  readonly times: TimesStatus;
+};
+
+/** Unsettled rows, those at work included. */
+export type BacklogStatus = {
+  readonly channel: string;
+  readonly inbox: number;
+  readonly outbox: number;
+};
+
+/** Since the start, but for `waiting`, `inFlight` and `deadLettersKept`, which are of now. */
+export type CountsStatus = {
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly refused: number;
+  readonly settled: number;
+  readonly delivered: number;
+  readonly deadLetters: number;
+  readonly faults: number;
+  readonly waiting: number;
+  readonly inFlight: number;
+  readonly deadLettersKept: number;
+};
+
+/** null while nothing was measured. */
+export type TimesStatus = { readonly p50Ms: number | null; readonly p95Ms: number | null };
+
+export type WarningStatus = Pick<ConfigProblem, 'code' | 'path' | 'message' | 'remedy'>;

@@ -1,0 +1,49 @@
+/** What a route answers, and the headers that every answer of the admin server carries. */
+export type Answer = {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** Nothing runs or loads here but the server's own files; no page may frame it. */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+export function json(status: number, value: unknown): Answer {
+  return { status, contentType: 'application/json', body: JSON.stringify(value) };
+}
+
+const titles = {
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  421: 'Misdirected Request',
+  500: 'Internal Server Error',
+} as const;
+
+/** An error as RFC 9457 tells it. `code` is stable; `detail` says what to do. */
+export function problem(
+  status: keyof typeof titles,
+  code: string,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const body = { type: 'about:blank', title: titles[status], status, code, detail };
+  return { ...json(status, body), contentType: 'application/problem+json', headers };
+}

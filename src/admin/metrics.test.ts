@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { live, makeWorld, messageId, senderId } from '../../test/fake/admin-world.ts';
+import { expose } from './exposition.ts';
+import { MetricsPage } from './metrics.ts';
+
+const label = String.raw`[a-z_]+="(?:[^"\\\n]|\\["\\n])*"`;
+const number = String.raw`-?[\d.]+(?:e[+-]?\d+)?|NaN|[+-]Inf`;
+const sample = new RegExp(
+  String.raw`^([a-z_:][\w:]*)(\{${label}(?:,${label})*\})? (${number})$`,
+  'i',
+);
+
+/** Every sample by its name and labels; fails on a line that is not of the format. */
+function parse(text: string): Map<string, number> {
+  assert.ok(text.endsWith('\n'));
+  const types = new Map<string, string>();
+  const samples = new Map<string, number>();
+  for (const line of text.trimEnd().split('\n')) {
+    const type = /^# TYPE (\S+) (counter|gauge|histogram|summary)$/.exec(line);
+    if (type !== null) {
+      assert.ok(!types.has(type[1]!), `${type[1]} is told twice`);
+      types.set(type[1]!, type[2]!);
+    }
+    if (line.startsWith('# ') || line === '') continue;
+    const match = sample.exec(line);
+    assert.ok(match !== null, `not of the format: ${line}`);
+    const family = match[1]!.replace(/_(bucket|sum|count)$/, '');
+    assert.ok(types.has(match[1]!) || types.has(family), `without a type: ${line}`);
+    assert.match(match[1]!, /^svc_/);
+    const key = match[1]! + (match[2] ?? '');
+    assert.ok(!samples.has(key), `${key} is told twice`);
+    samples.set(key, Number(match[3]));
+  }
+  return samples;
+}
+
+test('the page is valid, and holds what happened, the bounds and the process', async () => {
+  const world = makeWorld();
+  live(world.events);
+  const page = new MetricsPage(world.ports);
+  const text = await page.text();
+  const samples = parse(text);
+  const expected = {
+    'svc_messages_accepted_total{channel="webhook"}': 1,
+    'svc_messages_refused_total{channel="webhook",code="inbox_full"}': 1,
+    'svc_decisions_total{decision="reply"}': 1,
+    'svc_replies_settled_total{channel="webhook",result="delivered"}': 1,
+    'svc_replies_settled_total{channel="webhook",result="dead"}': 1,
+    'svc_dead_letters_total{channel="webhook",box="out"}': 1,
+    'svc_delivery_attempts_total{channel="webhook",outcome="delivered"}': 1,
+    'svc_delivery_attempts_total{channel="webhook",outcome="gone"}': 1,
+    'svc_model_seconds_count{provider="local_runtime",outcome="timeout"}': 1,
+    'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="0.025"}': 0,
+    'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="0.05"}': 1,
+    'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="0.1"}': 1,
+    'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="+Inf"}': 1,
+    'svc_model_seconds_sum{provider="local_runtime",outcome="answer"}': 0.04,
+    'svc_turn_seconds_count{channel="webhook"}': 1,
+    'svc_wait_seconds_sum{channel="webhook"}': 0.002,
+    'svc_end_to_end_seconds_count{channel="webhook"}': 1,
+    'svc_channel_state{channel="webhook",state="degraded"}': 1,
+    'svc_channel_state{channel="webhook",state="up"}': 0,
+    'svc_rows{box="out",state="deferred"}': 5,
+    'svc_backlog_rows{channel="messenger_a",box="in"}': 2,
+    svc_held_bytes: 700,
+    svc_held_bytes_max: 67_108_864,
+    svc_messages_max: 10_000,
+    svc_remembered_bytes: 80,
+    svc_healthy: 1,
+  };
+  for (const [key, value] of Object.entries(expected)) assert.equal(samples.get(key), value, key);
+  for (const name of ['nodejs_eventloop_lag_seconds', 'process_resident_memory_bytes']) {
+    assert.ok(samples.has(`svc_${name}`), name);
+  }
+  assert.doesNotMatch(text, new RegExp(`${messageId}|${senderId}|WEBHOOK_SECRET|the answer`));
+});
+
+test('the page is read anew each time, and never grows by being read', async () => {
+  const world = makeWorld();
+  const page = new MetricsPage(world.ports);
+  live(world.events);
+  await page.text();
+  live(world.events);
+  const [, second] = [await page.text(), await page.text()];
+  assert.equal(parse(second).get('svc_messages_accepted_total{channel="webhook"}'), 2);
+});
+
+test('more messages make no more lines', async () => {
+  const world = makeWorld();
+  const page = new MetricsPage(world.ports);
+  live(world.events);
+  const before = [...parse(await page.text()).keys()].filter((key) => !/nodejs/.test(key));
+  for (let n = 0; n < 100; n++) live(world.events);
+  const after = [...parse(await page.text()).keys()].filter((key) => !/nodejs/.test(key));
+  assert.deepEqual(after, before);
+});
+
+test('a label cannot break out of its quotes', () => {
+  const samples = [{ labels: { code: 'a"} 1\nevil{b="\\' }, value: 1 }];
+  const text = expose([{ kind: 'gauge', name: 'svc_x', help: 'X.', samples }]);
+  assert.equal(text.trimEnd().split('\n').length, 3);
+  assert.equal(parse(text).size, 1);
+});

@@ -1,0 +1,203 @@
+/**
+ * The metrics page. All that svc counts is read from the meters when the page is asked for; what
+ * the process itself does (CPU, memory, event-loop lag, garbage collection) comes from
+ * prom-client, which is loaded at the first scrape and no sooner.
+ *
+ * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
+ */
+import type { Registry } from 'prom-client';
+import type { ChannelMeters } from '../events.ts';
+import type { AdminPorts } from './admin.ts';
+import { expose } from './exposition.ts';
+import type { Family, Sample } from './exposition.ts';
+import { backlogOf, statusOf } from './status.ts';
+
+const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
+
+export class MetricsPage {
+  readonly #ports: AdminPorts;
+  #process: Promise<Registry> | null = null;
+
+  constructor(ports: AdminPorts) {
+    this.#ports = ports;
+  }
+
+  async text(): Promise<string> {
+    this.#process ??= watchProcess();
+    const registry = await this.#process;
+    return expose(familiesOf(this.#ports)) + (await registry.metrics());
+  }
+}
+
+async function watchProcess(): Promise<Registry> {
+  const { Registry, collectDefaultMetrics } = await import('prom-client');
+  const register = new Registry();
+  collectDefaultMetrics({ register, prefix: 'svc_' });
+  return register;
+}
+
+function familiesOf(ports: AdminPorts): Family[] {
+  return [
+    ...serviceFamilies(ports),
+    ...messageFamilies(ports),
+    ...deliveryFamilies(ports),
+    ...durationFamilies(ports),
+    ...ledgerFamilies(ports),
+  ];
+}
+
+function serviceFamilies(ports: AdminPorts): Family[] {
+  const status = statusOf(ports);
+  return [
+    gauge('svc_build_info', 'The running version.', [
+      one(1, { version: ports.version, storage: status.storage }),
+    ]),
+    gauge('svc_healthy', '1 while it can accept and keep messages.', [
+      one(status.status === 'ok' ? 1 : 0),
+    ]),
+    gauge(
+      'svc_channel_state',
+      '1 for the state that the channel is in.',
+      status.channels.flatMap((channel) =>
+        states.map((state) =>
+          one(channel.state === state ? 1 : 0, { channel: channel.type, state }),
+        ),
+      ),
+    ),
+    gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
+      one(status.warnings.length),
+    ]),
+    counter('svc_faults_total', 'Bugs of svc that were contained.', [one(ports.meters.faults)]),
+  ];
+}
+
+function messageFamilies({ meters }: AdminPorts): Family[] {
+  const channels = [...meters.channels];
+  const each = (read: (meters: ChannelMeters) => number): Sample[] =>
+    channels.map(([channel, counts]) => one(read(counts), { channel }));
+  return [
+    counter(
+      'svc_messages_accepted_total',
+      'Messages accepted from a channel.',
+      each((counts) => counts.accepted),
+    ),
+    counter(
+      'svc_messages_duplicate_total',
+      'Messages that had been accepted before.',
+      each((counts) => counts.duplicates),
+    ),
+    counter(
+      'svc_messages_refused_total',
+      'Messages refused at the door, by why.',
+      channels.flatMap(([channel, { refused }]) =>
+        [...refused].map(([code, { count }]) => one(count, { channel, code })),
+      ),
+    ),
+    counter(
+      'svc_decisions_total',
+      'How turns were decided.',
+      Object.entries(meters.decisions).map(([decision, count]) => one(count, { decision })),
+    ),
+  ];
+}
+
+function deliveryFamilies({ meters }: AdminPorts): Family[] {
+  const channels = [...meters.channels];
+  return [
+    counter(
+      'svc_replies_settled_total',
+      'Replies that reached their end.',
+      channels.flatMap(([channel, { delivered, deadLetters }]) => [
+        one(delivered, { channel, result: 'delivered' }),
+        one(deadLetters.out, { channel, result: 'dead' }),
+      ]),
+    ),
+    counter(
+      'svc_dead_letters_total',
+      'Messages (in) and replies (out) that were given up.',
+      channels.flatMap(([channel, { deadLetters }]) => [
+        one(deadLetters.in, { channel, box: 'in' }),
+        one(deadLetters.out, { channel, box: 'out' }),
+      ]),
+    ),
+    counter(
+      'svc_delivery_attempts_total',
+      'Tries to deliver a reply, by how they ended.',
+      channels.flatMap(([channel, { delivered, failedTries }]) => [
+        one(delivered, { channel, outcome: 'delivered' }),
+        ...[...failedTries].map(([outcome, { count }]) => one(count, { channel, outcome })),
+      ]),
+    ),
+  ];
+}
+
+function durationFamilies({ meters }: AdminPorts): Family[] {
+  const channels = [...meters.channels];
+  const byChannel = (name: string, help: string, key: 'waited' | 'turns' | 'endToEnd'): Family => ({
+    kind: 'histogram',
+    name,
+    help,
+    series: channels.map(([channel, counts]) => ({
+      labels: { channel },
+      histogram: counts[key],
+    })),
+  });
+  return [
+    byChannel('svc_wait_seconds', 'From acceptance to the start of the turn.', 'waited'),
+    byChannel('svc_turn_seconds', 'From the start of a turn to its decision.', 'turns'),
+    byChannel('svc_end_to_end_seconds', 'From acceptance to the delivered reply.', 'endToEnd'),
+    {
+      kind: 'histogram',
+      name: 'svc_model_seconds',
+      help: 'Model calls, by provider and how they ended.',
+      series: [...meters.models].flatMap(([provider, results]) =>
+        [...results].map(([outcome, { took }]) => ({
+          labels: { provider, outcome },
+          histogram: took,
+        })),
+      ),
+    },
+  ];
+}
+
+function ledgerFamilies(ports: AdminPorts): Family[] {
+  const gauges = ports.gauges();
+  const plain = (name: string, help: string, value: number): Family =>
+    gauge(name, help, [one(value)]);
+  return [
+    gauge('svc_rows', 'Messages and replies in the ledger, by where they stand.', [
+      one(gauges.inboxWaiting, { box: 'in', state: 'waiting' }),
+      one(gauges.inboxClaimed, { box: 'in', state: 'claimed' }),
+      one(gauges.outboxWaiting, { box: 'out', state: 'waiting' }),
+      one(gauges.outboxClaimed, { box: 'out', state: 'claimed' }),
+      one(gauges.outboxDeferred, { box: 'out', state: 'deferred' }),
+    ]),
+    gauge(
+      'svc_backlog_rows',
+      'Unsettled rows of each channel.',
+      backlogOf(ports).flatMap(({ channel, inbox, outbox }) => [
+        one(inbox, { channel, box: 'in' }),
+        one(outbox, { channel, box: 'out' }),
+      ]),
+    ),
+    plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
+    plain('svc_held_bytes', 'Bytes of unsettled messages and replies.', gauges.bytesHeld),
+    plain('svc_held_bytes_max', 'Bytes at which messages are refused.', gauges.bytesMax),
+    plain('svc_messages_max', 'Unsettled messages at which more are refused.', gauges.messagesMax),
+    plain('svc_conversations_at_work', 'Conversations in work.', gauges.conversationsAtWork),
+    plain('svc_remembered_bytes', 'Bytes of history kept at hand.', gauges.rememberedBytes),
+    plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
+  ];
+}
+
+function one(value: number, labels: Sample['labels'] = {}): Sample {
+  return { value, labels };
+}
+
+function counter(name: string, help: string, samples: readonly Sample[]): Family {
+  return { kind: 'counter', name, help, samples };
+}
+
+function gauge(name: string, help: string, samples: readonly Sample[]): Family {
+  return { kind: 'gauge', name, help, samples };
+}

@@ -1,0 +1,23 @@
+import type { AdminPorts } from '../admin.ts';
+import { json } from '../answer.ts';
+import type { Route } from './route.ts';
+
+/** Alive and able to work: 200. A channel that is down is told, and is no reason for a 503. */
+export function healthRoute(ports: AdminPorts): Route {
+  return {
+    path: '/healthz',
+    principal: 'prober',
+    summary: 'Whether the service can work.',
+    contentType: 'application/json',
+    statuses: { 503: 'It cannot work; the body says why.' },
+    answer: () => {
+      const health = ports.health();
+      return json(health.status === 'ok' ? 200 : 503, {
+        ...health,
+        version: ports.version,
+        uptimeMs: Math.max(0, ports.now() - ports.startedAt),
+        channels: ports.plan().channels.map(({ type, state }) => ({ type, state })),
+      });
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** From arguments to one command. Each command loads when it is asked for, and no other. */
+import { nearest } from '../config/nearest.ts';
+import { exitCode, type Command, type Io } from './cli.ts';
+
+type Entry = { readonly name: string; load(): Promise<Command> };
+
+const entries: readonly Entry[] = [
+  { name: 'version', load: async () => (await import('./version.ts')).version },
+];
+
+/**
+ * Runs what the arguments ask for.
+ * @param argv without the program's own name
+ * @returns the exit code
+ */
+export async function runCommandLine(argv: readonly string[], io: Io): Promise<number> {
+  const [first = 'help'] = argv;
+  if (first === '--version' || first === '-v') return runCommandLine(['version'], io);
+  if (first === 'help' || first === '--help' || first === '-h') return help(argv.slice(1), io);
+  const entry = find(argv);
+  if (entry === null) return notFound(argv, io);
+  const command = await entry.load();
+  const args = argv.slice(entry.name.split(' ').length);
+  if (asksForHelp(args)) {
+    io.stdout.write(command.usage);
+    return exitCode.fine;
+  }
+  return command.run(args, io);
+}
+
+/** The longest name that the arguments begin with. */
+function find(argv: readonly string[]): Entry | null {
+  for (const words of [2, 1]) {
+    const name = argv.slice(0, words).join(' ');
+    const entry = entries.find((one) => one.name === name);
+    if (entry !== undefined) return entry;
+  }
+  return null;
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  const flags = end < 0 ? args : args.slice(0, end);
+  return flags.includes('--help') || flags.includes('-h');
+}
+
+async function help(topic: readonly string[], io: Io): Promise<number> {
+  const words = topic.filter((word) => !word.startsWith('-'));
+  if (words.length === 0) {
+    io.stdout.write(await overview());
+    return exitCode.fine;
+  }
+  const exact = find(words);
+  const asked = exact === null ? family(words[0]!) : [exact];
+  if (asked.length === 0) return notFound(words, io);
+  const pages = await Promise.all(asked.map(async (entry) => (await entry.load()).usage));
+  io.stdout.write(pages.join('\n'));
+  return exitCode.fine;
+}
+
+/** Commands of two words that share the first: `config check`, `config schema`. */
+function family(word: string): readonly Entry[] {
+  return entries.filter((entry) => entry.name.startsWith(`${word} `));
+}
+
+function notFound(argv: readonly string[], io: Io): number {
+  const [first = ''] = argv;
+  const members = family(first).map((entry) => `"svc ${entry.name}"`);
+  if (members.length > 0) {
+    io.stderr.write(`svc ${first}: say which one: ${members.join(' or ')}.\n`);
+    return exitCode.usage;
+  }
+  const names = [...entries.map((entry) => entry.name), 'help'];
+  const near = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(first, names);
+  const hint = near === null ? 'See "svc help".' : `Did you mean "svc ${near}"?`;
+  const what = first.startsWith('-') ? 'flag' : 'command';
+  io.stderr.write(`svc: there is no ${what} "${first}". ${hint}\n`);
+  return exitCode.usage;
+}
+
+async function overview(): Promise<string> {
+  const commands = await Promise.all(entries.map((entry) => entry.load()));
+  const width = Math.max(...commands.map((command) => command.name.length));
+  const lines = commands.map(
+    (command) => `  svc ${command.name.padEnd(width)}  ${command.summary}\n`,
+  );
+  return `svc takes a message from a channel, asks a brain, and sends the reply back.
+
+${lines.join('')}
+"svc help <command>" tells more about one of them. To see it work: svc demo
+Exit codes: 0 fine, 1 failed at run time, 2 wrong usage, 78 configuration or secret problem.
+`;
+}

@@ -1,0 +1,144 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { ConfigProblem } from '../config/config.ts';
+import { inspectConfig } from '../config/inspect.ts';
+import type { Inspection } from '../config/inspect.ts';
+import { exitCode } from './cli.ts';
+import type { Command, Io } from './cli.ts';
+
+/** One thing that a preflight looked at. `secret`: it failed because a secret is missing. */
+export type PreflightLine = {
+  readonly mark: 'ok' | 'warning' | 'failed';
+  readonly subject: string;
+  readonly message: string;
+  readonly remedy: string | null;
+  readonly secret: boolean;
+};
+
+/** Resolves the secrets of a valid config and reaches what it names; sends no content. */
+export type Preflight = (
+  inspection: Inspection,
+  env: Io['env'],
+) => Promise<readonly PreflightLine[]>;
+
+const usage = `Usage: svc config check [file] [--preflight] [--json]
+
+Checks a configuration file (default: svc.json) and reports everything that is wrong at once.
+Nothing is started, and without --preflight nothing is reached.
+
+  --preflight  also look up every secret and reach every provider
+  --json       print {"valid", "problems"} to standard output
+
+Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
+78 the file has a problem or a secret is missing.`;
+
+/** @param preflight left out: `--preflight` is refused as wrong usage */
+export function createConfigCheck(preflight?: Preflight): Command {
+  return {
+    name: 'config check',
+    summary: 'Check a configuration file',
+    usage,
+    run: (args, io) => run(args, io, preflight),
+  };
+}
+
+async function run(args: readonly string[], io: Io, preflight?: Preflight): Promise<number> {
+  const options = readOptions(args);
+  if (typeof options === 'string') return refuse(options, io);
+  if (options.preflight && preflight === undefined) {
+    return refuse('--preflight is not part of this build', io);
+  }
+  const inspection = await inspectConfig(resolve(io.cwd, options.file), io.env);
+  const { validation } = inspection;
+  const reach = options.preflight && validation.kind === 'valid' ? preflight : undefined;
+  const lines = (await reach?.(inspection, io.env)) ?? [];
+  if (options.json) {
+    const valid = validation.kind === 'valid';
+    const result = { valid, problems: validation.problems };
+    const whole = options.preflight ? { ...result, preflight: lines } : result;
+    io.stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
+  } else {
+    io.stdout.write(report(options.file, inspection, lines, isColoured(io)));
+  }
+  if (validation.kind === 'invalid') return exitCode.config;
+  const failed = lines.filter(({ mark }) => mark === 'failed');
+  if (failed.some(({ secret }) => secret)) return exitCode.config;
+  return failed.length > 0 ? exitCode.failed : exitCode.fine;
+}
+
+type Options = { readonly file: string; readonly preflight: boolean; readonly json: boolean };
+
+/** @returns a sentence when the arguments are wrong */
+function readOptions(args: readonly string[]): Options | string {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        preflight: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    if (positionals.length > 1) return 'Name one file only.';
+    return { file: positionals[0] ?? 'svc.json', ...values };
+  } catch (error) {
+    return error instanceof Error ? error.message : 'The arguments cannot be read.';
+  }
+}
+
+function refuse(sentence: string, { stderr }: Io): number {
+  stderr.write(`${sentence}\nTry: svc help config check\n`);
+  return exitCode.usage;
+}
+
+/** Colour is for people at a terminal who did not say no (https://no-color.org). */
+function isColoured({ stdout, env }: Io): boolean {
+  return stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}
+
+const marks = {
+  ok: { sign: '✓', colour: 32 },
+  warning: { sign: '!', colour: 33 },
+  failed: { sign: '✗', colour: 31 },
+} as const;
+
+function report(
+  file: string,
+  { validation }: Inspection,
+  lines: readonly PreflightLine[],
+  coloured: boolean,
+): string {
+  const sign = (mark: keyof typeof marks): string => {
+    const { sign: text, colour } = marks[mark];
+    return coloured ? `\u001B[${colour}m${text}\u001B[0m` : text;
+  };
+  const blocks = validation.problems.map((problem) => {
+    const mark = sign(problem.severity === 'error' ? 'failed' : 'warning');
+    const where = `${placeOf(file, problem)} ${problem.path}`.trimEnd();
+    return `${mark} ${where}\n  ${problem.message}\n  ${problem.remedy}\n`;
+  });
+  for (const { mark, subject, message, remedy } of lines) {
+    const more = remedy === null ? '' : `\n  ${remedy}`;
+    blocks.push(`${sign(mark)} ${subject}: ${message}${more}\n`);
+  }
+  const warnings = count(validation.problems, 'warning');
+  const tail = warnings === 0 ? '' : `, ${plural(warnings, 'warning')}`;
+  if (validation.kind === 'valid') blocks.push(`${sign('ok')} ${file} is valid${tail}\n`);
+  else {
+    const errors = plural(count(validation.problems, 'error'), 'problem');
+    blocks.push(`${sign('failed')} ${file} is not valid: ${errors}${tail}\n`);
+  }
+  return blocks.join('');
+}
+
+function placeOf(file: string, { line, column }: ConfigProblem): string {
+  return line === 0 ? file : `${file}:${line}:${column}`;
+}
+
+function count(problems: readonly ConfigProblem[], severity: 'error' | 'warning'): number {
+  return problems.filter((problem) => problem.severity === severity).length;
+}
+
+function plural(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,21 @@
+import { jsonSchema } from '../config/json-schema.ts';
+import { exitCode } from './cli.ts';
+import type { Command } from './cli.ts';
+
+/** Prints the JSON Schema of the configuration file. */
+export const configSchema: Command = {
+  name: 'config schema',
+  summary: 'Print the JSON Schema of the configuration file',
+  usage: `Usage: svc config schema
+
+Prints the JSON Schema (2020-12) of the configuration file. Save it and name it in
+"$schema" at the top of svc.json, and an editor completes and checks the fields.`,
+  run(args, { stdout, stderr }) {
+    if (args.length > 0) {
+      stderr.write(`svc config schema takes no arguments. Try: svc help config schema\n`);
+      return Promise.resolve(exitCode.usage);
+    }
+    stdout.write(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
+    return Promise.resolve(exitCode.fine);
+  },
+};

@@ -1,0 +1,64 @@
+/**
+ * Turns signals into one abort. A signal may reach this process directly, through the launcher in
+ * bin/svc.js, or both ways at once; what comes both ways counts once. The launcher's end counts
+ * as a SIGTERM, so that nothing is left behind by a kill of the launcher.
+ *
+ * running → stopping (the first signal) → ended (the second one, at once)
+ */
+import { constants } from 'node:os';
+
+const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+type Name = (typeof names)[number];
+
+/** What comes directly and what comes passed on, counted apart: the larger number is true. */
+export class SignalCount {
+  readonly #direct = new Map<string, number>();
+  readonly #passed = new Map<string, number>();
+  readonly #act: (signal: string) => void;
+
+  constructor(act: (signal: string) => void) {
+    this.#act = act;
+  }
+
+  came(signal: string, way: 'direct' | 'passed'): void {
+    const here = way === 'direct' ? this.#direct : this.#passed;
+    const there = way === 'direct' ? this.#passed : this.#direct;
+    const count = (here.get(signal) ?? 0) + 1;
+    here.set(signal, count);
+    if (count > (there.get(signal) ?? 0)) this.#act(signal);
+  }
+}
+
+/**
+ * Listens for the end of this process's time.
+ * @returns aborts at the first signal; the second ends the process
+ */
+export function listenForStop(): AbortController {
+  const stopping = new AbortController();
+  const count = new SignalCount((signal) => {
+    if (stopping.signal.aborted) {
+      // The person has asked twice: whatever a library still does is not waited for.
+      process.exit(128 + constants.signals[signal as Name]);
+    }
+    stopping.abort();
+  });
+  for (const name of names) process.on(name, () => count.came(name, 'direct'));
+  if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(count, stopping);
+  return stopping;
+}
+
+function heedLauncher(count: SignalCount, stopping: AbortController): void {
+  delete process.env['SVC_LAUNCHED'];
+  process.on('message', (message: unknown) => {
+    const signal = (message as { signal?: unknown } | null)?.signal;
+    const known = names.find((name) => name === signal);
+    if (known !== undefined) count.came(known, 'passed');
+  });
+  process.on('disconnect', () => stopping.abort());
+  if (process.connected) {
+    // The listeners above hold the process open; the channel is no work of its own.
+    process.channel?.unref();
+  } else {
+    stopping.abort();
+  }
+}

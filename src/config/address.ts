@@ -1,0 +1,125 @@
+/** Addresses to listen on and to call, read without the platform's URL class: this is pure. */
+import type { ListenAddress } from './config.ts';
+
+/**
+ * Reads `host:port`, `:port` (every interface) or `[::1]:port`; the host may be a name.
+ * @param given whether the file says it, or it is the default
+ * @returns null when it is none of these
+ */
+export function parseListenAddress(text: string, given: boolean): ListenAddress | null {
+  const found = /^(?:\[([^[\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  if (found === null) return null;
+  const [, six, name = '', digits] = found;
+  const port = Number(digits);
+  if (port > 65_535) return null;
+  if (six !== undefined ? !isIpv6(six) : name !== '' && !isHostName(name)) return null;
+  const host = six ?? name;
+  return { host, port, text, loopback: isLoopbackHost(host), given };
+}
+
+export type WebAddress = {
+  readonly host: string;
+  readonly hasCredentials: boolean;
+  readonly hasQuery: boolean;
+  readonly hasFragment: boolean;
+};
+
+/** Reads an http or https address; null when it is none. The host has no brackets. */
+export function parseWebAddress(text: string): WebAddress | null {
+  const found = /^https?:\/\/([^/?#\\\s]*)([^\s?#]*)(\?[^\s#]*)?(#\S*)?$/i.exec(text);
+  if (found === null) return null;
+  const [, authority = '', , query, fragment] = found;
+  const at = authority.lastIndexOf('@');
+  const parts = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{0,5}))?$/.exec(authority.slice(at + 1));
+  if (parts === null || Number(parts[3] ?? 0) > 65_535) return null;
+  const host = parts[1] ?? parts[2]!;
+  if (parts[1] === undefined ? !isHostName(host) : !isIpv6(host)) return null;
+  return {
+    host,
+    hasCredentials: at >= 0,
+    hasQuery: query !== undefined,
+    hasFragment: fragment !== undefined,
+  };
+}
+
+/** Whether only this machine can answer there: 127.0.0.0/8, ::1, and `localhost`. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
+  if (name === '0:0:0:0:0:0:0:1') return true;
+  const four = name.startsWith('::ffff:') ? name.slice(7) : name;
+  return /^127\.\d+\.\d+\.\d+$/.test(four) && isIpv4(four);
+}
+
+/** Whether a host could ever be one: a name, an IPv4 or an IPv6 address without brackets. */
+export function isHost(text: string): boolean {
+  return text.includes(':') ? isIpv6(text) : isHostName(text);
+}
+
+/** A name, or four numbers; what looks like a number but is no address is neither. */
+function isHostName(text: string): boolean {
+  if (!/^[\p{L}\p{N}\p{M}._-]+$/u.test(text) || text.length > 253) return false;
+  if (/^\.|\.\.|^-/.test(text) || /(?:^|\.)xn--/i.test(text)) return isAce(text);
+  const last = text.replace(/\.$/, '').split('.').at(-1)!;
+  return /^(?:\d+|0x[\da-f]*)$/i.test(last) ? isIpv4(text) : true;
+}
+
+function isAce(text: string): boolean {
+  return /^(?:[a-z\d_]([a-z\d_-]*[a-z\d_])?\.?)+$/i.test(text) && !text.includes('..');
+}
+
+function isIpv4(text: string): boolean {
+  const parts = text.split('.');
+  return (
+    parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && +part < 256)
+  );
+}
+
+function isIpv6(text: string): boolean {
+  const halves = text.split('::');
+  if (halves.length > 2) return false;
+  let groups = 0;
+  for (const [index, half] of halves.entries()) {
+    if (half === '') continue;
+    const parts = half.split(':');
+    for (const [at, part] of parts.entries()) {
+      const atEnd = index === halves.length - 1 && at === parts.length - 1;
+      if (atEnd && part.includes('.')) {
+        if (!isIpv4(part)) return false;
+        groups += 2;
+      } else if (/^[\da-f]{1,4}$/i.test(part)) groups++;
+      else return false;
+    }
+  }
+  return halves.length === 2 ? groups < 8 : groups === 8;
+}
+
+/** Ports that browsers refuse (WHATWG Fetch, "port blocking"). */
+const browserPorts = new Set(
+  (
+    '0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 ' +
+    '111 113 115 117 119 123 135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 ' +
+    '540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 1723 2049 3659 4045 4190 5060 ' +
+    '5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080'
+  )
+    .split(' ')
+    .map(Number),
+);
+
+/** Whether browsers refuse to connect to this port; 0 stands for any free one. */
+export function isBrowserRefused(port: number): boolean {
+  return port !== 0 && browserPorts.has(port);
+}
+
+/** Whether two listeners would want one socket; a wildcard host meets every other one. */
+export function meet(a: ListenAddress, b: ListenAddress): boolean {
+  if (a.port !== b.port || a.port === 0) return false;
+  const [one, two] = [bareHost(a.host), bareHost(b.host)];
+  return one === two || one === '*' || two === '*';
+}
+
+function bareHost(host: string): string {
+  const name = host.toLowerCase();
+  if (name === '' || name === '0.0.0.0' || name === '::') return '*';
+  return name === 'localhost' ? '127.0.0.1' : name;
+}

@@ -1,0 +1,105 @@
+/**
+ * The small language that the schema is written in: a field is plain data, and from it come the
+ * check of a document's shape, the TypeScript type of the document, the JSON Schema, the
+ * reference and the builder's form.
+ */
+export type Field = TextField | ChoiceField | IntegerField | BooleanField | ListField | ObjectField;
+
+type Common = {
+  /** One sentence (or two) for the person who writes the file. */
+  readonly description: string;
+  /** Absent, null and (for texts) empty are problems then. */
+  readonly required?: true;
+  /** Not in the first contract: added since, always optional. */
+  readonly added?: true;
+};
+
+/** What a text must look like; `config/formats.ts` checks each. */
+export type Format = 'env' | 'url' | 'base_url' | 'address' | 'url_path' | 'time' | 'digits';
+
+export type TextField = Common & {
+  readonly type: 'text';
+  readonly format?: Format;
+  readonly default?: string;
+  /** The default where it depends on something else, for the reference only. */
+  readonly defaultNote?: string;
+};
+
+/** One of some names. `synonyms` may stand for them in a file and are turned into them. */
+export type ChoiceField = Common & {
+  readonly type: 'choice';
+  readonly names: readonly string[];
+  readonly synonyms?: Readonly<Record<string, string>>;
+  readonly default?: string;
+};
+
+/** `minimum` is a limit that is a problem to break; `limit` says what happens at the top. */
+export type IntegerField = Common & {
+  readonly type: 'integer';
+  readonly minimum: number;
+  readonly maximum?: number;
+  /** Above `maximum`: a problem, or taken as the maximum with a warning. */
+  readonly above?: 'problem' | 'clamped';
+  /** 0 stands for the default. */
+  readonly zeroIsDefault?: true;
+  readonly default?: number;
+  readonly defaultNote?: string;
+};
+
+export type BooleanField = Common & { readonly type: 'boolean'; readonly default?: boolean };
+
+export type ListField = Common & {
+  readonly type: 'list';
+  readonly items: Field;
+  readonly itemsMin?: number;
+  readonly default?: readonly string[];
+};
+
+export type ObjectField = Common & {
+  readonly type: 'object';
+  readonly fields: Readonly<Record<string, Field>>;
+  readonly conditions?: readonly Condition[];
+  /** Absent is the same as `{}`. */
+  readonly default?: 'empty';
+};
+
+/** Where every named field holds the value: these fields must be there, those must not. */
+export type Condition = {
+  readonly when: Readonly<Record<string, string>>;
+  readonly requires?: readonly string[];
+  readonly forbids?: readonly string[];
+  /** Fields whose only allowed value is then this one. */
+  readonly only?: Readonly<Record<string, string>>;
+};
+
+type Present = { readonly required: true } | { readonly default: unknown };
+type Atom<F> = F extends { readonly names: readonly (infer Name)[] }
+  ? Name
+  : F extends { readonly type: 'text' }
+    ? string
+    : F extends { readonly type: 'integer' }
+      ? number
+      : boolean;
+
+/** A document of this field without problems: defaults filled in, absent is null. */
+export type Whole<F> = F extends { readonly items: infer Item }
+  ? readonly Whole<Item>[]
+  : F extends { readonly fields: infer Fields }
+    ? {
+        readonly [Key in keyof Fields]:
+          | Whole<Fields[Key]>
+          | (Fields[Key] extends Present ? never : null);
+      }
+    : Atom<F>;
+
+/** The same with problems: what is wrong, or missing though required, is undefined. */
+export type Draft<F> = F extends { readonly items: infer Item }
+  ? readonly (Draft<Item> | undefined)[]
+  : F extends { readonly fields: infer Fields }
+    ? {
+        readonly [Key in keyof Fields]:
+          | Draft<Fields[Key]>
+          | (Fields[Key] extends Present ? never : null)
+          | undefined;
+      }
+    : Atom<F>;

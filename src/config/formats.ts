@@ -1,0 +1,106 @@
+/** What the formats of a text field ask of it: one check each, and the words for a fault. */
+import { parseListenAddress, parseWebAddress } from './address.ts';
+import type { Format } from './field.ts';
+import type { ProblemCode } from './problems.ts';
+
+/** No fault holds the text itself: it may be a secret that stands in the wrong place. */
+export type FormatFault = {
+  readonly code: ProblemCode;
+  readonly message: string;
+  readonly remedy: string;
+};
+
+/** @returns null when the text is as the format asks */
+export function formatFault(format: Format, text: string): FormatFault | null {
+  switch (format) {
+    case 'env':
+      return envFault(text);
+    case 'url':
+    case 'base_url':
+      return urlFault(text, format === 'base_url');
+    case 'address':
+      return parseListenAddress(text, true) === null ? badAddress : null;
+    case 'url_path':
+      return pathFault(text);
+    case 'time':
+      return /^(?:[01]\d|2[0-3]):[0-5]\d$/.test(text) ? null : badTime;
+    case 'digits':
+      return /^\d{1,32}$/.test(text) ? null : badUserId;
+    default:
+      return format satisfies never;
+  }
+}
+
+const badAddress: FormatFault = {
+  code: 'bad_address',
+  message: 'this is no address to listen on',
+  remedy: 'Write host:port, :port or [::1]:port, with a port from 0 to 65535.',
+};
+const badTime: FormatFault = {
+  code: 'bad_time',
+  message: 'this is no time of day',
+  remedy: 'Write two digits, a colon and two digits, such as 04:00.',
+};
+const badUserId: FormatFault = {
+  code: 'bad_user_id',
+  message: 'this is no user id: ids are digits only, and names can change',
+  remedy: 'Write the numeric id in quotes, such as "123456789".',
+};
+
+function envFault(text: string): FormatFault | null {
+  if (/^[A-Za-z_]\w{0,127}$/.test(text) && !looksSecret(text)) return null;
+  return {
+    code: 'value_not_name',
+    message: 'this is not the name of an environment variable; it may be a secret itself',
+    remedy:
+      'Put the secret into an environment variable and write its name here, such as MY_TOKEN. ' +
+      'If it was a secret, replace it where it was issued.',
+  };
+}
+
+/** Well-known beginnings of keys, and long runs of letters and digits that nobody would name. */
+function looksSecret(text: string): boolean {
+  if (/^(?:sk_|pk_|rk_|gsk_|hf_|xox[a-z]|gh[opsur]_|github_pat_|glpat|AIza|eyJ)/.test(text)) {
+    return true;
+  }
+  if (text.includes('_') || text.length < 20) return false;
+  const digits = text.replace(/\D/g, '').length;
+  const mixed = /[a-z]/.test(text) && /[A-Z]/.test(text);
+  return digits >= (mixed ? 3 : 5);
+}
+
+function urlFault(text: string, isBase: boolean): FormatFault | null {
+  const address = parseWebAddress(text);
+  const example = isBase ? 'http://127.0.0.1:11434' : 'https://example.com/replies';
+  if (address === null) {
+    return badUrl('this is no http or https address', `Write it in full, such as ${example}.`);
+  }
+  if (address.hasCredentials) {
+    const remedy = 'Take the part before the @ out; a secret belongs in an environment variable.';
+    return badUrl('the address holds a user name or password', remedy);
+  }
+  if (address.hasFragment) return badUrl('the address has a # part', 'Leave it out.');
+  if (isBase && address.hasQuery) {
+    return badUrl('the address has a ? part, but paths are put after it', 'Leave it out.');
+  }
+  return null;
+}
+
+function pathFault(text: string): FormatFault | null {
+  if (!text.startsWith('/')) return badPath('the path does not begin with /', 'Put a / before it.');
+  if (text === '/healthz') {
+    return badPath('/healthz answers whether the service lives', 'Choose another path.');
+  }
+  if (!/^[\x21-\x7e]+$/.test(text) || /[?#]/.test(text)) {
+    return badPath('no request can have this path', 'Leave out ?, #, spaces and special letters.');
+  }
+  return null;
+}
+
+function badUrl(message: string, remedy: string): FormatFault {
+  return { code: 'bad_url', message, remedy };
+}
+
+function badPath(message: string, remedy: string): FormatFault {
+  return { code: 'bad_path', message, remedy };
+}

@@ -1,0 +1,196 @@
+/**
+ * Looks at a configuration where it lies: reads the file, checks it, resolves its relative paths,
+ * and adds what only the disk can tell.
+ */
+import { createHash } from 'node:crypto';
+import { open, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { AgentConfig, Config } from './config.ts';
+import { locate } from './locate.ts';
+import { byPlace, ProblemList, problemWithoutPlace } from './problems.ts';
+import type { ProblemCode } from './problems.ts';
+import { validateText } from './validate.ts';
+import type { Validation } from './validate.ts';
+
+export type Inspection = {
+  /** Absolute. */
+  readonly file: string;
+  readonly folder: string;
+  /** Empty when the file could not be read. */
+  readonly text: string;
+  /** The first 12 hex digits of the text's SHA-256. */
+  readonly revision: string;
+  /** Its config's paths are absolute. */
+  readonly validation: Validation;
+  /** Where the SQLite file is or will be; null without storage, or with a database server. */
+  readonly storagePath: string | null;
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const fileBytesMax = 1_048_576;
+
+/**
+ * Reads and checks a configuration file. A file that cannot be read is a problem like any other.
+ * @param path relative to the working directory, or absolute
+ * @param env for the place of the default database
+ */
+export async function inspectConfig(path: string, env: Env): Promise<Inspection> {
+  const file = resolve(path);
+  const folder = dirname(file);
+  const read = await readText(file);
+  if (read.kind === 'problem') {
+    const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
+    const validation: Validation = { kind: 'invalid', problems };
+    return { file, folder, text: '', revision: revisionOf(''), validation, storagePath: null };
+  }
+  const { text } = read;
+  const facts = new ProblemList(text, locate(text).places);
+  const checked = validateText(text);
+  const config = checked.kind === 'valid' ? withAbsolutePaths(checked.config, folder) : null;
+  const storagePath = config === null ? null : storagePathOf(config, env);
+  if (read.openToOthers) warnReadable('file_readable_by_others', '', file, facts);
+  if (storagePath !== null) await checkDatabase(storagePath, facts);
+  for (const [index, { agent }] of (config?.brains ?? []).entries()) {
+    if (agent?.skillsDir) await checkSkills(agent.skillsDir, index, facts);
+  }
+  const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
+  const validation: Validation =
+    config === null ? { kind: 'invalid', problems } : { kind: 'valid', config, problems };
+  return { file, folder, text, revision: revisionOf(text), validation, storagePath };
+}
+
+/** Names a text shortly: the first 12 hex digits of its SHA-256. */
+export function revisionOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
+
+/** Where svc keeps its database when the config does not say: the user's configuration folder. */
+export function defaultStoragePath(env: Env, platform: NodeJS.Platform = process.platform): string {
+  return join(userConfigFolder(env, platform), 'svc', 'svc.db');
+}
+
+function userConfigFolder(env: Env, platform: NodeJS.Platform): string {
+  const home = env['HOME'] || homedir();
+  if (platform === 'win32') return env['APPDATA'] || join(homedir(), 'AppData', 'Roaming');
+  if (platform === 'darwin') return join(home, 'Library', 'Application Support');
+  const xdg = env['XDG_CONFIG_HOME'] ?? '';
+  return xdg.startsWith('/') ? xdg : join(home, '.config');
+}
+
+type Read =
+  | { readonly kind: 'text'; readonly text: string; readonly openToOthers: boolean }
+  | {
+      readonly kind: 'problem';
+      readonly code: ProblemCode;
+      readonly message: string;
+      readonly remedy: string;
+    };
+
+async function readText(file: string): Promise<Read> {
+  try {
+    await using handle = await open(file, 'r');
+    const facts = await handle.stat();
+    if (facts.isDirectory()) {
+      return unread('file_unreadable', `${file} is a folder`, 'Name the file itself.');
+    }
+    const bytes = Buffer.alloc(fileBytesMax + 1);
+    const { bytesRead } = await readAll(handle, bytes);
+    if (bytesRead > fileBytesMax) {
+      const message = `${file} has more than 1 MiB`;
+      return unread('file_too_large', message, 'Is this the right file?');
+    }
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+    const text = decoder.decode(bytes.subarray(0, bytesRead));
+    return { kind: 'text', text, openToOthers: isOpenToOthers(facts.mode) };
+  } catch (error) {
+    return unreadBecause(error as NodeJS.ErrnoException, file);
+  }
+}
+
+type Handle = Awaited<ReturnType<typeof open>>;
+
+/** Reads until the end or until the buffer is full; pipes give their bytes in parts. */
+async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: number }> {
+  let bytesRead = 0;
+  while (bytesRead < bytes.length) {
+    const part = await handle.read(bytes, bytesRead, bytes.length - bytesRead);
+    if (part.bytesRead === 0) break;
+    bytesRead += part.bytesRead;
+  }
+  return { bytesRead };
+}
+
+function unreadBecause({ code }: NodeJS.ErrnoException, file: string): Read {
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    const remedy = 'Name another file, or write this one.';
+    return unread('file_missing', `there is no file ${file}`, remedy);
+  }
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
+    return unread('file_not_utf8', `${file} is not UTF-8 text`, 'Save it as UTF-8.');
+  }
+  if (code === 'EISDIR') {
+    return unread('file_unreadable', `${file} is a folder`, 'Name the file itself.');
+  }
+  const message = `${file} cannot be read (${code ?? 'unknown error'})`;
+  return unread('file_unreadable', message, 'Give the user that runs svc the right to read it.');
+}
+
+function unread(code: ProblemCode, message: string, remedy: string): Read {
+  return { kind: 'problem', code, message, remedy };
+}
+
+/** Windows has no such bits, and shows every file as open. */
+function isOpenToOthers(mode: number): boolean {
+  return process.platform !== 'win32' && (mode & 0o044) !== 0;
+}
+
+function storagePathOf({ storage }: Config, env: Env): string | null {
+  if (storage === null || storage.urlEnv !== null) return null;
+  return storage.path ?? defaultStoragePath(env);
+}
+
+async function checkDatabase(file: string, facts: ProblemList): Promise<void> {
+  const found = await stat(file).catch(() => null);
+  if (found === null || !found.isFile() || !isOpenToOthers(found.mode)) return;
+  warnReadable('database_readable_by_others', 'storage.path', file, facts);
+}
+
+async function checkSkills(
+  skillsDir: string,
+  brainIndex: number,
+  facts: ProblemList,
+): Promise<void> {
+  const found = await stat(skillsDir).catch(() => null);
+  if (found?.isDirectory() === true) return;
+  const message = `there is no folder ${skillsDir}; serve will not start without it`;
+  const path = `brains[${brainIndex}].agent.skills_dir`;
+  facts.add('skills_missing', path, message, 'Make the folder, or remove the field.');
+}
+
+function withAbsolutePaths(config: Config, folder: string): Config {
+  const { storage } = config;
+  const path = storage?.path ?? null;
+  return {
+    ...config,
+    storage: storage === null ? null : { ...storage, path: path && resolve(folder, path) },
+    brains: config.brains.map((brain) =>
+      brain.agent === null ? brain : { ...brain, agent: agentInFolder(brain.agent, folder) },
+    ),
+  };
+}
+
+function agentInFolder(agent: AgentConfig, folder: string): AgentConfig {
+  const { readFile, skillsDir } = agent;
+  return {
+    ...agent,
+    readFile: readFile && { ...readFile, root: resolve(folder, readFile.root) },
+    skillsDir: skillsDir && resolve(folder, skillsDir),
+  };
+}
+
+function warnReadable(code: ProblemCode, path: string, file: string, facts: ProblemList): void {
+  const message = `other users of this machine can read ${file}`;
+  facts.add(code, path, message, `Run chmod 600 ${file}`);
+}

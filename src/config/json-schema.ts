@@ -1,0 +1,127 @@
+/** The schema as JSON Schema 2020-12, for editors and other tools. */
+import type { Condition, Field, Format, IntegerField, ListField, ObjectField } from './field.ts';
+import type { JsonObject } from './locate.ts';
+import { providerSynonyms } from './schema-brain.ts';
+import { channelSynonyms } from './schema-channel.ts';
+import { schema } from './schema.ts';
+
+const patterns: Partial<Record<Format, string>> = {
+  env: '^[A-Za-z_][A-Za-z0-9_]*$',
+  url: '^[Hh][Tt][Tt][Pp][Ss]?://',
+  base_url: '^[Hh][Tt][Tt][Pp][Ss]?://',
+  url_path: '^/',
+  time: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+  digits: '^[0-9]+$',
+};
+
+/** The whole document. What fields mean together is checked by `svc config check` alone. */
+export function jsonSchema(): JsonObject {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'svc.json',
+    ...schemaOf(schema),
+  };
+}
+
+/** An optional field may be null, and an optional text empty: both mean absent. */
+function schemaOf(field: Field): JsonObject {
+  const { description } = field;
+  const optional = field.required !== true;
+  switch (field.type) {
+    case 'text': {
+      const pattern = field.format === undefined ? undefined : patterns[field.format];
+      return {
+        description,
+        ...typed('string', optional),
+        ...(optional ? {} : { minLength: 1 }),
+        ...(pattern === undefined ? {} : { pattern: optional ? `^$|${pattern}` : pattern }),
+        ...(field.default === undefined ? {} : { default: field.default }),
+      };
+    }
+    case 'choice': {
+      const names = [...field.names, ...Object.keys(field.synonyms ?? {})];
+      return {
+        description,
+        enum: optional ? [...names, '', null] : names,
+        ...(field.default === undefined ? {} : { default: field.default }),
+      };
+    }
+    case 'integer':
+      return integerSchema(field, optional);
+    case 'boolean':
+      return {
+        description,
+        ...typed('boolean', optional),
+        ...(field.default === undefined ? {} : { default: field.default }),
+      };
+    case 'list':
+      return listSchema(field, optional);
+    case 'object':
+      return objectSchema(field, optional);
+    default:
+      return field satisfies never;
+  }
+}
+
+function integerSchema(field: IntegerField, optional: boolean): JsonObject {
+  const { description, minimum, maximum, above } = field;
+  const isLimit = maximum !== undefined && above !== 'clamped';
+  const more = maximum !== undefined && !isLimit ? ` At most ${maximum} is used.` : '';
+  return {
+    description: description + more,
+    ...typed('integer', optional),
+    minimum,
+    ...(isLimit ? { maximum } : {}),
+    ...(field.default === undefined ? {} : { default: field.default }),
+  };
+}
+
+function listSchema(field: ListField, optional: boolean): JsonObject {
+  return {
+    description: field.description,
+    ...typed('array', optional),
+    items: schemaOf({ ...field.items, required: true }),
+    ...(field.itemsMin === undefined ? {} : { minItems: field.itemsMin }),
+    ...(field.default === undefined ? {} : { default: field.default }),
+  };
+}
+
+function objectSchema(field: ObjectField, optional: boolean): JsonObject {
+  const fields = Object.entries(field.fields);
+  const required = fields.filter(([, { required: must }]) => must === true).map(([key]) => key);
+  const conditions = (field.conditions ?? []).map(conditionSchema);
+  return {
+    description: field.description,
+    ...typed('object', optional),
+    properties: Object.fromEntries(fields.map(([key, inner]) => [key, schemaOf(inner)])),
+    patternProperties: { '^(_|\\$schema$)': true },
+    additionalProperties: false,
+    ...(required.length === 0 ? {} : { required }),
+    ...(conditions.length === 0 ? {} : { allOf: conditions }),
+  };
+}
+
+function conditionSchema({ when, requires, forbids, only }: Condition): JsonObject {
+  const properties: Record<string, JsonObject> = {};
+  for (const key of requires ?? []) properties[key] = { not: { enum: ['', null] } };
+  for (const key of forbids ?? []) properties[key] = { enum: ['', null] };
+  for (const [key, name] of Object.entries(only ?? {})) properties[key] = { const: name };
+  const holds = {
+    properties: Object.fromEntries(
+      Object.entries(when).map(([key, name]) => [key, { enum: [name, ...synonymsOf(name)] }]),
+    ),
+    required: Object.keys(when),
+  };
+  const consequence = { properties, ...(requires === undefined ? {} : { required: requires }) };
+  return { anyOf: [{ not: holds }, consequence] };
+}
+
+function typed(type: string, optional: boolean): JsonObject {
+  return { type: optional ? [type, 'null'] : type };
+}
+
+/** What else may be written for a name of the contract. */
+function synonymsOf(name: string): readonly string[] {
+  const synonyms = { ...channelSynonyms, ...providerSynonyms };
+  return Object.entries(synonyms).flatMap(([other, meant]) => (meant === name ? [other] : []));
+}

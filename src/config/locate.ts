@@ -1,0 +1,256 @@
+/**
+ * A strict JSON parser (RFC 8259) that knows where everything stands: a fault of a configuration
+ * is shown at its line and column. It never throws and bounds the depth.
+ */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+/** Without a prototype, so that no key of a file can mean anything else. */
+export type JsonObject = { readonly [key: string]: Json };
+
+/** Offsets into the text, in UTF-16 units; `key` is the value's own where it has no key. */
+export type Place = { readonly key: number; readonly value: number };
+
+export type LocatedFault = {
+  readonly code: 'syntax' | 'too_deep' | 'duplicate_key';
+  readonly path: string;
+  readonly offset: number;
+  readonly message: string;
+  readonly remedy: string;
+};
+
+/** `value` is undefined when the text is no JSON; then the one fault says where it goes wrong. */
+export type Located = {
+  readonly value: Json | undefined;
+  readonly places: ReadonlyMap<string, Place>;
+  readonly faults: readonly LocatedFault[];
+};
+
+const depthMax = 64;
+
+/** Reads a JSON text; a byte order mark before it is let pass. */
+export function locate(text: string): Located {
+  const reader = new Reader(text);
+  try {
+    const value = reader.document();
+    return { value, places: reader.places, faults: reader.faults };
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error;
+    return { value: undefined, places: new Map(), faults: [error.fault] };
+  }
+}
+
+/** The path of a member as a person writes it: `brains[0].policy`, or `["odd key"]`. */
+export function memberPath(path: string, key: string): string {
+  if (!/^[\w$-]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === '' ? key : `${path}.${key}`;
+}
+
+class Stop extends Error {
+  readonly fault: LocatedFault;
+  constructor(fault: LocatedFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+class Reader {
+  readonly places = new Map<string, Place>();
+  readonly faults: LocatedFault[] = [];
+  readonly #text: string;
+  #at: number;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#at = text.startsWith('\uFEFF') ? 1 : 0;
+  }
+
+  document(): Json {
+    this.#space();
+    if (this.#at === this.#text.length) {
+      this.#stop('', 'the file is empty', 'Write one JSON object, beginning with {.');
+    }
+    const value = this.#value('', null);
+    this.#space();
+    if (this.#at < this.#text.length) {
+      this.#stop('', 'something stands after the end of the JSON value', 'Remove it.');
+    }
+    return value;
+  }
+
+  #value(path: string, key: number | null): Json {
+    this.places.set(path, { key: key ?? this.#at, value: this.#at });
+    const char = this.#text[this.#at];
+    if (char === '"') return this.#string(path);
+    if (char === '{' || char === '[') {
+      if (this.#depth === depthMax) this.#stopDeep(path);
+      this.#depth++;
+      const value = char === '{' ? this.#object(path) : this.#list(path);
+      this.#depth--;
+      return value;
+    }
+    if (char === '-' || (char !== undefined && char >= '0' && char <= '9')) {
+      return this.#number(path);
+    }
+    return this.#word(path);
+  }
+
+  #object(path: string): JsonObject {
+    const object = Object.create(null) as Record<string, Json>;
+    this.#at++;
+    this.#space();
+    if (this.#take('}')) return object;
+    for (;;) {
+      const start = this.#at;
+      if (this.#text[start] !== '"') this.#stopKey(path);
+      const key = this.#string(path);
+      const inner = memberPath(path, key);
+      if (key in object) this.#duplicate(inner, start);
+      this.#space();
+      if (!this.#take(':')) {
+        this.#stop(inner, 'a colon is missing after the key', 'Write a : between key and value.');
+      }
+      this.#space();
+      object[key] = this.#value(inner, start);
+      if (this.#next(path, '}')) return object;
+    }
+  }
+
+  #list(path: string): readonly Json[] {
+    const list: Json[] = [];
+    this.#at++;
+    this.#space();
+    if (this.#take(']')) return list;
+    for (;;) {
+      list.push(this.#value(`${path}[${list.length}]`, null));
+      if (this.#next(path, ']')) return list;
+    }
+  }
+
+  /** Goes over what stands between two members; true at the end of the object or list. */
+  #next(path: string, end: '}' | ']'): boolean {
+    this.#space();
+    if (this.#take(end)) return true;
+    const comma = this.#at;
+    if (!this.#take(',')) {
+      const what =
+        this.#at === this.#text.length ? 'the file ends too early' : 'a comma is missing';
+      this.#stop(
+        path,
+        `${what} here`,
+        `Write a comma before the next value, or close with ${end}.`,
+      );
+    }
+    this.#space();
+    if (this.#text[this.#at] === end) {
+      this.#at = comma;
+      this.#stop(path, `a comma stands before the closing ${end}`, 'Remove the comma.');
+    }
+    return false;
+  }
+
+  #string(path: string): string {
+    const start = this.#at;
+    let at = start + 1;
+    for (; ; at++) {
+      const code = this.#text.charCodeAt(at);
+      if (code === 34) break;
+      if (code === 92) at++;
+      else if (!(code >= 32)) {
+        this.#at = Math.min(at, this.#text.length);
+        this.#stop(
+          path,
+          'a text is not closed on its line',
+          'Close it with ", and write \\n for a new line.',
+        );
+      }
+    }
+    this.#at = at + 1;
+    try {
+      return JSON.parse(this.#text.slice(start, at + 1)) as string;
+    } catch {
+      this.#at = start + badEscape(this.#text.slice(start, at + 1));
+      return this.#stop(path, 'this is no escape of JSON', 'Write \\\\ for a backslash itself.');
+    }
+  }
+
+  #number(path: string): number {
+    const pattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    const after = this.#text[this.#at + (found?.length ?? 0)] ?? '';
+    if (found === undefined || /[\w.+-]/.test(after)) {
+      this.#stop(path, 'this is no number of JSON', 'Write digits only, without leading zeros.');
+    }
+    this.#at += found.length;
+    return Number(found);
+  }
+
+  #word(path: string): Json {
+    for (const [word, value] of [
+      ['true', true],
+      ['false', false],
+      ['null', null],
+    ] as const) {
+      if (!this.#text.startsWith(word, this.#at)) continue;
+      if (/\w/.test(this.#text[this.#at + word.length] ?? '')) continue;
+      this.#at += word.length;
+      return value;
+    }
+    if (this.#at === this.#text.length) {
+      return this.#stop(path, 'the file ends where a value belongs', 'Write the rest of it.');
+    }
+    if (this.#text[this.#at] === '/') return this.#stopComment(path);
+    return this.#stop(
+      path,
+      'a value belongs here',
+      'Write a text in double quotes, a number, true, false, null, [ or {.',
+    );
+  }
+
+  #stopKey(path: string): never {
+    const char = this.#text[this.#at];
+    if (char === undefined) this.#stop(path, 'the file ends too early here', 'Close it with }.');
+    if (char === '/') this.#stopComment(path);
+    return this.#stop(path, 'a key belongs here', 'Write the key in double quotes.');
+  }
+
+  #stopComment(path: string): never {
+    const remedy = 'JSON has no comments: use a key that begins with _, such as "_note".';
+    return this.#stop(path, 'a comment stands here', remedy);
+  }
+
+  #stopDeep(path: string): never {
+    const message = `more than ${depthMax} levels stand inside each other`;
+    const remedy = 'No configuration needs so many: remove some.';
+    throw new Stop({ code: 'too_deep', path, offset: this.#at, message, remedy });
+  }
+
+  #duplicate(path: string, offset: number): void {
+    const message = 'this key is written twice in one object';
+    this.faults.push({ code: 'duplicate_key', path, offset, message, remedy: 'Keep one of them.' });
+  }
+
+  #stop(path: string, message: string, remedy: string): never {
+    throw new Stop({ code: 'syntax', path, offset: this.#at, message, remedy });
+  }
+
+  #take(char: string): boolean {
+    if (this.#text[this.#at] !== char) return false;
+    this.#at++;
+    return true;
+  }
+
+  #space(): void {
+    for (; ; this.#at++) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return;
+    }
+  }
+}
+
+/** The offset of the first escape that JSON does not know. */
+function badEscape(quoted: string): number {
+  const pattern = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?/g;
+  for (const match of quoted.matchAll(pattern)) if (match[0].length === 1) return match.index;
+  return 0;
+}

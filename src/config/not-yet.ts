@@ -1,0 +1,42 @@
+/**
+ * What this version checks fully but cannot run yet. `serve` refuses these, so that nothing that
+ * is configured is silently left out; an entry goes when its part of the program comes.
+ */
+import type { Config } from './config.ts';
+import type { ProblemList } from './problems.ts';
+import type { DraftDocument } from './schema.ts';
+
+const missing = {
+  messenger: ['messenger channels cannot run in this version yet', 'Use a webhook channel.'],
+  agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
+  session: ['sessions cannot run in this version yet', 'Remove the session block.'],
+  url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
+  admin: ['the admin server is read-only in this version', 'Keep the block; it does nothing yet.'],
+} as const;
+
+/** @returns one sentence for each part of the config that `serve` must refuse; mostly none */
+export function notYet(config: Config): readonly string[] {
+  const found: (readonly [string, string])[] = [];
+  if (config.channels.some(({ type }) => type !== 'webhook')) found.push(missing.messenger);
+  if (config.brains.some(({ agent }) => agent !== null)) found.push(missing.agent);
+  if (config.session !== null) found.push(missing.session);
+  if (config.storage !== null && config.storage.urlEnv !== null) found.push(missing.url);
+  return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
+}
+
+/** Adds the same as warnings, each at its place, and that the admin block is not used yet. */
+export function checkNotYet(document: DraftDocument, problems: ProblemList): void {
+  const warn = (path: string, [what, remedy]: readonly [string, string]): void => {
+    problems.addAtKey('not_yet', path, what, remedy);
+  };
+  for (const [index, channel] of (document.channels ?? []).entries()) {
+    if (channel?.type === undefined || channel.type === 'webhook') continue;
+    warn(`channels[${index}].type`, missing.messenger);
+  }
+  for (const [index, brain] of (document.brains ?? []).entries()) {
+    if (brain?.agent) warn(`brains[${index}].agent`, missing.agent);
+  }
+  if (document.session) warn('session', missing.session);
+  if (document.storage?.url_env) warn('storage.url_env', missing.url);
+  if (document.admin && document.observability?.enabled !== false) warn('admin', missing.admin);
+}

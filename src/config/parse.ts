@@ -1,0 +1,184 @@
+/**
+ * The only place where the file's snake_case becomes the program's camelCase. It is given a
+ * document without problems and decides nothing; what is left to fill in are the defaults that
+ * depend on another field.
+ */
+import { parseListenAddress } from './address.ts';
+import type {
+  AgentConfig,
+  BrainConfig,
+  ChannelConfig,
+  Config,
+  EnvName,
+  ListenAddress,
+  ModelConfig,
+  RouteConfig,
+} from './config.ts';
+import type { Document } from './schema.ts';
+
+type ChannelDocument = Document['channels'][number];
+type BrainDocument = Document['brains'][number];
+type ModelDocument = BrainDocument['models'][number];
+type AgentDocument = NonNullable<BrainDocument['agent']>;
+
+const secondMs = 1000;
+const providerDefaults = {
+  local_runtime: { baseUrl: 'http://127.0.0.1:11434', timeoutSeconds: 300 },
+  hosted_runtime: { baseUrl: 'https://api.openai.com/v1', timeoutSeconds: 120 },
+} as const;
+
+/**
+ * @param document a file in which no check found a problem
+ * @param given says whether the file itself holds a value at this path
+ */
+export function parseDocument(document: Document, given: (path: string) => boolean): Config {
+  return {
+    channels: document.channels.map((channel, index) =>
+      parseChannel(channel, given(`channels[${index}].webhook.bind`)),
+    ),
+    brains: document.brains.map(parseBrain),
+    routes: withoutDoubles(document.routes),
+    storage:
+      document.storage === null
+        ? null
+        : {
+            path: document.storage.path,
+            retentionDays: document.storage.retention_days,
+            urlEnv: envName(document.storage.url_env),
+          },
+    session:
+      document.session === null
+        ? null
+        : {
+            triggers: [...new Set(document.session.triggers)],
+            dailyAtMinute: minuteOf(document.session.daily_at),
+            idleMinutes: document.session.idle_min,
+            recallMax: document.session.recall_max,
+          },
+    observability: {
+      enabled: document.observability.enabled,
+      address: address(document.observability.addr, given('observability.addr')),
+      allowedHosts: document.observability.allowed_hosts,
+    },
+    admin: document.admin === null ? null : { tokenEnv: document.admin.token_env as EnvName },
+  };
+}
+
+/** Where a provider is when the file does not say. */
+export function defaultBaseUrl(provider: ModelConfig['provider']): string {
+  return providerDefaults[provider].baseUrl;
+}
+
+function parseChannel(channel: ChannelDocument, bindGiven: boolean): ChannelConfig {
+  const { type, token_env: tokenEnv, webhook, access } = channel;
+  if (type !== 'webhook') {
+    return {
+      type,
+      tokenEnv: tokenEnv as EnvName,
+      baseUrl: withoutSlashes(channel.base_url),
+      access,
+    };
+  }
+  if (webhook === null) throw new Error('a webhook channel without its block passed the check');
+  return {
+    type,
+    tokenEnv: tokenEnv as EnvName,
+    bind: address(webhook.bind, bindGiven),
+    path: webhook.path,
+    outboundUrl: webhook.outbound_url,
+    outboundTokenEnv: envName(webhook.outbound_token_env),
+    mapping: webhook.mapping,
+  };
+}
+
+function parseBrain(brain: BrainDocument): BrainConfig {
+  return {
+    name: brain.name,
+    sensitivity: brain.sensitivity,
+    dispatch: brain.dispatch,
+    policy: brain.policy,
+    models: brain.models.map(parseModel),
+    agent: brain.agent === null ? null : parseAgent(brain.agent),
+    deadlineMs: brain.deadline_seconds * secondMs,
+  };
+}
+
+function parseModel(model: ModelDocument): ModelConfig {
+  const defaults = providerDefaults[model.provider];
+  return {
+    provider: model.provider,
+    modelId: model.model_id,
+    locality: model.locality,
+    baseUrl: withoutSlashes(model.base_url) ?? defaults.baseUrl,
+    apiKeyEnv: envName(model.api_key_env),
+    timeoutMs: (model.timeout_seconds ?? defaults.timeoutSeconds) * secondMs,
+    retriesMax: model.max_retries,
+    inFlightMax: model.max_in_flight,
+  };
+}
+
+function parseAgent(agent: AgentDocument): AgentConfig {
+  const { read_file: file, http_fetch: fetch, webhook_call: call, memory } = agent;
+  return {
+    tools: [...new Set(agent.tools)],
+    iterationsMax: agent.max_iterations,
+    systemPrompt: agent.system_prompt,
+    governance: agent.governance,
+    readFile: file === null ? null : { root: file.root, bytesMax: file.max_bytes },
+    httpFetch:
+      fetch === null
+        ? null
+        : {
+            allowHosts: fetch.allow_hosts,
+            bytesMax: fetch.max_bytes,
+            redirectsMax: fetch.max_redirects,
+          },
+    webhookCall:
+      call === null
+        ? null
+        : {
+            allowHosts: call.allow_hosts,
+            bytesMax: call.max_bytes,
+            timeoutMs: call.timeout_seconds * secondMs,
+          },
+    memory:
+      memory === null
+        ? null
+        : {
+            scope: memory.scope,
+            notesMax: memory.max_notes,
+            noteRunesMax: memory.max_note_runes,
+            budgetRunes: memory.budget_runes,
+          },
+    skillsDir: agent.skills_dir,
+    skillsBodyBudgetRunes: agent.skills_body_budget,
+  };
+}
+
+function withoutDoubles(routes: readonly RouteConfig[]): readonly RouteConfig[] {
+  const seen = new Set<string>();
+  return routes.filter((route) => {
+    if (seen.has(route.channel)) return false;
+    seen.add(route.channel);
+    return true;
+  });
+}
+
+function address(text: string, given: boolean): ListenAddress {
+  const parsed = parseListenAddress(text, given);
+  if (parsed === null) throw new Error('a bad address passed the check');
+  return parsed;
+}
+
+function envName(text: string | null): EnvName | null {
+  return text as EnvName | null;
+}
+
+function withoutSlashes(url: string | null): string | null {
+  return url === null ? null : url.replace(/\/+$/, '');
+}
+
+/** Minutes after midnight of `HH:MM`. */
+function minuteOf(time: string | null): number | null {
+  return time === null ? null : Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+}

@@ -1,0 +1,163 @@
+/**
+ * Every problem and warning that a configuration can have: its stable code, and what it means in
+ * one sentence. The reference prints this table.
+ */
+import type { ConfigProblem } from './config.ts';
+import type { Place } from './locate.ts';
+
+export const problemCodes = {
+  // the file
+  file_missing: error('There is no such file.'),
+  file_unreadable: error('The file cannot be read, or is a folder.'),
+  file_too_large: error('The file is larger than 1 MiB.'),
+  file_not_utf8: error('The file is not UTF-8 text.'),
+  file_readable_by_others: warning('Other users of the machine can read the file.'),
+  database_readable_by_others: warning('Other users of the machine can read the database.'),
+  // JSON
+  syntax: error('The file is not JSON; comments and trailing commas are not allowed either.'),
+  too_deep: error('Objects and lists stand too deep inside each other.'),
+  duplicate_key: error('One object has the same key twice.'),
+  // fields
+  unknown_key: error('There is no such field here.'),
+  required: error('A required field is missing, or empty.'),
+  wrong_type: error('The value has another type than the field.'),
+  unknown_value: error('The value is none of the names that are allowed.'),
+  out_of_range: error('The number is too small or too large.'),
+  too_few: error('The list is empty but needs an entry.'),
+  not_here: error('The field does not belong to this kind of channel.'),
+  value_not_name: error('The field wants the name of an environment variable.'),
+  bad_url: error('This is no http or https address, or it holds a password.'),
+  bad_address: error('This is no address to listen on.'),
+  bad_path: error('A webhook path begins with / and is not /healthz.'),
+  bad_time: error('This is no time of day, HH:MM.'),
+  bad_user_id: error('A user id is digits only.'),
+  bad_trigger: error('A trigger is one word, and no command of svc.'),
+  clamped: warning('A limit is above its useful maximum, which is used.'),
+  // what fields mean together
+  duplicate_channel: error('Two channels have one type.'),
+  duplicate_brain: error('Two brains have one name.'),
+  unknown_channel: error('A route names a channel that is not configured.'),
+  unknown_brain: error('A route names a brain that is not configured.'),
+  routed_twice: error('One channel is routed to two brains.'),
+  consensus_alone: error('Consensus needs at least two models.'),
+  cage_missing: error('A tool lacks the block that limits it.'),
+  grant_unlisted: error('A grant is for a tool that the agent does not list.'),
+  grants_overlap: error('Two grants of one tool hold on the same channel.'),
+  memory_without_storage: error('Notes need the storage block.'),
+  brain_scope_not_local: error('Notes of a whole brain need a local model.'),
+  session_without_storage: error('Sessions need the storage block.'),
+  pairing_without_storage: error('Pairing needs the storage block.'),
+  address_twice: error('Two listeners have one address.'),
+  cloud_tag_private: error('A private brain has a model that its runtime sends to a vendor.'),
+  cloud_tag: warning('A model declared local is sent to a vendor by its runtime.'),
+  private_without_local: warning('A private brain has no local model and answers nobody.'),
+  private_elsewhere: warning('A private brain asks a model on another machine.'),
+  order_unknown: warning('An entry of the order matches no model.'),
+  order_not_asked: warning('Sequential dispatch asks as listed, not as the order says.'),
+  consensus_sequential: warning('Consensus can never be reached one model at a time.'),
+  not_loopback: warning('A listener can be reached from other machines, without encryption.'),
+  browser_port: warning('Browsers refuse to connect to this port.'),
+  mapping_shared: warning('Two message fields are read from one JSON key.'),
+  channel_without_route: warning('A channel has no route and is not started.'),
+  brain_without_route: warning('A brain has no route and is not started.'),
+  route_repeated: warning('A route is listed twice.'),
+  access_open: warning('Anyone on the platform may talk to the bot.'),
+  tool_repeated: warning('A tool is listed twice.'),
+  cage_without_tool: warning('A block limits a tool that is not listed.'),
+  grant_idle: warning('A grant names a channel that is not configured, or none.'),
+  host_never_matches: warning('An allowed host can never match.'),
+  agent_many_models: warning('An agent uses one model; the others are left out.'),
+  agent_reads_to_cloud: warning('Files that an agent reads are sent to a cloud model.'),
+  agent_can_leak: warning('An agent can read private things and also send them out.'),
+  skills_missing: warning('The folder of skills does not exist.'),
+  admin_unserved: warning('The admin block has no effect while observability is off.'),
+  admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
+  short_token: warning('A secret is shorter than 16 characters.'),
+  secret_trimmed: warning('White space around a secret was left out.'),
+  not_yet: warning('This version of svc checks the field but cannot run it yet.'),
+} as const satisfies Record<string, { severity: 'error' | 'warning'; meaning: string }>;
+
+export type ProblemCode = keyof typeof problemCodes;
+
+type Severity<S extends string> = { readonly severity: S; readonly meaning: string };
+function error(meaning: string): Severity<'error'> {
+  return { severity: 'error', meaning };
+}
+function warning(meaning: string): Severity<'warning'> {
+  return { severity: 'warning', meaning };
+}
+
+/** Gathers the problems of one text and gives each its place. */
+export class ProblemList {
+  readonly #problems: ConfigProblem[] = [];
+  readonly #places: ReadonlyMap<string, Place>;
+  readonly #lineStarts: readonly number[];
+
+  constructor(text: string, places: ReadonlyMap<string, Place>) {
+    this.#places = places;
+    const starts = [0];
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+    this.#lineStarts = starts;
+  }
+
+  /** Adds a problem at the value of `path`, or at what would hold it where it is missing. */
+  add(code: ProblemCode, path: string, message: string, remedy: string): void {
+    this.addAt(this.#offsetOf(path, 'value'), code, path, message, remedy);
+  }
+
+  /** Adds a problem at the key of `path`. */
+  addAtKey(code: ProblemCode, path: string, message: string, remedy: string): void {
+    this.addAt(this.#offsetOf(path, 'key'), code, path, message, remedy);
+  }
+
+  /** @param offset in UTF-16 units from the start of the text */
+  addAt(offset: number, code: ProblemCode, path: string, message: string, remedy: string): void {
+    let line = 0;
+    let after = this.#lineStarts.length;
+    while (after - line > 1) {
+      const middle = (line + after) >> 1;
+      if (this.#lineStarts[middle]! <= offset) line = middle;
+      else after = middle;
+    }
+    const column = offset - this.#lineStarts[line]! + 1;
+    const { severity } = problemCodes[code];
+    this.#problems.push({ severity, code, path, line: line + 1, column, message, remedy });
+  }
+
+  has(path: string): boolean {
+    return this.#places.has(path);
+  }
+
+  /** By place; problems of one place stay in the order in which they were found. */
+  sorted(): readonly ConfigProblem[] {
+    return this.#problems.sort(byPlace);
+  }
+
+  #offsetOf(path: string, which: 'key' | 'value'): number {
+    for (let at = path; ; at = outer(at)) {
+      const place = this.#places.get(at);
+      if (place !== undefined) return at === path ? place[which] : place.value;
+      if (at === '') return 0;
+    }
+  }
+}
+
+/** Orders problems as they stand in the file; those without a place come first. */
+export function byPlace(a: ConfigProblem, b: ConfigProblem): number {
+  return a.line - b.line || a.column - b.column;
+}
+
+/** A problem that stands nowhere in the file: of the file itself, or of the environment. */
+export function problemWithoutPlace(
+  code: ProblemCode,
+  path: string,
+  message: string,
+  remedy: string,
+): ConfigProblem {
+  return { severity: problemCodes[code].severity, code, path, line: 0, column: 0, message, remedy };
+}
+
+/** `brains[0].policy` → `brains[0]` → `brains` → ``. */
+function outer(path: string): string {
+  return path.replace(/(?:^|\.)[^.[\]]+$|\[(?:\d+|"(?:[^"\\]|\\.)*")\]$/, '');
+}

@@ -1,0 +1,120 @@
+/** The reference of the configuration as Markdown, made from the schema and the problem table. */
+import type { Field, ObjectField } from './field.ts';
+import { memberPath } from './locate.ts';
+import { problemCodes } from './problems.ts';
+import { schema } from './schema.ts';
+
+const opening = `# Configuration reference
+
+svc reads one JSON file, \`svc.json\` unless \`--config\` names another. It is strict JSON: no
+comments, no trailing commas. This page is made from the program's own schema by
+\`npm run docs\`; [config.schema.json](config.schema.json) is the same for editors.
+
+- \`svc config check svc.json\` reports every problem at once, each with its place and a remedy.
+- A field that is \`null\`, or a text that is empty, counts as absent.
+- \`$schema\` and keys that begin with \`_\` are let pass anywhere; every other unknown key is a
+  problem.
+- Fields that end in \`_env\` hold the **name** of an environment variable, never the secret
+  itself. Line ends around a secret are left out; other white space too, with a warning.
+- Relative paths are taken from the folder of the file.
+- Fields marked *added* are not part of the first contract and are always optional.
+- Limits marked *clamped* are taken as the maximum when they are larger, with a warning. Where 0
+  means the default, the table says so.
+`;
+
+/** The whole page; ends with a line end. */
+export function referencePage(): string {
+  const blocks = blocksOf(schema, '');
+  return [opening, ...blocks.map(section), additions(blocks), problemTable()].join('\n');
+}
+
+type Block = { readonly path: string; readonly field: ObjectField };
+
+/** Every object of the schema, outermost first; `[]` stands for any entry of a list. */
+function blocksOf(field: Field, path: string): readonly Block[] {
+  if (field.type === 'list') return blocksOf(field.items, `${path}[]`);
+  if (field.type !== 'object') return [];
+  const inner = Object.entries(field.fields);
+  return [
+    { path, field },
+    ...inner.flatMap(([key, value]) => blocksOf(value, memberPath(path, key))),
+  ];
+}
+
+function section({ path, field }: Block): string {
+  const title = path === '' ? 'The file' : `\`${path}\``;
+  const rows = Object.entries(field.fields).map(([key, value]) => [
+    `\`${key}\``,
+    typeOf(value),
+    value.required === true ? 'yes' : 'no',
+    defaultOf(value),
+    value.description + (value.added === true ? ' *(added)*' : ''),
+  ]);
+  const head = ['Field', 'Type', 'Required', 'Default', 'Meaning'];
+  return `## ${title}\n\n${field.description}\n\n${table(head, rows)}`;
+}
+
+function typeOf(field: Field): string {
+  switch (field.type) {
+    case 'text':
+      return field.format === 'env' ? 'name of a variable' : 'text';
+    case 'choice': {
+      const names = field.names.map((name) => `\`${name}\``).join(', ');
+      const others = Object.entries(field.synonyms ?? {}).map(
+        ([name, meant]) => `\`${name}\` = \`${meant}\``,
+      );
+      return others.length === 0 ? names : `${names} (also ${others.join(', ')})`;
+    }
+    case 'integer': {
+      const range =
+        field.maximum === undefined
+          ? `${field.minimum} or more`
+          : `${field.minimum} to ${field.maximum}`;
+      return `whole number, ${range}${field.above === 'clamped' ? ', clamped' : ''}`;
+    }
+    case 'boolean':
+      return '`true` or `false`';
+    case 'list':
+      return `list of ${typeOf(field.items)}${field.itemsMin === undefined ? '' : ', not empty'}`;
+    case 'object':
+      return 'object';
+    default:
+      return field satisfies never;
+  }
+}
+
+function defaultOf(field: Field): string {
+  if (field.type === 'object') return '';
+  const note = 'defaultNote' in field ? field.defaultNote : undefined;
+  if (field.default === undefined) return note ?? '';
+  const zero = field.type === 'integer' && field.zeroIsDefault === true ? ', also for 0' : '';
+  return `\`${JSON.stringify(field.default)}\`${zero}`;
+}
+
+function additions(blocks: readonly Block[]): string {
+  const added = blocks.flatMap(({ path, field }) =>
+    Object.entries(field.fields)
+      .filter(([, value]) => value.added === true)
+      .map(([key]) => `- \`${memberPath(path, key)}\``),
+  );
+  return `## Added fields\n\n${added.join('\n')}\n`;
+}
+
+function problemTable(): string {
+  const rows = Object.entries(problemCodes).map(([code, { severity, meaning }]) => [
+    `\`${code}\``,
+    severity,
+    meaning,
+  ]);
+  const head = ['Code', 'Severity', 'Meaning'];
+  const opener = 'What `svc config check` can report. Warnings never change its exit code.';
+  return `## Problems and warnings\n\n${opener}\n\n${table(head, rows)}`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return row(head) + row(head.map(() => '---')) + rows.map(row).join('');
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |\n`;
+}

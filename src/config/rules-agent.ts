@@ -1,0 +1,205 @@
+/** What an agent's tools, cages, grants and models mean together. */
+import { isHost } from './address.ts';
+import type { ProblemList } from './problems.ts';
+import type { KnownModel } from './rank.ts';
+import type { BrainDraft, DraftDocument } from './schema.ts';
+
+type AgentDraft = NonNullable<BrainDraft['agent']>;
+type GrantDraft = NonNullable<NonNullable<AgentDraft['governance']>[number]>;
+type Tool = NonNullable<NonNullable<AgentDraft['tools']>[number]>;
+
+/** Where the agent stands; `ranked`: the models that its brain may use, best first, if known. */
+type Standing = {
+  readonly brain: BrainDraft;
+  readonly path: string;
+  readonly ranked: readonly KnownModel[];
+};
+
+const cages = [
+  ['read_file', 'read_file'],
+  ['http_fetch', 'http_fetch'],
+  ['webhook_call', 'webhook_call'],
+  ['memory_note', 'memory'],
+] as const;
+
+/** Adds what is wrong with the agent of one brain. */
+export function checkAgent(
+  agent: AgentDraft,
+  standing: Standing,
+  document: DraftDocument,
+  problems: ProblemList,
+): void {
+  const path = `${standing.path}.agent`;
+  checkTools(agent, path, problems);
+  checkMemory(agent, standing.ranked[0], path, document, problems);
+  checkHosts(agent, path, problems);
+  const grants = agent.governance ?? [];
+  for (const [index, grant] of grants.entries()) {
+    if (grant === undefined) continue;
+    checkGrant(agent, grant, `${path}.governance[${index}]`, document, problems);
+    checkOverlap(grants, index, `${path}.governance[${index}]`, problems);
+  }
+  checkModels(agent, standing, problems);
+  checkLeak(agent, standing, document, problems);
+}
+
+function checkTools(agent: AgentDraft, path: string, problems: ProblemList): void {
+  const tools = agent.tools;
+  if (tools === undefined) return;
+  for (const [index, tool] of tools.entries()) {
+    if (tool === undefined || tools.indexOf(tool) === index) continue;
+    const message = 'this tool is listed already';
+    problems.add('tool_repeated', `${path}.tools[${index}]`, message, 'Remove one of them.');
+  }
+  for (const [tool, block] of cages) {
+    const index = tools.indexOf(tool);
+    if (index >= 0 && agent[block] === null) {
+      const message = `${tool} may only run within limits, and its block ${block} is missing`;
+      const remedy = `Add "${block}": { … } beside tools, or take the tool out.`;
+      problems.add('cage_missing', `${path}.tools[${index}]`, message, remedy);
+    }
+    if (index >= 0 || agent[block] === null || tools.includes(undefined)) continue;
+    const message = `this block limits ${tool}, which is not listed in tools`;
+    const remedy = `List ${tool}, or remove the block.`;
+    problems.addAtKey('cage_without_tool', `${path}.${block}`, message, remedy);
+  }
+}
+
+function checkMemory(
+  agent: AgentDraft,
+  selected: KnownModel | undefined,
+  path: string,
+  document: DraftDocument,
+  problems: ProblemList,
+): void {
+  if (agent.memory === null || agent.memory === undefined) return;
+  if (document.storage === null) {
+    const message = 'notes are kept in storage, and there is none';
+    problems.addAtKey('memory_without_storage', `${path}.memory`, message, 'Add "storage": {}.');
+  }
+  if (agent.memory.scope !== 'brain' || selected === undefined) return;
+  if (selected.locality === 'local') return;
+  const message = `notes of the whole brain would go to ${selected.modelId}, which is not local`;
+  const remedy = 'Put a local model first, or write "scope": "conversation".';
+  problems.add('brain_scope_not_local', `${path}.memory.scope`, message, remedy);
+}
+
+function checkHosts(agent: AgentDraft, path: string, problems: ProblemList): void {
+  for (const block of ['http_fetch', 'webhook_call'] as const) {
+    for (const [index, entry] of (agent[block]?.allow_hosts ?? []).entries()) {
+      if (entry === undefined || isAllowedHost(entry)) continue;
+      const message = 'no host has this name, so it never matches';
+      const remedy = 'Write a host name or address alone, or with a port: example.com:8443.';
+      problems.add('host_never_matches', `${path}.${block}.allow_hosts[${index}]`, message, remedy);
+    }
+  }
+}
+
+/** `name`, `name:port`, an IPv6 address bare or in brackets, with a port after these. */
+function isAllowedHost(entry: string): boolean {
+  const found = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
+  if (found === null) return isHost(entry);
+  return isHost((found[1] ?? found[2])!) && Number(found[3] ?? 0) <= 65_535;
+}
+
+function checkGrant(
+  agent: AgentDraft,
+  grant: GrantDraft,
+  path: string,
+  document: DraftDocument,
+  problems: ProblemList,
+): void {
+  const tools = agent.tools;
+  if (grant.tool !== undefined && tools !== undefined && !tools.includes(undefined)) {
+    if (!tools.includes(grant.tool)) {
+      const message = 'this grant is for a tool that tools does not list';
+      const remedy = `List ${grant.tool} in tools, or remove the grant.`;
+      problems.add('grant_unlisted', `${path}.tool`, message, remedy);
+    }
+  }
+  if (grant.channels?.length === 0) {
+    const message = 'this grant holds on no channel';
+    const remedy = 'Leave channels out for every channel, or name some.';
+    problems.add('grant_idle', `${path}.channels`, message, remedy);
+  }
+  const configured = document.channels?.map((channel) => channel?.type);
+  if (configured === undefined || configured.includes(undefined)) return;
+  for (const [index, channel] of (grant.channels ?? []).entries()) {
+    if (channel === undefined || configured.includes(channel)) continue;
+    const message = 'this channel is not configured';
+    const remedy = 'Configure it, or take it out here.';
+    problems.add('grant_idle', `${path}.channels[${index}]`, message, remedy);
+  }
+}
+
+function checkOverlap(
+  grants: readonly (GrantDraft | undefined)[],
+  index: number,
+  path: string,
+  problems: ProblemList,
+): void {
+  const grant = grants[index];
+  if (grant?.tool === undefined) return;
+  const first = grants.findIndex((other, at) => {
+    if (at >= index || other?.tool !== grant.tool) return false;
+    return shareChannel(other?.channels, grant.channels);
+  });
+  if (first < 0) return;
+  const message = `governance[${first}] is for the same tool on the same channel`;
+  const remedy = 'Keep one of them, or give each its own channels.';
+  problems.add('grants_overlap', path, message, remedy);
+}
+
+/** null: every channel; undefined: it could not be read. */
+function shareChannel(one: GrantDraft['channels'], two: GrantDraft['channels']): boolean {
+  if (one === undefined || two === undefined) return false;
+  if (one === null) return two === null || two.length > 0;
+  if (two === null) return one.length > 0;
+  return one.some((channel) => channel !== undefined && two.includes(channel));
+}
+
+function checkModels(agent: AgentDraft, standing: Standing, problems: ProblemList): void {
+  const { path, ranked } = standing;
+  const selected = ranked[0];
+  if (selected === undefined) return;
+  if (ranked.length > 1) {
+    const message = `an agent uses one model, here ${selected.modelId}; the others are left out`;
+    const remedy = 'List that model alone.';
+    problems.add('agent_many_models', `${path}.models`, message, remedy);
+  }
+  const reading = agent.tools?.indexOf('read_file') ?? -1;
+  if (reading < 0 || selected.locality === 'local') return;
+  const message = `what read_file reads is sent to ${selected.modelId}, a cloud model`;
+  const remedy = 'Use a local model, or make sure that root holds nothing private.';
+  problems.add('agent_reads_to_cloud', `${path}.agent.tools[${reading}]`, message, remedy);
+}
+
+/** Strangers, private sources and a way out in one agent: a message could make it leak them. */
+function checkLeak(
+  agent: AgentDraft,
+  { brain, path }: Standing,
+  { channels, routes }: DraftDocument,
+  problems: ProblemList,
+): void {
+  const open = (routes ?? []).find((route) => {
+    if (route?.brain === undefined || route.brain !== brain.name) return false;
+    const channel = channels?.find((candidate) => candidate?.type === route.channel);
+    return channel !== undefined && !(channel.access && channel.access.allow !== null);
+  })?.channel;
+  if (open === undefined) return;
+  const runs = (tool: Tool): boolean => {
+    if (agent.tools?.includes(tool) !== true) return false;
+    if ((agent.governance ?? []).length === 0) return true;
+    return agent.governance!.some((grant) => {
+      if (grant?.tool !== tool || grant.mode !== 'allow') return false;
+      return grant.channels === null || grant.channels?.includes(open) === true;
+    });
+  };
+  const sources = (['read_file', 'memory_note'] as const).filter(runs);
+  const exits = (['http_fetch', 'webhook_call'] as const).filter(runs);
+  if (sources.length === 0 || exits.length === 0) return;
+  const [what, where] = [sources.join(' and '), exits.join(' and ')];
+  const message = `a message on ${open} could make the agent send what ${what} gives by ${where}`;
+  const remedy = 'Split the tools over two brains, or deny one side on this channel.';
+  problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
+}

@@ -1,0 +1,198 @@
+import type { IntegerField, ObjectField } from './field.ts';
+import { channelSynonyms, channelTypes } from './schema-channel.ts';
+
+export const toolNames = [
+  'time',
+  'echo',
+  'calc',
+  'read_file',
+  'http_fetch',
+  'webhook_call',
+  'memory_note',
+] as const;
+
+const bytesMax = {
+  type: 'integer',
+  description: 'Most bytes that the tool hands to the model.',
+  minimum: 0,
+  maximum: 4_194_304,
+  above: 'clamped',
+  zeroIsDefault: true,
+  default: 65_536,
+} as const satisfies IntegerField;
+
+const allowHosts = {
+  type: 'list',
+  description: 'Hosts that may be reached: `name`, `name:port`; without a port every port of it.',
+  required: true,
+  itemsMin: 1,
+  items: { type: 'text', description: 'A host name or address, with or without a port.' },
+} as const;
+
+const grant = {
+  type: 'object',
+  description: 'What one tool may do.',
+  fields: {
+    tool: {
+      type: 'choice',
+      description: 'A tool that `tools` lists.',
+      required: true,
+      names: toolNames,
+    },
+    mode: {
+      type: 'choice',
+      description:
+        '`allow` runs it, `shadow` only records what it would have done, `deny` hides it.',
+      required: true,
+      names: ['allow', 'shadow', 'deny'],
+    },
+    channels: {
+      type: 'list',
+      description: 'Channels that this holds on. Absent: every channel; empty: none.',
+      items: {
+        type: 'choice',
+        description: 'The type of a channel.',
+        names: channelTypes,
+        synonyms: channelSynonyms,
+      },
+    },
+  },
+} as const satisfies ObjectField;
+
+const readFile = {
+  type: 'object',
+  description: 'The cage of `read_file`.',
+  fields: {
+    root: {
+      type: 'text',
+      description: "The only folder that is read from; relative to the config file's folder.",
+      required: true,
+    },
+    max_bytes: bytesMax,
+  },
+} as const satisfies ObjectField;
+
+const httpFetch = {
+  type: 'object',
+  description: 'The cage of `http_fetch`.',
+  fields: {
+    allow_hosts: allowHosts,
+    max_bytes: bytesMax,
+    max_redirects: {
+      type: 'integer',
+      description: 'Redirects that are followed, each to an allowed host; 0 means none.',
+      minimum: 0,
+      maximum: 10,
+      above: 'clamped',
+      default: 3,
+    },
+  },
+} as const satisfies ObjectField;
+
+const webhookCall = {
+  type: 'object',
+  description: 'The cage of `webhook_call`.',
+  fields: {
+    allow_hosts: allowHosts,
+    max_bytes: bytesMax,
+    timeout_seconds: {
+      type: 'integer',
+      description: 'Seconds that one call may take.',
+      minimum: 0,
+      maximum: 120,
+      above: 'clamped',
+      zeroIsDefault: true,
+      default: 10,
+    },
+  },
+} as const satisfies ObjectField;
+
+const memory = {
+  type: 'object',
+  description: 'The cage of `memory_note`; needs `storage`.',
+  fields: {
+    scope: {
+      type: 'choice',
+      description: 'Whose notes: of each conversation, or of the whole brain (local models only).',
+      names: ['conversation', 'brain'],
+      default: 'conversation',
+    },
+    max_notes: {
+      type: 'integer',
+      description: 'Notes kept; one more drops the oldest.',
+      minimum: 0,
+      maximum: 100,
+      above: 'clamped',
+      zeroIsDefault: true,
+      default: 10,
+    },
+    max_note_runes: {
+      type: 'integer',
+      description: 'Longest note, in Unicode code points.',
+      minimum: 0,
+      maximum: 2000,
+      above: 'clamped',
+      zeroIsDefault: true,
+      default: 200,
+    },
+    budget_runes: {
+      type: 'integer',
+      description: 'Code points of notes in one prompt, newest first.',
+      minimum: 0,
+      maximum: 200_000,
+      above: 'clamped',
+      zeroIsDefault: true,
+      default: 2000,
+    },
+  },
+} as const satisfies ObjectField;
+
+export const agent = {
+  type: 'object',
+  description: 'Makes the brain a bounded agent that uses tools.',
+  fields: {
+    tools: {
+      type: 'list',
+      description: 'The tools it may call. The last four need their own cage block.',
+      required: true,
+      itemsMin: 1,
+      items: { type: 'choice', description: 'A built-in tool.', names: toolNames },
+    },
+    max_iterations: {
+      type: 'integer',
+      description: 'Model calls in one turn, all told.',
+      minimum: 0,
+      maximum: 50,
+      above: 'clamped',
+      zeroIsDefault: true,
+      default: 5,
+    },
+    system_prompt: {
+      type: 'text',
+      description: 'Your own prompt, put after the one that explains the tools.',
+    },
+    governance: {
+      type: 'list',
+      description: 'Grants. Absent or empty: every listed tool is allowed on every channel.',
+      items: grant,
+      default: [],
+    },
+    read_file: readFile,
+    http_fetch: httpFetch,
+    webhook_call: webhookCall,
+    memory,
+    skills_dir: {
+      type: 'text',
+      description: "Folder of skills, one folder each with a SKILL.md; relative to the file's.",
+    },
+    skills_body_budget: {
+      type: 'integer',
+      description: 'Code points of skill bodies in one prompt.',
+      minimum: 0,
+      maximum: 200_000,
+      above: 'clamped',
+      zeroIsDefault: true,
+      default: 8192,
+    },
+  },
+} as const satisfies ObjectField;

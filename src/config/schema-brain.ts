@@ -1,0 +1,142 @@
+import type { ObjectField } from './field.ts';
+import { agent } from './schema-agent.ts';
+
+export const providerNames = ['local_runtime', 'hosted_runtime'] as const;
+export const providerSynonyms = { ollama: 'local_runtime', openai: 'hosted_runtime' } as const;
+
+const policy = {
+  type: 'object',
+  description: 'How the reply is picked from what the models answered.',
+  required: true,
+  fields: {
+    kind: {
+      type: 'choice',
+      description:
+        '`priority`: the best-ranked answer. `consensus`: the answer of a strict majority.',
+      required: true,
+      names: ['priority', 'consensus'],
+    },
+    order: {
+      type: 'list',
+      description:
+        'Rank, best first: a provider, a `model_id` or `provider/model_id`; the rest come after.',
+      items: { type: 'text', description: 'A provider, a model id, or both with a slash.' },
+      default: [],
+    },
+  },
+} as const satisfies ObjectField;
+
+const model = {
+  type: 'object',
+  description: 'One model of one provider.',
+  fields: {
+    provider: {
+      type: 'choice',
+      description:
+        '`local_runtime` speaks the Ollama API, `hosted_runtime` OpenAI chat completions.',
+      required: true,
+      names: providerNames,
+      synonyms: providerSynonyms,
+    },
+    model_id: {
+      type: 'text',
+      description: "The provider's name of the model.",
+      required: true,
+    },
+    locality: {
+      type: 'choice',
+      description: 'Declared by you, not derived: private brains ask only `local` models.',
+      required: true,
+      names: ['local', 'cloud'],
+    },
+    base_url: {
+      type: 'text',
+      description: 'Where the provider is.',
+      format: 'base_url',
+      defaultNote:
+        '`http://127.0.0.1:11434` for `local_runtime`, `https://api.openai.com/v1` for `hosted_runtime`',
+    },
+    api_key_env: {
+      type: 'text',
+      description:
+        'Environment variable with the API key; required for a `hosted_runtime` declared cloud.',
+      format: 'env',
+    },
+    timeout_seconds: {
+      type: 'integer',
+      description: 'Seconds that one answer may take, loading the model included.',
+      minimum: 1,
+      maximum: 3600,
+      above: 'clamped',
+      defaultNote: '300 for `local_runtime`, 120 for `hosted_runtime`',
+      added: true,
+    },
+    max_retries: {
+      type: 'integer',
+      description: 'Further tries after a passing failure; 0 means none.',
+      minimum: 0,
+      maximum: 10,
+      above: 'clamped',
+      default: 2,
+      added: true,
+    },
+    max_in_flight: {
+      type: 'integer',
+      description: 'Calls to this model at one time.',
+      minimum: 1,
+      maximum: 10_000,
+      above: 'clamped',
+      default: 1000,
+      added: true,
+    },
+  },
+  conditions: [
+    {
+      when: { provider: 'hosted_runtime', locality: 'cloud' },
+      requires: ['api_key_env'],
+    },
+  ],
+} as const satisfies ObjectField;
+
+export const brain = {
+  type: 'object',
+  description: 'Answers messages: some models and a policy, or an agent with tools.',
+  fields: {
+    name: {
+      type: 'text',
+      description: 'Unique; routes name it.',
+      required: true,
+    },
+    sensitivity: {
+      type: 'choice',
+      description: '`private` drops cloud models before anything is sent.',
+      required: true,
+      names: ['public', 'private'],
+    },
+    dispatch: {
+      type: 'choice',
+      description:
+        '`fanout` asks all models at once; `sequential` asks as listed until one answers.',
+      names: ['fanout', 'sequential'],
+      default: 'fanout',
+    },
+    policy,
+    models: {
+      type: 'list',
+      description: 'The models that this brain may ask.',
+      required: true,
+      itemsMin: 1,
+      items: model,
+    },
+    agent,
+    deadline_seconds: {
+      type: 'integer',
+      description: 'Seconds that a turn may take, all told.',
+      minimum: 1,
+      maximum: 3600,
+      above: 'clamped',
+      default: 600,
+      added: true,
+    },
+  },
+} as const satisfies ObjectField;

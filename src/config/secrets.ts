@@ -1,0 +1,101 @@
+/** Reads the secrets that a config names, each once, from the environment it is given. */
+import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
+import { problemWithoutPlace } from './problems.ts';
+
+export type MissingSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
+
+export type ResolvedSecrets = {
+  readonly secrets: Secrets;
+  /** By name, in the order of the config; each says every place that wants it. */
+  readonly missing: readonly MissingSecret[];
+  /** Without line and column: they are about the environment, not about the file. */
+  readonly warnings: readonly ConfigProblem[];
+};
+
+type Use = {
+  readonly name: EnvName;
+  readonly path: string;
+  readonly kind: 'token' | 'key' | 'admin';
+};
+
+const tokenLengthMin = 16;
+
+/**
+ * Looks up every `_env` name. Not set, empty, and nothing but white space are all missing; line
+ * ends around a value are left out (files and `$(cat …)` put them there), and other white space
+ * around it too, with a warning. The administrator's token is the one that may be missing: the
+ * service is read-only then, and a warning says so.
+ * @param env usually `process.env`; nothing of it is printed
+ */
+export function resolveSecrets(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+): ResolvedSecrets {
+  const secrets = new Map<EnvName, string>();
+  const missing = new Map<EnvName, string[]>();
+  const warnings: ConfigProblem[] = [];
+  const trimmed = new Set<EnvName>();
+  for (const { name, path, kind } of usesOf(config)) {
+    const given = (env[name] ?? '').replace(/^[\r\n]+|[\r\n]+$/g, '');
+    const value = given.trim();
+    if (value === '') {
+      if (kind === 'admin') warnings.push(tokenUnset(name, path));
+      else missing.set(name, [...(missing.get(name) ?? []), path]);
+      continue;
+    }
+    secrets.set(name, value);
+    if (value !== given && !trimmed.has(name)) warnings.push(trimmedAway(name, path));
+    trimmed.add(name);
+    if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShort(name, path));
+  }
+  return {
+    secrets,
+    missing: [...missing].map(([name, usedAt]) => ({ name, usedAt })),
+    warnings,
+  };
+}
+
+/** Every place of a config that names a variable; `token` guards something of ours. */
+function* usesOf(config: Config): Generator<Use> {
+  for (const [index, channel] of config.channels.entries()) {
+    const path = `channels[${index}]`;
+    const isWebhook = channel.type === 'webhook';
+    yield { name: channel.tokenEnv, path: `${path}.token_env`, kind: isWebhook ? 'token' : 'key' };
+    if (isWebhook && channel.outboundTokenEnv !== null) {
+      const at = `${path}.webhook.outbound_token_env`;
+      yield { name: channel.outboundTokenEnv, path: at, kind: 'key' };
+    }
+  }
+  for (const [index, brain] of config.brains.entries()) {
+    for (const [at, { apiKeyEnv }] of brain.models.entries()) {
+      if (apiKeyEnv === null) continue;
+      yield { name: apiKeyEnv, path: `brains[${index}].models[${at}].api_key_env`, kind: 'key' };
+    }
+  }
+  const urlEnv = config.storage?.urlEnv ?? null;
+  if (urlEnv !== null) yield { name: urlEnv, path: 'storage.url_env', kind: 'key' };
+  if (config.admin !== null) {
+    yield { name: config.admin.tokenEnv, path: 'admin.token_env', kind: 'admin' };
+  }
+}
+
+function tokenUnset(name: EnvName, path: string): ConfigProblem {
+  const message = `${name} is not set, so the service is read-only`;
+  return problemWithoutPlace(
+    'admin_token_unset',
+    path,
+    message,
+    `Set ${name} to switch writing on.`,
+  );
+}
+
+function trimmedAway(name: EnvName, path: string): ConfigProblem {
+  const message = `white space around the value of ${name} was left out`;
+  return problemWithoutPlace('secret_trimmed', path, message, `Set ${name} without it.`);
+}
+
+function tooShort(name: EnvName, path: string): ConfigProblem {
+  const message = `the value of ${name} has less than ${tokenLengthMin} characters`;
+  const remedy = 'Use a long random one, such as `openssl rand -hex 32` makes.';
+  return problemWithoutPlace('short_token', path, message, remedy);
+}

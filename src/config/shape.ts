@@ -1,0 +1,200 @@
+/**
+ * Checks a document against the schema, field by field, and turns it into a draft: defaults filled
+ * in, synonyms turned into the contract's names, limits clamped. What is wrong becomes undefined,
+ * so that everything else can still be checked.
+ */
+import type { ChoiceField, Condition, Field, IntegerField, ObjectField } from './field.ts';
+import { formatFault } from './formats.ts';
+import { memberPath } from './locate.ts';
+import type { Json, JsonObject } from './locate.ts';
+import { nearest } from './nearest.ts';
+import type { ProblemList } from './problems.ts';
+import { schema } from './schema.ts';
+import type { DraftDocument } from './schema.ts';
+
+/** @returns undefined when the document is not even an object */
+export function checkShape(value: Json, problems: ProblemList): DraftDocument | undefined {
+  return new ShapeCheck(problems).field(schema, value, '') as DraftDocument | undefined;
+}
+
+/** Keys that are let pass anywhere: notes of a person, and the editor's link to the schema. */
+export function isIgnoredKey(key: string): boolean {
+  return key === '$schema' || key.startsWith('_');
+}
+
+class ShapeCheck {
+  readonly #problems: ProblemList;
+
+  constructor(problems: ProblemList) {
+    this.#problems = problems;
+  }
+
+  /** null: absent; undefined: a problem has been added. */
+  field(field: Field, value: Json | undefined, path: string): unknown {
+    if (value === undefined || value === null || (value === '' && isText(field))) {
+      return this.#absent(field, path);
+    }
+    switch (field.type) {
+      case 'text':
+        return this.#text(field.format, value, path);
+      case 'choice':
+        return this.#choice(field, value, path);
+      case 'integer':
+        return this.#integer(field, value, path);
+      case 'boolean':
+        return typeof value === 'boolean' ? value : this.#wrongType(value, path, 'true or false');
+      case 'list':
+        if (!Array.isArray(value)) return this.#wrongType(value, path, 'a list, [ … ]');
+        if (value.length < (field.itemsMin ?? 0)) {
+          this.#problems.add('too_few', path, 'the list is empty', 'Put at least one entry in it.');
+        }
+        return value.map((item: Json, index) => this.#item(field.items, item, `${path}[${index}]`));
+      case 'object':
+        if (!isObject(value)) return this.#wrongType(value, path, 'an object, { … }');
+        return this.#object(field, value, path);
+      default:
+        return field satisfies never;
+    }
+  }
+
+  #absent(field: Field, path: string): unknown {
+    if (field.required === true) {
+      const what = field.type === 'text' && this.#problems.has(path) ? 'empty' : 'missing';
+      const message = `this field is ${what}, and it is required`;
+      this.#problems.add('required', path, message, `Write it: ${plain(field.description)}`);
+      return undefined;
+    }
+    if (field.type === 'object') {
+      return field.default === 'empty' ? this.#object(field, {}, path) : null;
+    }
+    return field.default ?? null;
+  }
+
+  /** An entry of a list is never absent: an empty one is a fault, save where rules look at it. */
+  #item(field: Field, value: Json, path: string): unknown {
+    if (value === '' && field.type === 'text' && field.format === undefined) return '';
+    if (value !== null && value !== '') return this.field(field, value, path);
+    const message = 'this entry of the list is empty';
+    this.#problems.add('wrong_type', path, message, 'Write one, or remove it.');
+    return undefined;
+  }
+
+  #object(field: ObjectField, value: JsonObject, path: string): unknown {
+    const draft: Record<string, unknown> = {};
+    for (const key of Object.keys(value)) {
+      if (!isIgnoredKey(key) && !Object.hasOwn(field.fields, key)) {
+        this.#unknownKey(field, key, path);
+      }
+    }
+    for (const [key, inner] of Object.entries(field.fields)) {
+      draft[key] = this.field(inner, value[key], memberPath(path, key));
+    }
+    for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
+    return draft;
+  }
+
+  #condition(condition: Condition, draft: Record<string, unknown>, path: string): void {
+    const holds = Object.entries(condition.when).every(([key, name]) => draft[key] === name);
+    if (!holds) return;
+    const kind = Object.values(condition.when).join(', ');
+    for (const key of condition.requires ?? []) {
+      if (draft[key] !== null) continue;
+      const only = condition.only?.[key];
+      const remedy = only === undefined ? `Write ${key}.` : `Write "${key}": "${only}".`;
+      const message = `${kind} needs ${key}`;
+      this.#problems.add('required', memberPath(path, key), message, remedy);
+    }
+    for (const key of condition.forbids ?? []) {
+      if (draft[key] === null || !this.#problems.has(memberPath(path, key))) continue;
+      const message = `${kind} takes no ${key}`;
+      this.#problems.addAtKey('not_here', memberPath(path, key), message, 'Remove it.');
+    }
+    for (const [key, only] of Object.entries(condition.only ?? {})) {
+      if (draft[key] === null || draft[key] === undefined || draft[key] === only) continue;
+      const message = `${kind} knows only one ${key}`;
+      const remedy = `Write "${key}": "${only}".`;
+      this.#problems.add('unknown_value', memberPath(path, key), message, remedy);
+    }
+  }
+
+  #unknownKey(field: ObjectField, key: string, path: string): void {
+    const known = Object.keys(field.fields);
+    const near = nearest(key, known);
+    const remedy =
+      near === null
+        ? `Remove it, or begin it with _ to keep it as a note. Known here: ${known.join(', ')}.`
+        : `Did you mean ${near}? A key that begins with _ is kept as a note.`;
+    const message = 'there is no such field here';
+    this.#problems.addAtKey('unknown_key', memberPath(path, key), message, remedy);
+  }
+
+  #text(format: Parameters<typeof formatFault>[0] | undefined, value: Json, path: string): unknown {
+    if (typeof value !== 'string') return this.#wrongType(value, path, 'a text in double quotes');
+    const fault = format === undefined ? null : formatFault(format, value);
+    if (fault === null) return value;
+    this.#problems.add(fault.code, path, fault.message, fault.remedy);
+    return undefined;
+  }
+
+  #choice(field: ChoiceField, value: Json, path: string): unknown {
+    const synonyms = field.synonyms ?? {};
+    const names = field.names.map((name) => `"${name}"`).join(', ');
+    if (typeof value !== 'string') return this.#wrongType(value, path, `one of ${names}`);
+    if (field.names.includes(value)) return value;
+    if (Object.hasOwn(synonyms, value)) return synonyms[value];
+    const near = nearest(value, [...field.names, ...Object.keys(synonyms)]);
+    const remedy = near === null ? `Write one of ${names}.` : `Did you mean "${near}"?`;
+    const message = 'this is none of the known names';
+    this.#problems.add('unknown_value', path, message, remedy);
+    return undefined;
+  }
+
+  #integer(field: IntegerField, value: Json, path: string): unknown {
+    if (typeof value !== 'number') return this.#wrongType(value, path, 'a whole number');
+    const range = field.maximum === undefined ? 'or more' : `to ${field.maximum}`;
+    const remedy = `Write a whole number, ${field.minimum} ${range}.`;
+    if (!Number.isSafeInteger(value)) {
+      this.#problems.add('wrong_type', path, 'this is no whole number', remedy);
+      return undefined;
+    }
+    const tooLarge = field.maximum !== undefined && value > field.maximum;
+    if (value < field.minimum || (tooLarge && field.above !== 'clamped')) {
+      const message = `this number is too ${tooLarge ? 'large' : 'small'}`;
+      this.#problems.add('out_of_range', path, message, remedy);
+      return undefined;
+    }
+    if (tooLarge) {
+      const message = `more than ${field.maximum} is of no use; ${field.maximum} is taken`;
+      this.#problems.add('clamped', path, message, `Write ${field.maximum} or less.`);
+      return field.maximum;
+    }
+    return value === 0 && field.zeroIsDefault === true ? field.default : value;
+  }
+
+  #wrongType(value: Json, path: string, wanted: string): undefined {
+    const message = `this is ${typeName(value)}, where ${wanted} belongs`;
+    this.#problems.add('wrong_type', path, message, `Write ${wanted}.`);
+    return undefined;
+  }
+}
+
+function isText(field: Field): boolean {
+  return field.type === 'text' || field.type === 'choice';
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function typeName(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  if (typeof value === 'string') return 'a text';
+  return typeof value === 'number' ? 'a number' : 'true or false';
+}
+
+/** A description without its marks for code. */
+function plain(description: string): string {
+  return description.replaceAll('`', '');
+}

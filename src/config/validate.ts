@@ -1,0 +1,42 @@
+/**
+ * The whole check of a configuration file, offline and pure: a browser runs it too. All problems
+ * come at once, by place; a config comes only when there are none but warnings.
+ */
+import type { Config, ConfigProblem } from './config.ts';
+import { locate } from './locate.ts';
+import { parseDocument } from './parse.ts';
+import { ProblemList } from './problems.ts';
+import { checkRules } from './rules.ts';
+import type { Document } from './schema.ts';
+import { checkShape } from './shape.ts';
+
+export type Validation =
+  | {
+      readonly kind: 'valid';
+      readonly config: Config;
+      /** Warnings only. */
+      readonly problems: readonly ConfigProblem[];
+    }
+  | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] };
+
+/** Checks the text of a configuration file; never throws, whatever the text. */
+export function validateText(text: string): Validation {
+  const { value, places, faults } = locate(text);
+  const problems = new ProblemList(text, places);
+  for (const { offset, code, path, message, remedy } of faults) {
+    problems.addAt(offset, code, path, message, remedy);
+  }
+  const draft = value === undefined ? undefined : checkShape(value, problems);
+  if (draft !== undefined) checkRules(draft, problems);
+  const found = problems.sorted();
+  if (draft === undefined || found.some((problem) => problem.severity === 'error')) {
+    return { kind: 'invalid', problems: found };
+  }
+  /** An empty text and null stand for the default: they give nothing. */
+  const given = (path: string): boolean => {
+    const place = places.get(path)?.value;
+    return place !== undefined && !/^(?:""|null)/.test(text.slice(place, place + 4));
+  };
+  const config = parseDocument(draft as Document, given);
+  return { kind: 'valid', config, problems: found };
+}

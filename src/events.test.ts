@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { createEvents } from './events.ts';
+import type { EventHub } from './events.ts';
+import { failure } from './domain/failure.ts';
+import type { ChannelKey, MessageId, ModelName, ReplyId } from './domain/ids.ts';
+import { createLog } from './lib/log.ts';
+import type { LogLevel } from './lib/log.ts';
+
+const channel = 'webhook' as ChannelKey;
+const id = '0123456789abcdefghjkmn' as MessageId;
+const model = 'local_runtime/small' as ModelName;
+const reply = { kind: 'reply', text: 'the answer', model, why: 'it ranks first' } as const;
+
+type Line = Record<string, unknown> & { level: string; code: string };
+
+function start(level: LogLevel = 'debug') {
+  const stream = new PassThrough();
+  const clock = { ms: 1_000_000 };
+  const log = createLog({ stream, level, format: 'json', now: () => clock.ms });
+  const hub = createEvents({ log, now: () => clock.ms });
+  const lines = async (): Promise<Line[]> => {
+    await log.flush();
+    let text = '';
+    for (let part; (part = stream.read() as Buffer | null) !== null;) text += String(part);
+    return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Line]));
+  };
+  return { hub, lines, clock };
+}
+
+function oneMessage(hub: EventHub): void {
+  hub.messageAccepted({ channel, id, duplicate: false });
+  hub.turnStarted({ channel, id, brain: 'main', waitedMs: 2 });
+  hub.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
+  hub.turnFinished({ channel, id, brain: 'main', decision: reply, ms: 41 });
+  hub.replyDelivered({ channel, id: id as string as ReplyId, attempt: 1, totalMs: 45 });
+}
+
+test('one message makes its counts, and its lines at level debug without any text', async () => {
+  const { hub, lines } = start();
+  oneMessage(hub);
+  hub.messageAccepted({ channel, id, duplicate: true });
+  const counts = hub.meters.channels.get('webhook')!;
+  assert.equal(counts.accepted, 1);
+  assert.equal(counts.duplicates, 1);
+  assert.equal(counts.delivered, 1);
+  assert.equal(counts.waited.sumMs, 2);
+  assert.equal(counts.turns.sumMs, 41);
+  assert.equal(counts.endToEnd.sumMs, 45);
+  assert.equal(hub.meters.decisions.reply, 1);
+  assert.equal(hub.meters.models.get('local_runtime')?.get('answer')?.took.sumMs, 40);
+  const said = await lines();
+  assert.deepEqual(
+    said.map((line) => `${line.level} ${line.code}`),
+    [
+      'debug message_accepted',
+      'debug turn_started',
+      'debug model_answered',
+      'debug turn_finished',
+      'debug reply_delivered',
+      'debug message_accepted',
+    ],
+  );
+  assert.ok(!JSON.stringify(said).includes('the answer'));
+});
+
+test('at level info a message that goes well makes no line', async () => {
+  const { hub, lines } = start('info');
+  oneMessage(hub);
+  assert.deepEqual(await lines(), []);
+});
+
+test('every kind of decision is counted by its name', () => {
+  const { hub } = start();
+  for (const apology of ['no_consensus', 'busy', 'no_answer', 'fault'] as const) {
+    const decision = { kind: 'apology', apology, why: 'because' } as const;
+    hub.turnFinished({ channel, id, brain: 'main', decision, ms: 1 });
+  }
+  assert.deepEqual(hub.meters.decisions, {
+    reply: 0,
+    no_consensus: 1,
+    busy: 1,
+    no_answer: 1,
+    fault: 1,
+  });
+});
+
+test('a flood of refusals is counted one by one and said once in ten seconds', async () => {
+  const { hub, lines, clock } = start('info');
+  for (let n = 0; n < 500; n++) hub.messageRefused({ channel, code: 'inbox_full' });
+  hub.messageRefused({ channel, code: 'unauthorized' });
+  clock.ms += 10_000;
+  hub.messageRefused({ channel, code: 'inbox_full' });
+  const { refused } = hub.meters.channels.get('webhook')!;
+  assert.equal(refused.get('inbox_full')?.count, 501);
+  assert.equal(refused.get('unauthorized')?.count, 1);
+  assert.deepEqual(
+    (await lines()).map(({ level, code, unsaid }) => [level, code, unsaid]),
+    [
+      ['warn', 'message_refused', undefined],
+      ['warn', 'message_refused', undefined],
+      ['warn', 'message_refused', 499],
+    ],
+  );
+});
+
+test('codes without end do not become counters without end', () => {
+  const { hub } = start('error');
+  for (let n = 0; n < 1_000; n++) hub.messageRefused({ channel, code: `made_up_${n}` });
+  const { refused } = hub.meters.channels.get('webhook')!;
+  assert.equal(refused.size, 65);
+  assert.equal(refused.get('other')?.count, 1_000 - 64);
+});
+
+test('a failed try is a warning, and each dead letter a line of level error', async () => {
+  const { hub, lines } = start('info');
+  const down = failure('connect_failed');
+  const out = { channel, id: id as string as ReplyId, failure: down };
+  hub.deliveryFailed({ ...out, attempt: 1, nextAt: 1_005_000 });
+  hub.deliveryFailed({ ...out, attempt: 2, nextAt: null });
+  hub.buried({ box: 'out', channel, id, failure: down });
+  hub.buried({ box: 'in', channel, id, failure: failure('fault') });
+  const counts = hub.meters.channels.get('webhook')!;
+  assert.equal(counts.failedTries.get('connect_failed')?.count, 2);
+  assert.deepEqual(counts.deadLetters, { in: 1, out: 1 });
+  const said = await lines();
+  assert.deepEqual(
+    said.map((line) => `${line.level} ${line.code}`),
+    ['warn delivery_failed', 'error dead_letter', 'error dead_letter'],
+  );
+  assert.equal(said[0]!['next'], '1970-01-01T00:16:45.000Z');
+});
+
+test('a model that fails is a warning, one that svc gave up is not', async () => {
+  const { hub, lines } = start('info');
+  for (const result of ['timeout', 'timeout', 'cancelled', 'outranked', 'answer'] as const) {
+    hub.modelAnswered({ model, provider: 'local_runtime', result, ms: 5 });
+  }
+  assert.equal(hub.meters.models.get('local_runtime')?.get('timeout')?.took.count, 2);
+  const said = await lines();
+  assert.equal(said.length, 1);
+  assert.deepEqual([said[0]!.level, said[0]!.code], ['warn', 'model_failed']);
+});
+
+test('a messenger is counted under its type, never under the id of its bot', () => {
+  const { hub } = start();
+  for (const bot of ['messenger_a:1', 'messenger_a:2']) {
+    hub.messageAccepted({ channel: bot as ChannelKey, id, duplicate: false });
+  }
+  assert.deepEqual([...hub.meters.channels.keys()], ['messenger_a']);
+  assert.equal(hub.meters.channels.get('messenger_a')?.accepted, 2);
+});
+
+test('states, notices and warnings have the level that they deserve', async () => {
+  const { hub, lines } = start();
+  hub.channelChanged({ channel: 'webhook', state: 'up', reason: null });
+  hub.channelChanged({ channel: 'webhook', state: 'degraded', reason: 'it answers 502' });
+  hub.channelChanged({ channel: 'webhook', state: 'failed', reason: 'the token was refused' });
+  hub.planUsed({ revision: 'abc', channels: 1, brains: 1 });
+  hub.warned({ code: 'open_bind', message: 'Anyone can reach it.', path: 'channels[0]' });
+  hub.noticed({ code: 'listening', message: 'Ready.', details: { port: 1 } });
+  assert.deepEqual(
+    (await lines()).map((line) => `${line.level} ${line.code}`),
+    [
+      'info channel_changed',
+      'warn channel_changed',
+      'error channel_changed',
+      'info plan_used',
+      'warn open_bind',
+      'info listening',
+    ],
+  );
+});
+
+test('a bug is named at level error; its stack, and what a parser read, are not', async () => {
+  const { hub, lines } = start('info');
+  hub.faulted({ where: 'the pipeline', error: new TypeError('x is not a function') });
+  hub.faulted({ where: 'the pipeline', error: new SyntaxError('"my secret diary" is not JSON') });
+  hub.faulted({ where: 'the pipeline', error: 'a thrown string' });
+  assert.equal(hub.meters.faults, 3);
+  const said = await lines();
+  assert.deepEqual(
+    said.map(({ level, error, reason }) => [level, error, reason]),
+    [
+      ['error', 'TypeError', 'x is not a function'],
+      ['error', 'SyntaxError', undefined],
+      ['error', 'string', undefined],
+    ],
+  );
+  assert.ok(!JSON.stringify(said).includes('events.test.ts'));
+  const loud = start('debug');
+  loud.hub.faulted({ where: 'the pipeline', error: new Error('oh') });
+  assert.match(JSON.stringify(await loud.lines()), /events\.test\.ts/);
+});

@@ -1,0 +1,288 @@
+/**
+ * The one hub: every room says what happened by a method of `Events`, and its log line and its
+ * counters come from here. Counters are plain numbers in objects that are looked up by channel or
+ * provider; the metrics page reads them when it is asked.
+ *
+ * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once
+ * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
+ */
+import type { Decision } from './domain/decision.ts';
+import type { Box, Events } from './domain/event.ts';
+import type { FailureKind } from './domain/failure.ts';
+import type { ChannelKey } from './domain/ids.ts';
+import { Histogram } from './lib/histogram.ts';
+import type { Log } from './lib/log.ts';
+
+export interface EventHub extends Events {
+  /** Live numbers; read them, keep none of the objects. */
+  readonly meters: Meters;
+}
+
+export type Meters = {
+  /** By channel type. */
+  readonly channels: ReadonlyMap<string, ChannelMeters>;
+  /** Seconds of model calls, by provider, then by result. */
+  readonly models: ReadonlyMap<string, ReadonlyMap<'answer' | FailureKind, ModelMeters>>;
+  readonly decisions: Readonly<Record<DecisionKind, number>>;
+  readonly faults: number;
+};
+
+export type DecisionKind = 'reply' | Extract<Decision, { kind: 'apology' }>['apology'];
+
+export type ChannelMeters = {
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly refused: ReadonlyMap<string, Tally>;
+  /** From acceptance to claim. */
+  readonly waited: Readonly<Histogram>;
+  /** From claim to decision. */
+  readonly turns: Readonly<Histogram>;
+  readonly delivered: number;
+  /** Tries to deliver that failed, by why. */
+  readonly failedTries: ReadonlyMap<FailureKind, Tally>;
+  readonly deadLetters: Readonly<Record<Box, number>>;
+  /** From acceptance to the delivered reply. */
+  readonly endToEnd: Readonly<Histogram>;
+};
+
+export type ModelMeters = { readonly took: Readonly<Histogram> };
+export type Tally = { readonly count: number };
+
+/** @param options `now` gives milliseconds since 1970 */
+export function createEvents(options: { log: Log; now: () => number }): EventHub {
+  return new Hub(options.log, options.now);
+}
+
+const quietMs = 10_000;
+/** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
+const codesMax = 64;
+
+class Pace {
+  count = 0;
+  quietUntil = 0;
+  unsaid = 0;
+}
+
+class ChannelCounts implements ChannelMeters {
+  readonly type: string;
+  accepted = 0;
+  duplicates = 0;
+  readonly refused = new Map<string, Pace>();
+  readonly waited = new Histogram();
+  readonly turns = new Histogram();
+  delivered = 0;
+  readonly failedTries = new Map<FailureKind, Pace>();
+  readonly deadLetters: Record<Box, number> = { in: 0, out: 0 };
+  readonly endToEnd = new Histogram();
+
+  constructor(type: string) {
+    this.type = type;
+  }
+}
+
+class ModelCounts implements ModelMeters {
+  readonly took = new Histogram();
+  readonly pace = new Pace();
+}
+
+class Hub implements EventHub {
+  readonly #log: Log;
+  readonly #now: () => number;
+  readonly #debug: boolean;
+  readonly #byKey = new Map<ChannelKey, ChannelCounts>();
+  readonly #channels = new Map<string, ChannelCounts>();
+  readonly #models = new Map<string, Map<'answer' | FailureKind, ModelCounts>>();
+  readonly #totals = {
+    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, fault: 0 },
+    faults: 0,
+  };
+  readonly meters: Meters;
+
+  constructor(log: Log, now: () => number) {
+    this.#log = log;
+    this.#now = now;
+    this.#debug = log.enabled('debug');
+    const totals = this.#totals;
+    this.meters = {
+      channels: this.#channels,
+      models: this.#models,
+      decisions: totals.decisions,
+      get faults() {
+        return totals.faults;
+      },
+    };
+  }
+
+  messageAccepted(e: Parameters<Events['messageAccepted']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    if (e.duplicate) counts.duplicates++;
+    else counts.accepted++;
+    if (this.#debug) this.#log.debug('message_accepted', 'A message was accepted.', e);
+  }
+
+  messageRefused(e: Parameters<Events['messageRefused']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    const known = counts.refused.has(e.code) || counts.refused.size < codesMax;
+    const code = known ? e.code : 'other';
+    const pace = entryOf(counts.refused, code, newPace);
+    pace.count++;
+    if (!this.#isDue(pace)) return;
+    this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, {
+      ...e,
+      ...unsaidOf(pace),
+    });
+  }
+
+  turnStarted(e: Parameters<Events['turnStarted']>[0]): void {
+    this.#countsOf(e.channel).waited.observe(e.waitedMs);
+    if (this.#debug) this.#log.debug('turn_started', 'A turn began.', e);
+  }
+
+  turnFinished(e: Parameters<Events['turnFinished']>[0]): void {
+    const { decision } = e;
+    const kind = decision.kind === 'reply' ? 'reply' : decision.apology;
+    this.#totals.decisions[kind]++;
+    this.#countsOf(e.channel).turns.observe(e.ms);
+    if (!this.#debug) return;
+    this.#log.debug('turn_finished', 'A turn ended.', {
+      channel: e.channel,
+      id: e.id,
+      brain: e.brain,
+      decision: kind,
+      model: decision.kind === 'reply' ? decision.model : undefined,
+      why: decision.why,
+      ms: e.ms,
+    });
+  }
+
+  modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
+    const counts = entryOf(entryOf(this.#models, e.provider, newModels), e.result, newModel);
+    counts.took.observe(e.ms);
+    if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
+    else if (isNews(e.result) && this.#isDue(counts.pace)) {
+      this.#log.warn('model_failed', `${e.model} gave no answer: ${e.result}.`, {
+        ...e,
+        ...unsaidOf(counts.pace),
+      });
+    }
+  }
+
+  replyDelivered(e: Parameters<Events['replyDelivered']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    counts.delivered++;
+    counts.endToEnd.observe(e.totalMs);
+    if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
+  }
+
+  deliveryFailed(e: Parameters<Events['deliveryFailed']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
+    pace.count++;
+    if (!this.#isDue(pace)) return;
+    const next = e.nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
+    this.#log.warn('delivery_failed', `${counts.type}: ${e.failure.detail}. ${next}`, {
+      channel: e.channel,
+      id: e.id,
+      attempt: e.attempt,
+      failure: e.failure.kind,
+      status: e.failure.status,
+      next: e.nextAt === null ? undefined : new Date(e.nextAt).toISOString(),
+      ...unsaidOf(pace),
+    });
+  }
+
+  buried(e: Parameters<Events['buried']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    counts.deadLetters[e.box]++;
+    const what = e.box === 'in' ? 'message' : 'reply';
+    this.#log.error('dead_letter', `A ${what} became a dead letter: ${e.failure.detail}.`, {
+      box: e.box,
+      channel: e.channel,
+      id: e.id,
+      failure: e.failure.kind,
+      whose: e.failure.whose,
+      status: e.failure.status,
+    });
+  }
+
+  channelChanged(e: Parameters<Events['channelChanged']>[0]): void {
+    const message = `${e.channel} is ${e.state}${e.reason === null ? '' : `: ${e.reason}`}`;
+    if (e.state === 'failed') this.#log.error('channel_changed', message, e);
+    else if (e.state === 'degraded') this.#log.warn('channel_changed', message, e);
+    else this.#log.info('channel_changed', message, e);
+  }
+
+  planUsed(e: Parameters<Events['planUsed']>[0]): void {
+    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, e);
+  }
+
+  warned(e: Parameters<Events['warned']>[0]): void {
+    this.#log.warn(e.code, e.message, e.path === undefined ? undefined : { path: e.path });
+  }
+
+  noticed(e: Parameters<Events['noticed']>[0]): void {
+    this.#log.info(e.code, e.message, e.details);
+  }
+
+  faulted(e: Parameters<Events['faulted']>[0]): void {
+    this.#totals.faults++;
+    const { error } = e;
+    const name = error instanceof Error ? error.name : typeof error;
+    // A parser's error quotes what it read, which may be what a person wrote.
+    const quotes = !(error instanceof Error) || error instanceof SyntaxError;
+    this.#log.error('fault', `Something went wrong in svc itself, in ${e.where}.`, {
+      where: e.where,
+      error: name,
+      reason: quotes ? undefined : error.message,
+    });
+    if (this.#debug && error instanceof Error) {
+      this.#log.debug('fault_stack', 'Where it went wrong.', { stack: error.stack });
+    }
+  }
+
+  #countsOf(key: ChannelKey): ChannelCounts {
+    const counts = this.#byKey.get(key);
+    return counts ?? this.#meet(key);
+  }
+
+  /** `messenger_a:4711` is counted under `messenger_a`. */
+  #meet(key: ChannelKey): ChannelCounts {
+    const colon = key.indexOf(':');
+    const type = colon < 0 ? key : key.slice(0, colon);
+    const counts = entryOf(this.#channels, type, () => new ChannelCounts(type));
+    this.#byKey.set(key, counts);
+    return counts;
+  }
+
+  #isDue(pace: Pace): boolean {
+    const now = this.#now();
+    if (now < pace.quietUntil) {
+      pace.unsaid++;
+      return false;
+    }
+    pace.quietUntil = now + quietMs;
+    return true;
+  }
+}
+
+/** Reads and clears how many lines were left out before this one. */
+function unsaidOf(pace: Pace): { unsaid?: number } {
+  const { unsaid } = pace;
+  pace.unsaid = 0;
+  return unsaid === 0 ? {} : { unsaid };
+}
+
+/** A call that svc itself gave up is no news. */
+function isNews(result: 'answer' | FailureKind): boolean {
+  return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
+}
+
+const newPace = (): Pace => new Pace();
+const newModel = (): ModelCounts => new ModelCounts();
+const newModels = (): Map<'answer' | FailureKind, ModelCounts> => new Map();
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let entry = map.get(key);
+  if (entry === undefined) map.set(key, (entry = make()));
+  return entry;
+}

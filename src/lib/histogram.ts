@@ -1,0 +1,48 @@
+/** How long things took, in milliseconds, as counts in fixed buckets: it never grows. */
+export class Histogram {
+  /** Upper bounds of the buckets, inclusive; the last bucket has none. */
+  static readonly boundsMs: readonly number[] = [
+    1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000,
+    300_000, 600_000,
+  ];
+
+  readonly counts = new Float64Array(Histogram.boundsMs.length + 1);
+  count = 0;
+  sumMs = 0;
+
+  observe(ms: number): void {
+    const bounds = Histogram.boundsMs;
+    let at = 0;
+    while (at < bounds.length && ms > bounds[at]!) at++;
+    this.counts[at]!++;
+    this.count++;
+    this.sumMs += ms;
+  }
+
+  /** Adds all that another one has counted. */
+  add(other: Readonly<Histogram>): void {
+    for (const [at, count] of other.counts.entries()) this.counts[at]! += count;
+    this.count += other.count;
+    this.sumMs += other.sumMs;
+  }
+
+  /**
+   * An estimate, evenly spread within its bucket; the last bound where it lies beyond.
+   * @param share in (0, 1]: 0.95 is the 95th percentile
+   * @returns milliseconds, or null while nothing was observed
+   */
+  quantile(share: number): number | null {
+    if (this.count === 0) return null;
+    const rank = share * this.count;
+    let below = 0;
+    for (const [at, bound] of Histogram.boundsMs.entries()) {
+      const inside = this.counts[at]!;
+      if (inside > 0 && below + inside >= rank) {
+        const lower = at === 0 ? 0 : Histogram.boundsMs[at - 1]!;
+        return lower + ((rank - below) / inside) * (bound - lower);
+      }
+      below += inside;
+    }
+    return Histogram.boundsMs.at(-1)!;
+  }
+}

@@ -1,0 +1,38 @@
+import { exitCode, type Io } from './cli/cli.ts';
+import { runCommandLine } from './cli/commands.ts';
+import { listenForStop } from './cli/signals.ts';
+
+/**
+ * The program: arguments → command → exit code. It sets `process.exitCode` and lets the process
+ * end by itself.
+ * @param argv without the program's own name
+ */
+export async function main(argv: readonly string[]): Promise<void> {
+  const stopping = listenForStop();
+  const { stdin, stdout, stderr, env } = process;
+  endQuietly(stdout, () => stopping.abort());
+  endQuietly(stderr, () => {});
+  const io: Io = { stdin, stdout, stderr, env, cwd: process.cwd(), stop: stopping.signal };
+  try {
+    process.exitCode = await runCommandLine(argv, io);
+  } catch (error) {
+    process.exitCode = exitCode.failed;
+    stderr.write(describeBug(error, argv.includes('debug')));
+  }
+}
+
+/** A reader that has gone (`svc … | head`) is no fault of ours and worth no message. */
+function endQuietly(stream: NodeJS.WriteStream, act: () => void): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE' || error.code === 'EIO') return act();
+    throw error;
+  });
+}
+
+/** A stack is for those who asked for one. */
+function describeBug(error: unknown, stack: boolean): string {
+  if (stack && error instanceof Error) return `${error.stack}\n`;
+  const what = error instanceof Error ? error.message : String(error);
+  const hint = 'With --log-level debug it says where.';
+  return `svc: something went wrong in svc itself: ${what}\n${hint}\n`;
+}

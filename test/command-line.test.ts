@@ -1,0 +1,44 @@
+/** What a person meets first: help, version, and what a mistyped command is answered with. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root, runSvc } from './run-svc.ts';
+
+async function svc(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const run = runSvc(args);
+  run.child.stdin?.end();
+  const { code } = await run.ended;
+  return { code, out: run.out(), err: run.err() };
+}
+
+test('version prints the version of package.json', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  for (const words of [['version'], ['--version'], ['-v']]) {
+    assert.deepEqual(await svc(...words), { code: 0, out: `svc ${version}\n`, err: '' });
+  }
+});
+
+test('help names every command, on stdout', async () => {
+  const plain = await svc();
+  assert.equal(plain.code, 0);
+  assert.match(plain.out, /svc takes a message.*\n\n(?: {2}svc [a-z ]+ {2}\S.*\n)+/);
+  for (const words of [['help'], ['--help'], ['-h']]) assert.deepEqual(await svc(...words), plain);
+});
+
+test('help of a command is the same however it is asked for', async () => {
+  const page = await svc('help', 'version');
+  assert.match(page.out, /^svc version\n/);
+  assert.deepEqual(await svc('version', '--help'), page);
+});
+
+test('a mistyped command gets the nearest one, on stderr, with 2', async () => {
+  const answer = await svc('verison');
+  assert.equal(answer.code, 2);
+  assert.equal(answer.out, '');
+  assert.match(answer.err, /no command "verison".*Did you mean "svc version"\?/);
+  assert.match((await svc('qqqqqqq')).err, /See "svc help"/);
+  assert.match((await svc('--verbose')).err, /no flag "--verbose"/);
+});

@@ -1,0 +1,208 @@
+/** A small world for the admin server: real events and counters, a config, a real listener. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { AdminPorts, Health } from '../../src/admin/admin.ts';
+import { createAdminServer } from '../../src/admin/server.ts';
+import type { BrainConfig, Config, EnvName, ListenAddress } from '../../src/config/config.ts';
+import { failure } from '../../src/domain/failure.ts';
+import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
+import { createEvents } from '../../src/events.ts';
+import type { EventHub } from '../../src/events.ts';
+import type { Listeners } from '../../src/lib/listener.ts';
+import { createLog } from '../../src/lib/log.ts';
+
+export const webRoot = join(import.meta.dirname, '../../web/live');
+export const secretName = 'WEBHOOK_SECRET_NAME';
+export const senderId = 'sender-4711';
+export const messageId = '0123456789abcdefghjkmn' as MessageId;
+
+export type World = { ports: AdminPorts; events: EventHub; health: Health; clockMs: number };
+
+export function makeWorld(): World {
+  const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
+  const world = { health: { status: 'ok' }, clockMs: 1_000_000 } as World;
+  world.events = createEvents({ log, now: () => world.clockMs });
+  world.ports = {
+    version: '1.2.3',
+    startedAt: 1_000_000,
+    now: () => world.clockMs,
+    health: () => world.health,
+    plan: () => ({
+      revision: 'r-0001',
+      config,
+      warnings: [warning],
+      channels: [{ type: 'webhook', state: 'degraded', since: 1_000_100, reason: 'It is slow.' }],
+    }),
+    meters: world.events.meters,
+    gauges: () => gauges,
+    backlog: () => [
+      { channel: 'webhook' as ChannelKey, inbox: 3, outbox: 1 },
+      { channel: 'messenger_a:1' as ChannelKey, inbox: 1, outbox: 0 },
+      { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2 },
+    ],
+    events: world.events,
+  };
+  return world;
+}
+
+/** One message that goes well, one that is refused, one reply that dies. */
+export function live(events: EventHub): void {
+  const channel = 'webhook' as ChannelKey;
+  const model = 'local_runtime/small' as ModelName;
+  const reply = messageId as string as ReplyId;
+  const decision = { kind: 'reply', text: 'the answer', model, why: 'first' } as const;
+  events.messageAccepted({ channel, id: messageId, duplicate: false });
+  events.turnStarted({ channel, id: messageId, brain: 'main', waitedMs: 2 });
+  events.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
+  events.modelAnswered({ model, provider: 'local_runtime', result: 'timeout', ms: 400 });
+  events.turnFinished({ channel, id: messageId, brain: 'main', decision, ms: 41 });
+  events.replyDelivered({ channel, id: reply, attempt: 1, totalMs: 45 });
+  events.messageRefused({ channel, code: 'inbox_full' });
+  const gone = failure('gone');
+  events.deliveryFailed({ channel, id: reply, attempt: 1, failure: gone, nextAt: null });
+  events.buried({ box: 'out', channel, id: reply, failure: gone });
+}
+
+const warning = {
+  severity: 'warning',
+  code: 'open_bind',
+  path: 'channels[0].webhook.bind',
+  line: 3,
+  column: 5,
+  message: 'Anyone can reach it.',
+  remedy: 'Bind 127.0.0.1.',
+} as const;
+
+const gauges = {
+  inboxWaiting: 2,
+  inboxClaimed: 1,
+  outboxWaiting: 0,
+  outboxClaimed: 1,
+  outboxDeferred: 5,
+  deadLetters: 6,
+  bytesHeld: 700,
+  bytesMax: 67_108_864,
+  messagesMax: 10_000,
+  conversationsAtWork: 1,
+  rememberedBytes: 80,
+  commitsPending: 0,
+};
+
+export function addressOf(host: string, loopback: boolean, port = 0): ListenAddress {
+  return { host, port, text: `${host}:${port}`, loopback, given: false };
+}
+
+const model = { baseUrl: 'http://127.0.0.1:1', timeoutMs: 1, retriesMax: 0, inFlightMax: 1 };
+const brain = {
+  dispatch: 'fanout',
+  policy: { kind: 'priority', order: [] },
+  models: [
+    { ...model, provider: 'local_runtime', modelId: 'small', locality: 'local', apiKeyEnv: null },
+    { ...model, provider: 'hosted_runtime', modelId: 'big', locality: 'cloud', apiKeyEnv: null },
+  ],
+  agent: null,
+  deadlineMs: 600_000,
+} as const satisfies Partial<BrainConfig>;
+
+const config: Config = {
+  channels: [
+    {
+      type: 'webhook',
+      tokenEnv: secretName as EnvName,
+      bind: addressOf('127.0.0.1', true, 8_090),
+      path: '/webhook',
+      outboundUrl: 'http://receiver.example/hidden',
+      outboundTokenEnv: null,
+      mapping: {
+        sender_id: 'sender_id',
+        sender_name: 'sender_name',
+        text: 'text',
+        media_url: 'media_url',
+        media_type: 'media_type',
+        conversation_id: 'conversation_id',
+      },
+    },
+    {
+      type: 'messenger_a',
+      tokenEnv: 'BOT' as EnvName,
+      baseUrl: null,
+      access: { allow: [senderId], groups: 'off', pairing: false },
+    },
+  ],
+  brains: [
+    { name: 'main', sensitivity: 'private', ...brain },
+    { name: 'open', sensitivity: 'public', ...brain },
+  ],
+  routes: [{ channel: 'webhook', brain: 'main' }],
+  storage: null,
+  session: null,
+  observability: { enabled: true, address: addressOf('127.0.0.1', true), allowedHosts: [] },
+  admin: null,
+};
+
+/** Listeners without sharing: enough for one server. */
+export const listeners: Listeners = {
+  async take({ host, port }) {
+    const server = createServer();
+    try {
+      server.listen(port, host);
+      await once(server, 'listening');
+    } catch (error) {
+      return { kind: 'fault', code: String((error as { code?: unknown }).code) };
+    }
+    return {
+      kind: 'held',
+      port: (server.address() as AddressInfo).port,
+      answer: (handler) => void server.on('request', handler),
+      release: async () => {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      },
+    };
+  },
+};
+
+export type Reply = { status: number; headers: Headers; body: string };
+
+/** An open admin server on a free port, and a way to ask it with exactly these bytes. */
+export async function openAdmin(
+  world: World,
+  options: { loopback?: boolean; allowedHosts?: string[]; webRoot?: string } = {},
+) {
+  const server = createAdminServer(world.ports, {
+    address: addressOf('127.0.0.1', options.loopback ?? true),
+    allowedHosts: options.allowedHosts ?? [],
+    listeners,
+    webRoot: options.webRoot ?? webRoot,
+  });
+  const opened = await server.open();
+  if (opened.kind === 'problem') throw new Error(opened.message);
+  const { port } = opened;
+  return {
+    port,
+    get: (path: string, host = '127.0.0.1') => ask(port, 'GET', path, `Host: ${host}`),
+    ask: (method: string, path: string, host = '127.0.0.1') =>
+      ask(port, method, path, `Host: ${host}`),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+async function ask(port: number, method: string, path: string, host: string): Promise<Reply> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`${method} ${path} HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`);
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  const [head, ...rest] = text.split('\r\n\r\n');
+  const [first, ...lines] = head!.split('\r\n');
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    }),
+  );
+  return { status: Number(first!.split(' ')[1]), headers, body: rest.join('\r\n\r\n') };
+}

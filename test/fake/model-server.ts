@@ -1,0 +1,271 @@
+/** What the fake model servers share: a real HTTP server on a free port that follows a script. */
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { upstreamWords } from './failures.ts';
+import type { FailureName } from './failures.ts';
+
+/** What is done with one request. `more` is laid over the wire's answer, field by field. */
+export type Step =
+  | { readonly answer: string; readonly delayMs?: number; readonly more?: object }
+  | {
+      readonly fail: FailureName;
+      readonly delayMs?: number;
+      readonly retryAfter?: string;
+      readonly location?: string;
+    }
+  | {
+      readonly status: number;
+      readonly body: string;
+      readonly headers?: Record<string, string>;
+      readonly delayMs?: number;
+    };
+
+/** One step for every request, or a function of the request and of how many came before it. */
+export type Script = Step | ((call: ModelCall, before: number) => Step);
+
+export type ModelCall = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The request's text, and what it is as JSON. */
+  readonly text: string;
+  readonly body: unknown;
+  readonly at: number;
+  /** Resolves when it is over: answered, or the other side went away first. */
+  readonly over: Promise<'answered' | 'gone'>;
+};
+
+/** What differs between two wires. */
+export type FakeWire = {
+  /** Where it stands under the origin: `''` or `/v1`. */
+  readonly base: string;
+  readonly chatPath: string;
+  answer(text: string, call: ModelCall): object;
+  error(status: number, words: string): object;
+  overflow(words: string): { readonly status: number; readonly body: object };
+  /** The answer to a GET of this path; null: 404. */
+  look(path: string): object | null;
+};
+
+export interface FakeModel extends AsyncDisposable {
+  /** What belongs into `base_url`. */
+  readonly url: string;
+  readonly origin: string;
+  /** Questions (POST), in order. */
+  readonly calls: readonly ModelCall[];
+  /** Looks at what is there (GET), in order. */
+  readonly looks: readonly ModelCall[];
+  /** TCP connections ever opened. */
+  readonly connections: number;
+  /** Changes what is done from now on, with questions or with looks. */
+  script(next: Script, on?: 'calls' | 'looks'): Promise<void>;
+  /** The question of this number, from 0; waits until it is there. */
+  call(index: number): Promise<ModelCall>;
+}
+
+export async function startModelServer(wire: FakeWire, first: Script): Promise<FakeModel> {
+  const fake = new ModelServer(wire);
+  await fake.open();
+  await fake.script(first);
+  return fake;
+}
+
+class ModelServer implements FakeModel {
+  readonly calls: ModelCall[] = [];
+  readonly looks: ModelCall[] = [];
+  connections = 0;
+  private port = 0;
+  private readonly wire: FakeWire;
+  private readonly server: Server;
+  private onCalls: Script = { answer: 'hello' };
+  private onLooks: Script | null = null;
+  private waiting: { index: number; resolve: (call: ModelCall) => void }[] = [];
+
+  constructor(wire: FakeWire) {
+    this.wire = wire;
+    this.server = createServer((request, response) => {
+      this.take(request, response).catch(() => response.destroy());
+    });
+    this.server.keepAliveTimeout = 60_000;
+    this.server.on('connection', () => this.connections++);
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get url(): string {
+    return this.origin + this.wire.base;
+  }
+
+  async open(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(this.port, '127.0.0.1', resolve);
+    });
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  async script(next: Script, on: 'calls' | 'looks' = 'calls'): Promise<void> {
+    if (on === 'looks') this.onLooks = next;
+    else this.onCalls = next;
+    const refused = typeof next === 'object' && 'fail' in next && next.fail === 'refused';
+    if (refused) await this[Symbol.asyncDispose]();
+    else if (!this.server.listening) await this.open();
+  }
+
+  call(index: number): Promise<ModelCall> {
+    const there = this.calls[index];
+    if (there !== undefined) return Promise.resolve(there);
+    return new Promise((resolve) => this.waiting.push({ index, resolve }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.server.listening) return;
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = '';
+    request.setEncoding('utf8');
+    for await (const part of request) text += part as string;
+    const call: ModelCall = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: request.headers,
+      text,
+      body: jsonOf(text),
+      at: Date.now(),
+      over: new Promise((resolve) => {
+        response.once('close', () => resolve(response.writableFinished ? 'answered' : 'gone'));
+      }),
+    };
+    if (call.method === 'GET') return this.look(call, response);
+    this.calls.push(call);
+    this.waiting = this.waiting.filter(({ index, resolve }) => {
+      if (index >= this.calls.length) return true;
+      resolve(this.calls[index]!);
+      return false;
+    });
+    if (call.path !== this.wire.base + this.wire.chatPath) return sendHtml(response, 404);
+    const script = this.onCalls;
+    const step = typeof script === 'function' ? script(call, this.calls.length - 1) : script;
+    await this.play(step, call, response);
+  }
+
+  private async look(call: ModelCall, response: ServerResponse): Promise<void> {
+    this.looks.push(call);
+    const script = this.onLooks;
+    if (script !== null) {
+      const step = typeof script === 'function' ? script(call, this.looks.length - 1) : script;
+      return this.play(step, call, response);
+    }
+    const { base } = this.wire;
+    const path = call.path.startsWith(base) ? call.path.slice(base.length) : null;
+    const body = path === null ? null : this.wire.look(path);
+    if (body === null) sendHtml(response, 404);
+    else sendJson(response, 200, body);
+  }
+
+  private async play(step: Step, call: ModelCall, response: ServerResponse): Promise<void> {
+    if (step.delayMs !== undefined) {
+      await new Promise((resolve) => setTimeout(resolve, step.delayMs));
+    }
+    if (response.destroyed) return;
+    if ('answer' in step) {
+      return sendJson(response, 200, { ...this.wire.answer(step.answer, call), ...step.more });
+    }
+    if ('status' in step) {
+      response.writeHead(step.status, { 'content-type': 'application/json', ...step.headers });
+      response.end(step.body);
+      return;
+    }
+    fail(step, this.wire, call, response);
+  }
+}
+
+/** Does what a name of failures.ts says. */
+function fail(
+  step: Extract<Step, { fail: FailureName }>,
+  wire: FakeWire,
+  call: ModelCall,
+  response: ServerResponse,
+): void {
+  const words = `${upstreamWords} ${call.headers.authorization ?? ''} ${call.text}`;
+  const { fail: name } = step;
+  switch (name) {
+    case 'refused':
+    case 'reset':
+      response.socket?.resetAndDestroy();
+      return;
+    case 'cut':
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 });
+      response.write(JSON.stringify(wire.answer(upstreamWords, call)).slice(0, 60), () => {
+        response.destroy();
+      });
+      return;
+    case 'hang':
+      return;
+    case 'drip':
+      return drip(response);
+    case '429':
+    case '503':
+    case '500':
+    case '401':
+    case '404':
+    case '400':
+      return sendJson(response, Number(name), wire.error(Number(name), words));
+    case '429-retry-after':
+      response.setHeader('retry-after', step.retryAfter ?? '7');
+      return sendJson(response, 429, wire.error(429, words));
+    case 'overflow': {
+      const { status, body } = wire.overflow(words);
+      return sendJson(response, status, body);
+    }
+    case 'redirect':
+      response.setHeader('location', step.location ?? '/elsewhere');
+      return sendJson(response, 307, {});
+    case 'malformed':
+      response.setHeader('content-type', 'application/json');
+      response.end(`{"words": "${upstreamWords}", "message": {"content": "he`);
+      return;
+    case 'wrong-shape':
+      return sendJson(response, 200, { words: upstreamWords, message: 7, choices: { 0: [] } });
+    case 'empty':
+      return sendJson(response, 200, wire.answer('', call));
+    case 'oversized':
+      return sendJson(response, 200, wire.answer('a'.repeat(5 * 1024 * 1024), call));
+    case 'html':
+      return sendHtml(response, 200);
+    default:
+      name satisfies never;
+  }
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 10);
+  response.once('close', () => clearInterval(timer));
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.statusCode = status;
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify(body));
+}
+
+function sendHtml(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'content-type': 'text/html' });
+  response.end(`<!doctype html><title>${upstreamWords}</title>`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

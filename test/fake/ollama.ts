@@ -1,0 +1,50 @@
+/**
+ * A fake of the local runtime.
+ * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
+ */
+import { startModelServer } from './model-server.ts';
+import type { FakeModel, FakeWire, ModelCall, Script } from './model-server.ts';
+
+/**
+ * @param options `models` are the tags that it has; `remoteHosts` gives some of them the host that
+ *   they are handed on to
+ */
+export function startFakeOllama(
+  script: Script = { answer: 'hello' },
+  options: {
+    readonly models?: readonly string[];
+    readonly remoteHosts?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<FakeModel> {
+  const { models = ['llama3:latest'], remoteHosts = {} } = options;
+  const tags = models.map((name) => {
+    const host = remoteHosts[name];
+    return { name, model: name, size: 4_661_224_676, ...(host && { remote_host: host }) };
+  });
+  const wire: FakeWire = {
+    base: '',
+    chatPath: '/api/chat',
+    answer: (text, call) => ({
+      model: modelOf(call),
+      created_at: '2026-11-20T20:00:00.000000Z',
+      message: { role: 'assistant', content: text },
+      done: true,
+      done_reason: 'stop',
+      total_duration: 4_883_583_458,
+      prompt_eval_count: 26,
+      eval_count: text === '' ? 0 : 29,
+    }),
+    error: (_status, words) => ({ error: words }),
+    overflow: (words) => ({
+      status: 400,
+      body: { error: `the input length exceeds the context length: ${words}` },
+    }),
+    look(path) {
+      if (path === '/api/tags') return { models: tags };
+      return path === '/api/version' ? { version: '0.12.6' } : null;
+    },
+  };
+  return startModelServer(wire, script);
+}
+
+const modelOf = ({ body }: ModelCall): unknown => (body as { model?: unknown } | null)?.model;

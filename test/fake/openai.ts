@@ -1,0 +1,43 @@
+/**
+ * A fake of a hosted runtime.
+ * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat.
+ */
+import { startModelServer } from './model-server.ts';
+import type { FakeModel, FakeWire, ModelCall, Script } from './model-server.ts';
+
+/** @param options `models` null: it has no list of models; `base` is where it stands */
+export function startFakeOpenai(
+  script: Script = { answer: 'hello' },
+  options: { readonly models?: readonly string[] | null; readonly base?: string } = {},
+): Promise<FakeModel> {
+  const { models = ['gpt-test'], base = '/v1' } = options;
+  const list = models?.map((id) => ({ id, object: 'model', owned_by: 'someone' }));
+  const wire: FakeWire = {
+    base,
+    chatPath: '/chat/completions',
+    answer: (text, call) => ({
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1_795_000_000,
+      model: modelOf(call),
+      choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 19, completion_tokens: 10, total_tokens: 29 },
+    }),
+    error: (status, words) => ({ error: { message: words, type: 'error', code: status } }),
+    overflow: (words) => ({
+      status: 400,
+      body: {
+        error: {
+          message: words,
+          type: 'invalid_request_error',
+          param: 'messages',
+          code: 'context_length_exceeded',
+        },
+      },
+    }),
+    look: (path) => (path === '/models' && list ? { object: 'list', data: list } : null),
+  };
+  return startModelServer(wire, script);
+}
+
+const modelOf = ({ body }: ModelCall): unknown => (body as { model?: unknown } | null)?.model;

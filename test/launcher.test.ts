@@ -1,0 +1,127 @@
+/** bin/svc.js: the same program under a new Node and under an old one. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { childrenOf, gone, launcher, oldNode, root, runProgram, type Run } from './run-svc.ts';
+
+const old = oldNode();
+const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
+
+/** Stands in the place of the program and says what reaches it. */
+const probe = `
+import { listenForStop } from ${JSON.stringify(join(root, 'src/cli/signals.ts'))};
+export async function main([act, value]) {
+  const { signal } = listenForStop();
+  if (act === 'exit') process.exitCode = Number(value);
+  if (act === 'die') process.kill(process.pid, value);
+  if (act !== 'wait') return;
+  const timer = setInterval(() => {}, 1000);
+  signal.addEventListener('abort', () => {
+    console.log('stopped');
+    if (value !== 'stay') clearInterval(timer);
+  });
+  console.log('ready ' + process.pid + ' ' + process.version);
+}
+`;
+
+const folders: string[] = [];
+after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+/** A package with the real launcher and the probe. */
+function probeLauncher(options: { modules: boolean }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-launcher-'));
+  folders.push(folder);
+  mkdirSync(join(folder, 'bin'));
+  mkdirSync(join(folder, 'dist'));
+  cpSync(launcher, join(folder, 'bin', 'svc.js'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'dist', 'main.js'), probe);
+  if (options.modules) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return join(folder, 'bin', 'svc.js');
+}
+
+function runProbe(node: string, ...args: string[]): Run {
+  return runProgram(node, [probeLauncher({ modules: true }), ...args], {
+    env: { SVC_FROM_SOURCES: undefined },
+  });
+}
+
+async function waiting(run: Run): Promise<number> {
+  const [, pid] = await run.until(/ready (\d+) v(?:2[4-9]|[3-9]\d)/);
+  return Number(pid);
+}
+
+for (const [name, node] of [
+  ['a new Node', process.execPath],
+  ['an old Node', old],
+] as const) {
+  const options = node === null ? { skip } : {};
+  const program = node ?? '';
+
+  test(`under ${name} the exit code passes through`, options, async () => {
+    for (const code of [0, 1, 2, 78]) {
+      const run = runProbe(program, 'exit', String(code));
+      assert.deepEqual(await run.ended, { code, signal: null }, run.err());
+    }
+  });
+
+  test(`under ${name} death by a signal passes through`, options, async () => {
+    const run = runProbe(program, 'die', 'SIGKILL');
+    assert.deepEqual(await run.ended, { code: null, signal: 'SIGKILL' });
+  });
+
+  test(`under ${name} a signal to the launcher stops the program once`, options, async () => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      const run = runProbe(program, 'wait');
+      await waiting(run);
+      run.child.kill(signal);
+      assert.deepEqual(await run.ended, { code: 0, signal: null });
+      assert.equal(run.out().match(/stopped/g)?.length, 1);
+    }
+  });
+
+  test(`under ${name} the second signal ends a program that stays`, options, async () => {
+    const run = runProbe(program, 'wait', 'stay');
+    await waiting(run);
+    run.child.kill('SIGTERM');
+    await run.until(/stopped/);
+    run.child.kill('SIGTERM');
+    assert.deepEqual(await run.ended, { code: 128 + constants.signals.SIGTERM, signal: null });
+  });
+}
+
+test('a signal that reaches launcher and program counts once', { skip }, async () => {
+  const run = runProbe(old ?? '', 'wait', 'stay');
+  const pid = await waiting(run);
+  assert.notEqual(pid, run.child.pid);
+  process.kill(run.child.pid!, 'SIGINT');
+  process.kill(pid, 'SIGINT');
+  await run.until(/stopped/);
+  // Were it counted twice, the program would have ended by now or would end before this answer.
+  process.kill(run.child.pid!, 'SIGTERM');
+  assert.deepEqual(await run.ended, { code: 128 + constants.signals.SIGTERM, signal: null });
+});
+
+test('a launcher that is killed leaves no program behind', { skip }, async () => {
+  const run = runProbe(old ?? '', 'wait');
+  const pid = await waiting(run);
+  assert.deepEqual(childrenOf(run.child.pid!), [pid]);
+  run.child.kill('SIGKILL');
+  await run.ended;
+  await gone(pid);
+  assert.match(run.out(), /stopped/);
+});
+
+test('without a bundled Node an old one gets one sentence and 78', { skip }, async () => {
+  const run = runProgram(old ?? '', [probeLauncher({ modules: false }), 'exit', '0']);
+  assert.deepEqual(await run.ended, { code: 78, signal: null });
+  assert.match(run.err(), /^svc needs Node 24 or newer; this is v\d+\.[^\n]*\n$/);
+});
+
+test('the launcher is written in JavaScript that every Node since 12 reads', async () => {
+  const { readFileSync } = await import('node:fs');
+  const text = readFileSync(launcher, 'utf8');
+  assert.doesNotMatch(text, /\?\.|\?\?|^await |node:|#\w+ =|\|\|=/m);
+});

@@ -1,0 +1,69 @@
+/** The live view's script, run against a document made of its own page. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { statusOf } from '../src/admin/status.ts';
+import { live, makeWorld, webRoot } from './fake/admin-world.ts';
+import { fakeDocument } from './fake/page.ts';
+
+test('the live view shows the status, rests while unseen, and says when svc is gone', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const page = fakeDocument(readFileSync(join(webRoot, 'index.html'), 'utf8'));
+  const world = makeWorld();
+  live(world.events);
+  world.clockMs += 3_720_000;
+  let asked = 0;
+  let gone = false;
+  const answer = async (path: string): Promise<Response> => {
+    assert.equal(path, '/api/v1/status');
+    asked++;
+    if (gone) throw new TypeError('fetch failed');
+    return Response.json(statusOf(world.ports));
+  };
+  t.mock.method(globalThis, 'fetch', answer);
+  Object.assign(globalThis, { document: page });
+  const round = async (): Promise<void> => {
+    t.mock.timers.tick(2_000);
+    await settle();
+  };
+  await import(pathToFileURL(join(webRoot, 'live.js')).href);
+  await settle();
+
+  assert.equal(page.text('health'), 'Working');
+  assert.equal(page.text('uptime'), '1 h 2 min');
+  assert.match(page.text('numbers'), /settled 2 waiting 7 in flight 2 refused 1 dead letters 1/);
+  assert.match(page.text('channels'), /webhook degraded .*It is slow\. main 3 1/);
+  assert.match(page.text('channels'), /messenger_a unrouted .* 2 2/);
+  assert.match(page.text('brains'), /hosted_runtime\/big .*cloud, never asked/);
+  assert.match(page.text('times'), /Turn: message to decision \d\d ms/);
+  assert.match(page.text('times'), /Answer of local_runtime .* 1$/);
+  assert.match(page.text('warnings'), /channels\[0\]\.webhook\.bind: Anyone can reach it\./);
+  assert.equal(page.element('warnings-section').hidden, false);
+
+  await round();
+  assert.equal(asked, 2);
+  for (const id of ['health', 'numbers', 'brains']) {
+    assert.equal(page.element(id).changes, 1, `${id} was replaced by the same`);
+  }
+  page.turn(true);
+  await round();
+  await round();
+  assert.equal(asked, 2);
+  gone = true;
+  page.turn(false);
+  await settle();
+  assert.equal(asked, 3);
+  assert.match(page.text('health'), /^No answer from the service since /);
+  gone = false;
+  world.health = { status: 'failing', reason: 'The disk is full.' };
+  await round();
+  assert.equal(page.text('health'), 'Failing: The disk is full.');
+  assert.equal(page.element('health').dataset['state'], 'failing');
+});
+
+/** Lets what was begun go as far as it can without a timer. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+}
