@@ -3,10 +3,11 @@
  * and bounds time and size. A reply of any status is an answer; only what kept an answer from
  * coming whole is a fault.
  *
- * Format: HTTP/1.1 by undici with an Agent of our own. By its `dispatch`, not its `request`: a body
- * that is read whole needs no stream, and a call that ends early no signal (docs/speed.md).
+ * Format: HTTP/1.1 by undici's `dispatch` with an Agent of our own. Its handler is given the body
+ * as it comes, which costs less than a stream and tells whether the request was ever begun.
  */
-import { Agent, type Dispatcher } from 'undici';
+import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Deadline, Deadlines } from './deadlines.ts';
 
 export interface HttpClient {
@@ -24,7 +25,10 @@ export type HttpRequest = {
   readonly deadlineAt: number;
   /** A longer body is read no further. */
   readonly bodyBytesMax: number;
-  /** For when the caller needs no body: it is thrown away, and its length changes nothing. */
+  /**
+   * For when the caller needs no body: what comes is thrown away, and once the status is there
+   * nothing that happens to the body makes the answer a fault.
+   */
   readonly discardBody?: boolean;
 };
 
@@ -61,138 +65,132 @@ export function createHttpClient(
     connections: options.connections ?? 1024,
     connect: { timeout: options.connectMs ?? 5_000 },
     pipelining: 1,
-    keepAliveTimeout: 10_000,
+    // Many servers close an idle connection after 5 s without saying so beforehand.
+    keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 64 * 1024,
   });
   return {
-    send: (request, signal) => {
-      if (signal?.aborted === true) return Promise.resolve(fault('cancelled', false, null));
+    send(request, signal) {
+      if (signal?.aborted === true) return Promise.resolve(cancelledUnsent);
       return new Promise((resolve) => {
-        const call = new Call(request, signal, resolve);
-        call.start(agent, deadlines);
+        const exchange = new Exchange(request, signal, resolve);
+        exchange.watch(deadlines);
+        agent.dispatch(
+          {
+            origin: request.url.origin,
+            path: request.url.pathname + request.url.search,
+            method: request.method,
+            headers: request.headers as Record<string, string>,
+            body: request.body,
+          },
+          exchange,
+        );
       });
     },
     close: () => agent.destroy(),
   };
 }
 
+const cancelledUnsent: HttpResult = { kind: 'fault', fault: 'cancelled', sent: false, code: null };
+
 /**
- * One call. It ends once, by the first of: whole answer, error, too much body, deadline, signal.
- * A call that ends while it waits for a connection is stopped when its turn comes, unsent.
+ * One request and its answer. Waiting for a connection → begun (`connection` is there) → settled,
+ * once, by the end of the body, an error, the deadline or the signal. When it is settled early the
+ * connection is closed, or never used if there was none yet.
  */
-class Call implements Dispatcher.DispatchHandler {
-  readonly #request: HttpRequest;
-  readonly #signal: AbortSignal | undefined;
-  readonly #resolve: (result: HttpResult) => void;
-  #deadline: Deadline | null = null;
-  #controller: Dispatcher.DispatchController | null = null;
-  #ended = false;
-  #status = 0;
-  #headers: Answer['headers'] = {};
-  #parts: Buffer[] = [];
-  #bytes = 0;
+class Exchange implements Dispatcher.DispatchHandler {
+  private readonly request: HttpRequest;
+  private readonly signal: AbortSignal | undefined;
+  private readonly resolve: (result: HttpResult) => void;
+  private connection: Dispatcher.DispatchController | null = null;
+  private deadline: Deadline | null = null;
+  private settled = false;
+  private status = 0;
+  private headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  private readonly parts: Buffer[] = [];
+  private bytes = 0;
 
   constructor(
     request: HttpRequest,
     signal: AbortSignal | undefined,
     resolve: (result: HttpResult) => void,
   ) {
-    this.#request = request;
-    this.#signal = signal;
-    this.#resolve = resolve;
+    this.request = request;
+    this.signal = signal;
+    this.resolve = resolve;
   }
 
-  start(agent: Agent, deadlines: Deadlines): void {
-    const { url, method, headers, body, deadlineAt } = this.#request;
-    this.#deadline = deadlines.at(deadlineAt, () => this.#stop('timeout'));
-    this.#signal?.addEventListener('abort', this.#cancel);
-    const path = url.pathname + url.search;
-    agent.dispatch({ origin: url.origin, path, method, headers: { ...headers }, body }, this);
+  watch(deadlines: Deadlines): void {
+    this.deadline = deadlines.at(this.request.deadlineAt, () => this.fail('timeout', null));
+    this.signal?.addEventListener('abort', this.cancel, { once: true });
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#ended) controller.abort(stopped);
+  onRequestStart(connection: Dispatcher.DispatchController): void {
+    this.connection = connection;
+    if (this.settled) connection.abort(givenUp);
   }
 
-  onResponseStart(_: unknown, status: number, headers: Answer['headers']): void {
-    this.#status = status;
-    this.#headers = headers;
+  onResponseStart(
+    _connection: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    this.status = status;
+    this.headers = headers;
   }
 
-  onResponseData(_: unknown, part: Buffer): void {
-    this.#bytes += part.length;
-    const enough = this.#bytes > this.#request.bodyBytesMax;
-    if (this.#request.discardBody !== true) {
-      if (enough) this.#stop('answer_too_large');
-      else this.#parts.push(part);
-    } else if (enough) {
-      this.onResponseEnd();
-      this.#controller?.abort(stopped);
-    }
+  onResponseData(_connection: Dispatcher.DispatchController, part: Buffer): void {
+    this.bytes += part.length;
+    if (this.bytes > this.request.bodyBytesMax) this.fail('answer_too_large', null);
+    else if (this.request.discardBody !== true) this.parts.push(part);
   }
 
   onResponseEnd(): void {
-    const [first, ...more] = this.#parts;
-    const bytes = more.length === 0 ? first : Buffer.concat(this.#parts);
-    const body = bytes?.toString('utf8') ?? '';
-    this.#end({ kind: 'answer', status: this.#status, headers: this.#headers, body });
+    const { parts } = this;
+    const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    this.settle(this.answer(bytes.toString('utf8')));
   }
 
-  onResponseError(_: unknown, error: Error): void {
-    this.#end(faultOf(error));
+  onResponseError(_connection: Dispatcher.DispatchController | undefined, error: Error): void {
+    const code = codeOf(error);
+    if (code === 'UND_ERR_DESTROYED') return this.fail('cancelled', code);
+    if (this.connection !== null) return this.fail('connection_lost', code);
+    const late = code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT';
+    this.fail(late ? 'connect_timeout' : 'connect_failed', code);
   }
 
-  readonly #cancel = (): void => this.#stop('cancelled');
+  private readonly cancel = (): void => this.fail('cancelled', null);
 
-  #stop(why: HttpFault): void {
-    this.#end(fault(why, this.#controller !== null, null));
-    this.#controller?.abort(stopped);
+  private fail(fault: HttpFault, code: string | null): void {
+    if (this.settled) return;
+    const enough = this.request.discardBody === true && this.status >= 200;
+    const sent = this.connection !== null;
+    this.settle(enough ? this.answer('') : { kind: 'fault', fault, sent, code });
+    this.connection?.abort(givenUp);
   }
 
-  #end(result: HttpResult): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#deadline?.cancel();
-    this.#signal?.removeEventListener('abort', this.#cancel);
-    this.#resolve(result);
+  private answer(body: string): HttpResult {
+    return { kind: 'answer', status: this.status, headers: this.headers, body };
+  }
+
+  private settle(result: HttpResult): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.deadline?.cancel();
+    this.signal?.removeEventListener('abort', this.cancel);
+    this.resolve(result);
   }
 }
 
-type Answer = Extract<HttpResult, { kind: 'answer' }>;
-const stopped = new Error('The call was ended from this side.');
+const givenUp = new Error('given up');
 
-const neverConnected = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'EACCES',
-]);
-
-function faultOf(error: unknown): HttpResult {
-  const code = codeOf(error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return fault('connect_timeout', false, code);
-  if (code === 'ETIMEDOUT') return fault('connect_timeout', false, code);
-  if (code !== null && neverConnected.has(code)) return fault('connect_failed', false, code);
-  if (code !== null && /^(CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) {
-    return fault('connect_failed', false, code);
-  }
-  return fault('connection_lost', true, code);
-}
-
+/** The system's name of an error, or undici's own; never its message, which holds the address. */
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code, cause } = error as Error & { code?: unknown };
   if (typeof code === 'string') return code;
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return cause === undefined ? null : codeOf(cause);
-}
-
-function fault(kind: HttpFault, sent: boolean, code: string | null): HttpResult {
-  return { kind: 'fault', fault: kind, sent, code };
 }
