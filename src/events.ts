@@ -158,13 +158,12 @@ class Hub implements EventHub {
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
     const counts = entryOf(entryOf(this.#models, e.provider, newModels), e.result, newModel);
     counts.took.observe(e.ms);
-    if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
-    else if (isNews(e.result) && this.#isDue(counts.pace)) {
+    if (isNews(e.result) && this.#isDue(counts.pace)) {
       this.#log.warn('model_failed', `${e.model} gave no answer: ${e.result}.`, {
         ...e,
         ...unsaidOf(counts.pace),
       });
-    }
+    } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
 
   replyDelivered(e: Parameters<Events['replyDelivered']>[0]): void {

@@ -11,7 +11,7 @@ const patienceMs = 5_000;
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
-let asking || document.hidden = false;
+let asking = false;
 /** @type {number | null} When the service was last heard of. */
 let heardAt = null;
 
@@ -231,7 +231,7 @@ async function ask() {
 /** One round; the next one follows while the page is seen. */
 async function refresh() {
   clearTimeout(timer);
-  if (asking) return;
+  if (asking || document.hidden) return;
   asking = true;
   const status = await ask().catch(() => null);
   asking = false;

@@ -1,0 +1,91 @@
+/** Makes a ready model of its config: a runtime, behind a gate, fitted to what it can read. */
+import type { ModelConfig } from '../config/config.ts';
+import type { Events } from '../domain/event.ts';
+import { failure } from '../domain/failure.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import type { Deadlines } from '../lib/deadlines.ts';
+import type { HttpClient } from '../lib/http-client.ts';
+import { Fitting } from './fitting.ts';
+import { Gate } from './gate.ts';
+import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
+import { createLocalRuntime } from './local-runtime/local-runtime.ts';
+import type { Model, ModelCheck, ModelRequest } from './model.ts';
+
+export type ModelKit = {
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
+};
+
+/** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
+export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
+  const { provider, modelId, locality, baseUrl, timeoutMs } = config;
+  const name = `${provider}/${modelId}` as ModelName;
+  const { http, now } = kit;
+  const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, http, now };
+  const create = provider === 'local_runtime' ? createLocalRuntime : createHostedRuntime;
+  return new GuardedModel(create(options), config.inFlightMax, kit);
+}
+
+class GuardedModel implements Model {
+  readonly name;
+  readonly provider;
+  readonly modelId;
+  readonly locality;
+  private readonly model: Model;
+  private readonly kit: ModelKit;
+  private readonly gate: Gate;
+  private readonly fitting = new Fitting();
+
+  constructor(model: Model, inFlightMax: number, kit: ModelKit) {
+    this.name = model.name;
+    this.provider = model.provider;
+    this.modelId = model.modelId;
+    this.locality = model.locality;
+    this.model = model;
+    this.kit = kit;
+    this.gate = new Gate(inFlightMax, kit.deadlines);
+  }
+
+  async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const { now, events } = this.kit;
+    const startedAt = now();
+    const outcome = await this.askBehindGate(request, signal);
+    events.modelAnswered({
+      model: this.name,
+      provider: this.provider,
+      result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
+      ms: now() - startedAt,
+    });
+    return outcome;
+  }
+
+  check(deadlineAt: number): Promise<ModelCheck> {
+    return this.model.check(deadlineAt);
+  }
+
+  private async askBehindGate(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const entered = this.gate.enter(request.deadlineAt, signal);
+    const pass = entered instanceof Promise ? await entered : entered;
+    if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
+    let outcome: Outcome | null = null;
+    try {
+      outcome = await this.fitting.ask(request, (cut) => this.model.ask(cut, signal));
+      return outcome;
+    } catch (error) {
+      this.kit.events.faulted({ where: `model ${this.name}`, error });
+      return { kind: 'failed', failure: failure('fault'), tries: [] };
+    } finally {
+      this.gate.leave(pass, outcome === null ? 'other' : strainOf(outcome));
+    }
+  }
+}
+
+function strainOf(outcome: Outcome): 'answered' | 'strain' | 'other' {
+  if (outcome.kind === 'answer') return 'answered';
+  const { kind } = outcome.failure;
+  return kind === 'overloaded' || kind === 'timeout' ? 'strain' : 'other';
+}

@@ -1,0 +1,71 @@
+/**
+ * Bounds the calls in flight to one model. The rest wait in order. When the model shows strain (it
+ * says that it is busy, or does not answer in time) the bound is halved, once for all the calls
+ * that were already under way, and with every answer it grows by one, up to where it began.
+ */
+import type { Deadlines } from '../lib/deadlines.ts';
+
+/** One call's right to be in flight; it is given back by `leave`. */
+export type Pass = { readonly kind: 'pass'; readonly era: number };
+export type NoPass = { readonly kind: 'cancelled' | 'deadline' };
+
+export class Gate {
+  private readonly most: number;
+  private readonly deadlines: Deadlines;
+  private bound: number;
+  private inFlight = 0;
+  /** Counts the halvings: a call that began in an earlier era halves nothing again. */
+  private era = 0;
+  private readonly waiting = new Set<(turn: Pass | NoPass) => void>();
+
+  constructor(most: number, deadlines: Deadlines) {
+    this.most = most;
+    this.bound = most;
+    this.deadlines = deadlines;
+  }
+
+  get size(): { readonly inFlight: number; readonly waiting: number; readonly bound: number } {
+    return { inFlight: this.inFlight, waiting: this.waiting.size, bound: this.bound };
+  }
+
+  /** @param deadlineAt milliseconds since 1970; until then the call waits for its turn */
+  enter(deadlineAt: number, signal: AbortSignal): Pass | Promise<Pass | NoPass> {
+    if (this.inFlight < this.bound && this.waiting.size === 0) return this.pass();
+    return this.wait(deadlineAt, signal);
+  }
+
+  /** @param strain the model was busy or too slow; `answered` it gave an answer */
+  leave(pass: Pass, how: 'answered' | 'strain' | 'other'): void {
+    this.inFlight--;
+    if (how === 'answered') this.bound = Math.min(this.most, this.bound + 1);
+    if (how === 'strain' && pass.era === this.era) {
+      this.era++;
+      this.bound = Math.max(1, Math.floor(this.bound / 2));
+    }
+    for (const admit of this.waiting) {
+      if (this.inFlight >= this.bound) break;
+      admit(this.pass());
+    }
+  }
+
+  private pass(): Pass {
+    this.inFlight++;
+    return { kind: 'pass', era: this.era };
+  }
+
+  private wait(deadlineAt: number, signal: AbortSignal): Promise<Pass | NoPass> {
+    if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
+    return new Promise((resolve) => {
+      const end = (turn: Pass | NoPass): void => {
+        this.waiting.delete(end);
+        deadline.cancel();
+        signal.removeEventListener('abort', cancel);
+        resolve(turn);
+      };
+      const cancel = (): void => end({ kind: 'cancelled' });
+      const deadline = this.deadlines.at(deadlineAt, () => end({ kind: 'deadline' }));
+      signal.addEventListener('abort', cancel, { once: true });
+      this.waiting.add(end);
+    });
+  }
+}

@@ -1,0 +1,74 @@
+/** A model behind the hosted API, wherever it runs. */
+import type { Outcome, Try } from '../../domain/outcome.ts';
+import type { HttpResult } from '../../lib/http-client.ts';
+import type { Model, ModelCheck, ModelRequest } from '../model.ts';
+import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
+import { refusesPrivate } from '../provider-call.ts';
+import type { RuntimeOptions } from '../provider-call.ts';
+import { findModel, fromWire, toWire } from './wire.ts';
+
+export function createHostedRuntime(options: RuntimeOptions): Model {
+  return new HostedRuntime(options);
+}
+
+class HostedRuntime implements Model {
+  readonly name;
+  readonly provider = 'hosted_runtime';
+  readonly modelId;
+  readonly locality;
+  private readonly options: RuntimeOptions;
+  private base: Base;
+  /** Where it may stand instead: asked for once more after a 404, and kept if it is there. */
+  private otherBase: Base | null;
+
+  constructor(options: RuntimeOptions) {
+    this.name = options.name;
+    this.modelId = options.modelId;
+    this.locality = options.locality;
+    this.options = options;
+    this.base = baseOf(options.baseUrl);
+    const { pathname } = new URL(options.baseUrl);
+    this.otherBase = pathname === '/' ? baseOf(`${options.baseUrl}/v1`) : null;
+  }
+
+  async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const refused = refusesPrivate(this.options, request);
+    if (refused !== null) return refused;
+    const tries: Try[] = [];
+    const body = toWire(this.modelId, request);
+    const askAt = ({ chatUrl: url }: Base): ReturnType<typeof callProvider> =>
+      callProvider(this.options, { url, body, fromWire }, request, signal, tries);
+    const first = await askAt(this.base);
+    if (first.status !== 404 || this.otherBase === null) return outcomeOf(first.parsed, tries);
+    const { otherBase } = this;
+    const second = await askAt(otherBase);
+    if (second.status !== null && second.status !== 404) this.settleAt(otherBase);
+    return outcomeOf(second.parsed, tries);
+  }
+
+  async check(deadlineAt: number): Promise<ModelCheck> {
+    const look = ({ modelsUrl }: Base): Promise<HttpResult> =>
+      lookAtProvider(this.options, modelsUrl, deadlineAt);
+    let result = await look(this.base);
+    if (this.otherBase !== null && result.kind === 'answer' && result.status === 404) {
+      const { otherBase } = this;
+      result = await look(otherBase);
+      if (result.kind === 'answer' && result.status === 200) this.settleAt(otherBase);
+    }
+    const failed = failureOfLook(result);
+    if (failed !== null) return { kind: 'failed', failure: failed };
+    const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
+    return { kind: 'reached', hasModel, leavesMachine: this.locality === 'cloud' };
+  }
+
+  private settleAt(base: Base): void {
+    this.base = base;
+    this.otherBase = null;
+  }
+}
+
+type Base = { readonly chatUrl: URL; readonly modelsUrl: URL };
+
+function baseOf(url: string): Base {
+  return { chatUrl: new URL(`${url}/chat/completions`), modelsUrl: new URL(`${url}/models`) };
+}

@@ -1,0 +1,58 @@
+/**
+ * The JSON of a hosted runtime.
+ * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat, as spoken by
+ * many others, who differ most in their errors.
+ */
+import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
+import { messagesOf, parseJson, recordOf, textOf, usageOf } from '../parsing.ts';
+import type { Parsed } from '../parsing.ts';
+import type { ModelRequest } from '../model.ts';
+
+/** The body of `POST /chat/completions`. */
+export function toWire(modelId: string, request: ModelRequest): string {
+  return JSON.stringify({ model: modelId, messages: messagesOf(request), stream: false });
+}
+
+/** @param retryAfterMs what the answer's header asks us to wait */
+export function fromWire(status: number, body: string, retryAfterMs: number | null): Parsed {
+  const root = recordOf(parseJson(body));
+  if (status !== 200 || root?.['error']) {
+    const error = recordOf(root?.['error']);
+    const words = error === null ? textOf(root?.['error']) : wordsOf(error);
+    // Some answer 200 and hold the real status in the error's code.
+    const code = Number(error?.['code']);
+    const real = status !== 200 ? status : code >= 400 && code < 600 ? code : 500;
+    return { kind: 'failed', failure: failureOf(real, words, retryAfterMs) };
+  }
+  const message = recordOf(recordOf(listOf(root?.['choices'])[0])?.['message']);
+  if (message === null) return failed('malformed_answer', { status });
+  const usage = recordOf(root?.['usage']);
+  return answerOf(contentOf(message['content']), {
+    calls: callsOf(message['tool_calls']),
+    usage: usageOf(usage?.['prompt_tokens'], usage?.['completion_tokens']),
+  });
+}
+
+/** Whether the list of `GET /models` has this model; null when it is no list. */
+export function findModel(body: string, modelId: string): boolean | null {
+  const data = recordOf(parseJson(body))?.['data'];
+  if (!Array.isArray(data)) return null;
+  return data.some((item) => {
+    const id = textOf(recordOf(item)?.['id']);
+    return id === modelId || id === `models/${modelId}`;
+  });
+}
+
+/** A text, or a list of parts of which those of type `text` are the answer. */
+function contentOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listOf(content)
+    .map(recordOf)
+    .map((part) => (part?.['type'] === 'text' ? textOf(part['text']) : ''))
+    .join('');
+}
+
+/** A code may be a text or a number. */
+function wordsOf(error: Readonly<Record<string, unknown>>): string {
+  return [error['code'], error['type'], error['message']].map(textOf).join(' ');
+}

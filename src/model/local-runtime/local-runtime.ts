@@ -1,0 +1,68 @@
+/**
+ * A model on the local runtime, which may hand a model on to a vendor without saying so in its
+ * address. Whatever shows that (the tag's name, the list of models, an answer) is remembered, and
+ * nothing private is sent to that model from then on.
+ */
+import { failure } from '../../domain/failure.ts';
+import type { Outcome, Try } from '../../domain/outcome.ts';
+import type { Model, ModelCheck, ModelRequest } from '../model.ts';
+import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
+import { refusesPrivate } from '../provider-call.ts';
+import type { RuntimeOptions } from '../provider-call.ts';
+import { findTag, fromWire, isCloudTag, toWire } from './wire.ts';
+
+export function createLocalRuntime(options: RuntimeOptions): Model {
+  return new LocalRuntime(options);
+}
+
+class LocalRuntime implements Model {
+  readonly name;
+  readonly provider = 'local_runtime';
+  readonly modelId;
+  readonly locality;
+  private readonly options: RuntimeOptions;
+  private readonly chatUrl: URL;
+  private readonly tagsUrl: URL;
+  private leavesMachine: boolean;
+
+  constructor(options: RuntimeOptions) {
+    this.name = options.name;
+    this.modelId = options.modelId;
+    this.locality = options.locality;
+    this.options = options;
+    this.chatUrl = new URL(`${options.baseUrl}/api/chat`);
+    this.tagsUrl = new URL(`${options.baseUrl}/api/tags`);
+    this.leavesMachine = isCloudTag(options.modelId);
+  }
+
+  async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const refused = refusesPrivate(this.options, request);
+    if (refused !== null) return refused;
+    const isPrivate = request.sensitivity === 'private';
+    if (isPrivate && this.leavesMachine) return leftMachine([]);
+    const tries: Try[] = [];
+    const call = { url: this.chatUrl, body: toWire(this.modelId, request), fromWire };
+    const { parsed } = await callProvider(this.options, call, request, signal, tries);
+    if (parsed.kind === 'answer' && parsed.remoteHost !== null) {
+      this.leavesMachine = true;
+      if (isPrivate) return leftMachine(tries);
+    }
+    return outcomeOf(parsed, tries);
+  }
+
+  async check(deadlineAt: number): Promise<ModelCheck> {
+    const result = await lookAtProvider(this.options, this.tagsUrl, deadlineAt);
+    const failed = failureOfLook(result);
+    if (failed !== null) return { kind: 'failed', failure: failed };
+    const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
+    this.leavesMachine = found?.leavesMachine ?? this.leavesMachine;
+    const { leavesMachine } = this;
+    return { kind: 'reached', hasModel: found?.hasModel ?? null, leavesMachine };
+  }
+}
+
+const leftMachine = (tries: readonly Try[]): Outcome => ({
+  kind: 'failed',
+  failure: failure('left_machine'),
+  tries: tries.map((one) => ({ ...one, failed: 'left_machine' })),
+});

@@ -1,0 +1,125 @@
+/** One call to a provider: from a URL and a body to an HTTP answer or a failure, and its try. */
+import { failure } from '../domain/failure.ts';
+import type { Failure } from '../domain/failure.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Outcome, Try } from '../domain/outcome.ts';
+import type { HttpClient, HttpResult } from '../lib/http-client.ts';
+import { retryAfterMs } from '../lib/retry-after.ts';
+import type { ModelRequest } from './model.ts';
+import type { Parsed } from './parsing.ts';
+
+/** What a runtime is made of. */
+export type RuntimeOptions = {
+  readonly name: ModelName;
+  readonly modelId: string;
+  readonly locality: 'local' | 'cloud';
+  /** Without trailing slashes. */
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  /** For one call, from the question to the last byte of the answer. */
+  readonly timeoutMs: number;
+  readonly http: HttpClient;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export const answerBytesMax = 4 * 1024 * 1024;
+const retryAfterMostMs = 30_000;
+
+/** Reads an HTTP answer as the wire does. */
+export type FromWire = (status: number, body: string, retryAfterMs: number | null) => Parsed;
+
+/** What a call gave, and the HTTP status that it came with; null when no answer came. */
+export type CallResult = { readonly parsed: Parsed; readonly status: number | null };
+
+/**
+ * Asks once.
+ * @param tries gets one more entry
+ */
+export async function callProvider(
+  options: RuntimeOptions,
+  call: { readonly url: URL; readonly body: string; readonly fromWire: FromWire },
+  request: ModelRequest,
+  signal: AbortSignal,
+  tries: Try[],
+): Promise<CallResult> {
+  const startedAt = options.now();
+  const ownEnd = startedAt + options.timeoutMs;
+  const result = await options.http.send(
+    {
+      method: 'POST',
+      url: call.url,
+      headers: headersOf(options.apiKey),
+      body: call.body,
+      deadlineAt: Math.min(ownEnd, request.deadlineAt),
+      bodyBytesMax: answerBytesMax,
+    },
+    signal,
+  );
+  const endedAt = options.now();
+  const parsed: Parsed =
+    result.kind === 'fault'
+      ? { kind: 'failed', failure: failureOfFault(result, request.deadlineAt <= ownEnd) }
+      : call.fromWire(
+          result.status,
+          result.body,
+          retryAfterMs(result.headers['retry-after'], endedAt, retryAfterMostMs),
+        );
+  const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
+  tries.push({ startedAt, ms: endedAt - startedAt, failed });
+  return { parsed, status: result.kind === 'answer' ? result.status : null };
+}
+
+/** Looks at what a provider has, by GET. */
+export function lookAtProvider(
+  options: RuntimeOptions,
+  url: URL,
+  deadlineAt: number,
+): Promise<HttpResult> {
+  return options.http.send({
+    method: 'GET',
+    url,
+    headers: headersOf(options.apiKey),
+    body: null,
+    deadlineAt,
+    bodyBytesMax: answerBytesMax,
+  });
+}
+
+/** Why a look shows that the provider is of no use; null when it was reached. */
+export function failureOfLook(result: HttpResult): Failure | null {
+  if (result.kind === 'answer') {
+    const { status } = result;
+    return status === 401 || status === 403 ? failure('unauthorized', { status }) : null;
+  }
+  return result.fault === 'answer_too_large' ? null : failureOfFault(result, false);
+}
+
+export function outcomeOf(parsed: Parsed, tries: readonly Try[]): Outcome {
+  if (parsed.kind === 'failed') return { kind: 'failed', failure: parsed.failure, tries };
+  const { text, calls, usage } = parsed;
+  return { kind: 'answer', text, calls, usage, tries, linesDropped: 0 };
+}
+
+/** The second lock: what is declared to be away from this machine sees nothing private. */
+export function refusesPrivate(options: RuntimeOptions, request: ModelRequest): Outcome | null {
+  if (request.sensitivity !== 'private' || options.locality === 'local') return null;
+  return { kind: 'failed', failure: failure('private_refused'), tries: [] };
+}
+
+/** @param turnEnded the turn's time was over no later than the model's own */
+function failureOfFault(
+  { fault }: Extract<HttpResult, { kind: 'fault' }>,
+  turnEnded: boolean,
+): Failure {
+  return failure(fault === 'timeout' && turnEnded ? 'deadline' : fault);
+}
+
+function headersOf(apiKey: string | null): Readonly<Record<string, string>> {
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    'user-agent': 'svc',
+  };
+  return apiKey === null ? headers : { ...headers, authorization: `Bearer ${apiKey}` };
+}

@@ -1,0 +1,37 @@
+/**
+ * The consensus key of an answer: two answers agree when their keys are equal. Equality is the only
+ * comparison, so agreeing is an equivalence; closeness of meaning is not measured.
+ *
+ * What the key forgets is how an answer is dressed: case, the look of quotes, dashes and spaces,
+ * emphasis, a fence, an "answer:" before it, punctuation after it, trailing zeros of a
+ * fraction, the layout of a JSON value. What it keeps is all that may be meant: "-5" is not "5",
+ * "50%" is not "50", "C#" is not "C".
+ *
+ * Linear in the length of the text, and idempotent: the key of a key is that key.
+ */
+import { withoutThinkBlock } from '../domain/think-block.ts';
+import { Peeling } from './peeling.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { normalized } from './normalized-text.ts';
+
+export function consensusKey(text: string): string {
+  const bare = withoutFence(withoutThinkBlock(text).trim());
+  const json = canonicalJson(bare);
+  if (json !== null) return json;
+  const plain = normalized(bare).trim();
+  const peeling = new Peeling(plain);
+  const undressed = peeling.peel('marks');
+  const inner = canonicalJson(undressed);
+  if (inner !== null) return inner;
+  const core = peeling.peel('marks and lists');
+  return canonicalJson(core) ?? (core === '' ? plain : core);
+}
+
+/** The inside of the one code fence that wraps the whole text, or the text itself. */
+function withoutFence(text: string): string {
+  if (!text.startsWith('```') || !text.endsWith('```')) return text;
+  const start = text.indexOf('\n') + 1;
+  const end = text.length - 3;
+  if (start === 0 || start > end || text.indexOf('```', 3) !== end) return text;
+  return text.slice(start, end).trim();
+}

@@ -1,0 +1,35 @@
+const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
+const single = /[\u2018-\u201b\u2032]/g;
+const double = /[\u201c-\u201f\u2033\u00ab\u00bb]/g;
+const dash = /[\u2010-\u2015\u2212\u2e3a\u2e3b]/g;
+const fraction = /(?<![\p{L}\d][.,]?)\d*\.\d+(?![\p{L}\d]|[.,]\d)/gu;
+const crowded = /\p{M}{31}/u;
+
+/** Text in one spelling of case, width, quotes, dashes, spaces and fractions. Idempotent. */
+export function normalized(text: string): string {
+  return composed(composed(text.replace(invisible, '')).toLowerCase())
+    .replace(single, "'")
+    .replace(double, '"')
+    .replace(dash, '-')
+    .replace(/\s+/g, ' ')
+    .replace(fraction, withoutTrailingZeros);
+}
+
+/**
+ * NFKC. Ordering a long run of combining marks takes quadratic time (a minute for half a megabyte),
+ * and no language has such runs: a text with more than 30 in a row is left as it is (UAX #15 draws
+ * the same line for its stream-safe format).
+ */
+function composed(text: string): string {
+  return crowded.test(text) ? text : text.normalize('NFKC');
+}
+
+/** `2.50` is `2.5`, `2.0` is `2`, `.5` is `0.5`; a version such as `1.2.0` never gets here. */
+export function withoutTrailingZeros(number: string): string {
+  let end = number.length;
+  while (number[end - 1] === '0') end--;
+  if (number[end - 1] === '.') end--;
+  const kept = number.slice(0, end);
+  if (kept === '') return '0';
+  return kept.startsWith('.') ? `0${kept}` : kept;
+}

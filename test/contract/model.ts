@@ -1,0 +1,294 @@
+/** What every kind of model keeps, whatever it speaks: run over each of them against a fake. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { ModelConfig } from '../../src/config/config.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
+import { buildModel } from '../../src/model/build-model.ts';
+import type { Model, ModelRequest } from '../../src/model/model.ts';
+import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
+import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
+
+export type ModelKind = {
+  readonly provider: ModelConfig['provider'];
+  readonly modelId: string;
+  start(script?: Script): Promise<FakeModel>;
+};
+
+const key = 'sk-canary-0123456789';
+const secretText = 'my private words 4711';
+const retryable = new Set([
+  'connect_failed',
+  'connect_timeout',
+  'connection_lost',
+  'rate_limited',
+  'overloaded',
+  'server_error',
+]);
+
+export const neverAborted = new AbortController().signal;
+
+export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
+  return {
+    sensitivity: 'public',
+    system: null,
+    lines: [{ role: 'user', text: secretText }],
+    deadlineAt: Date.now() + 10_000,
+    ...more,
+  };
+}
+
+/** A model of this kind as the service makes it, and what it told the events hub. */
+export class Bench implements AsyncDisposable {
+  readonly answered: string[] = [];
+  readonly faults: unknown[] = [];
+  private readonly deadlines = createDeadlines();
+  private readonly http = createHttpClient(this.deadlines);
+
+  build(
+    kind: Pick<ModelKind, 'provider' | 'modelId'>,
+    baseUrl: string,
+    more: Partial<ModelConfig> = {},
+  ): Model {
+    const config: ModelConfig = {
+      provider: kind.provider,
+      modelId: kind.modelId,
+      locality: 'local',
+      baseUrl,
+      apiKeyEnv: null,
+      timeoutMs: 5_000,
+      retriesMax: 2,
+      inFlightMax: 1_000,
+      ...more,
+    };
+    return buildModel(config, key, {
+      http: this.http,
+      deadlines: this.deadlines,
+      now: Date.now,
+      events: {
+        modelAnswered: (e) => this.answered.push(e.result),
+        faulted: (e) => this.faults.push(e.error),
+      },
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.http.close();
+    assert.deepEqual(this.faults, [], 'no bug of ours was contained');
+  }
+}
+
+/** The failure kind, after proof that nothing the provider or the person said is in it. */
+export function failedKind(outcome: Outcome): string {
+  assert.equal(outcome.kind, 'failed');
+  const text = JSON.stringify(outcome);
+  for (const words of [upstreamWords, key, secretText]) {
+    assert.ok(!text.includes(words), `${words} came out: ${text}`);
+  }
+  return outcome.kind === 'failed' ? outcome.failure.kind : '';
+}
+
+export function testModelContract(kind: ModelKind): void {
+  suite(`a ${kind.provider} model`, { concurrency: true }, () => {
+    testAnswers(kind);
+    testFailures(kind);
+    testEndings(kind);
+    testLocks(kind);
+  });
+}
+
+function testAnswers(kind: ModelKind): void {
+  test('gives the answer, its usage and its one try, and sends its key', async () => {
+    await using fake = await kind.start({ answer: '  hello there\n' });
+    await using bench = new Bench();
+    const model = bench.build(kind, fake.url);
+    const outcome = await model.ask(requestOf(), neverAborted);
+    assert.ok(outcome.kind === 'answer');
+    assert.equal(outcome.text, 'hello there');
+    assert.deepEqual(outcome.calls, []);
+    assert.ok((outcome.usage?.inputTokens ?? 0) > 0 && (outcome.usage?.outputTokens ?? 0) > 0);
+    assert.deepEqual(
+      outcome.tries.map((one) => one.failed),
+      [null],
+    );
+    assert.equal(outcome.linesDropped, 0);
+    assert.equal(fake.calls[0]!.headers.authorization, `Bearer ${key}`);
+    assert.deepEqual(bench.answered, ['answer']);
+    assert.equal(model.name, `${kind.provider}/${kind.modelId}`);
+  });
+
+  test('sends the system text first and joins adjacent lines of one role', async () => {
+    await using fake = await kind.start();
+    await using bench = new Bench();
+    const lines = [
+      { role: 'user', text: 'a' },
+      { role: 'user', text: 'b' },
+      { role: 'assistant', text: 'c' },
+      { role: 'user', text: 'd' },
+      { role: 'user', text: 'e' },
+      { role: 'user', text: 'f' },
+    ] as const;
+    await bench.build(kind, fake.url).ask(requestOf({ system: 's', lines }), neverAborted);
+    assert.deepEqual(messagesOf(fake.calls[0]!), [
+      { role: 'system', content: 's' },
+      { role: 'user', content: 'a\n\nb' },
+      { role: 'assistant', content: 'c' },
+      { role: 'user', content: 'd\n\ne\n\nf' },
+    ]);
+  });
+
+  test('leaves the thinking before an answer out of it', async () => {
+    await using fake = await kind.start({ answer: '<think>\nhm, 7?\n</think>\n\n8' });
+    await using bench = new Bench();
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    assert.ok(outcome.kind === 'answer');
+    assert.equal(outcome.text, '8');
+  });
+
+  test('with nothing but thinking, has no answer', async () => {
+    await using fake = await kind.start({ answer: '<think>hm' });
+    await using bench = new Bench();
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    assert.equal(failedKind(outcome), 'empty_answer');
+  });
+}
+
+function testFailures(kind: ModelKind): void {
+  for (const name of failureNames) {
+    test(`meets ${name} with ${failures[name]}`, async () => {
+      await using fake = await kind.start({ fail: name });
+      await using bench = new Bench();
+      const slow = name === 'hang' || name === 'drip';
+      const model = bench.build(kind, fake.url, slow ? { timeoutMs: 80 } : {});
+      const outcome = await model.ask(requestOf(), neverAborted);
+      assert.equal(failedKind(outcome), failures[name]);
+      assert.ok(outcome.kind === 'failed');
+      assert.equal(outcome.failure.retryable, retryable.has(failures[name]));
+      const wait = name === '429-retry-after' ? 7_000 : null;
+      assert.equal(outcome.failure.retryAfterMs, wait);
+      assert.deepEqual(
+        outcome.tries.map((one) => one.failed),
+        [failures[name]],
+      );
+      assert.deepEqual(bench.answered, [failures[name]]);
+    });
+  }
+
+  test('waits at most 30 s, however long it is asked to', async () => {
+    await using fake = await kind.start({ fail: '429-retry-after', retryAfter: '86400' });
+    await using bench = new Bench();
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    assert.ok(outcome.kind === 'failed');
+    assert.equal(outcome.failure.retryAfterMs, 30_000);
+  });
+
+  test('follows no redirect to anywhere', async () => {
+    await using other = await kind.start();
+    const path = kind.provider === 'local_runtime' ? '/api/chat' : '/chat/completions';
+    await using fake = await kind.start({ fail: 'redirect', location: other.url + path });
+    await using bench = new Bench();
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    assert.equal(failedKind(outcome), 'redirected');
+    assert.equal(other.connections, 0);
+  });
+
+  test('asks once more with less after an overflow, and remembers what fits', async () => {
+    const script: Script = (call) =>
+      messagesOf(call).length > 5 ? { fail: 'overflow' } : { answer: 'short enough' };
+    await using fake = await kind.start(script);
+    await using bench = new Bench();
+    const model = bench.build(kind, fake.url);
+    const lines = Array.from({ length: 9 }, (_, index) => ({
+      role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+      text: `line ${index}`,
+    }));
+    for (const tries of [['context_overflow', null], [null]]) {
+      const outcome = await model.ask(requestOf({ lines }), neverAborted);
+      assert.ok(outcome.kind === 'answer');
+      assert.equal(outcome.linesDropped, 4);
+      assert.deepEqual(
+        outcome.tries.map((one) => one.failed),
+        tries,
+      );
+    }
+    assert.equal(messagesOf(fake.calls[2]!)[0]!.content, 'line 4');
+  });
+}
+
+function testEndings(kind: ModelKind): void {
+  test('when it is cancelled, closes the connection', async () => {
+    await using fake = await kind.start({ fail: 'hang' });
+    await using bench = new Bench();
+    const ending = new AbortController();
+    const asking = bench.build(kind, fake.url).ask(requestOf(), ending.signal);
+    const call = await fake.call(0);
+    ending.abort();
+    assert.equal(failedKind(await asking), 'cancelled');
+    assert.equal(await call.over, 'gone');
+  });
+
+  test('when it is cancelled before, opens no connection', async () => {
+    await using fake = await kind.start();
+    await using bench = new Bench();
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), AbortSignal.abort());
+    assert.equal(failedKind(outcome), 'cancelled');
+    assert.equal(fake.connections, 0);
+  });
+
+  test("when the turn's time is over first, says so", async () => {
+    await using fake = await kind.start({ fail: 'drip' });
+    await using bench = new Bench();
+    const request = requestOf({ deadlineAt: Date.now() + 60 });
+    const outcome = await bench.build(kind, fake.url).ask(request, neverAborted);
+    assert.equal(failedKind(outcome), 'deadline');
+    assert.equal(await fake.calls[0]!.over, 'gone');
+  });
+
+  test('checks that the provider is there and has the model', async () => {
+    await using fake = await kind.start();
+    await using bench = new Bench();
+    const deadlineAt = Date.now() + 5_000;
+    const model = bench.build(kind, fake.url);
+    const expected = { kind: 'reached', hasModel: true, leavesMachine: false };
+    assert.deepEqual(await model.check(deadlineAt), expected);
+    const other = bench.build({ ...kind, modelId: 'another' }, fake.url);
+    assert.deepEqual(await other.check(deadlineAt), { ...expected, hasModel: false });
+    await fake.script({ fail: 'html' }, 'looks');
+    assert.deepEqual(await model.check(deadlineAt), { ...expected, hasModel: null });
+    await fake.script({ fail: '503' }, 'looks');
+    assert.deepEqual(await model.check(deadlineAt), { ...expected, hasModel: null });
+    await fake.script({ fail: '401' }, 'looks');
+    const refused = await model.check(deadlineAt);
+    assert.ok(refused.kind === 'failed' && refused.failure.kind === 'unauthorized');
+    await fake.script({ fail: 'refused' }, 'looks');
+    await using later = new Bench();
+    const gone = await later.build(kind, fake.url).check(deadlineAt);
+    assert.ok(gone.kind === 'failed' && gone.failure.kind === 'connect_failed');
+    assert.equal(fake.calls.length, 0, 'no question was asked');
+    assert.ok(fake.looks.every((look) => look.text === ''));
+  });
+}
+
+function testLocks(kind: ModelKind): void {
+  test('declared cloud, refuses a private request without a connection', async () => {
+    await using fake = await kind.start();
+    await using bench = new Bench();
+    const model = bench.build(kind, fake.url, { locality: 'cloud' });
+    const outcome = await model.ask(requestOf({ sensitivity: 'private' }), neverAborted);
+    assert.equal(failedKind(outcome), 'private_refused');
+    assert.equal(fake.connections, 0);
+  });
+
+  test('declared local, answers a private request', async () => {
+    await using fake = await kind.start();
+    await using bench = new Bench();
+    const request = requestOf({ sensitivity: 'private' });
+    const outcome = await bench.build(kind, fake.url).ask(request, neverAborted);
+    assert.equal(outcome.kind, 'answer');
+  });
+}
+
+function messagesOf(call: ModelCall): readonly { role: string; content: string }[] {
+  return (call.body as { messages: { role: string; content: string }[] }).messages;
+}
