@@ -4,11 +4,13 @@ import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
@@ -24,8 +26,21 @@ export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
 const root = join(import.meta.dirname, '..');
 const program = join(root, 'bin/svc.js');
 const token = 'a-token-for-the-bench-only';
-/** Is there a service to measure, or only the floors? */
-export const hasService = existsSync(program);
+const hasService = existsSync(program);
+
+/** What is measured: the build, the sources, or for want of a service the floors themselves. */
+export function subjectName(): string {
+  if (!hasService) return 'no service here: the floors run in its place';
+  const built = join(root, 'dist/main.js');
+  if (!existsSync(built)) return 'svc from its sources: case 6 needs `npm run build` before';
+  const changed = globSync('src/**/*.ts', { cwd: root }).map((file) => changedAt(join(root, file)));
+  const old = Math.max(...changed) > changedAt(built);
+  return `svc from dist/${old ? ', which is older than src/: `npm run build` makes it anew' : ''}`;
+}
+
+function changedAt(file: string): number {
+  return statSync(file).mtimeMs;
+}
 
 export class Lab {
   readonly folder: string;

@@ -9,7 +9,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cases, head, paces, type Row } from './cases.ts';
-import { hasService, Lab } from './lab.ts';
+import { Lab, subjectName } from './lab.ts';
 import { profileOf } from './profile.ts';
 import { figure, median, table } from './stats.ts';
 
@@ -30,7 +30,7 @@ await using lab = await Lab.open(values.profile);
 console.log(
   `${new Date().toISOString().slice(0, 16)}Z, Node ${process.versions.node}, ${machine()}`,
 );
-if (!hasService) console.log('There is no service here: the floors run in its place.');
+console.log(`measured: ${subjectName()}`);
 
 const rows: Row[] = [];
 for (const number of wanted) {

@@ -21,6 +21,8 @@ export type AdminPorts = {
   readonly meters: Meters;
   gauges(): Gauges;
   backlog(): readonly ChannelBacklog[];
+  /** Connections open on all listeners. */
+  connections(): number;
   readonly events: Pick<Events, 'faulted'>;
 };
 

@@ -67,6 +67,7 @@ test('the page is valid, and holds what happened, the bounds and the process', a
     svc_held_bytes_max: 67_108_864,
     svc_messages_max: 10_000,
     svc_remembered_bytes: 80,
+    svc_connections: 4,
     svc_healthy: 1,
   };
   for (const [key, value] of Object.entries(expected)) assert.equal(samples.get(key), value, key);

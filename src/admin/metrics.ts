@@ -187,6 +187,7 @@ function ledgerFamilies(ports: AdminPorts): Family[] {
     plain('svc_conversations_at_work', 'Conversations in work.', gauges.conversationsAtWork),
     plain('svc_remembered_bytes', 'Bytes of history kept at hand.', gauges.rememberedBytes),
     plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
+    plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
   ];
 }
 

@@ -59,13 +59,9 @@ export function isHost(text: string): boolean {
 /** A name, or four numbers; what looks like a number but is no address is neither. */
 function isHostName(text: string): boolean {
   if (!/^[\p{L}\p{N}\p{M}._-]+$/u.test(text) || text.length > 253) return false;
-  if (/^\.|\.\.|^-/.test(text) || /(?:^|\.)xn--/i.test(text)) return isAce(text);
+  if (text.startsWith('.') || text.includes('..')) return false;
   const last = text.replace(/\.$/, '').split('.').at(-1)!;
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) ? isIpv4(text) : true;
-}
-
-function isAce(text: string): boolean {
-  return /^(?:[a-z\d_]([a-z\d_-]*[a-z\d_])?\.?)+$/i.test(text) && !text.includes('..');
 }
 
 function isIpv4(text: string): boolean {

@@ -95,7 +95,7 @@ export class ProblemList {
 
   constructor(text: string, places: ReadonlyMap<string, Place>) {
     this.#places = places;
-    const starts = [0];
+    const starts = [text.startsWith('\uFEFF') ? 1 : 0];
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
     this.#lineStarts = starts;
   }

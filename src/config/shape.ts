@@ -47,6 +47,7 @@ class ShapeCheck {
         if (!Array.isArray(value)) return this.#wrongType(value, path, 'a list, [ … ]');
         if (value.length < (field.itemsMin ?? 0)) {
           this.#problems.add('too_few', path, 'the list is empty', 'Put at least one entry in it.');
+          return undefined;
         }
         return value.map((item: Json, index) => this.#item(field.items, item, `${path}[${index}]`));
       case 'object':

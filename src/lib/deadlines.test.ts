@@ -33,6 +33,17 @@ test('a cancelled deadline never acts, and one in the past acts at once', async 
   assert.equal(acted, 0);
 });
 
+test('cancelling what has acted already counts nothing twice', async () => {
+  const deadlines = createDeadlines();
+  const far = deadlines.at(Date.now() + 60_000, () => {});
+  let acted = { cancel(): void {} };
+  await until((resolve) => (acted = deadlines.at(Date.now(), resolve)));
+  acted.cancel();
+  assert.equal(deadlines.size, 1);
+  far.cancel();
+  assert.equal(deadlines.size, 0);
+});
+
 test('a deadline set by a deadline acts too', async () => {
   const deadlines = createDeadlines();
   const order: string[] = [];

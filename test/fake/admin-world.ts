@@ -44,6 +44,7 @@ export function makeWorld(): World {
       { channel: 'messenger_a:1' as ChannelKey, inbox: 1, outbox: 0 },
       { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2 },
     ],
+    connections: () => 4,
     events: world.events,
   };
   return world;

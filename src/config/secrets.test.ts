@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Config } from './config.ts';
+import { resolveSecrets } from './secrets.ts';
+import { validateText } from './validate.ts';
+
+const long = 'x'.repeat(16);
+
+function configOf(): Config {
+  const hosted = { provider: 'openai', locality: 'cloud', api_key_env: 'KEY' };
+  const validation = validateText(
+    JSON.stringify({
+      channels: [
+        {
+          type: 'webhook',
+          token_env: 'HOOK',
+          webhook: { outbound_url: 'http://127.0.0.1:9/x', outbound_token_env: 'OUT' },
+        },
+        { type: 'telegram', mode: 'polling', token_env: 'BOT' },
+      ],
+      brains: [
+        {
+          name: 'main',
+          sensitivity: 'public',
+          policy: { kind: 'priority' },
+          models: [
+            { ...hosted, model_id: 'a' },
+            { ...hosted, model_id: 'b' },
+          ],
+        },
+      ],
+      routes: [{ channel: 'webhook', brain: 'main' }],
+      storage: { url_env: 'DATABASE' },
+      admin: { token_env: 'ADMIN' },
+    }),
+  );
+  assert.ok(validation.kind === 'valid');
+  return validation.config;
+}
+
+test('every secret that a config names is looked up, and every missing one is named', () => {
+  const { secrets, missing, warnings } = resolveSecrets(configOf(), { OUT: '', BOT: ' \n' });
+  assert.equal(secrets.size, 0);
+  assert.deepEqual(missing, [
+    { name: 'HOOK', usedAt: ['channels[0].token_env'] },
+    { name: 'OUT', usedAt: ['channels[0].webhook.outbound_token_env'] },
+    { name: 'BOT', usedAt: ['channels[1].token_env'] },
+    {
+      name: 'KEY',
+      usedAt: ['brains[0].models[0].api_key_env', 'brains[0].models[1].api_key_env'],
+    },
+    { name: 'DATABASE', usedAt: ['storage.url_env'] },
+  ]);
+  assert.deepEqual(
+    warnings.map(({ code, path }) => [code, path]),
+    [['admin_token_unset', 'admin.token_env']],
+  );
+  assert.match(warnings[0]!.message, /ADMIN/);
+});
+
+test('a complete environment gives every value and no warning', () => {
+  const env = { HOOK: long, OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'd', ADMIN: long };
+  const { secrets, missing, warnings } = resolveSecrets(configOf(), env);
+  assert.deepEqual(Object.fromEntries(secrets), env);
+  assert.deepEqual([missing, warnings], [[], []]);
+});
+
+test('line ends around a value go without a word, other white space with a warning', () => {
+  const rest = { OUT: 'o', BOT: 'b', DATABASE: 'd' };
+  const env = { ...rest, HOOK: `${long}\r\n`, KEY: ' k ', ADMIN: long };
+  const { secrets, warnings } = resolveSecrets(configOf(), env);
+  assert.deepEqual([...secrets.values()], [long, 'o', 'b', 'k', 'd', long]);
+  assert.deepEqual(
+    warnings.map(({ code, path }) => [code, path]),
+    [['secret_trimmed', 'brains[0].models[0].api_key_env']],
+  );
+});
+
+test('a short token that guards the service is a warning, and is not repeated', () => {
+  const env = {
+    HOOK: 'shorty',
+    OUT: 'o',
+    BOT: 'b',
+    KEY: 'k',
+    DATABASE: 'd',
+    ADMIN: 'x'.repeat(15),
+  };
+  const { warnings, missing } = resolveSecrets(configOf(), env);
+  assert.deepEqual(missing, []);
+  assert.deepEqual(
+    warnings.map(({ code, path }) => [code, path]),
+    [
+      ['short_token', 'channels[0].token_env'],
+      ['short_token', 'admin.token_env'],
+    ],
+  );
+  assert.ok(!JSON.stringify(warnings).includes('shorty'));
+});

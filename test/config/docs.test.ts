@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { jsonSchema } from '../../src/config/json-schema.ts';
+import { problemCodes } from '../../src/config/problems.ts';
+import { referencePage } from '../../src/config/reference.ts';
+
+const docs = join(import.meta.dirname, '../../docs');
+const read = (file: string): string => readFileSync(join(docs, file), 'utf8');
+
+test('docs/configuration.md is what the schema says; `npm run docs` writes it', () => {
+  assert.equal(read('configuration.md'), referencePage());
+});
+
+test('docs/config.schema.json is what the schema says; `npm run docs` writes it', () => {
+  assert.deepEqual(JSON.parse(read('config.schema.json')), jsonSchema());
+});
+
+test('the reference lists every code', () => {
+  const page = read('configuration.md');
+  for (const code of Object.keys(problemCodes)) assert.ok(page.includes(`| \`${code}\` |`), code);
+});
