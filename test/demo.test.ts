@@ -98,7 +98,7 @@ test('a wished port that is taken is refused with one sentence', async () => {
   const port = /:(\d+)\/webhook/.exec(curl)![1]!;
   const second = runSvc(['demo', '--port', port], { env });
   assert.equal((await second.ended).code, 78);
-  assert.match(second.err(), new RegExp(`port ${port} is taken on this machine`));
+  assert.match(second.err(), new RegExp(`port ${port} is taken here`));
   const wrong = runSvc(['demo', '--port', 'x'], { env });
   assert.equal((await wrong.ended).code, 2);
   first.child.kill('SIGTERM');
