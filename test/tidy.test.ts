@@ -18,7 +18,9 @@ const floors: Record<string, number> = {
   'main.ts': 6,
   'service.ts': 6,
   'host.ts': 6,
+  'plan.ts': 6,
   'preflight.ts': 6,
+  'run.ts': 6,
 };
 for (const station of stations) floors[station] = 3;
 

@@ -1,6 +1,6 @@
 import { notYet } from '../config/not-yet.ts';
 import type { Log } from '../lib/log.ts';
-import type { Ending } from '../service.ts';
+import type { Ending } from '../run.ts';
 import { createCommandLog, logWarnings, readConfig, readLogLevel, readSecrets } from './boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
@@ -43,7 +43,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const log = createCommandLog(io, level.level);
   log.scrub(secrets.values());
   logWarnings(log, warnings);
-  const { runService } = await import('../service.ts');
+  const { runService } = await import('../run.ts');
   const ending = await runService({
     config,
     revision: inspection.revision,

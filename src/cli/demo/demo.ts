@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
 import { revisionOf } from '../../config/inspect.ts';
 import type { LogLevel } from '../../lib/log.ts';
-import type { Ending, Listening } from '../../service.ts';
+import type { Ending, Listening } from '../../run.ts';
 import { createCommandLog, readLogLevel } from '../boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../flags.ts';
@@ -108,7 +108,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const modelId = choices.model ?? practiceModelName;
   const picked = { webhookPort, adminPort, receiverPort, modelId, modelPort, storagePath };
   const { text, config } = demoConfig(picked);
-  const { runService } = await import('../../service.ts');
+  const { runService } = await import('../../run.ts');
   const log = createCommandLog(io, choices.level);
   log.scrub(secrets.values());
   const ending = await runService({
