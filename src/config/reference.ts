@@ -57,13 +57,13 @@ function section({ path, field }: Block): string {
 }
 
 function conditionLine({ when, requires, forbids }: Condition): string {
-  const pairs = Object.entries(when).map(([key, name]) => `${code(key)} is ${code(name)}`);
-  const needs = requires === undefined ? [] : [`needs ${requires.map(code).join(', ')}`];
-  const lacks = forbids === undefined ? [] : [`takes no ${forbids.map(code).join(', ')}`];
+  const pairs = Object.entries(when).map(([key, name]) => `${marked(key)} is ${marked(name)}`);
+  const needs = requires === undefined ? [] : [`needs ${requires.map(marked).join(', ')}`];
+  const lacks = forbids === undefined ? [] : [`takes no ${forbids.map(marked).join(', ')}`];
   return `- Where ${pairs.join(' and ')}: ${[...needs, ...lacks].join('; ')}.\n`;
 }
 
-function code(name: string): string {
+function marked(name: string): string {
   return `\`${name}\``;
 }
 
