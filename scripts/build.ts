@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 const root = join(import.meta.dirname, '..');
-const dist = join(root, 'dist');
+const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 const started = performance.now();
 
 const input: Record<string, string> = { main: join(root, 'src', 'main.ts') };
@@ -25,7 +25,7 @@ await bundle.write({
   minify: false,
   sourcemap: false,
 });
-for (const file of globSync('src/store/migrations/*.sql', { cwd: root })) {
+for (const file of globSync('src/store/**/*.sql', { cwd: root })) {
   cpSync(join(root, file), join(dist, 'migrations', basename(file)));
 }
 

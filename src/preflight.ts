@@ -5,18 +5,17 @@
 import { lookup } from 'node:dns/promises';
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { Writable } from 'node:stream';
 import type { PreflightLine } from './cli/config-check.ts';
+import { programVersion } from './cli/program.ts';
 import type { BrainConfig, Config, ModelConfig, Secrets } from './config/config.ts';
 import type { Inspection } from './config/inspect.ts';
 import { resolveSecrets, type ResolvedSecrets } from './config/secrets.ts';
 import type { Failure } from './domain/failure.ts';
 import { createEvents } from './events.ts';
-import { createDeadlines } from './lib/deadlines.ts';
-import { createHttpClient } from './lib/http-client.ts';
-import { createListeners } from './lib/listener.ts';
 import { createLog } from './lib/log.ts';
 import type { ModelCheck } from './model/model.ts';
-import { createModel, type ServiceKit } from './service.ts';
+import { createModel, createServiceKit, type ServiceKit } from './service.ts';
 
 const checkMs = 10_000;
 
@@ -53,9 +52,9 @@ function secretLines({ secrets, missing, warnings }: ResolvedSecrets): Preflight
 
 /** The models that brains may ask, each once; those that the shield drops are not contacted. */
 async function providerLines(config: Config, secrets: Secrets): Promise<PreflightLine[]> {
-  const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines);
-  const kit = quietKit(deadlines, http);
+  const silence = new Writable({ write: (_part, _encoding, done) => done() });
+  const log = createLog({ stream: silence, level: 'error', format: 'text' });
+  const kit = createServiceKit(createEvents({ log, now: Date.now }), programVersion());
   const asked = new Map<string, Promise<PreflightLine>>();
   for (const brain of config.brains) {
     for (const model of brain.models) {
@@ -67,16 +66,8 @@ async function providerLines(config: Config, secrets: Secrets): Promise<Prefligh
   try {
     return await Promise.all(asked.values());
   } finally {
-    await http.close();
+    await kit.http.close();
   }
-}
-
-function quietKit(deadlines: ServiceKit['deadlines'], http: ServiceKit['http']): ServiceKit {
-  const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
-  const events = createEvents({ log, now: Date.now });
-  const listeners = createListeners();
-  const random = Math.random;
-  return { http, deadlines, listeners, events, now: Date.now, random, version: 'preflight' };
 }
 
 async function modelLine(
@@ -101,7 +92,7 @@ async function modelLine(
 function lineOfCheck(
   subject: string,
   check: ModelCheck,
-  { provider, modelId }: ModelConfig,
+  { provider, modelId, locality }: ModelConfig,
   isPrivate: boolean,
 ): PreflightLine {
   if (check.kind === 'failed') {
@@ -114,7 +105,7 @@ function lineOfCheck(
       provider === 'local_runtime' ? `Fetch it (${pull}), or name another.` : 'Name another model.';
     return failed(subject, `answers, but has no model "${modelId}"`, remedy);
   }
-  if (check.leavesMachine) {
+  if (check.leavesMachine && locality === 'local') {
     const message = 'answers, but hands the model’s requests on to a vendor';
     const remedy = 'Use a model that runs on this machine, or declare this one cloud.';
     return isPrivate ? failed(subject, message, remedy) : warning(subject, message, remedy);

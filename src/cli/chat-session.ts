@@ -6,11 +6,9 @@ import type { Decision } from '../domain/decision.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import { createEvents } from '../events.ts';
-import { createDeadlines } from '../lib/deadlines.ts';
-import { createHttpClient, type HttpClient } from '../lib/http-client.ts';
-import { createListeners } from '../lib/listener.ts';
+import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
-import { createBrain } from '../service.ts';
+import { createBrain, createServiceKit } from '../service.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -31,13 +29,8 @@ export function openSession(
   log: Log,
   version: string,
 ): Session {
-  const now = Date.now;
-  const deadlines = createDeadlines(now);
-  const http = createHttpClient(deadlines);
-  const events = createEvents({ log, now });
-  const listeners = createListeners();
-  const kit = { http, deadlines, listeners, events, now, random: Math.random, version };
-  return new BrainSession(createBrain(config, secrets, kit), http);
+  const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
+  return new BrainSession(createBrain(config, secrets, kit), kit.http);
 }
 
 const channel = 'console' as ChannelKey;

@@ -9,7 +9,8 @@ import { programVersion } from './program.ts';
 export const chat: Command = {
   name: 'chat',
   summary: 'Talk to a brain in this terminal',
-  usage: `Usage: svc chat [--config <file>] [--brain <name>] [--demo] [--explain] [--log-level <level>]
+  usage: `Usage: svc chat [--config <file> | --demo] [--brain <name>] [--explain]
+                [--log-level <level>]
 
 Talks to a brain of a configuration, without its channels and its storage: nothing is written, and
 the conversation is over when the command ends. Without a configuration file it talks to a practice
@@ -103,7 +104,7 @@ async function configuredPartner(file: string, name: string | null, io: Io): Pro
     return { kind: 'refused', report, code: exitCode.usage };
   }
   if (brain.agent !== null) {
-    const report = `svc chat: agent brains such as "${brain.name}" cannot run in this version yet.\n`;
+    const report = `svc chat: "${brain.name}" is an agent, which this version cannot run yet.\n`;
     return { kind: 'refused', report, code: exitCode.config };
   }
   const resolved = readSecrets(read.config, io, (path) => path.startsWith(`brains[${index}].`));

@@ -68,7 +68,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 async function runDemo(choices: Choices, io: Io): Promise<Ending> {
   const webhookPort = await findPort(choices.port ?? ports.webhook, choices.port !== null);
   if (webhookPort === null) {
-    const message = `port ${choices.port} of this machine is taken. Leave --port out for a free one.`;
+    const message = `port ${choices.port} is taken here. Without --port a free one is used.`;
     return { kind: 'refused', code: 'port_taken', message };
   }
   const folder = choices.db === null ? makeDemoFolder() : null;

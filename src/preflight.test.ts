@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { inspectConfig } from './config/inspect.ts';
+import type { PreflightLine } from './cli/config-check.ts';
+import { runPreflight } from './preflight.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-preflight-'));
+const seen: string[] = [];
+/** Speaks as much of both wires as a look at a provider needs. */
+const provider: Server = createServer((request, response) => {
+  seen.push(`${request.method} ${request.url}`);
+  const closed = request.url === '/v1/models' && request.headers.authorization !== 'Bearer good';
+  const models = [{ name: 'small:latest' }, { name: 'far:latest', remote_host: 'https://far' }];
+  response.writeHead(closed ? 401 : 200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ models, data: [{ id: 'big' }], object: 'list' }));
+});
+let origin = '';
+
+before(async () => {
+  await new Promise<void>((resolve) => void provider.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+});
+after(() => {
+  provider.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const local = (model_id: string): object => ({
+  provider: 'local_runtime',
+  model_id,
+  locality: 'local',
+  base_url: origin,
+});
+const hosted = (model_id: string, api_key_env: string): object => ({
+  provider: 'hosted_runtime',
+  model_id,
+  locality: 'cloud',
+  base_url: `${origin}/v1`,
+  api_key_env,
+});
+
+type Parts = { models: object[]; sensitivity?: string; storage?: string; outbound?: string };
+
+async function look(
+  { models, sensitivity = 'public', storage, outbound = 'http://127.0.0.1:9/' }: Parts,
+  env: Record<string, string> = {},
+): Promise<readonly PreflightLine[]> {
+  const webhook = { outbound_url: outbound };
+  const brain = { name: 'b', sensitivity, policy: { kind: 'priority' }, models };
+  const config = {
+    channels: [{ type: 'webhook', token_env: 'HOOK', webhook }],
+    brains: [brain],
+    routes: [{ channel: 'webhook', brain: 'b' }],
+    ...(storage !== undefined && { storage: { path: storage } }),
+  };
+  const file = join(folder, 'svc.json');
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  const inspection = await inspectConfig(file, env);
+  assert.equal(inspection.validation.kind, 'valid', JSON.stringify(inspection.validation));
+  return runPreflight(inspection, { HOOK: 'a-long-enough-secret', ...env });
+}
+
+/** The line whose subject begins so, as mark and message. */
+function find(lines: readonly PreflightLine[], subject: string): string {
+  const line = lines.find((one) => one.subject.startsWith(subject));
+  return line === undefined ? 'no line' : `${line.mark}: ${line.message}`;
+}
+
+test('a configuration whose world is in order gets only marks of success', async () => {
+  const models = [local('small'), hosted('big', 'KEY')];
+  const lines = await look({ models, storage: 'new/svc.db' }, { KEY: 'good' });
+  assert.deepEqual(
+    lines.map((line) => line.mark),
+    ['ok', 'ok', 'ok', 'ok', 'ok', 'ok'],
+    JSON.stringify(lines),
+  );
+  assert.equal(readdirSync(folder).includes('new'), false, 'nothing was made');
+});
+
+test('a missing secret fails in its own way, and its provider is left alone', async () => {
+  seen.length = 0;
+  const lines = await look({ models: [hosted('big', 'KEY')] });
+  const missing = lines.find((line) => line.secret);
+  assert.equal(missing?.subject, 'KEY');
+  assert.match(missing?.message ?? '', /brains\[0\]\.models\[0\]\.api_key_env/);
+  assert.match(find(lines, 'hosted_runtime/big'), /^warning: was not contacted/);
+  assert.deepEqual(seen, []);
+});
+
+test('a refused key, a missing model and a closed port are failures', async () => {
+  const refused = await look({ models: [hosted('big', 'KEY')] }, { KEY: 'wrong' });
+  assert.match(find(refused, 'hosted_runtime/big'), /^failed: the key or token was refused/);
+  const absent = await look({ models: [local('absent')] });
+  assert.match(find(absent, 'local_runtime/absent'), /^failed: .*no model "absent"/);
+  const closed = { ...local('small'), base_url: 'http://127.0.0.1:9' };
+  const unreachable = await look({ models: [closed] });
+  assert.match(find(unreachable, 'local_runtime/small'), /^failed: the address could not be/);
+});
+
+test('a private brain’s cloud model is named and never contacted', async () => {
+  seen.length = 0;
+  const lines = await look(
+    { models: [local('small'), hosted('big', 'KEY')], sensitivity: 'private' },
+    { KEY: 'good' },
+  );
+  assert.match(find(lines, 'hosted_runtime/big'), /^ok: is never contacted/);
+  assert.equal(
+    seen.some((one) => one.includes('/v1/')),
+    false,
+  );
+});
+
+test('a model that its runtime sends to a vendor fails a private brain only', async () => {
+  const models = [local('far')];
+  const open = await look({ models });
+  assert.match(find(open, 'local_runtime/far'), /^warning: .*vendor/);
+  const closed = await look({ models, sensitivity: 'private' });
+  assert.match(find(closed, 'local_runtime/far'), /^failed: .*vendor/);
+});
+
+test('a host for replies that is not found is a warning', async () => {
+  const lines = await look({ models: [local('small')], outbound: 'http://nowhere.invalid/' });
+  assert.match(find(lines, 'replies to'), /^warning: .*nowhere\.invalid cannot be found/);
+});
+
+test('a database is looked at and left as it is', async () => {
+  const storage = join(folder, 'notes.txt');
+  const models = [local('small')];
+  writeFileSync(storage, 'these are my notes, no database', { mode: 0o600 });
+  assert.match(find(await look({ models, storage }), storage), /^failed: is no SQLite file/);
+  writeFileSync(storage, '');
+  assert.match(find(await look({ models, storage }), storage), /^ok: can be written/);
+  mkdirSync(join(folder, 'inside'));
+  const inside = join(folder, 'inside');
+  assert.match(find(await look({ models, storage: inside }), inside), /^failed: is no file/);
+  const below = join(storage, 'svc.db');
+  assert.match(find(await look({ models, storage: below }), below), /^failed: .*is no folder/);
+});

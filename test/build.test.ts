@@ -1,0 +1,63 @@
+/** What `npm run build` makes is the program: the same commands, the same answers. */
+import assert from 'node:assert/strict';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { root, runProgram, type Run } from './run-svc.ts';
+
+/** A place where nothing but the published files is: no sources, no node_modules. */
+const place = mkdtempSync(join(tmpdir(), 'svc-built-'));
+const dist = join(place, 'dist');
+before(async () => {
+  const env = { SVC_BUILD_FOLDER: dist };
+  const build = runProgram(process.execPath, [join(root, 'scripts', 'build.ts')], { env });
+  assert.equal((await build.ended).code, 0, build.err());
+  mkdirSync(join(place, 'bin'));
+  for (const file of ['bin/svc.js', 'package.json']) cpSync(join(root, file), join(place, file));
+});
+after(() => rmSync(place, { recursive: true, force: true }));
+
+function svc(...args: string[]): Run {
+  const env = { SVC_FROM_SOURCES: undefined, TMPDIR: place };
+  return runProgram(process.execPath, [join(place, 'bin', 'svc.js'), ...args], { env, cwd: place });
+}
+
+test('the built program finds its version and its schema', async () => {
+  const version = svc('version');
+  assert.equal((await version.ended).code, 0, version.err());
+  assert.match(version.out(), /^svc \d/);
+  const schema = svc('config', 'schema');
+  assert.equal((await schema.ended).code, 0, schema.err());
+  assert.equal(typeof JSON.parse(schema.out()), 'object');
+});
+
+test('the built program runs the demo with its storage thread', async () => {
+  const demo = svc('demo');
+  const [, curl] = await demo.until(/^ {2}(curl .*)$/m);
+  const [, url] = /(http:\S+)/.exec(curl!)!;
+  const [, authorization] = /Authorization: ([^']+)/.exec(curl!)!;
+  const answer = await fetch(url!, {
+    method: 'POST',
+    headers: { authorization: authorization!, 'content-type': 'application/json' },
+    body: JSON.stringify({ sender_id: 'built', text: 'Hello' }),
+  });
+  assert.equal(answer.status, 200);
+  await demo.until(/reply to built: Hello!/);
+  demo.child.kill('SIGTERM');
+  assert.equal((await demo.ended).code, 0, demo.err());
+});
+
+test('everything but Node’s own modules is inside, and can be read', () => {
+  const files = globSync('*.js', { cwd: dist });
+  assert.ok(files.includes('main.js') && files.includes('writer.js'), files.join());
+  const main = readFileSync(join(dist, 'main.js'), 'utf8');
+  assert.ok(main.split('\n').length > 100, 'not minified');
+  for (const file of files) {
+    const text = readFileSync(join(dist, file), 'utf8');
+    const outside = [...text.matchAll(/^import .* from "([^."][^"]*)"/gm)]
+      .map((match) => match[1]!)
+      .filter((name) => !name.startsWith('node:'));
+    assert.deepEqual(outside, [], file);
+  }
+});

@@ -1,0 +1,106 @@
+/** `svc demo`: from nothing to a reply, and what it leaves behind. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import { findPort } from '../src/cli/demo/servers.ts';
+import { childrenOf, gone, oldNode, runSvc, type Run } from './run-svc.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-demos-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Temporary files of the demos stay in this test's own folder. */
+const env = { TMPDIR: folder };
+
+async function ready(run: Run): Promise<{ curl: string; storage: string }> {
+  const [, storage] = await run.until(/storage +(\S+)/);
+  const [, curl] = await run.until(/^ {2}(curl .*)$/m);
+  await run.until(/Ctrl-C ends it\.\n/);
+  return { curl: curl!, storage: storage! };
+}
+
+/** The line as it was printed, in a shell. */
+async function tryLine(curl: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+  return stdout;
+}
+
+test('the demo answers its own curl line, remembers, and ends clean with Ctrl-C', async () => {
+  const run = runSvc(['demo'], { env });
+  const { curl, storage } = await ready(run);
+  assert.match(await tryLine(curl), /"status":"accepted"/);
+  await run.until(/reply to ada: Hello! I read: “Hello”/);
+  await tryLine(curl.replace('"Hello"', '"second"'));
+  await run.until(/reply to ada: I read: “second”.*one earlier message/);
+  assert.ok(existsSync(storage));
+  run.child.kill('SIGINT');
+  assert.deepEqual(await run.ended, { code: 0, signal: null }, run.err());
+  assert.equal(existsSync(storage), false);
+});
+
+test('two demos at once find places beside each other', async () => {
+  const first = runSvc(['demo'], { env });
+  await ready(first);
+  const second = runSvc(['demo'], { env });
+  const { curl } = await ready(second);
+  await tryLine(curl);
+  await second.until(/reply to ada/);
+  assert.doesNotMatch(first.out(), /reply to ada/);
+  for (const run of [first, second]) {
+    run.child.kill('SIGTERM');
+    assert.equal((await run.ended).code, 0);
+  }
+});
+
+const old = oldNode();
+const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
+
+test('killed, it leaves no process and can be started again at once', { skip }, async () => {
+  const port = String(await findPort(0, true));
+  const db = join(folder, 'kept.db');
+  const args = ['demo', '--port', port, '--db', db];
+  const killed = runSvc(args, { node: old ?? '', env });
+  const { curl } = await ready(killed);
+  await tryLine(curl);
+  await killed.until(/reply to ada/);
+  const children = childrenOf(killed.child.pid!);
+  killed.child.kill('SIGKILL');
+  await Promise.all(children.map(gone));
+  const again = runSvc(args, { node: old ?? '', env });
+  const { curl: next } = await ready(again);
+  assert.match(next, new RegExp(`:${port}/webhook`));
+  await tryLine(next.replace('"Hello"', '"back"'));
+  await again.until(/“back”.*one earlier message/);
+  again.child.kill('SIGTERM');
+  assert.equal((await again.ended).code, 0);
+  assert.ok(existsSync(db));
+});
+
+test('folders of demos that were killed are removed by the next one', async () => {
+  const killed = runSvc(['demo'], { env });
+  const { storage } = await ready(killed);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  assert.ok(existsSync(storage));
+  const next = runSvc(['demo'], { env });
+  await ready(next);
+  assert.equal(existsSync(storage), false);
+  next.child.kill('SIGTERM');
+  await next.ended;
+});
+
+test('a wished port that is taken is refused with one sentence', async () => {
+  const first = runSvc(['demo'], { env });
+  const { curl } = await ready(first);
+  const port = /:(\d+)\/webhook/.exec(curl)![1]!;
+  const second = runSvc(['demo', '--port', port], { env });
+  assert.equal((await second.ended).code, 78);
+  assert.match(second.err(), new RegExp(`port ${port} is taken here`));
+  const wrong = runSvc(['demo', '--port', 'x'], { env });
+  assert.equal((await wrong.ended).code, 2);
+  first.child.kill('SIGTERM');
+  await first.ended;
+});
