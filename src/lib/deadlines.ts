@@ -39,8 +39,11 @@ export function createDeadlines(now: () => number = Date.now): Deadlines {
     timerAt = Infinity;
     const time = now();
     while (heap.length > 0 && (heap[0]!.act === null || heap[0]!.at <= time)) {
-      const { act } = pop(heap);
+      const entry = pop(heap);
+      const { act } = entry;
       if (act !== null) {
+        // So that a cancel from now on finds nothing to cancel.
+        entry.act = null;
         live--;
         act();
       }

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createDeadlines } from './deadlines.ts';
+
+test('deadlines act in the order of their times, each once', async () => {
+  const deadlines = createDeadlines();
+  const acted: number[] = [];
+  const now = Date.now();
+  await until((resolve) => {
+    for (const ms of [9, 3, 6, 1, 12]) {
+      deadlines.at(now + ms, () => {
+        acted.push(ms);
+        if (acted.length === 5) resolve();
+      });
+    }
+  });
+  assert.deepEqual(acted, [1, 3, 6, 9, 12]);
+  assert.equal(deadlines.size, 0);
+});
+
+test('a cancelled deadline never acts, and one in the past acts at once', async () => {
+  const deadlines = createDeadlines();
+  let acted = 0;
+  const cancelled = deadlines.at(Date.now() + 1, () => acted++);
+  cancelled.cancel();
+  cancelled.cancel();
+  await until((resolve) => {
+    deadlines.at(Date.now() - 1_000, resolve);
+  });
+  await until((resolve) => {
+    deadlines.at(Date.now() + 5, resolve);
+  });
+  assert.equal(acted, 0);
+});
+
+test('cancelling what has acted already counts nothing twice', async () => {
+  const deadlines = createDeadlines();
+  const far = deadlines.at(Date.now() + 60_000, () => {});
+  let acted = { cancel(): void {} };
+  await until((resolve) => (acted = deadlines.at(Date.now(), resolve)));
+  acted.cancel();
+  assert.equal(deadlines.size, 1);
+  far.cancel();
+  assert.equal(deadlines.size, 0);
+});
+
+test('a deadline set by a deadline acts too', async () => {
+  const deadlines = createDeadlines();
+  const order: string[] = [];
+  await until((resolve) => {
+    deadlines.at(Date.now() + 1, () => {
+      order.push('outer');
+      deadlines.at(Date.now(), () => {
+        order.push('inner');
+        resolve();
+      });
+    });
+  });
+  assert.deepEqual(order, ['outer', 'inner']);
+});
+
+test('many deadlines set and cancelled leave nothing behind, and the rest still act', async () => {
+  let time = 0;
+  const deadlines = createDeadlines(() => time);
+  const far = Array.from({ length: 10_000 }, (_, index) =>
+    deadlines.at(1_000_000 + index, () => assert.fail('a far one acted')),
+  );
+  assert.equal(deadlines.size, 10_000);
+  let acted = 0;
+  const near = until((resolve) => {
+    for (let i = 0; i < 3; i++) {
+      deadlines.at(5 + i, () => {
+        acted++;
+        if (acted === 3) resolve();
+      });
+    }
+  });
+  for (const one of far) one.cancel();
+  assert.equal(deadlines.size, 3);
+  time = 10;
+  await near;
+  assert.equal(acted, 3);
+  assert.equal(deadlines.size, 0);
+});
+
+/** The timer of the deadlines lets the process end, so a test holds it; and gives up after 2 s. */
+async function until(start: (resolve: () => void) => void): Promise<void> {
+  const reached = Promise.withResolvers<void>();
+  const hold = setTimeout(reached.reject, 2_000, new Error('no deadline acted'));
+  start(reached.resolve);
+  await reached.promise.finally(() => clearTimeout(hold));
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { createDeadlines } from './deadlines.ts';
+import { createHttpClient } from './http-client.ts';
+import type { HttpRequest } from './http-client.ts';
+
+/** A server that does what it is told, and a client to ask it with. */
+async function bench(listener: RequestListener) {
+  const server = createServer(listener);
+  let connections = 0;
+  server.on('connection', () => connections++);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/path?q=1`);
+  const deadlines = createDeadlines();
+  const client = createHttpClient(deadlines);
+  const stop = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await client.close();
+  };
+  const { port } = url;
+  return {
+    client,
+    deadlines,
+    port,
+    stop,
+    connections: () => connections,
+    request: (more: Partial<HttpRequest> = {}): HttpRequest => ({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'text/plain' },
+      body: 'ä body',
+      deadlineAt: Date.now() + 5_000,
+      bodyBytesMax: 1_000,
+      ...more,
+    }),
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+suite('the HTTP client', { concurrency: true }, () => {
+  test('sends what it is given, and gives back status, headers and body as text', async () => {
+    await using it = await bench((request, response) => {
+      let text = '';
+      request.setEncoding('utf8').on('data', (part: string) => (text += part));
+      request.on('end', () => {
+        response.writeHead(201, { 'x-one': 'two' });
+        response.write('ö');
+        response.end(`${request.method} ${request.url} ${text}`);
+      });
+    });
+    const result = await it.client.send(it.request());
+    assert.ok(result.kind === 'answer');
+    assert.equal(result.status, 201);
+    assert.equal(result.headers['x-one'], 'two');
+    assert.equal(result.body, 'öPOST /path?q=1 ä body');
+    // A connection is free again one turn of the event loop after its answer.
+    await setImmediate();
+    const get = await it.client.send(it.request({ method: 'GET', body: null }));
+    assert.ok(get.kind === 'answer' && get.body === 'öGET /path?q=1 ');
+    assert.equal(it.connections(), 1, 'the connection was used again');
+    assert.equal(it.deadlines.size, 0, 'no deadline is left behind');
+  });
+
+  test('takes a body up to the limit and no byte more, its length declared or not', async () => {
+    let size = 1_000;
+    let chunked = false;
+    await using it = await bench((_request, response) => {
+      if (!chunked) response.setHeader('content-length', size);
+      response.write('a'.repeat(size - 1));
+      response.end('a');
+    });
+    for (chunked of [false, true]) {
+      size = 1_000;
+      const fits = await it.client.send(it.request());
+      assert.ok(fits.kind === 'answer' && fits.body.length === 1_000);
+      size = 1_001;
+      const over = await it.client.send(it.request());
+      assert.ok(over.kind === 'fault' && over.fault === 'answer_too_large' && over.sent);
+    }
+  });
+
+  test('ends at the deadline, though the body keeps dripping', async () => {
+    const gone = Promise.withResolvers<void>();
+    await using it = await bench((_request, response) => {
+      const timer = setInterval(() => response.write('.'), 5);
+      response.on('close', () => {
+        clearInterval(timer);
+        gone.resolve();
+      });
+    });
+    const result = await it.client.send(it.request({ deadlineAt: Date.now() + 60 }));
+    assert.deepEqual(result, { kind: 'fault', fault: 'timeout', sent: true, code: null });
+    await gone.promise;
+  });
+
+  test('hands a redirect back', async () => {
+    let asked = 0;
+    await using it = await bench((_request, response) => {
+      asked++;
+      response.writeHead(307, { location: '/elsewhere' }).end();
+    });
+    const result = await it.client.send(it.request());
+    assert.ok(result.kind === 'answer' && result.status === 307);
+    assert.equal(asked, 1);
+  });
+
+  test('is not taken in by an early hint', async () => {
+    await using it = await bench((_request, response) => {
+      response.writeEarlyHints({ link: '</a.css>; rel=preload' });
+      response.end('real');
+    });
+    const result = await it.client.send(it.request());
+    assert.ok(result.kind === 'answer' && result.status === 200 && result.body === 'real');
+  });
+
+  test('knows whether the request may have arrived', async () => {
+    const it = await bench((request) => request.socket.destroy());
+    const lost = await it.client.send(it.request());
+    assert.ok(lost.kind === 'fault' && lost.fault === 'connection_lost' && lost.sent);
+    await it.stop();
+    const client = createHttpClient(it.deadlines);
+    const refused = await client.send(it.request());
+    const code = 'ECONNREFUSED';
+    assert.deepEqual(refused, { kind: 'fault', fault: 'connect_failed', sent: false, code });
+    await client.close();
+  });
+
+  test('cancels a call under way, and closes its connection', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    await using it = await bench((_request, response) => {
+      response.on('close', () => gone.resolve());
+      arrived.resolve();
+    });
+    const ending = new AbortController();
+    const sending = it.client.send(it.request(), ending.signal);
+    await arrived.promise;
+    ending.abort();
+    assert.deepEqual(await sending, { kind: 'fault', fault: 'cancelled', sent: true, code: null });
+    await gone.promise;
+    assert.equal(it.deadlines.size, 0);
+  });
+
+  test('cancels a call before its connection is there, and never sends it', async () => {
+    let asked = 0;
+    await using it = await bench((_request, response) => {
+      asked++;
+      response.end();
+    });
+    const ending = new AbortController();
+    const sending = it.client.send(it.request(), ending.signal);
+    ending.abort();
+    const unsent = { kind: 'fault', fault: 'cancelled', sent: false, code: null };
+    assert.deepEqual(await sending, unsent);
+    assert.deepEqual(await it.client.send(it.request(), ending.signal), unsent);
+    const after = await it.client.send(it.request());
+    assert.equal(after.kind, 'answer');
+    assert.equal(asked, 1);
+  });
+
+  test('without need of the body, takes the status for the answer', async () => {
+    await using it = await bench((_request, response) => {
+      response.writeHead(202).write('a'.repeat(5_000));
+    });
+    const result = await it.client.send(it.request({ discardBody: true }));
+    assert.ok(result.kind === 'answer' && result.status === 202 && result.body === '');
+  });
+
+  test('does not send what cannot be a header, and does not throw', async () => {
+    await using it = await bench((_request, response) => response.end());
+    const headers = { authorization: 'Bearer one\ntwo' };
+    const result = await it.client.send(it.request({ headers }));
+    const code = 'UND_ERR_INVALID_ARG';
+    assert.deepEqual(result, { kind: 'fault', fault: 'connect_failed', sent: false, code });
+    assert.equal(it.deadlines.size, 0);
+  });
+
+  test('ends every call when it is closed', async () => {
+    const arrived = Promise.withResolvers<void>();
+    await using it = await bench(() => arrived.resolve());
+    const sending = it.client.send(it.request());
+    await arrived.promise;
+    await it.client.close();
+    const result = await sending;
+    assert.ok(result.kind === 'fault' && result.fault === 'cancelled');
+    const after = await it.client.send(it.request());
+    assert.ok(after.kind === 'fault' && after.fault === 'cancelled' && !after.sent);
+  });
+
+  test('reads no proxy setting from the environment', async () => {
+    await using proxy = await bench((_request, response) => response.end('proxy'));
+    await using it = await bench((_request, response) => response.end('direct'));
+    const program = `
+      import { createDeadlines } from './deadlines.ts';
+      import { createHttpClient } from './http-client.ts';
+      const client = createHttpClient(createDeadlines());
+      const result = await client.send({
+        method: 'GET', url: new URL('http://127.0.0.1:${it.port}/'), headers: {}, body: null,
+        deadlineAt: Date.now() + 5_000, bodyBytesMax: 100,
+      });
+      process.stdout.write(result.body ?? result.fault);
+      await client.close();`;
+    const address = `http://127.0.0.1:${proxy.port}`;
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
+      cwd: import.meta.dirname,
+      env: { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: address, http_proxy: address },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const parts = await child.stdout.toArray();
+    assert.equal(parts.join(''), 'direct');
+    assert.equal(proxy.connections(), 0);
+  });
+});

@@ -1,0 +1,121 @@
+/** What only one of the two kinds does; what both do is in the contract suite. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { Bench, failedKind, neverAborted, requestOf } from '../../test/contract/model.ts';
+import { startFakeOllama } from '../../test/fake/ollama.ts';
+import { startFakeOpenai } from '../../test/fake/openai.ts';
+
+const local = { provider: 'local_runtime', modelId: 'llama3' } as const;
+const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
+const priv = { sensitivity: 'private' } as const;
+
+suite('the local runtime', { concurrency: true }, () => {
+  test('an answer of a vendor is refused in private, and no private text follows', async () => {
+    const more = { remote_host: 'https://vendor.example', remote_model: 'big' };
+    await using fake = await startFakeOllama({ answer: 'hi', more });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(fake.calls.length, 1);
+    assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
+    const found = await model.check(Date.now() + 5_000);
+    assert.ok(found.kind === 'reached' && found.leavesMachine, 'a list takes back no answer');
+  });
+
+  test('a model with a tag of the cloud is asked nothing private', async () => {
+    await using fake = await startFakeOllama();
+    await using bench = new Bench();
+    const model = bench.build({ ...local, modelId: 'gpt-oss:120b-cloud' }, fake.url);
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(fake.connections, 0);
+  });
+
+  test('a check that finds a model to be handed on shuts it to private requests', async () => {
+    const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
+    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    const found = await model.check(Date.now() + 5_000);
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: true });
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(fake.calls.length, 0);
+  });
+
+  test('an answer that is not done is no answer', async () => {
+    await using fake = await startFakeOllama({ answer: 'hel', more: { done: false } });
+    await using bench = new Bench();
+    const outcome = await bench.build(local, fake.url).ask(requestOf(), neverAborted);
+    assert.equal(failedKind(outcome), 'malformed_answer');
+  });
+});
+
+suite('the hosted runtime', { concurrency: true }, () => {
+  test('an address without a path is tried once with /v1, which is remembered', async () => {
+    await using fake = await startFakeOpenai();
+    await using bench = new Bench();
+    const model = bench.build(hosted, fake.origin);
+    const first = await model.ask(requestOf(), neverAborted);
+    assert.equal(first.kind, 'answer');
+    assert.deepEqual(
+      first.tries.map((one) => one.failed),
+      ['not_found', null],
+    );
+    await fake.script({ fail: '404' });
+    assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
+    assert.deepEqual(
+      fake.calls.map((call) => call.path),
+      ['/chat/completions', '/v1/chat/completions', '/v1/chat/completions'],
+    );
+  });
+
+  test('a check finds /v1 too', async () => {
+    await using fake = await startFakeOpenai();
+    await using bench = new Bench();
+    const model = bench.build(hosted, fake.origin);
+    const found = await model.check(Date.now() + 5_000);
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: false });
+    assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
+  });
+
+  test('an address with a path is taken as it is', async () => {
+    await using fake = await startFakeOpenai({ fail: '404' }, { base: '/api/v3' });
+    await using bench = new Bench();
+    const outcome = await bench.build(hosted, fake.url).ask(requestOf(), neverAborted);
+    assert.equal(failedKind(outcome), 'not_found');
+    assert.equal(fake.calls.length, 1);
+  });
+
+  test('a runtime without a list of models is reached all the same', async () => {
+    await using fake = await startFakeOpenai({ answer: 'hi' }, { models: null });
+    await using bench = new Bench();
+    const found = await bench.build(hosted, fake.url).check(Date.now() + 5_000);
+    assert.deepEqual(found, { kind: 'reached', hasModel: null, leavesMachine: false });
+  });
+});
+
+suite('the gate before a model', { concurrency: true }, () => {
+  test('holds back what is over the bound until an answer is there', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi', delayMs: 20 });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url, { inFlightMax: 1 });
+    const asking = [1, 2, 3].map(() => model.ask(requestOf(), neverAborted));
+    await Promise.all(asking);
+    const [a, b, c] = fake.calls.map((call) => call.at);
+    assert.ok(b! - a! >= 15 && c! - b! >= 15, 'never two at once');
+  });
+
+  test('lets a request go whose time is over while it waits, without asking', async () => {
+    await using fake = await startFakeOllama({ fail: 'hang' });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url, { inFlightMax: 1 });
+    const ending = new AbortController();
+    const first = model.ask(requestOf(), ending.signal);
+    const late = await model.ask(requestOf({ deadlineAt: Date.now() + 20 }), neverAborted);
+    assert.equal(failedKind(late), 'deadline');
+    assert.deepEqual(late.tries, []);
+    ending.abort();
+    assert.equal(failedKind(await first), 'cancelled');
+    assert.equal(fake.calls.length, 1);
+  });
+});

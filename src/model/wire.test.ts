@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import * as hosted from './hosted-runtime/wire.ts';
+import * as local from './local-runtime/wire.ts';
+import type { ModelRequest } from './model.ts';
+import type { Parsed } from './parsing.ts';
+
+type Payload = {
+  readonly name: string;
+  readonly status: number;
+  readonly body: string;
+  readonly text?: string;
+  readonly calls?: unknown;
+  readonly remoteHost?: string;
+  readonly failure?: string;
+};
+
+const fixtures = join(import.meta.dirname, '../../test/fixtures/models');
+
+function testPayloads(
+  file: string,
+  fromWire: (status: number, body: string, retryAfterMs: number | null) => Parsed,
+): void {
+  suite(`from the wire, ${file}`, () => {
+    const payloads = JSON.parse(readFileSync(join(fixtures, file), 'utf8')) as readonly Payload[];
+    for (const { name, status, body, ...expected } of payloads) {
+      test(name, () => {
+        const parsed = fromWire(status, body, null);
+        if (parsed.kind === 'failed') {
+          assert.equal(parsed.failure.kind, expected.failure);
+          return;
+        }
+        assert.equal(parsed.text, expected.text);
+        assert.deepEqual(parsed.calls, expected.calls ?? []);
+        assert.equal(parsed.remoteHost, expected.remoteHost ?? null);
+        assert.notEqual(parsed.usage, null);
+      });
+    }
+  });
+}
+
+testPayloads('ollama.json', local.fromWire);
+testPayloads('openai.json', hosted.fromWire);
+
+const request: ModelRequest = {
+  sensitivity: 'public',
+  system: null,
+  lines: [{ role: 'user', text: 'hi' }],
+  deadlineAt: 0,
+};
+const messages = [{ role: 'user', content: 'hi' }];
+
+test('to the local runtime: whole answers, no thinking, no silent forgetting', () => {
+  assert.deepEqual(JSON.parse(local.toWire('llama3', request)), {
+    model: 'llama3',
+    messages,
+    stream: false,
+    think: false,
+    truncate: false,
+    shift: false,
+  });
+});
+
+test('to a hosted runtime: nothing that only some understand', () => {
+  const body = { model: 'gpt-test', messages, stream: false };
+  assert.deepEqual(JSON.parse(hosted.toWire('gpt-test', request)), body);
+});
+
+test('a wait that was asked for is kept where another try may help', () => {
+  const waits = [429, 503, 500, 400].map((status) => {
+    const parsed = hosted.fromWire(status, '', 5_000);
+    return parsed.kind === 'failed' ? parsed.failure.retryAfterMs : -1;
+  });
+  assert.deepEqual(waits, [5_000, 5_000, 5_000, null]);
+});
+
+const list = (...names: string[]): string =>
+  JSON.stringify({ models: names.map((name) => ({ name })) });
+const has = (body: string, id: string): boolean | undefined => local.findTag(body, id)?.hasModel;
+
+test('a name without a tag is its latest, on both sides', () => {
+  assert.equal(has(list('llama3:latest'), 'llama3'), true);
+  assert.equal(has(list('llama3'), 'llama3:latest'), true);
+  assert.equal(has(list('llama3:8b'), 'llama3'), false);
+  assert.equal(has(list('localhost:5000/team/llama3:latest'), 'localhost:5000/team/llama3'), true);
+  assert.equal(local.findTag('{"models": null}', 'llama3'), null);
+  assert.equal(local.findTag('<html>', 'llama3'), null);
+});
+
+test('a tag of the cloud, or a list entry with a host, is known to leave the machine', () => {
+  const names = ['gpt-oss:120b-cloud', 'kimi:cloud', 'team/glm:4.6-Cloud'];
+  assert.deepEqual(names.map(local.isCloudTag), [true, true, true]);
+  const others = ['llama3', 'cloud', 'my-cloud', 'cloud:8b', 'a:cloudy', 'my-cloud/llama3:8b'];
+  assert.deepEqual(
+    others.map(local.isCloudTag),
+    others.map(() => false),
+  );
+  const body = JSON.stringify({ models: [{ name: 'x:latest', remote_host: 'https://v.example' }] });
+  assert.deepEqual(local.findTag(body, 'x'), { hasModel: true, leavesMachine: true });
+});
+
+test('a hosted list of models is read leniently', () => {
+  const body = JSON.stringify({ data: [{ id: 'models/g-2' }, { id: 'm-1' }, null, 7] });
+  assert.equal(hosted.findModel(body, 'm-1'), true);
+  assert.equal(hosted.findModel(body, 'g-2'), true);
+  assert.equal(hosted.findModel(body, 'm'), false);
+  assert.equal(hosted.findModel('{}', 'm'), null);
+});

@@ -1,0 +1,51 @@
+/** Models against a mock server that others wrote, on both wires. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { LLMock } from '@copilotkit/aimock';
+import { Bench, failedKind, neverAborted, requestOf } from './contract/model.ts';
+
+const kinds = [
+  { provider: 'local_runtime', modelId: 'llama3', base: '' },
+  { provider: 'hosted_runtime', modelId: 'gpt-test', base: '/v1' },
+] as const;
+
+const say = (text: string): ReturnType<typeof requestOf> =>
+  requestOf({ lines: [{ role: 'user', text }] });
+
+for (const kind of kinds) {
+  suite(`a ${kind.provider} model against aimock`, () => {
+    const mock = new LLMock({ port: 0 });
+    mock.onMessage('hello', { content: 'Hi there!' });
+    mock.onMessage('too many', { error: { message: 'slow down' }, status: 429, retryAfter: 3 });
+    mock.onMessage('broken', { error: { message: 'broken' }, status: 500 });
+    mock.onMessage('garbled', { content: 'x' }, { chaos: { malformedRate: 1 } });
+    mock.onMessage('cut off', { content: 'x' }, { chaos: { disconnectRate: 1 } });
+
+    test('answers as scripted, and fails as named', async () => {
+      await mock.start();
+      try {
+        await using bench = new Bench();
+        const model = bench.build(kind, mock.url + kind.base);
+        const answer = await model.ask(say('hello'), neverAborted);
+        assert.ok(answer.kind === 'answer');
+        assert.equal(answer.text, 'Hi there!');
+        const expected = {
+          'too many': 'rate_limited',
+          broken: 'server_error',
+          garbled: 'malformed_answer',
+          'cut off': 'connection_lost',
+          'nothing matches this': 'not_found',
+        };
+        for (const [text, failure] of Object.entries(expected)) {
+          const outcome = await model.ask(say(text), neverAborted);
+          assert.equal(failedKind(outcome), failure, text);
+          if (outcome.kind === 'failed' && failure === 'rate_limited') {
+            assert.equal(outcome.failure.retryAfterMs, 3_000);
+          }
+        }
+      } finally {
+        await mock.stop();
+      }
+    });
+  });
+}
