@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { TraceStep } from '../src/domain/trace.ts';
 import { makeCases } from './product/cases.ts';
 import type { Case } from './product/cases.ts';
-import { expected } from './product/expected.ts';
+import { expected, isClosed } from './product/expected.ts';
 import { play, rankOf } from './product/run-case.ts';
 import type { Played } from './product/run-case.ts';
 
@@ -42,11 +42,6 @@ async function check(given: Case): Promise<void> {
     votes: wanted.votes,
   });
 }
-
-const isClosed = ({ plans }: Case, rank: number): boolean => {
-  const plan = plans[rank]!;
-  return plan !== 'answers' && plan.fails === 'refused';
-};
 
 function traced(steps: Played['steps']): object {
   const models = steps.filter((step) => step.kind === 'model');

@@ -1,6 +1,6 @@
 /**
- * What must come of a case, worked out slowly from the rules alone: it knows the whole plan of every
- * model and plays the turn on paper. It shares no code with the brain.
+ * What must come of a case, worked out slowly from the rules alone: it knows the whole plan of
+ * every model and plays the turn on paper. It shares no code with the brain.
  */
 import { failures } from '../fake/failures.ts';
 import type { FailureName } from '../fake/failures.ts';
@@ -21,6 +21,12 @@ export type Expected = {
 const retriesMax = 2;
 const passing = new Set<FailureName>(['refused', 'reset', 'cut', '429', '503', '500']);
 const worthWaiting = new Set(['connect_failed', 'timeout', 'rate_limited', 'overloaded']);
+
+/** Whether nobody hears what this model is asked. */
+export function isClosed({ plans }: Case, rank: number): boolean {
+  const plan = plans[rank]!;
+  return plan !== 'answers' && plan.fails === 'refused';
+}
 
 /** Whether the model of this rank is asked again after its ask of this number, from 0. */
 export function mayRetry({ plans }: Case, rank: number, ask: number): boolean {

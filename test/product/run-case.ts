@@ -10,11 +10,11 @@ import { buildModel } from '../../src/model/build-model.ts';
 import { retryDelayMs } from '../../src/model/retrying.ts';
 import { createConsensus } from '../../src/policy/consensus.ts';
 import { createPriority } from '../../src/policy/priority.ts';
-import type { FakeModel, Script, Step } from '../fake/model-server.ts';
+import type { Script, Step } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeOpenai } from '../fake/openai.ts';
 import type { Case } from './cases.ts';
-import { mayRetry } from './expected.ts';
+import { isClosed, mayRetry } from './expected.ts';
 
 export type Played = {
   readonly decision: Decision;
@@ -27,14 +27,18 @@ export type Played = {
 
 const deadlines = createDeadlines(Date.now);
 
+/** A port that was open a moment ago may be another server's by now; this one is nobody's. */
+const closedPort = 'http://127.0.0.1:1';
+
 export async function play(given: Case): Promise<Played> {
   await using stack = new AsyncDisposableStack();
   const elsewhere = stack.use(await startFakeOllama());
   const stage = new Stage(given, `${elsewhere.origin}/api/chat`);
-  const servers: FakeModel[] = [];
+  const urls: string[] = [];
   for (let rank = 0; rank < given.plans.length; rank++) {
     const start = rank % 2 === 0 ? startFakeOllama : startFakeOpenai;
-    servers.push(stack.use(await start(stage.scriptOf(rank))));
+    const closed = isClosed(given, rank);
+    urls.push(closed ? closedPort : stack.use(await start(stage.scriptOf(rank))).url);
   }
   const http = createHttpClient(deadlines);
   stack.defer(() => http.close());
@@ -52,7 +56,7 @@ export async function play(given: Case): Promise<Played> {
     policy: given.policy === 'priority' ? createPriority() : createConsensus(),
     members: given.listed.map((rank) => {
       const key = rank % 2 === 0 ? null : 'key-of-nobody';
-      const model = buildModel(configOf(given, rank, servers[rank]!.url), key, kit);
+      const model = buildModel(configOf(given, rank, urls[rank]!), key, kit);
       return { model, rank, retriesMax: 2 };
     }),
     deadlines,
@@ -104,7 +108,6 @@ class Stage {
 
   scriptOf(rank: number): Script {
     const plan = this.given.plans[rank]!;
-    if (plan !== 'answers' && plan.fails === 'refused') return { fail: 'refused' };
     return (_call, ask): Step => {
       this.heard.push(rank);
       const after = this.turnOf(rank, ask);
@@ -126,14 +129,9 @@ class Stage {
     const others = order.filter((other) => ask === 0 || mayRetry(this.given, other, ask - 1));
     const before = others.slice(0, others.indexOf(rank));
     const ready = (): boolean =>
-      others.every((other) => this.closed(other) || countOf(this.heard, other) > ask) &&
+      others.every((other) => isClosed(this.given, other) || countOf(this.heard, other) > ask) &&
       before.every((other) => countOf(this.endings, other) > ask);
     return new Promise((go) => this.waiting.push({ ready, go }));
-  }
-
-  private closed(rank: number): boolean {
-    const plan = this.given.plans[rank]!;
-    return plan !== 'answers' && plan.fails === 'refused';
   }
 
   private look(): void {
