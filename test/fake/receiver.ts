@@ -66,6 +66,7 @@ export async function startReceiver(): Promise<Receiver> {
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
+      // Closing twice only says that it was closed.
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -134,6 +134,7 @@ export function readAll(socket: Socket): Promise<string> {
     socket.on('data', (part: string) => (text += part));
     socket.on('error', () => {});
     socket.on('close', () => resolve(text));
+    socket.resume();
   });
 }
 

@@ -118,7 +118,8 @@ const accepted: readonly [string, string][] = [
 ];
 
 function chunked(text: string): string {
-  return `5\r\n${text.slice(0, 5)}\r\n${(text.length - 5).toString(16)}\r\n${text.slice(5)}\r\n0\r\n\r\n`;
+  const rest = text.slice(5);
+  return `5\r\n${text.slice(0, 5)}\r\n${rest.length.toString(16)}\r\n${rest}\r\n0\r\n\r\n`;
 }
 
 test('a good message is accepted', async (t) => {

@@ -13,10 +13,11 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Accept, Acceptance } from '../channel.ts';
+import { bodyBytesMax, methodNotAllowed, refusals, unavailable } from './refusals.ts';
+import type { Refusal } from './refusals.ts';
 import { parseInbound } from './wire.ts';
 import type { WireMessage } from './wire.ts';
 
-export const bodyBytesMax = 1_048_576;
 const dedupeKeyCharactersMax = 256;
 
 export type InboundParts = {
@@ -33,13 +34,6 @@ export type InboundParts = {
   readonly now: () => number;
   /** How much of a body is thrown away after an early answer, and for how long. */
   readonly discard?: { readonly bytesMax: number; readonly ms: number };
-};
-
-type Refusal = {
-  readonly status: number;
-  readonly code: string;
-  readonly detail: string;
-  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** Makes the handler to put behind the listener. */
@@ -120,20 +114,25 @@ class Door {
       this.#refuse(request, response, dedupeKey);
       return;
     }
-    this.#accept(wire, dedupeKey).then(
-      (acceptance) => this.#acknowledge(acceptance, wire, request, response),
-      (error: unknown) => {
-        this.#parts.events.faulted({ where: 'webhook', error });
-        this.#refuse(request, response, refusals.fault);
-      },
-    );
+    void this.#accept(wire, dedupeKey, request, response);
   }
 
-  #accept(wire: WireMessage, dedupeKey: string | null): Promise<Acceptance> {
-    const { channel, accept } = this.#parts;
+  async #accept(
+    wire: WireMessage,
+    dedupeKey: string | null,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { channel, accept, events } = this.#parts;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
-    return accept([{ channel, conversation, sender, text, media, address, dedupeKey }]);
+    const message = { channel, conversation, sender, text, media, address, dedupeKey };
+    try {
+      this.#acknowledge(await accept([message]), wire, request, response);
+    } catch (error) {
+      events.faulted({ where: 'webhook', error });
+      if (!response.headersSent) this.#refuse(request, response, refusals.fault);
+    }
   }
 
   #acknowledge(
@@ -187,49 +186,6 @@ class Door {
 }
 
 const discardLimits = { bytesMax: 8 * 1_048_576, ms: 5_000 };
-
-const refusals = {
-  notFound: {
-    status: 404,
-    code: 'not_found',
-    detail: 'There is nothing at this path; messages are POSTed to the configured one.',
-  },
-  unauthorized: {
-    status: 401,
-    code: 'unauthorized',
-    detail: 'Send the header "Authorization: Bearer <secret>" with the secret of this channel.',
-    headers: { 'www-authenticate': 'Bearer' },
-  },
-  unsupportedMediaType: {
-    status: 415,
-    code: 'unsupported_media_type',
-    detail: 'Send the header "Content-Type: application/json"; the charset can only be utf-8.',
-  },
-  bodyTooLarge: {
-    status: 413,
-    code: 'body_too_large',
-    detail: `The body may have ${bodyBytesMax} bytes.`,
-  },
-  notUtf8: { status: 400, code: 'invalid_json', detail: 'The body is not valid UTF-8.' },
-  fault: { status: 500, code: 'fault', detail: 'Something went wrong here; try again.' },
-} as const satisfies Record<string, Refusal>;
-
-function methodNotAllowed(allow: string): Refusal {
-  const detail = `This path answers ${allow} only.`;
-  return { status: 405, code: 'method_not_allowed', detail, headers: { allow } };
-}
-
-const reasons = {
-  full: ['inbox_full', 'There is no room for more messages just now; try again later.'],
-  shutting_down: ['shutting_down', 'The service is stopping; try again in a moment.'],
-  storage_failed: ['storage_failed', 'The message could not be stored; try again later.'],
-} as const;
-
-function unavailable(reason: keyof typeof reasons, retryAfterMs: number): Refusal {
-  const [code, detail] = reasons[reason];
-  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1_000)));
-  return { status: 503, code, detail, headers: { 'retry-after': seconds } };
-}
 
 function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, {
