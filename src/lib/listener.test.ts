@@ -126,7 +126,7 @@ test('a handler that is replaced under load loses no request', async () => {
 });
 
 test('slow headers are cut with 408', async () => {
-  await using bound = await bind({ headersMs: 100, requestMs: 200, checkMs: 20 });
+  await using bound = await bind({ headersMs: 100, requestMs: 30_000, checkMs: 20 });
   bound.held.answer(say('here'));
   const silent = connect(bound.port, '127.0.0.1');
   const answers = [await exchange(bound.port, 'GET / HT'), answersOf(await readAll(silent))];
