@@ -67,8 +67,7 @@ export function createBrain(config: BrainConfig, secrets: Secrets, kit: ServiceK
     policy: config.policy.kind === 'consensus' ? createConsensus() : createPriority(),
     deadlines: kit.deadlines,
     now: kit.now,
-    random: kit.random,
-    retryDelayMs,
+    retryDelayMs: (failure, attempt) => retryDelayMs(failure, attempt, { random: kit.random }),
     onFault: (error) => kit.events.faulted({ where: `brain ${config.name}`, error }),
   });
 }

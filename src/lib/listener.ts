@@ -13,6 +13,8 @@ import { problemText, problemType } from './problem.ts';
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
   take(address: { readonly host: string; readonly port: number }): Promise<Held | ListenFault>;
+  /** Open on all of them. */
+  readonly connections: number;
 }
 
 export type Held = {
@@ -54,10 +56,20 @@ export const listenLimits: ListenLimits = {
 /** Makes an empty set of listeners. Those on port 0 are never shared. */
 export function createListeners(limits: Partial<ListenLimits> = {}): Listeners {
   const shared = new Map<string, Listener>();
+  const sockets = new Set<Duplex>();
+  const watch = (socket: Duplex): void => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  };
+  const make = (host: string, port: number): Listener =>
+    new Listener(host, port, { ...listenLimits, ...limits }, watch);
   return {
+    get connections() {
+      return sockets.size;
+    },
     async take({ host, port }) {
       const key = `${host.toLowerCase()} ${port}`;
-      const listener = shared.get(key) ?? new Listener(host, port, { ...listenLimits, ...limits });
+      const listener = shared.get(key) ?? make(host, port);
       if (port !== 0) shared.set(key, listener);
       const forget = (): void => {
         if (shared.get(key) === listener) shared.delete(key);
@@ -75,7 +87,12 @@ class Listener {
   #handler: RequestListener = answerNotYet;
   #holders = 0;
 
-  constructor(host: string, port: number, limits: ListenLimits) {
+  constructor(
+    host: string,
+    port: number,
+    limits: ListenLimits,
+    connected: (socket: Duplex) => void,
+  ) {
     this.#server = createServer({
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
@@ -85,6 +102,7 @@ class Listener {
       noDelay: true,
     });
     this.#server.maxConnections = limits.connectionsMax;
+    this.#server.on('connection', connected);
     const handle: RequestListener = (request, response) => {
       this.#answers.set(request.socket, response);
       this.#handler(request, response);

@@ -35,7 +35,7 @@ export class Journal {
   constructor(worker: Worker) {
     this.#worker = worker;
     worker.on('message', (message: FromWriter) => this.#hear(message));
-    worker.on('error', (error) => this.#break(error.message));
+    worker.on('error', (error: Error) => this.#break(error.message));
     worker.on('exit', () => this.#closed?.());
   }
 

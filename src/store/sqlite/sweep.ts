@@ -8,11 +8,12 @@ const dayMs = 86_400_000;
  * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
  * letters, traces, and dedupe keys that have expired. Conversations stay until a person deletes
  * them.
+ * @param retentionDays 0 keeps everything but the expired keys
  * @param now milliseconds since 1970
  * @returns how many rows went; with 500 of a kind there may be more
  */
 export function sweep(db: DatabaseSync, retentionDays: number, now: number): number {
-  const before = now - retentionDays * dayMs;
+  const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
   let rows = 0;
   for (const table of ['inbox', 'outbox']) {
     // Only the oldest are looked at: they come first, and a look at all of them takes too long.
