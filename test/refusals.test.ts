@@ -1,0 +1,68 @@
+/** What `svc serve` says when it cannot start, all of it at once, and that it ends with 78. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { runSvc } from './run-svc.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-refusals-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const channel = {
+  type: 'webhook',
+  token_env: 'REFUSAL_HOOK',
+  webhook: { outbound_url: 'http://127.0.0.1:9/', outbound_token_env: 'REFUSAL_OUT' },
+};
+const brain = {
+  name: 'b',
+  sensitivity: 'public',
+  policy: { kind: 'priority' },
+  models: [{ provider: 'local_runtime', model_id: 'm', locality: 'local' }],
+};
+const good = {
+  channels: [channel],
+  brains: [brain],
+  routes: [{ channel: 'webhook', brain: 'b' }],
+};
+
+async function serve(config: object | string, args: readonly string[] = []): Promise<string> {
+  const text = typeof config === 'string' ? config : JSON.stringify(config);
+  writeFileSync(join(folder, 'svc.json'), text, { mode: 0o600 });
+  const run = runSvc(['serve', ...args], { cwd: folder });
+  const { code } = await run.ended;
+  assert.equal(code, 78, run.err());
+  assert.equal(run.out(), '');
+  return run.err();
+}
+
+test('every problem of the file is told at once, with its place and a remedy', async () => {
+  const wrong = { ...good, brains: [{ ...brain, sensitivity: 'secret' }], routes: [] };
+  const said = await serve(wrong);
+  assert.match(said, /svc\.json:1:\d+ brains\[0\]\.sensitivity\n {2}\S.*\n {2}\S/);
+  assert.match(said, /svc\.json:1:\d+ routes\n/);
+  assert.match(await serve('{'), /svc\.json:1:\d+/);
+});
+
+test('every missing secret is named, with the places that want it', async () => {
+  const said = await serve(good);
+  assert.match(said, /REFUSAL_HOOK is not set .*channels\[0\]\.token_env/);
+  assert.match(said, /REFUSAL_OUT is not set .*channels\[0\]\.webhook\.outbound_token_env/);
+});
+
+test('what this version cannot run yet is refused in one sentence', async () => {
+  const said = await serve({ ...good, storage: {}, session: {} });
+  assert.match(said, /^✗ Sessions cannot run in this version yet\. .*\n$/);
+});
+
+test('a file that is not there is named', async () => {
+  assert.match(await serve(good, ['--config', 'nowhere.json']), /nowhere\.json/);
+});
+
+test('wrong usage ends with 2 and is no configuration problem', async () => {
+  for (const args of [['--log-level', 'loud'], ['--confg', 'x'], ['extra']]) {
+    const run = runSvc(['serve', ...args], { cwd: folder });
+    assert.equal((await run.ended).code, 2, run.err());
+    assert.match(run.err(), /^svc serve: .*\nSee "svc help serve"\.\n$/);
+  }
+});
