@@ -27,6 +27,9 @@ export type Played = {
 
 const deadlines = createDeadlines(Date.now);
 
+/** No pause; how many retries there are is the member's to say. */
+const atOnce = { retriesMax: Infinity, random: () => 0 };
+
 /** A port that was open a moment ago may be another server's by now; this one is nobody's. */
 const closedPort = 'http://127.0.0.1:1';
 
@@ -61,7 +64,7 @@ export async function play(given: Case): Promise<Played> {
     }),
     deadlines,
     now: Date.now,
-    retryDelayMs: (failure, attempt) => retryDelayMs(failure, attempt, { random: () => 0 }),
+    retryDelayMs: (failure, attempt) => retryDelayMs(failure, attempt, atOnce),
     onFault: (error) => stage.faults.push(error),
   });
   const message = { text: 'two plus two?', media: null } as Message;
