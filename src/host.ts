@@ -72,9 +72,8 @@ export class Host {
     await this.#plan?.retire(0);
     await Promise.all(this.#retiring);
     this.#unsubscribe();
-    const left = ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
     await ledger[Symbol.asyncDispose]();
-    return left;
+    return ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
   }
 
   readonly #accept: Accept = Object.assign(

@@ -3,7 +3,7 @@
  * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
  * down shows in the answers and on the status page, not at boot.
  */
-import type { AdminPorts, PlanView } from './admin/admin.ts';
+import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import type { Events } from './domain/event.ts';
@@ -52,6 +52,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const events = createEvents({ log: setup.log, now: Date.now });
   const kit = createServiceKit(events, setup.version);
   const broken = Promise.withResolvers<Ending>();
+  const health: { now: Health } = { now: { status: 'ok' } };
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
   const ledger = await openLedger({
     storage: setup.config.storage,
@@ -60,6 +61,7 @@ export async function runService(setup: Setup): Promise<Ending> {
     now: kit.now,
     failed(error) {
       events.faulted({ where: 'the storage', error });
+      health.now = { status: 'failing', reason: 'the storage failed' };
       broken.resolve({ kind: 'failed', message: 'The storage failed; the log says how.' });
     },
   });
@@ -68,7 +70,12 @@ export async function runService(setup: Setup): Promise<Ending> {
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit);
   const problem = await host.use(plan);
   const admin =
-    problem ?? (await startAdmin(setup, kit, portsOf(setup, kit, events, host, ledger)));
+    problem ??
+    (await startAdmin(
+      setup,
+      kit,
+      portsOf(setup, kit, events, host, ledger, () => health.now),
+    ));
   if (admin?.kind === 'problem') {
     await close(kit, host, null);
     return { ...admin, kind: 'refused' };
@@ -107,6 +114,7 @@ function portsOf(
   events: EventHub,
   host: Host,
   ledger: Ledger,
+  health: () => Health,
 ): AdminPorts {
   const { config, warnings, version } = setup;
   const view = (): PlanView => {
@@ -122,7 +130,7 @@ function portsOf(
     version,
     startedAt: kit.now(),
     now: kit.now,
-    health: () => ({ status: 'ok' }),
+    health,
     plan: view,
     meters: events.meters,
     gauges: () => ledger.gauges(),

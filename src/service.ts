@@ -67,7 +67,8 @@ export function createBrain(config: BrainConfig, secrets: Secrets, kit: ServiceK
     policy: config.policy.kind === 'consensus' ? createConsensus() : createPriority(),
     deadlines: kit.deadlines,
     now: kit.now,
-    retryDelayMs: (failure, attempt) => retryDelayMs(failure, attempt, { random: kit.random }),
+    retryDelayMs: (failure, attempt) =>
+      retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
     onFault: (error) => kit.events.faulted({ where: `brain ${config.name}`, error }),
   });
 }

@@ -1,6 +1,6 @@
 import type { Acceptance } from '../channel/channel.ts';
 import type { Inbound } from '../domain/message.ts';
-import { bytesOfMessage } from './working-set.ts';
+import { bytesOfMessage } from './weight.ts';
 
 type Refusal = Extract<Acceptance, { kind: 'refused' }>;
 type Room = { readonly messages: number; readonly bytes: number };

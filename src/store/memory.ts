@@ -192,7 +192,7 @@ class MemoryLedger implements Ledger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.closeIntake();
-    for (const claim of [...this.#open]) await this.release(claim);
+    for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
   }
 

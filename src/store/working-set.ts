@@ -12,7 +12,9 @@ import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
 import { Queue } from '../lib/queue.ts';
+import { Bell } from './bell.ts';
 import { Lane, Settlement, type InRow, type OutRow, type Row } from './rows.ts';
+import { bytesOfMessage, bytesOfReply } from './weight.ts';
 import type { ChannelBacklog, Gauges } from './store.ts';
 
 /** With so many unsettled replies a conversation's inbox waits. */
@@ -29,9 +31,7 @@ export class WorkingSet {
   readonly #lanes = new Map<string, Lane>();
   readonly #sides = new Map<ChannelKey, Side>();
   readonly #deadlines: Deadlines;
-  readonly #listeners = new Set<(box: Box, channel: ChannelKey) => void>();
-  /** What has become claimable since the listeners were last told. */
-  readonly #news = new Map<string, { box: Box; channel: ChannelKey }>();
+  readonly #bell = new Bell();
   readonly #claimed = { in: 0, out: 0 };
   #deferred = 0;
   /** Messages not settled, with their replies, and their bytes. */
@@ -50,8 +50,7 @@ export class WorkingSet {
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
-    this.#listeners.add(wake);
-    return () => this.#listeners.delete(wake);
+    return this.#bell.onRing(wake);
   }
 
   addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
@@ -113,7 +112,7 @@ export class WorkingSet {
     const side = this.#sideOf(row.lane.channel);
     if (row.box === 'in') side.in.unshift(row);
     else side.out.unshift(row);
-    this.#tell(row.box, row.lane.channel);
+    this.#bell.ring(row.box, row.lane.channel);
   }
 
   /** To be offered again at `at`; a parked reply leaves its lane. */
@@ -198,7 +197,7 @@ export class WorkingSet {
 
   /** Drops every timer; nothing is offered after it. */
   close(): void {
-    this.#listeners.clear();
+    this.#bell.silence();
     for (const lane of this.#lanes.values()) {
       for (let row = lane.outbox.shift(); row !== undefined; row = lane.outbox.shift()) {
         row.due?.cancel();
@@ -239,7 +238,7 @@ export class WorkingSet {
       this.#deferred--;
       this.#parked.delete(row);
       this.#sideOf(row.lane.channel).out.push(row);
-      this.#tell('out', row.lane.channel);
+      this.#bell.ring('out', row.lane.channel);
     });
   }
 
@@ -248,7 +247,7 @@ export class WorkingSet {
     if (head === undefined || lane.inBusy || lane.replies >= repliesMax) return;
     lane.inBusy = true;
     this.#sideOf(lane.channel).in.push(head);
-    this.#tell('in', lane.channel);
+    this.#bell.ring('in', lane.channel);
   }
 
   #offerOutbox(lane: Lane): void {
@@ -256,7 +255,7 @@ export class WorkingSet {
     if (head === undefined || lane.outBusy) return;
     lane.outBusy = true;
     this.#sideOf(lane.channel).out.push(head);
-    this.#tell('out', lane.channel);
+    this.#bell.ring('out', lane.channel);
   }
 
   #close(settlement: Settlement): void {
@@ -280,43 +279,9 @@ export class WorkingSet {
     }
     return side;
   }
-
-  /** The listeners are told once for all that becomes claimable in one go, and never inside it. */
-  #tell(box: Box, channel: ChannelKey): void {
-    if (this.#news.size === 0) queueMicrotask(this.#spread);
-    const key = `${box} ${channel}`;
-    if (!this.#news.has(key)) this.#news.set(key, { box, channel });
-  }
-
-  readonly #spread = (): void => {
-    const news = [...this.#news.values()];
-    this.#news.clear();
-    for (const { box, channel } of news) {
-      for (const wake of this.#listeners) wake(box, channel);
-    }
-  };
 }
 
 /** Channel keys hold no space, so no two conversations share a key. */
 export function laneKey(channel: ChannelKey, conversation: ConversationId): string {
   return `${channel} ${conversation}`;
-}
-
-/** What a row weighs: two bytes a character, and what is around it. */
-const rowBytes = 512;
-
-export function bytesOfMessage(message: Omit<Message, 'id' | 'acceptedAt'>): number {
-  const { text, conversation, sender, media, address } = message;
-  const characters =
-    text.length +
-    2 * conversation.length +
-    sender.id.length +
-    (sender.name?.length ?? 0) +
-    (media?.reference.length ?? 0) +
-    address.target.length;
-  return rowBytes + 2 * characters;
-}
-
-function bytesOfReply({ text, conversation }: Reply): number {
-  return rowBytes + 2 * (text.length + conversation.length);
 }

@@ -5,7 +5,6 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
-import { fitWindow } from '../../domain/conversation.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, IdSource, MessageId } from '../../domain/ids.ts';
@@ -21,7 +20,6 @@ import type {
   Gauges,
   InClaim,
   Ledger,
-  Memory,
   OutClaim,
 } from '../store.ts';
 import type { WorkingSet } from '../working-set.ts';
@@ -29,7 +27,9 @@ import { acceptWrite, replyWrite, traceWrite } from './bodies.ts';
 import type { Journal, Known } from './journal.ts';
 import type { OwnerLock } from './place.ts';
 import { Recollection } from './recollection.ts';
+import { deadLettersIn } from './recovery.ts';
 import type { Write } from './statements.ts';
+import { memoryAfter, turnWrites } from './turn.ts';
 import { dedupeMs, terms, tracesPendingMax, type SqliteLimits } from './terms.ts';
 
 export type DurableParts = {
@@ -258,7 +258,8 @@ export class DurableLedger implements Ledger {
     if (row === null) return Promise.resolve(false);
     const { message } = row;
     this.#journal.add(ending(row.seq, this.#parts.now()));
-    const memory = this.#remember(row, claim.memory, effects);
+    const memory = memoryAfter(message, claim.memory, effects);
+    for (const write of turnWrites(message, row.seq, memory, effects)) this.#journal.add(write);
     const replies = (effects?.replies ?? []).map((reply) => {
       const seq = this.#rows.nextSeq();
       this.#journal.add(replyWrite(seq, reply));
@@ -273,24 +274,6 @@ export class DurableLedger implements Ledger {
       this.#recollection.put(message, memory);
       this.#settle(row);
     });
-  }
-
-  /** Writes what later turns will know; returns it. */
-  #remember({ message, seq }: InRow, before: Memory, effects: Effects | undefined): Memory {
-    const { channel, conversation, acceptedAt } = message;
-    const move = effects?.session ?? null;
-    const turn = effects?.turn ?? null;
-    const session =
-      move === null ? before.session : { number: before.session.number + 1, startedAt: move.at };
-    let turns = move === null ? before.turns : [];
-    if (turn !== null) {
-      const { at, text, reply } = turn;
-      this.#journal.add(['turn', channel, conversation, session.number, seq, at, text, reply]);
-      turns = fitWindow([...turns, turn]);
-    }
-    const { number, startedAt } = session;
-    this.#journal.add(['conversation', channel, conversation, number, startedAt, acceptedAt]);
-    return { session, turns, previousAt: acceptedAt };
   }
 
   /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
@@ -310,9 +293,3 @@ export class DurableLedger implements Ledger {
 }
 
 const storageRetryMs = 5_000;
-
-function deadLettersIn(db: DatabaseSync): number {
-  const count = (table: string): string => `(SELECT count(*) FROM ${table} WHERE state = 2)`;
-  const found = db.prepare(`SELECT ${count('inbox')} + ${count('outbox')} AS n`).get();
-  return Number(found?.['n'] ?? 0);
-}

@@ -1,4 +1,4 @@
-/** The schema's history: numbered SQL files, each applied once, in order, in its own transaction. */
+/** The schema's history: numbered SQL files, each applied once, in order, in one transaction. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 

@@ -27,7 +27,7 @@ export function problemOf(
   const known = byErrcode[(fault.errcode ?? 0) & 0xff];
   if (known !== undefined) return problem(known.code, `The database ${path} ${known.sentence}.`);
   if (fault.message.startsWith('NewerSchema')) {
-    const what = `The database ${path} was written by a newer svc; run that version or a newer one.`;
+    const what = `The database ${path} was written by a newer svc; run that one, or a newer one.`;
     return problem('storage_newer', what);
   }
   if (fault.message.startsWith('ForeignDatabase')) {

@@ -48,3 +48,11 @@ export function recover(db: DatabaseSync, rows: WorkingSet): readonly Write[] {
   rows.startAfter(Number(db.prepare(last).get()?.['seq'] ?? 0));
   return writes;
 }
+
+/** Dead letters that are kept. */
+export function deadLettersIn(db: DatabaseSync): number {
+  const count = '(SELECT count(*) FROM inbox WHERE state = 2)';
+  const more = '(SELECT count(*) FROM outbox WHERE state = 2)';
+  const found = db.prepare(`SELECT ${count} + ${more} AS n`).get();
+  return Number(found?.['n'] ?? 0);
+}

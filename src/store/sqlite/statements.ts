@@ -5,7 +5,8 @@
  */
 export const statements = {
   accept:
-    'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body) ' +
+    'VALUES (?, ?, ?, ?, ?, ?)',
   inboxSettled: 'UPDATE inbox SET state = 1, settled_at = ? WHERE seq = ?',
   inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
@@ -17,7 +18,8 @@ export const statements = {
     'VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET session = excluded.session, ' +
     'started_at = excluded.started_at, previous_at = excluded.previous_at',
   reply:
-    'INSERT INTO outbox (seq, id, channel, conversation, created_at, body) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO outbox (seq, id, channel, conversation, created_at, body) ' +
+    'VALUES (?, ?, ?, ?, ?, ?)',
   trace: 'INSERT OR REPLACE INTO traces (message_id, at, body) VALUES (?, ?, ?)',
   outboxSettled: 'UPDATE outbox SET state = 1, settled_at = ? WHERE seq = ?',
   outboxDeferred:

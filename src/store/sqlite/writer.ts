@@ -61,7 +61,7 @@ function serve(db: DatabaseSync): void {
     } catch (error) {
       // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
       if (db.isTransaction) db.exec('ROLLBACK');
-      return { kind: 'failed', number, message: String((error as Error).message) };
+      return { kind: 'failed', number, message: (error as Error).message };
     }
   };
 
