@@ -28,15 +28,17 @@ type Asking = Partial<ResponderOptions> & {
   media?: Media | null;
   history?: readonly HistoryLine[];
   turnMs?: number;
+  signal?: AbortSignal;
 };
 
 /** Starts one turn over the models, the first ranked best; time stands still until it is moved. */
 function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking = {}): Thinking {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
-  const { text = 'hi', media = null, history = [], turnMs = 600_000, ...options } = asking;
+  const stop = new AbortController();
+  const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
+  const { signal = stop.signal, ...options } = more;
   const steps: TraceStep[] = [];
   const faults: unknown[] = [];
-  const stop = new AbortController();
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',
@@ -52,7 +54,7 @@ function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking 
   });
   const message = { text, media } as Message;
   const desk = {
-    signal: stop.signal,
+    signal,
     deadlineAt: Date.now() + turnMs,
     step: (step: TraceStep) => void steps.push(step),
   };
@@ -273,6 +275,22 @@ test('at the deadline without an answer the sender is asked for patience', async
   assert.equal(brief(turn.now()), 'busy');
   assert.deepEqual(results(turn.steps), ['a deadline']);
   assert.equal(b.questions.length, 0);
+});
+
+test('when a model says that the time is over, no other is asked', async (t) => {
+  const [a, b] = three();
+  const turn = think(t, [a, b], { dispatch: 'sequential' });
+  await a.last.fail('deadline');
+  assert.equal(brief(turn.now()), 'busy');
+  assert.equal(b.questions.length, 0);
+});
+
+test('a turn whose signal has aborted before it began asks nobody', async (t) => {
+  const a = new ScriptedModel('a');
+  const signal = AbortSignal.abort();
+  const turn = think(t, [a], { signal });
+  assert.equal((await turn.decision).kind, 'apology');
+  assert.equal(a.questions.length, 0);
 });
 
 test('an aborted signal ends the turn and every call', async (t) => {

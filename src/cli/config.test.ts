@@ -116,7 +116,7 @@ const line = (mark: PreflightLine['mark'], secret = false): PreflightLine => {
 const withLines = (...lines: readonly PreflightLine[]): Command =>
   createConfigCheck(() => Promise.resolve(lines));
 
-test('a preflight exits with 78 for a missing secret and with 1 for any other failure', async () => {
+test('a preflight exits with 78 for a missing secret, with 1 for another failure', async () => {
   await write(good);
   const codeOf = async (...lines: readonly PreflightLine[]): Promise<number> =>
     (await run(withLines(...lines), ['--preflight'])).code;

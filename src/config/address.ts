@@ -56,7 +56,10 @@ export function isHost(text: string): boolean {
   return text.includes(':') ? isIpv6(text) : isHostName(text);
 }
 
-/** A name, or four numbers; what looks like a number but is no address is neither. */
+/**
+ * A name, or four numbers; what looks like a number but is no address is neither. The tables of
+ * international names are not at hand here: a few of those prove wrong only when they are used.
+ */
 function isHostName(text: string): boolean {
   if (!/^[\p{L}\p{N}\p{M}._-]+$/u.test(text) || text.length > 253) return false;
   if (text.startsWith('.') || text.includes('..')) return false;

@@ -17,7 +17,7 @@ type Common = {
 /** What a text must look like; `config/formats.ts` checks each. */
 export type Format = 'env' | 'url' | 'base_url' | 'address' | 'url_path' | 'time' | 'digits';
 
-export type TextField = Common & {
+type TextField = Common & {
   readonly type: 'text';
   readonly format?: Format;
   readonly default?: string;
@@ -33,7 +33,6 @@ export type ChoiceField = Common & {
   readonly default?: string;
 };
 
-/** `minimum` is a limit that is a problem to break; `limit` says what happens at the top. */
 export type IntegerField = Common & {
   readonly type: 'integer';
   readonly minimum: number;
@@ -46,7 +45,7 @@ export type IntegerField = Common & {
   readonly defaultNote?: string;
 };
 
-export type BooleanField = Common & { readonly type: 'boolean'; readonly default?: boolean };
+type BooleanField = Common & { readonly type: 'boolean'; readonly default?: boolean };
 
 export type ListField = Common & {
   readonly type: 'list';

@@ -101,7 +101,9 @@ test('a file or a database that others can read is a warning', async () => {
   const text = JSON.stringify({ ...config, storage: { path: 'open.db' } });
   await writeFile(join(folder, 'open.db'), '');
   await chmod(join(folder, 'open.db'), 0o644);
-  const { codes, validation } = await inspect(text, 0o640);
+  const { codes, validation } = await inspect(text, 0o644);
   assert.deepEqual(codes, ['file_readable_by_others', 'database_readable_by_others']);
   assert.equal(validation.kind, 'valid');
+  await chmod(join(folder, 'open.db'), 0o640);
+  assert.deepEqual((await inspect(text, 0o640)).codes, [], 'a group may read them');
 });

@@ -143,7 +143,7 @@ function unread(code: ProblemCode, message: string, remedy: string): Read {
 
 /** Windows has no such bits, and shows every file as open. */
 function isOpenToOthers(mode: number): boolean {
-  return process.platform !== 'win32' && (mode & 0o044) !== 0;
+  return process.platform !== 'win32' && (mode & 0o004) !== 0;
 }
 
 function storagePathOf({ storage }: Config, env: Env): string | null {

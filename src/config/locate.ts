@@ -9,7 +9,7 @@ export type JsonObject = { readonly [key: string]: Json };
 /** Offsets into the text, in UTF-16 units; `key` is the value's own where it has no key. */
 export type Place = { readonly key: number; readonly value: number };
 
-export type LocatedFault = {
+type LocatedFault = {
   readonly code: 'syntax' | 'too_deep' | 'duplicate_key';
   readonly path: string;
   readonly offset: number;

@@ -175,7 +175,10 @@ function envName(text: string | null): EnvName | null {
 }
 
 function withoutSlashes(url: string | null): string | null {
-  return url === null ? null : url.replace(/\/+$/, '');
+  if (url === null) return null;
+  let end = url.length;
+  while (url[end - 1] === '/') end--;
+  return url.slice(0, end);
 }
 
 /** Minutes after midnight of `HH:MM`. */

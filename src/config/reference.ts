@@ -1,5 +1,5 @@
 /** The reference of the configuration as Markdown, made from the schema and the problem table. */
-import type { Field, ObjectField } from './field.ts';
+import type { Condition, Field, ObjectField } from './field.ts';
 import { memberPath } from './locate.ts';
 import { problemCodes } from './problems.ts';
 import { schema } from './schema.ts';
@@ -51,7 +51,20 @@ function section({ path, field }: Block): string {
     value.description + (value.added === true ? ' *(added)*' : ''),
   ]);
   const head = ['Field', 'Type', 'Required', 'Default', 'Meaning'];
-  return `## ${title}\n\n${field.description}\n\n${table(head, rows)}`;
+  const more = (field.conditions ?? []).map(conditionLine).join('');
+  const tail = more === '' ? '' : `\n${more}`;
+  return `## ${title}\n\n${field.description}\n\n${table(head, rows)}${tail}`;
+}
+
+function conditionLine({ when, requires, forbids }: Condition): string {
+  const pairs = Object.entries(when).map(([key, name]) => `${marked(key)} is ${marked(name)}`);
+  const needs = requires === undefined ? [] : [`needs ${requires.map(marked).join(', ')}`];
+  const lacks = forbids === undefined ? [] : [`takes no ${forbids.map(marked).join(', ')}`];
+  return `- Where ${pairs.join(' and ')}: ${[...needs, ...lacks].join('; ')}.\n`;
+}
+
+function marked(name: string): string {
+  return `\`${name}\``;
 }
 
 function typeOf(field: Field): string {

@@ -6,6 +6,7 @@ import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;
 type GrantDraft = NonNullable<NonNullable<AgentDraft['governance']>[number]>;
+type Channel = NonNullable<NonNullable<GrantDraft['channels']>[number]>;
 type Tool = NonNullable<NonNullable<AgentDraft['tools']>[number]>;
 
 /** Where the agent stands; `ranked`: the models that its brain may use, best first, if known. */
@@ -181,25 +182,34 @@ function checkLeak(
   { channels, routes }: DraftDocument,
   problems: ProblemList,
 ): void {
-  const open = (routes ?? []).find((route) => {
-    if (route?.brain === undefined || route.brain !== brain.name) return false;
-    const channel = channels?.find((candidate) => candidate?.type === route.channel);
-    return channel !== undefined && !(channel.access && channel.access.allow !== null);
-  })?.channel;
-  if (open === undefined) return;
-  const runs = (tool: Tool): boolean => {
-    if (agent.tools?.includes(tool) !== true) return false;
-    if ((agent.governance ?? []).length === 0) return true;
-    return agent.governance!.some((grant) => {
+  const own = (routes ?? []).filter((route) => route?.brain === brain.name);
+  for (const type of new Set(own.map((route) => route?.channel))) {
+    const channel = channels?.find((candidate) => candidate?.type === type);
+    if (type === undefined || channel === undefined) continue;
+    if (channel.access && channel.access.allow !== null) continue;
+    const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
+      runs(agent, tool, type),
+    );
+    const exits = (['http_fetch', 'webhook_call'] as const).filter((tool) =>
+      runs(agent, tool, type),
+    );
+    if (sources.length === 0 || exits.length === 0) continue;
+    const [what, where] = [sources.join(' and '), exits.join(' and ')];
+    const message = `a message on ${type} could make the agent send what ${what} gives by ${where}`;
+    const remedy = 'Split the tools over two brains, or deny one side on this channel.';
+    problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
+  }
+}
+
+/** Whether a grant lets the tool run there; a governance block that lacks the tool denies it. */
+function runs(agent: AgentDraft, tool: Tool, channel: Channel): boolean {
+  if (agent.tools?.includes(tool) !== true) return false;
+  const grants = agent.governance ?? [];
+  return (
+    grants.length === 0 ||
+    grants.some((grant) => {
       if (grant?.tool !== tool || grant.mode !== 'allow') return false;
-      return grant.channels === null || grant.channels?.includes(open) === true;
-    });
-  };
-  const sources = (['read_file', 'memory_note'] as const).filter(runs);
-  const exits = (['http_fetch', 'webhook_call'] as const).filter(runs);
-  if (sources.length === 0 || exits.length === 0) return;
-  const [what, where] = [sources.join(' and '), exits.join(' and ')];
-  const message = `a message on ${open} could make the agent send what ${what} gives by ${where}`;
-  const remedy = 'Split the tools over two brains, or deny one side on this channel.';
-  problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
+      return grant.channels === null || grant.channels?.includes(channel) === true;
+    })
+  );
 }

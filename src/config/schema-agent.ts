@@ -1,7 +1,7 @@
 import type { IntegerField, ObjectField } from './field.ts';
 import { channelSynonyms, channelTypes } from './schema-channel.ts';
 
-export const toolNames = [
+const toolNames = [
   'time',
   'echo',
   'calc',

@@ -1,7 +1,7 @@
 import type { ObjectField } from './field.ts';
 import { agent } from './schema-agent.ts';
 
-export const providerNames = ['local_runtime', 'hosted_runtime'] as const;
+const providerNames = ['local_runtime', 'hosted_runtime'] as const;
 export const providerSynonyms = { ollama: 'local_runtime', openai: 'hosted_runtime' } as const;
 
 const policy = {

@@ -125,10 +125,18 @@ export const channel = {
     access,
   },
   conditions: [
-    { when: { type: 'messenger_a' }, requires: ['mode'], only: { mode: 'polling' } },
-    { when: { type: 'messenger_b' }, requires: ['mode'], only: { mode: 'gateway' } },
-    { when: { type: 'messenger_a' }, forbids: ['webhook'] },
-    { when: { type: 'messenger_b' }, forbids: ['webhook'] },
+    {
+      when: { type: 'messenger_a' },
+      requires: ['mode'],
+      only: { mode: 'polling' },
+      forbids: ['webhook'],
+    },
+    {
+      when: { type: 'messenger_b' },
+      requires: ['mode'],
+      only: { mode: 'gateway' },
+      forbids: ['webhook'],
+    },
     { when: { type: 'webhook' }, requires: ['webhook'], forbids: ['mode', 'access', 'base_url'] },
   ],
 } as const satisfies ObjectField;

@@ -32,9 +32,11 @@ const storage = {
     },
     retention_days: {
       type: 'integer',
-      description: 'Days that finished turns are kept; 0 keeps them for ever.',
+      description:
+        'Days that settled messages, replies and dead letters are kept; 0 keeps them for ever. ' +
+        'What a conversation remembers is not touched.',
       minimum: 0,
-      default: 0,
+      default: 30,
       added: true,
     },
     url_env: {

@@ -18,7 +18,7 @@ export function checkShape(value: Json, problems: ProblemList): DraftDocument | 
 }
 
 /** Keys that are let pass anywhere: notes of a person, and the editor's link to the schema. */
-export function isIgnoredKey(key: string): boolean {
+function isIgnoredKey(key: string): boolean {
   return key === '$schema' || key.startsWith('_');
 }
 
@@ -62,7 +62,7 @@ class ShapeCheck {
     if (field.required === true) {
       const what = field.type === 'text' && this.#problems.has(path) ? 'empty' : 'missing';
       const message = `this field is ${what}, and it is required`;
-      this.#problems.add('required', path, message, `Write it: ${plain(field.description)}`);
+      this.#problems.add('required', path, message, `Add it: ${plain(field.description)}`);
       return undefined;
     }
     if (field.type === 'object') {
@@ -97,22 +97,23 @@ class ShapeCheck {
   #condition(condition: Condition, draft: Record<string, unknown>, path: string): void {
     const holds = Object.entries(condition.when).every(([key, name]) => draft[key] === name);
     if (!holds) return;
-    const kind = Object.values(condition.when).join(', ');
+    const pairs = Object.entries(condition.when).map(([key, name]) => `${key} ${name}`);
+    const reason = pairs.join(' with ');
     for (const key of condition.requires ?? []) {
       if (draft[key] !== null) continue;
       const only = condition.only?.[key];
-      const remedy = only === undefined ? `Write ${key}.` : `Write "${key}": "${only}".`;
-      const message = `${kind} needs ${key}`;
+      const remedy = only === undefined ? `Add ${key}.` : `Add "${key}": "${only}".`;
+      const message = `${key} is missing, and ${reason} needs it`;
       this.#problems.add('required', memberPath(path, key), message, remedy);
     }
     for (const key of condition.forbids ?? []) {
       if (draft[key] === null || !this.#problems.has(memberPath(path, key))) continue;
-      const message = `${kind} takes no ${key}`;
+      const message = `${reason} takes no ${key}`;
       this.#problems.addAtKey('not_here', memberPath(path, key), message, 'Remove it.');
     }
     for (const [key, only] of Object.entries(condition.only ?? {})) {
       if (draft[key] === null || draft[key] === undefined || draft[key] === only) continue;
-      const message = `${kind} knows only one ${key}`;
+      const message = `${reason} knows only one ${key}`;
       const remedy = `Write "${key}": "${only}".`;
       this.#problems.add('unknown_value', memberPath(path, key), message, remedy);
     }

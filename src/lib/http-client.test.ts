@@ -174,6 +174,15 @@ suite('the HTTP client', { concurrency: true }, () => {
     assert.ok(result.kind === 'answer' && result.status === 202 && result.body === '');
   });
 
+  test('does not send what cannot be a header, and does not throw', async () => {
+    await using it = await bench((_request, response) => response.end());
+    const headers = { authorization: 'Bearer one\ntwo' };
+    const result = await it.client.send(it.request({ headers }));
+    const code = 'UND_ERR_INVALID_ARG';
+    assert.deepEqual(result, { kind: 'fault', fault: 'connect_failed', sent: false, code });
+    assert.equal(it.deadlines.size, 0);
+  });
+
   test('ends every call when it is closed', async () => {
     const arrived = Promise.withResolvers<void>();
     await using it = await bench(() => arrived.resolve());

@@ -30,7 +30,8 @@ export class Gate {
 
   /** @param deadlineAt milliseconds since 1970; until then the call waits for its turn */
   enter(deadlineAt: number, signal: AbortSignal): Pass | Promise<Pass | NoPass> {
-    if (this.inFlight < this.bound && this.waiting.size === 0) return this.pass();
+    // Whoever waits was let in as soon as there was room, so nobody is overtaken here.
+    if (this.inFlight < this.bound) return this.pass();
     return this.wait(deadlineAt, signal);
   }
 

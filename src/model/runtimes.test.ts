@@ -19,6 +19,8 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 1);
     assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
+    const found = await model.check(Date.now() + 5_000);
+    assert.ok(found.kind === 'reached' && found.leavesMachine, 'a list takes back no answer');
   });
 
   test('a model with a tag of the cloud is asked nothing private', async () => {
@@ -59,6 +61,7 @@ suite('the hosted runtime', { concurrency: true }, () => {
       first.tries.map((one) => one.failed),
       ['not_found', null],
     );
+    await fake.script({ fail: '404' });
     assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
     assert.deepEqual(
       fake.calls.map((call) => call.path),

@@ -144,12 +144,12 @@ const hostile: Readonly<Record<string, string>> = {
   'a wide list': `[${'1.50,'.repeat(megabyte / 5)}1]`,
 };
 
-test('a megabyte of hostile text takes at most linear time', () => {
+// Linear is well under a second; what was quadratic here took a minute and more.
+test('a megabyte of hostile text takes no more than linear time', () => {
   for (const [name, text] of Object.entries(hostile)) {
     const start = performance.now();
     consensusKey(text);
     const ms = performance.now() - start;
-    assert.ok(ms < 2_500, `${name}: ${ms.toFixed(0)} ms`);
-    if (process.env['SHOW_TIMES'] !== undefined) console.log(name, ms.toFixed(0), 'ms');
+    assert.ok(ms < 10_000, `${name}: ${ms.toFixed(0)} ms`);
   }
 });

@@ -64,7 +64,7 @@ export interface Ledger {
   gauges(): Gauges;
   /** From now on `accept` refuses with `shutting_down`. */
   closeIntake(): void;
-  /** Releases every open claim, writes what is owed, and closes for good. */
+  /** Releases every open claim, writes what is owed, and closes; `backlog` counts on after it. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -171,6 +171,7 @@ function testFailures(kind: ModelKind): void {
         outcome.tries.map((one) => one.failed),
         [failures[name]],
       );
+      assert.ok(outcome.tries[0]!.ms < 3_000, 'its own time limit held');
       assert.deepEqual(bench.answered, [failures[name]]);
     });
   }

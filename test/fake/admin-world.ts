@@ -1,8 +1,5 @@
 /** A small world for the admin server: real events and counters, a config, a real listener. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { AdminPorts, Health } from '../../src/admin/admin.ts';
@@ -12,7 +9,7 @@ import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/events.ts';
 import type { EventHub } from '../../src/events.ts';
-import type { Listeners } from '../../src/lib/listener.ts';
+import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/live');
@@ -145,27 +142,7 @@ const config: Config = {
   admin: null,
 };
 
-/** Listeners without sharing: enough for one server. */
-export const listeners: Listeners = {
-  async take({ host, port }) {
-    const server = createServer();
-    try {
-      server.listen(port, host);
-      await once(server, 'listening');
-    } catch (error) {
-      return { kind: 'fault', code: String((error as { code?: unknown }).code) };
-    }
-    return {
-      kind: 'held',
-      port: (server.address() as AddressInfo).port,
-      answer: (handler) => void server.on('request', handler),
-      release: async () => {
-        server.closeAllConnections();
-        await new Promise((resolve) => server.close(resolve));
-      },
-    };
-  },
-};
+export const listeners = createListeners();
 
 export type Reply = { status: number; headers: Headers; body: string };
 

@@ -5,11 +5,20 @@ import type { AddressInfo } from 'node:net';
 import { upstreamWords } from './failures.ts';
 import type { FailureName } from './failures.ts';
 
-/** What is done with one request. `more` is laid over the wire's answer, field by field. */
+/**
+ * What is done with one request, once `after` has come. `more` is laid over the wire's answer,
+ * field by field.
+ */
 export type Step =
-  | { readonly answer: string; readonly delayMs?: number; readonly more?: object }
+  | {
+      readonly answer: string;
+      readonly after?: Promise<void>;
+      readonly delayMs?: number;
+      readonly more?: object;
+    }
   | {
       readonly fail: FailureName;
+      readonly after?: Promise<void>;
       readonly delayMs?: number;
       readonly retryAfter?: string;
       readonly location?: string;
@@ -171,6 +180,7 @@ class ModelServer implements FakeModel {
   }
 
   private async play(step: Step, call: ModelCall, response: ServerResponse): Promise<void> {
+    if ('after' in step) await step.after;
     if (step.delayMs !== undefined) {
       await new Promise((resolve) => setTimeout(resolve, step.delayMs));
     }

@@ -55,7 +55,7 @@ class LocalRuntime implements Model {
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
-    this.leavesMachine = found?.leavesMachine ?? this.leavesMachine;
+    if (found?.leavesMachine === true) this.leavesMachine = true;
     const { leavesMachine } = this;
     return { kind: 'reached', hasModel: found?.hasModel ?? null, leavesMachine };
   }

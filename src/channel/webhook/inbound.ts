@@ -1,0 +1,256 @@
+/**
+ * Answers the webhook's requests. Each is checked in one order, and the first check that fails is
+ * the answer: path, method, bearer, content type, declared length, room, body, UTF-8, JSON, fields.
+ * What fails before the body is read is answered at once, and the body is then thrown away for a
+ * while, so that a client that writes everything before it reads still gets its answer.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Mapping } from '../../config/config.ts';
+import type { Events } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import { problemText, problemType } from '../../lib/problem.ts';
+import type { Accept, Acceptance } from '../channel.ts';
+import { bodyBytesMax, methodNotAllowed, refusals, unavailable } from './refusals.ts';
+import type { Refusal } from './refusals.ts';
+import { parseInbound } from './wire.ts';
+import type { WireMessage } from './wire.ts';
+
+const dedupeKeyCharactersMax = 256;
+
+export type InboundParts = {
+  readonly channel: ChannelKey;
+  readonly path: string;
+  readonly mapping: Mapping;
+  readonly secret: string;
+  readonly accept: Accept;
+  /** Aborted: every message is refused with `shutting_down`, the rest goes on. */
+  readonly stopped: AbortSignal;
+  readonly events: Events;
+  readonly deadlines: Deadlines;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** How much of a body is thrown away after an early answer, and for how long. */
+  readonly discard?: { readonly bytesMax: number; readonly ms: number };
+};
+
+/** Makes the handler to put behind the listener. */
+export function createInboundHandler(parts: InboundParts): RequestListener {
+  const door = new Door(parts);
+  return (request, response) => door.answer(request, response);
+}
+
+class Door {
+  readonly #parts: InboundParts;
+  readonly #matches: (token: string) => boolean;
+
+  constructor(parts: InboundParts) {
+    this.#parts = parts;
+    this.#matches = createTokenCheck(parts.secret);
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    const path = pathOf(request.url ?? '');
+    if (path === '/healthz' && (request.method === 'GET' || request.method === 'HEAD')) {
+      send(response, 200, '{"status":"ok"}');
+      return;
+    }
+    const refusal = this.#check(path, request);
+    if (refusal !== null) {
+      this.#refuse(request, response, refusal);
+      return;
+    }
+    if (request.headers.expect !== undefined) response.writeContinue();
+    this.#read(request, response);
+  }
+
+  /** Everything that is known before the body. */
+  #check(path: string, request: IncomingMessage): Refusal | null {
+    if (path === '/healthz') return methodNotAllowed('GET, HEAD');
+    if (path !== this.#parts.path) return refusals.notFound;
+    if (request.method !== 'POST') return methodNotAllowed('POST');
+    const token = bearerOf(request);
+    if (token === null || !this.#matches(token)) return refusals.unauthorized;
+    if (!isJson(request.headers['content-type'])) return refusals.unsupportedMediaType;
+    if (Number(request.headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
+    if (this.#parts.stopped.aborted) return unavailable('shutting_down', 1_000);
+    if (this.#parts.accept.room() <= 0) return unavailable('full', 1_000);
+    return null;
+  }
+
+  #read(request: IncomingMessage, response: ServerResponse): void {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (part: Buffer) => {
+      const before = bytes;
+      bytes += part.length;
+      if (bytes <= bodyBytesMax) {
+        parts.push(part);
+      } else if (before <= bodyBytesMax) {
+        parts.length = 0;
+        this.#refuse(request, response, refusals.bodyTooLarge, bytes);
+      }
+    });
+    request.on('end', () => {
+      if (bytes > bodyBytesMax) return;
+      this.#take(parts.length === 1 ? parts[0]! : Buffer.concat(parts), request, response);
+    });
+  }
+
+  #take(body: Buffer, request: IncomingMessage, response: ServerResponse): void {
+    if (!isUtf8(body)) {
+      this.#refuse(request, response, refusals.notUtf8);
+      return;
+    }
+    const wire = parseInbound(body.toString('utf8'), this.#parts.mapping);
+    if (wire.kind === 'problem') {
+      this.#refuse(request, response, { status: 400, ...wire });
+      return;
+    }
+    const dedupeKey = dedupeKeyOf(request);
+    if (typeof dedupeKey === 'object' && dedupeKey !== null) {
+      this.#refuse(request, response, dedupeKey);
+      return;
+    }
+    void this.#accept(wire, dedupeKey, request, response);
+  }
+
+  async #accept(
+    wire: WireMessage,
+    dedupeKey: string | null,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { channel, accept, events } = this.#parts;
+    const { conversation, sender, text, media, target } = wire;
+    const address = { channel, target };
+    const message = { channel, conversation, sender, text, media, address, dedupeKey };
+    try {
+      this.#acknowledge(await accept([message]), wire, request, response);
+    } catch (error) {
+      events.faulted({ where: 'webhook', error });
+      if (!response.headersSent) this.#refuse(request, response, refusals.fault);
+    }
+  }
+
+  #acknowledge(
+    acceptance: Acceptance,
+    wire: WireMessage,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    if (acceptance.kind === 'refused') {
+      const { reason, retryAfterMs } = acceptance;
+      this.#refuse(request, response, unavailable(reason, retryAfterMs));
+      return;
+    }
+    const { id, duplicate } = acceptance.receipts[0]!;
+    const more = duplicate ? ',"duplicate":true' : '';
+    const ids = `"message_id":"${id}","conversation_id":${wire.target}`;
+    send(response, 200, `{"status":"accepted",${ids}${more}}`);
+  }
+
+  /** @param bytes how much of the body has come already */
+  #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal, bytes = 0): void {
+    const { status, code, detail } = refusal;
+    this.#parts.events.messageRefused({ channel: this.#parts.channel, code });
+    const body = problemText(status, code, detail);
+    const headers: Record<string, string | number> = {
+      'content-type': problemType,
+      'content-length': Buffer.byteLength(body),
+      ...refusal.headers,
+    };
+    if (request.complete || !hasBody(request)) {
+      response.writeHead(status, headers).end(body);
+      return;
+    }
+    if (!isShort(request)) headers['connection'] = 'close';
+    response.writeHead(status, headers).write(body);
+    this.#discard(request, response, bytes);
+  }
+
+  /** The answer is out, but only its end lets the connection close: so that waits for the body. */
+  #discard(request: IncomingMessage, response: ServerResponse, already: number): void {
+    const { deadlines, now, discard = discardLimits } = this.#parts;
+    let bytes = already;
+    const deadline = deadlines.at(now() + discard.ms, () => request.destroy());
+    request.on('data', (part: Buffer) => {
+      bytes += part.length;
+      if (bytes > discard.bytesMax) request.destroy();
+    });
+    request.on('end', () => response.end());
+    request.on('close', () => deadline.cancel());
+  }
+}
+
+const discardLimits = { bytesMax: 8 * 1_048_576, ms: 5_000 };
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** Without the query; also of the absolute form that proxies may send. */
+function pathOf(url: string): string {
+  if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? '';
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
+}
+
+/** The bearer token; null when there is none, or more than one Authorization header. */
+function bearerOf(request: IncomingMessage): string | null {
+  const header = request.headers.authorization;
+  if (header === undefined || header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
+  let count = 0;
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at]!;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') count++;
+  }
+  return count === 1 ? header.slice(7).trim() : null;
+}
+
+/** Neither the time nor the length of the comparison tells anything about the secret. */
+function createTokenCheck(secret: string): (token: string) => boolean {
+  const key = randomBytes(32);
+  const expected = createHmac('sha256', key).update(secret, 'utf8').digest();
+  // Node reads header bytes as latin1: this gives back what the client sent.
+  return (token) =>
+    timingSafeEqual(createHmac('sha256', key).update(token, 'latin1').digest(), expected);
+}
+
+/** `application/json` in any case; a charset must be utf-8, other parameters do not matter. */
+function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true;
+  const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
+  if (type!.trim() !== 'application/json') return false;
+  return parameters.every((parameter) => {
+    const [name, value = ''] = parameter.split('=');
+    return name!.trim() !== 'charset' || /^\s*(utf-8|"utf-8")\s*$/.test(value);
+  });
+}
+
+/** What makes a resend recognisable: one of two headers, or null. */
+function dedupeKeyOf(request: IncomingMessage): string | Refusal | null {
+  for (const name of ['webhook-id', 'idempotency-key']) {
+    const value = request.headers[name];
+    if (typeof value !== 'string' || value === '') continue;
+    if (value.length <= dedupeKeyCharactersMax) return value;
+    const detail = `The header ${name} has more than ${dedupeKeyCharactersMax} characters.`;
+    return { status: 400, code: 'invalid_field', detail };
+  }
+  return null;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
+}
+
+/** Announced, and no longer than allowed: worth keeping the connection for. */
+function isShort({ headers }: IncomingMessage): boolean {
+  return headers.expect === undefined && Number(headers['content-length']) <= bodyBytesMax;
+}

@@ -1,0 +1,102 @@
+/**
+ * Sends replies to the receiver: one POST a try, with the headers of Standard Webhooks
+ * (https://www.standardwebhooks.com), and never a retry of its own.
+ *
+ * Any 2xx is success. 410 ends the delivery for good. Everything else may be tried again: a
+ * receiver that refuses or redirects today may be put right within the schedule.
+ */
+import type { Mapping } from '../../config/config.ts';
+import { failure } from '../../domain/failure.ts';
+import type { Failure, FailureKind } from '../../domain/failure.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
+import { createReplyWriter } from './wire.ts';
+
+const tryMs = 15_000;
+
+export type OutboundParts = {
+  readonly url: string;
+  readonly mapping: Mapping;
+  /** Sent as a bearer; null: no authorization header. */
+  readonly secret: string | null;
+  readonly http: HttpClient;
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export type Deliver = (
+  reply: Reply,
+  attempt: Attempt,
+  signal: AbortSignal,
+) => Promise<DeliveryOutcome>;
+
+/** Makes the function that tries once to deliver one reply. It never throws. */
+export function createDeliver(parts: OutboundParts): Deliver {
+  const { http, now } = parts;
+  const url = new URL(parts.url);
+  const write = createReplyWriter(parts.mapping);
+  const fixed: Record<string, string> = {
+    'content-type': 'application/json',
+    'user-agent': `svc/${parts.version}`,
+  };
+  if (parts.secret !== null) {
+    fixed['authorization'] = `Bearer ${Buffer.from(parts.secret, 'utf8').toString('latin1')}`;
+  }
+  return async (reply, attempt, signal) => {
+    const startedAt = now();
+    const headers: Record<string, string> = {
+      ...fixed,
+      'webhook-id': reply.id,
+      'webhook-timestamp': String(Math.floor(startedAt / 1_000)),
+      'svc-attempt': String(attempt.number),
+    };
+    if (attempt.possibleDuplicate) headers['svc-possible-duplicate'] = 'true';
+    if (attempt.late) headers['svc-late'] = 'true';
+    const request = {
+      method: 'POST',
+      url,
+      headers,
+      body: write(reply),
+      deadlineAt: startedAt + tryMs,
+      bodyBytesMax: 0,
+      discardBody: true,
+    } as const;
+    return outcomeOf(await http.send(request, signal), now());
+  };
+}
+
+function outcomeOf(result: HttpResult, now: number): DeliveryOutcome {
+  if (result.kind === 'fault') {
+    return { kind: 'retry', failure: failure(result.fault), mayHaveArrived: result.sent };
+  }
+  const { status } = result;
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status === 410) return { kind: 'dead', failure: failure('gone', { status }) };
+  const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now));
+  // A server error may come after the work was done; every other answer says that it was not.
+  const mayHaveArrived = status >= 500 && status !== 503;
+  return { kind: 'retry', failure: why, mayHaveArrived };
+}
+
+function refusalOf(status: number, afterMs: number | null): Failure {
+  if (status === 429) return failure('rate_limited', { status, retryAfterMs: afterMs });
+  if (status === 503) return failure('overloaded', { status, retryAfterMs: afterMs });
+  return failure(refusalKindOf(status), { status });
+}
+
+function refusalKindOf(status: number): FailureKind {
+  if (status < 400) return 'redirected';
+  if (status === 401 || status === 403) return 'unauthorized';
+  if (status === 404) return 'not_found';
+  return status < 500 ? 'rejected' : 'server_error';
+}
+
+/** `Retry-After` in seconds or as a date (RFC 9110, 10.2.3); null when it says nothing. */
+function retryAfterMs(header: string | string[] | undefined, now: number): number | null {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? '';
+  if (text === '') return null;
+  if (/^[0-9]+$/.test(text)) return Number(text) * 1_000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, at - now);
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Reply } from '../../domain/reply.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { createListeners } from '../../lib/listener.ts';
+import { testChannel } from '../../../test/contract/channel.ts';
+import type { ChannelBench } from '../../../test/contract/channel.ts';
+import { startReceiver } from '../../../test/fake/receiver.ts';
+import {
+  exchange,
+  noteAccept,
+  noteEvents,
+  post,
+  secret,
+  webhookConfig,
+} from '../../../test/fake/webhook.ts';
+import { createWebhookChannel } from './webhook.ts';
+import type { WebhookChannel } from './webhook.ts';
+
+type Kit = AsyncDisposable & { make(url: string, port?: number): WebhookChannel };
+
+function createKit(): Kit {
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const { events } = noteEvents();
+  const listeners = createListeners();
+  return {
+    make(outboundUrl, port = 0) {
+      const text = `127.0.0.1:${port}`;
+      const bind = { host: '127.0.0.1', port, text, loopback: true, given: true };
+      const config = webhookConfig({ bind, outboundUrl });
+      const rest = { listeners, http, events, deadlines, now: Date.now, version: '1.2.3' };
+      return createWebhookChannel({ config, secret, outboundSecret: null, ...rest });
+    },
+    [Symbol.asyncDispose]: () => http.close(),
+  };
+}
+
+const reply = {
+  id: 'r1',
+  inReplyTo: 'm1',
+  conversation: 'ann',
+  address: { channel: 'webhook', target: '"ann"' },
+  brain: 'helper',
+  text: 'hi',
+  createdAt: 0,
+  sessionStarted: null,
+} as unknown as Reply;
+
+async function startBench(): Promise<ChannelBench> {
+  const receiver = await startReceiver();
+  const kit = createKit();
+  const channel = kit.make(receiver.url);
+  // The receiver listens there already.
+  const hopeless = kit.make(receiver.url, Number(new URL(receiver.url).port));
+  return {
+    channel,
+    hopeless,
+    reply,
+    breakPlatform: async () => receiver[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await channel[Symbol.asyncDispose]();
+      await kit[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+testChannel('webhook', startBench);
+
+test('a taken address names the field, the address and the next step', async () => {
+  await using receiver = await startReceiver();
+  await using kit = createKit();
+  const { port } = new URL(receiver.url);
+  const problem = await kit.make(receiver.url, Number(port)).open();
+  assert.ok(problem.kind === 'problem');
+  assert.match(problem.message, new RegExp(`^webhook.bind: .*127.0.0.1:${port}.*EADDRINUSE.*stop`));
+});
+
+test('a newer channel takes the address over without one refused message', async () => {
+  await using kit = createKit();
+  // A port that was free a moment ago, given by number, so that it can be shared.
+  const given = await freePort(kit);
+  const url = 'http://127.0.0.1:9/';
+  const [first, second] = [kit.make(url, given), kit.make(url, given)];
+  const [one, two] = [noteAccept(), noteAccept()];
+  const [endOne, endTwo] = [new AbortController(), new AbortController()];
+  await first.open();
+  const runningOne = first.run(one, endOne.signal);
+  const send = async (): Promise<number | undefined> => {
+    const [answer] = await exchange(given, post('{"sender_id":"ann","text":"x"}'));
+    return answer?.status;
+  };
+  assert.equal(await send(), 200);
+  await second.open();
+  const runningTwo = second.run(two, endTwo.signal);
+  endOne.abort();
+  await runningOne;
+  await first[Symbol.asyncDispose]();
+  assert.equal(await send(), 200);
+  assert.deepEqual([one.messages.length, two.messages.length], [1, 1]);
+  endTwo.abort();
+  await runningTwo;
+  assert.equal(await send(), 503);
+  await second[Symbol.asyncDispose]();
+});
+
+async function freePort(kit: Kit): Promise<number> {
+  const channel = kit.make('http://127.0.0.1:9/');
+  await channel.open();
+  const port = channel.boundPort();
+  await channel[Symbol.asyncDispose]();
+  return port;
+}

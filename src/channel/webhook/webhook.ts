@@ -1,0 +1,112 @@
+/**
+ * The webhook channel: messages are POSTed to it, replies are POSTed by it.
+ *
+ * Its listener outlives it when a newer webhook channel took the same address: that one's handler
+ * then answers. When none did, the last handler goes on, and refuses messages as shutting down.
+ */
+import type { WebhookConfig } from '../../config/config.ts';
+import type { ChannelState, Events } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { Held, Listeners } from '../../lib/listener.ts';
+import type { Accept, Channel, ChannelHealth, ChannelProblem, Opened } from '../channel.ts';
+import { createInboundHandler } from './inbound.ts';
+import { createDeliver } from './outbound.ts';
+import type { Deliver } from './outbound.ts';
+
+const key = 'webhook' as ChannelKey;
+const releaseGraceMs = 1_000;
+
+export type WebhookParts = {
+  readonly config: WebhookConfig;
+  readonly secret: string;
+  /** null: replies carry no authorization. */
+  readonly outboundSecret: string | null;
+  readonly listeners: Listeners;
+  readonly http: HttpClient;
+  readonly events: Events;
+  readonly deadlines: Deadlines;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Of this program, for the user agent. */
+  readonly version: string;
+};
+
+/** `boundPort()` is the real port, of use when port 0 was asked for; 0 before `open`. */
+export type WebhookChannel = Channel & { boundPort(): number };
+
+/** Makes the channel; nothing is bound before `open`. */
+export function createWebhookChannel(parts: WebhookParts): WebhookChannel {
+  return new Webhook(parts);
+}
+
+class Webhook implements WebhookChannel {
+  readonly deliver: Deliver;
+  readonly #parts: WebhookParts;
+  #held: Held | null = null;
+  #health: ChannelHealth;
+
+  constructor(parts: WebhookParts) {
+    const { config, outboundSecret: secret, http, version, now } = parts;
+    this.#parts = parts;
+    this.#health = { state: 'starting', since: now(), reason: null };
+    const { outboundUrl: url, mapping } = config;
+    this.deliver = createDeliver({ url, mapping, secret, http, version, now });
+  }
+
+  async open(): Promise<Opened | ChannelProblem> {
+    const { bind } = this.#parts.config;
+    const taken = await this.#parts.listeners.take(bind);
+    if (taken.kind === 'fault') {
+      const problem = problemOf(bind.text, taken.code);
+      this.#become('failed', problem.message);
+      return problem;
+    }
+    this.#held = taken;
+    return { kind: 'opened', key };
+  }
+
+  async run(accept: Accept, signal: AbortSignal): Promise<void> {
+    if (this.#held === null) throw new Error('run() before open()');
+    if (signal.aborted) return;
+    const { config, secret, events, deadlines, now } = this.#parts;
+    const { path, mapping } = config;
+    const rest = { path, mapping, secret, events, deadlines, now };
+    this.#held.answer(createInboundHandler({ channel: key, accept, stopped: signal, ...rest }));
+    this.#become('up', null);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    this.#become('stopped', null);
+  }
+
+  health(): ChannelHealth {
+    return this.#health;
+  }
+
+  boundPort(): number {
+    return this.#held?.port ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const held = this.#held;
+    this.#held = null;
+    await held?.release(releaseGraceMs);
+  }
+
+  #become(state: ChannelState, reason: string | null): void {
+    this.#health = { state, since: this.#parts.now(), reason };
+  }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the address is taken: stop the program that listens there, or choose another port',
+  EACCES: 'this user may not listen there: choose a port from 1024 up',
+  EADDRNOTAVAIL: 'this machine does not have that address: write one that it has, or 127.0.0.1',
+  ENOTFOUND: 'that name is not known here: write an address, or 127.0.0.1',
+};
+
+function problemOf(bind: string, code: string): ChannelProblem {
+  const remedy = remedies[code] ?? 'write an address on which this machine can listen';
+  const message = `webhook.bind: cannot listen on ${bind} (${code}); ${remedy}`;
+  return { kind: 'problem', code: 'bind_failed', message };
+}

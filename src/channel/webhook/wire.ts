@@ -1,0 +1,186 @@
+/**
+ * The webhook's JSON: a body that comes in becomes the facts of a message, a reply becomes the
+ * body that goes out.
+ *
+ * An id is a string or a whole number. Its conversation is its text form, so 42 and "42" are one;
+ * its `target` is its JSON text, so a reply carries it in the type in which it came. A number up
+ * to 2⁵³ − 1 is an integer by its value, however it is written (1.0 and 1e3 are 1 and 1000);
+ * beyond that the digits are kept as written, and anything but plain digits is refused.
+ */
+import type { Mapping, MessageField } from '../../config/config.ts';
+import type { ConversationId } from '../../domain/ids.ts';
+import type { Media, Sender } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+
+export type WireMessage = {
+  readonly kind: 'message';
+  readonly conversation: ConversationId;
+  /** The conversation id as JSON text. */
+  readonly target: string;
+  readonly sender: Sender;
+  readonly text: string;
+  readonly media: Media | null;
+};
+
+export type WireProblem = {
+  readonly kind: 'problem';
+  readonly code: 'invalid_json' | 'invalid_field' | 'missing_sender' | 'missing_content';
+  readonly detail: string;
+};
+
+const idCharactersMax = 1_024;
+
+type Body = Readonly<Record<string, unknown>>;
+type Id = { readonly text: string; readonly json: string };
+
+/** Reads a request's body. Empty strings and null count as absent; unknown keys are ignored. */
+export function parseInbound(json: string, mapping: Mapping): WireMessage | WireProblem {
+  let body: unknown;
+  try {
+    body = JSON.parse(json);
+  } catch {
+    return problem('invalid_json', 'The body is not valid JSON.');
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return problem('invalid_json', 'The body must be a JSON object.');
+  }
+  const fields = new Fields(json, body as Body, mapping);
+  const sender = fields.id('sender_id');
+  const conversation = fields.id('conversation_id') ?? sender;
+  const name = fields.string('sender_name');
+  const text = fields.string('text');
+  const reference = fields.string('media_url');
+  const type = fields.string('media_type');
+  if (fields.problem !== null) return fields.problem;
+  if (sender === null || conversation === null) {
+    return problem('missing_sender', `${fields.nameOf('sender_id')} is missing: who sends this?`);
+  }
+  if (text === null && reference === null) {
+    const [textName, mediaName] = [fields.nameOf('text'), fields.nameOf('media_url')];
+    return problem('missing_content', `There is no content: give ${textName} or ${mediaName}.`);
+  }
+  return {
+    kind: 'message',
+    conversation: conversation.text as ConversationId,
+    target: conversation.json,
+    sender: { id: sender.text, name },
+    text: text ?? '',
+    media: reference === null ? null : { type, reference },
+  };
+}
+
+/** The message fields of one body. The first fault is kept in `problem`; a bad field is null. */
+class Fields {
+  problem: WireProblem | null = null;
+  readonly #json: string;
+  readonly #body: Body;
+  readonly #mapping: Mapping;
+
+  constructor(json: string, body: Body, mapping: Mapping) {
+    this.#json = json;
+    this.#body = body;
+    this.#mapping = mapping;
+  }
+
+  /** As the sender knows the field: its own JSON key, and ours where it is another. */
+  nameOf(field: MessageField): string {
+    const key = this.#mapping[field];
+    return key === field ? `"${key}"` : `"${key}" (${field})`;
+  }
+
+  string(field: MessageField): string | null {
+    const value = this.#read(field);
+    if (value === null || value === '') return null;
+    if (typeof value === 'string') return value;
+    return this.#refuse(field, 'must be a string');
+  }
+
+  id(field: MessageField): Id | null {
+    const value = this.#read(field);
+    if (value === null || value === '') return null;
+    if (typeof value === 'number') return this.#number(field, value);
+    if (typeof value !== 'string') return this.#refuse(field, 'must be a string or an integer');
+    if (value.length > idCharactersMax) return this.#refuse(field, tooLong);
+    // Half a surrogate pair has no UTF-8 form: two such ids could become one in storage.
+    if (!value.isWellFormed()) return this.#refuse(field, 'holds half a surrogate pair');
+    return { text: value, json: JSON.stringify(value) };
+  }
+
+  #number(field: MessageField, value: number): Id | null {
+    if (Number.isSafeInteger(value)) return { text: String(value), json: String(value) };
+    const digits = Number.isInteger(value) || !Number.isFinite(value) ? this.#source(field) : '';
+    if (!/^-?[0-9]+$/.test(digits)) {
+      return this.#refuse(field, 'must be a string or an integer');
+    }
+    if (digits.length > idCharactersMax) return this.#refuse(field, tooLong);
+    return { text: digits, json: digits };
+  }
+
+  /** A number as the body has it: found by a second parse, for no number holds these digits. */
+  #source(field: MessageField): string {
+    const key = this.#mapping[field];
+    const sources = new Map<unknown, string>();
+    const note = function (this: unknown, at: string, value: unknown, context?: Context): unknown {
+      if (at === key && typeof value === 'number') sources.set(this, context?.source ?? '');
+      return value;
+    };
+    try {
+      const body: unknown = JSON.parse(this.#json, note);
+      return sources.get(body) ?? '';
+    } catch {
+      return '';
+    }
+  }
+
+  #read(field: MessageField): unknown {
+    const key = this.#mapping[field];
+    return Object.hasOwn(this.#body, key) ? this.#body[key] : null;
+  }
+
+  #refuse(field: MessageField, what: string): null {
+    this.problem ??= problem('invalid_field', `${this.nameOf(field)} ${what}.`);
+    return null;
+  }
+}
+
+type Context = { readonly source?: string };
+
+const tooLong = `has more than ${idCharactersMax} characters`;
+
+function problem(code: WireProblem['code'], detail: string): WireProblem {
+  return { kind: 'problem', code, detail };
+}
+
+/** @returns a function that gives the JSON text of a reply's body, the same for every attempt */
+export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
+  const values: readonly (readonly [string, (reply: Reply) => string])[] = [
+    [mapping.conversation_id, (reply) => reply.address.target],
+    [mapping.text, (reply) => JSON.stringify(reply.text)],
+    [mapping.sender_id, (reply) => JSON.stringify(reply.brain)],
+    [mapping.sender_name, (reply) => JSON.stringify(reply.brain)],
+    ['conversation_id', (reply) => reply.address.target],
+    ['text', (reply) => JSON.stringify(reply.text)],
+    ['message_id', (reply) => JSON.stringify(reply.id)],
+    ['in_reply_to', (reply) => JSON.stringify(reply.inReplyTo)],
+    ['created_at', (reply) => JSON.stringify(new Date(reply.createdAt).toISOString())],
+    ['session_started', (reply) => JSON.stringify(reply.sessionStarted)],
+  ];
+  const mapped = new Set(Object.values(mapping));
+  const taken = new Set<string>();
+  const parts: (readonly [string, string, (reply: Reply) => string])[] = [];
+  for (const [index, [key, write]] of values.entries()) {
+    // The first four are mapped; one key for two fields holds the first of them.
+    if (taken.has(key) || (index >= 4 && mapped.has(key))) continue;
+    taken.add(key);
+    parts.push([key, `${JSON.stringify(key)}:`, write]);
+  }
+  const startsSession = !mapped.has('session_started');
+  return (reply) => {
+    let text = '';
+    for (const [key, label, write] of parts) {
+      const absent = key === 'session_started' && startsSession && reply.sessionStarted === null;
+      if (!absent) text += `${text === '' ? '{' : ','}${label}${write(reply)}`;
+    }
+    return `${text}}`;
+  };
+}

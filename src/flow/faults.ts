@@ -1,0 +1,37 @@
+/** What becomes of a message that meets a bug of ours: it ends nothing but its own turn. */
+import type { Brain, Desk, Turn } from '../brain/brain.ts';
+import type { Decision } from '../domain/decision.ts';
+import { failure } from '../domain/failure.ts';
+import type { Claim } from '../store/store.ts';
+import { effectsOf } from './effects.ts';
+import type { Kit, Line } from './kit.ts';
+
+const faultDecision: Decision = {
+  kind: 'apology',
+  apology: 'fault',
+  why: 'it failed by a fault of ours',
+};
+
+/** A brain does not throw; if one does it is a bug, and the person still gets a sentence. */
+export async function think(kit: Kit, brain: Brain, turn: Turn, desk: Desk): Promise<Decision> {
+  try {
+    return await brain.think(turn, desk);
+  } catch (error) {
+    kit.events.faulted({ where: `brain ${brain.name}`, error });
+    return faultDecision;
+  }
+}
+
+/** A claim whose handling threw is not tried again; a message's sender is told in that commit. */
+export async function buryFaulty(kit: Kit, line: Line, claim: Claim): Promise<void> {
+  const why = failure('fault');
+  const now = kit.now();
+  const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
+  kit.events.buried({ box: claim.box, channel: address.channel, id, failure: why });
+  if (claim.box === 'out') {
+    await kit.ledger.bury(claim, why);
+    return;
+  }
+  const timing = { claimedAt: now, decidedAt: now, steps: [] };
+  await kit.ledger.bury(claim, why, effectsOf(kit, line, claim, faultDecision, timing));
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { failure } from '../domain/failure.ts';
+import type { OutClaim, Terms } from '../store/store.ts';
+import { nextStep } from './outbox.ts';
+
+const clock = { now: () => 1_000_000, random: () => 0.5 };
+const terms: Terms = {
+  durable: true,
+  deliveryGapsMs: [1_000, 5_000, 300_000],
+  hotGaps: 2,
+  jitter: 0.2,
+  drainMs: 5_000,
+  drainsBacklog: false,
+};
+const claim = (attempt: number, possibleDuplicate = false): OutClaim =>
+  ({ box: 'out', attempt, possibleDuplicate, late: false }) as OutClaim;
+const retry = (kind: 'overloaded' | 'timeout' | 'cancelled', mayHaveArrived = false) =>
+  ({ kind: 'retry', failure: failure(kind), mayHaveArrived }) as const;
+
+test('the pause before each try is the schedule, and the last one ends in a dead letter', () => {
+  const steps = [1, 2, 3, 4].map((attempt) =>
+    nextStep(retry('overloaded'), claim(attempt), terms, clock),
+  );
+  const told = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
+  assert.deepEqual(told, [1_000, 5_000, 300_000, 'bury']);
+});
+
+test('a reply is parked once its hot tries are over', () => {
+  const parked = [1, 2, 3].map((attempt) => {
+    const step = nextStep(retry('overloaded'), claim(attempt), terms, clock);
+    return step.kind === 'defer' && step.how.park;
+  });
+  assert.deepEqual(parked, [false, false, true]);
+});
+
+test('the jitter stays within its share', () => {
+  for (const random of [0, 0.25, 0.999]) {
+    const step = nextStep(retry('overloaded'), claim(2), terms, { ...clock, random: () => random });
+    assert.ok(step.kind === 'defer');
+    const pauseMs = step.at - clock.now();
+    assert.ok(pauseMs >= 4_000 && pauseMs <= 6_000, String(pauseMs));
+  }
+});
+
+test('a longer Retry-After is honoured, up to an hour', () => {
+  const asked = (retryAfterMs: number) => {
+    const why = failure('overloaded', { retryAfterMs });
+    const outcome = { kind: 'retry', failure: why, mayHaveArrived: false } as const;
+    const step = nextStep(outcome, claim(1), terms, clock);
+    return step.kind === 'defer' ? step.at - clock.now() : null;
+  };
+  assert.equal(asked(100), 1_000);
+  assert.equal(asked(30_000), 30_000);
+  assert.equal(asked(86_400_000), 3_600_000);
+});
+
+test('a try that may have arrived marks every later one', () => {
+  const first = nextStep(retry('timeout', true), claim(1), terms, clock);
+  assert.ok(first.kind === 'defer' && first.how.possibleDuplicate);
+  const later = nextStep(retry('overloaded'), claim(2, true), terms, clock);
+  assert.ok(later.kind === 'defer' && later.how.possibleDuplicate);
+});
+
+test('a cancelled try is given back untouched, unless it may have arrived', () => {
+  assert.equal(nextStep(retry('cancelled'), claim(1), terms, clock).kind, 'release');
+  const step = nextStep(retry('cancelled', true), claim(1), terms, clock);
+  assert.ok(step.kind === 'defer' && step.at === clock.now() && step.how.possibleDuplicate);
+});
+
+test('a receiver that is gone for good ends it at once', () => {
+  const step = nextStep({ kind: 'dead', failure: failure('gone') }, claim(1), terms, clock);
+  assert.deepEqual(step, { kind: 'bury', why: failure('gone') });
+});

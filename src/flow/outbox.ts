@@ -1,0 +1,55 @@
+import type { Failure } from '../domain/failure.ts';
+import type { DeliveryOutcome } from '../domain/reply.ts';
+import { spread } from '../lib/backoff.ts';
+import type { OutClaim, Terms } from '../store/store.ts';
+
+/** A receiver that asks for a longer pause than this is asked again sooner, at this. */
+const retryAfterMsMax = 3_600_000;
+
+export type NextStep =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'release' }
+  | {
+      readonly kind: 'defer';
+      readonly at: number;
+      readonly why: Failure;
+      readonly how: { readonly park: boolean; readonly possibleDuplicate: boolean };
+    }
+  | { readonly kind: 'bury'; readonly why: Failure };
+
+/**
+ * What follows from one try to deliver, by the one schedule in the ledger's terms. A try that was
+ * cancelled (drain, reload) is no attempt, unless it may have arrived: then the next is marked.
+ */
+export function nextStep(
+  outcome: DeliveryOutcome,
+  claim: OutClaim,
+  terms: Terms,
+  clock: { readonly now: () => number; readonly random: () => number },
+): NextStep {
+  if (outcome.kind === 'delivered') return { kind: 'delivered' };
+  if (outcome.kind === 'dead') return { kind: 'bury', why: outcome.failure };
+  const { failure, mayHaveArrived } = outcome;
+  const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
+  if (failure.kind === 'cancelled') {
+    if (!mayHaveArrived) return { kind: 'release' };
+    return {
+      kind: 'defer',
+      at: clock.now(),
+      why: failure,
+      how: { park: claim.late, possibleDuplicate },
+    };
+  }
+  const gapMs = terms.deliveryGapsMs[claim.attempt - 1];
+  if (gapMs === undefined) return { kind: 'bury', why: failure };
+  const pauseMs = Math.max(
+    spread(gapMs, terms.jitter, clock.random),
+    Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
+  );
+  return {
+    kind: 'defer',
+    at: clock.now() + pauseMs,
+    why: failure,
+    how: { park: claim.attempt > terms.hotGaps, possibleDuplicate },
+  };
+}

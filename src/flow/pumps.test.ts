@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Pump } from './pumps.ts';
+
+/** A source of numbered work whose pieces end when the test says so. */
+function workshop(slots: number) {
+  const waiting: number[] = [];
+  const open = new Map<number, () => void>();
+  const asked: number[] = [];
+  let rests = 0;
+  const pump = new Pump<number>({
+    slots,
+    take: async (n) => {
+      asked.push(n);
+      return waiting.splice(0, n);
+    },
+    work: (piece) => new Promise((resolve) => open.set(piece, resolve)),
+    rested: () => rests++,
+  });
+  const end = (piece: number): void => {
+    open.get(piece)!();
+    open.delete(piece);
+  };
+  return { waiting, open, asked, pump, end, rests: () => rests };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('it takes no more than it has slots for', async () => {
+  const { pump, waiting, open } = workshop(2);
+  waiting.push(1, 2, 3);
+  pump.wake();
+  await settled();
+  assert.deepEqual([...open.keys()], [1, 2]);
+  assert.equal(pump.resting, false);
+});
+
+test('a slot that becomes free is filled without another wake', async () => {
+  const { pump, waiting, open, end } = workshop(2);
+  waiting.push(1, 2, 3);
+  pump.wake();
+  await settled();
+  end(1);
+  await settled();
+  assert.deepEqual([...open.keys()], [2, 3]);
+});
+
+test('a wake while it is full or taking is not lost', async () => {
+  const { pump, waiting, open, end } = workshop(1);
+  waiting.push(1);
+  pump.wake();
+  waiting.push(2);
+  pump.wake();
+  await settled();
+  end(1);
+  await settled();
+  assert.deepEqual([...open.keys()], [2]);
+});
+
+test('it does not ask again when the last take found less than it asked for', async () => {
+  const { pump, waiting, asked, end } = workshop(8);
+  waiting.push(1, 2);
+  pump.wake();
+  await settled();
+  end(1);
+  end(2);
+  await settled();
+  assert.deepEqual(asked, [8]);
+  assert.equal(pump.resting, true);
+});
+
+test('once stopped it takes nothing more and says when it rests', async () => {
+  const { pump, waiting, open, end, rests } = workshop(1);
+  waiting.push(1, 2);
+  pump.wake();
+  await settled();
+  pump.stop();
+  end(1);
+  pump.wake();
+  await settled();
+  assert.equal(open.size, 0);
+  assert.deepEqual(waiting, [2]);
+  assert.ok(rests() > 0);
+});

@@ -1,0 +1,70 @@
+/**
+ * A pump moves work of one box and one channel out of the ledger, as much at once as it has slots.
+ * It holds no order: whatever the ledger gives may run. States: asleep → taking → full | asleep;
+ * a finished piece of work frees its slot and, if the ledger may hold more, takes again.
+ */
+export class Pump<Claim> {
+  readonly #slots: number;
+  readonly #take: (n: number) => Promise<readonly Claim[]>;
+  readonly #work: (claim: Claim) => Promise<void>;
+  readonly #rested: () => void;
+  #busy = 0;
+  #taking = false;
+  #woken = false;
+  /** The last take gave all that was asked for, so there may be more. */
+  #more = false;
+  #stopped = false;
+
+  /**
+   * @param options `take` claims up to n and never rejects; `work` does one and never rejects;
+   *   `rested` is called after each piece of work and after each take that found none
+   */
+  constructor(options: {
+    readonly slots: number;
+    readonly take: (n: number) => Promise<readonly Claim[]>;
+    readonly work: (claim: Claim) => Promise<void>;
+    readonly rested: () => void;
+  }) {
+    this.#slots = options.slots;
+    this.#take = options.take;
+    this.#work = options.work;
+    this.#rested = options.rested;
+  }
+
+  /** Nothing under way, and nothing being taken. */
+  get resting(): boolean {
+    return this.#busy === 0 && !this.#taking;
+  }
+
+  /** A hint that there may be something to take. */
+  wake(): void {
+    this.#woken = true;
+    if (!this.#taking && !this.#stopped) void this.#fill();
+  }
+
+  /** Takes nothing more; what has begun goes on. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #fill(): Promise<void> {
+    this.#taking = true;
+    while (this.#woken && !this.#stopped && this.#busy < this.#slots) {
+      this.#woken = false;
+      const free = this.#slots - this.#busy;
+      const claims = await this.#take(free);
+      this.#more = claims.length >= free;
+      for (const claim of claims) void this.#run(claim);
+    }
+    this.#taking = false;
+    if (this.#busy === 0) this.#rested();
+  }
+
+  async #run(claim: Claim): Promise<void> {
+    this.#busy++;
+    await this.#work(claim);
+    this.#busy--;
+    if (this.#more || this.#woken) this.wake();
+    this.#rested();
+  }
+}

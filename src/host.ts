@@ -1,0 +1,183 @@
+/**
+ * The Host lives as long as the process: ledger, events, pumps, and the one reference to the Plan
+ * in use. `use` is how the service starts and how it takes a new configuration: open the new plan,
+ * swap the reference, let the old one finish.
+ */
+import { buryFaulty } from './flow/faults.ts';
+import type { Kit, Line } from './flow/kit.ts';
+import { accept, sendReply, takeTurn } from './flow/pipeline.ts';
+import { Pump } from './flow/pumps.ts';
+import type { Accept, ChannelProblem } from './channel/channel.ts';
+import type { Box } from './domain/event.ts';
+import type { ChannelKey } from './domain/ids.ts';
+import type { Claim, InClaim, OutClaim } from './store/store.ts';
+import type { Plan } from './plan.ts';
+
+/** How many turns and how many deliveries one channel may have under way. */
+const slots = { in: 1_000, out: 128 } as const;
+/** How long a claim may go on under a plan that is no longer in use. */
+const retireGraceMs = 30_000;
+
+type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
+
+export class Host {
+  readonly #kit: Kit;
+  readonly #pumps = new Map<ChannelKey, Pair>();
+  readonly #retiring = new Set<Promise<void>>();
+  readonly #unsubscribe: () => void;
+  #plan: Plan | null = null;
+  #rested: (() => void) | null = null;
+
+  constructor(kit: Kit) {
+    this.#kit = kit;
+    this.#unsubscribe = kit.ledger.onReady((box, channel) =>
+      this.#pumps.get(channel)?.[box].wake(),
+    );
+  }
+
+  get plan(): Plan | null {
+    return this.#plan;
+  }
+
+  /** @returns null, or the problem for which the plan before stays in use */
+  async use(plan: Plan): Promise<ChannelProblem | null> {
+    const problem = await plan.open();
+    if (problem !== null) return problem;
+    const before = this.#plan;
+    this.#plan = plan;
+    this.#matchPumps(plan);
+    plan.run(this.#accept, this.#kit.events);
+    this.#kit.events.planUsed({
+      revision: plan.revision,
+      channels: plan.channels.length,
+      brains: plan.brains.size,
+    });
+    if (before !== null) this.#retire(before);
+    return null;
+  }
+
+  /**
+   * Refuses new messages, finishes what is in hand and its replies (in the memory form: all that
+   * was accepted), gives the rest back to the ledger, and closes everything.
+   * @returns rows left unsettled
+   */
+  async drain(): Promise<number> {
+    const { ledger } = this.#kit;
+    const { drainMs, drainsBacklog } = ledger.terms;
+    ledger.closeIntake();
+    if (!drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
+    await this.#rest(drainMs);
+    for (const pair of this.#pumps.values()) stop(pair);
+    this.#plan?.abortWork();
+    await this.#plan?.retire(0);
+    await Promise.all(this.#retiring);
+    this.#unsubscribe();
+    await ledger[Symbol.asyncDispose]();
+    return ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
+  }
+
+  readonly #accept: Accept = Object.assign(
+    (batch: Parameters<Accept>[0]) => accept(this.#kit, batch),
+    { room: () => this.#kit.ledger.room().messages },
+  );
+
+  #retire(plan: Plan): void {
+    const done = plan
+      .retire(retireGraceMs)
+      .catch((error: unknown) => this.#kit.events.faulted({ where: 'retiring a plan', error }))
+      .finally(() => this.#retiring.delete(done));
+    this.#retiring.add(done);
+  }
+
+  /** A pump pair for each channel of the plan; what no longer has a channel waits in the ledger. */
+  #matchPumps(plan: Plan): void {
+    for (const [key, pair] of this.#pumps) {
+      if (plan.lines.has(key)) continue;
+      stop(pair);
+      this.#pumps.delete(key);
+    }
+    for (const key of plan.lines.keys()) {
+      if (!this.#pumps.has(key)) this.#pumps.set(key, this.#pumpsFor(key));
+      const pair = this.#pumps.get(key)!;
+      pair.in.wake();
+      pair.out.wake();
+    }
+  }
+
+  #pumpsFor(key: ChannelKey): Pair {
+    const rested = (): void => this.#rested?.();
+    const { ledger } = this.#kit;
+    return {
+      in: new Pump<InClaim>({
+        slots: slots.in,
+        take: (n) => this.#guarded('in', ledger.claim('in', key, n)),
+        work: (claim) => this.#work(key, claim, takeTurn),
+        rested,
+      }),
+      out: new Pump<OutClaim>({
+        slots: slots.out,
+        take: (n) => this.#guarded('out', ledger.claim('out', key, n)),
+        work: (claim) => this.#work(key, claim, sendReply),
+        rested,
+      }),
+    };
+  }
+
+  /** One claim under the plan in use now. A fault is contained: it ends that claim and no more. */
+  async #work<C extends Claim>(
+    key: ChannelKey,
+    claim: C,
+    step: (kit: Kit, line: Line, claim: C, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const plan = this.#plan;
+    const line = plan?.lines.get(key);
+    if (plan === null || line === undefined) return this.#kit.ledger.release(claim);
+    const work = plan.enter();
+    try {
+      await step(this.#kit, line, claim, work.signal);
+    } catch (error) {
+      this.#kit.events.faulted({ where: `${claim.box}box of ${key}`, error });
+      await buryFaulty(this.#kit, line, claim).catch((again: unknown) =>
+        this.#kit.events.faulted({ where: 'burying', error: again }),
+      );
+    } finally {
+      plan.leave(work);
+    }
+  }
+
+  async #guarded<C>(box: Box, claims: Promise<readonly C[]>): Promise<readonly C[]> {
+    try {
+      return await claims;
+    } catch (error) {
+      this.#kit.events.faulted({ where: `claiming from the ${box}box`, error });
+      return [];
+    }
+  }
+
+  /** Resolves when nothing is in hand (and, where the backlog is drained, nothing waits). */
+  async #rest(withinMs: number): Promise<void> {
+    const { ledger } = this.#kit;
+    const busy = (): boolean => {
+      for (const pair of this.#pumps.values()) {
+        if (!pair.in.resting || !pair.out.resting) return true;
+      }
+      if (!ledger.terms.drainsBacklog) return false;
+      return ledger.backlog().some(({ inbox, outbox }) => inbox + outbox > 0);
+    };
+    if (!busy()) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, withinMs);
+      this.#rested = () => {
+        if (busy()) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#rested = null;
+  }
+}
+
+function stop(pair: Pair): void {
+  pair.in.stop();
+  pair.out.stop();
+}

@@ -1,0 +1,15 @@
+/**
+ * The body of an HTTP error: `application/problem+json`.
+ *
+ * Format: RFC 9457, with `code` beside it, which is stable and meant for programs; `detail` is one
+ * sentence for people.
+ */
+import { STATUS_CODES } from 'node:http';
+
+export const problemType = 'application/problem+json';
+
+/** @returns the JSON text of the body */
+export function problemText(status: number, code: string, detail: string): string {
+  const title = STATUS_CODES[status] ?? 'Error';
+  return JSON.stringify({ type: 'about:blank', title, status, code, detail });
+}

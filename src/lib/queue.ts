@@ -1,0 +1,45 @@
+/** A double-ended queue on a ring: push, unshift and shift cost the same however long it is. */
+export class Queue<T> {
+  #ring: (T | undefined)[] = Array.from({ length: 16 });
+  #head = 0;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(value: T): void {
+    if (this.#length === this.#ring.length) this.#grow();
+    this.#ring[(this.#head + this.#length) & (this.#ring.length - 1)] = value;
+    this.#length++;
+  }
+
+  unshift(value: T): void {
+    if (this.#length === this.#ring.length) this.#grow();
+    this.#head = (this.#head - 1) & (this.#ring.length - 1);
+    this.#ring[this.#head] = value;
+    this.#length++;
+  }
+
+  shift(): T | undefined {
+    if (this.#length === 0) return undefined;
+    const value = this.#ring[this.#head];
+    this.#ring[this.#head] = undefined;
+    this.#head = (this.#head + 1) & (this.#ring.length - 1);
+    this.#length--;
+    return value;
+  }
+
+  peek(): T | undefined {
+    return this.#length === 0 ? undefined : this.#ring[this.#head];
+  }
+
+  #grow(): void {
+    const ring: (T | undefined)[] = Array.from({ length: this.#ring.length * 2 });
+    for (let i = 0; i < this.#length; i++) {
+      ring[i] = this.#ring[(this.#head + i) & (this.#ring.length - 1)];
+    }
+    this.#ring = ring;
+    this.#head = 0;
+  }
+}

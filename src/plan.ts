@@ -1,0 +1,119 @@
+/**
+ * A Plan lives as long as a config revision: its channels and brains, immutable, owning only what
+ * it opened. The Host swaps one Plan for another. A claim finishes with the Plan under which it
+ * was taken; a retired Plan waits for its claims, then aborts what is left, then closes.
+ *
+ * States: made → opened → in use → retired → closed.
+ */
+import type { Brain } from './brain/brain.ts';
+import type { Accept, Channel, ChannelProblem } from './channel/channel.ts';
+import type { ChannelType } from './config/config.ts';
+import type { Events } from './domain/event.ts';
+import type { ChannelKey } from './domain/ids.ts';
+import type { Line } from './flow/kit.ts';
+import { supervise } from './lib/supervise.ts';
+
+/** One configured channel with the brain of its route; without a route it is not in the plan. */
+export type PlannedChannel = {
+  readonly type: ChannelType;
+  readonly channel: Channel;
+  readonly brain: Brain;
+};
+
+export class Plan {
+  readonly revision: string;
+  readonly channels: readonly PlannedChannel[];
+  readonly brains: ReadonlyMap<string, Brain>;
+  readonly #lines = new Map<ChannelKey, Line>();
+  readonly #atWork = new Set<AbortController>();
+  readonly #running = new AbortController();
+  #runs: Promise<unknown> = Promise.resolve();
+  #emptied: (() => void) | null = null;
+
+  constructor(
+    revision: string,
+    channels: readonly PlannedChannel[],
+    brains: ReadonlyMap<string, Brain>,
+  ) {
+    this.revision = revision;
+    this.channels = channels;
+    this.brains = brains;
+  }
+
+  /** What can be worked on under this plan, by the ledger's key of the channel. */
+  get lines(): ReadonlyMap<ChannelKey, Line> {
+    return this.#lines;
+  }
+
+  /** Opens every channel; when one cannot, what was opened is closed again and the problem told. */
+  async open(): Promise<ChannelProblem | null> {
+    for (const { channel, brain } of this.channels) {
+      const opened = await channel.open();
+      if (opened.kind === 'problem') {
+        await this.#close();
+        return opened;
+      }
+      this.#lines.set(opened.key, { channel, brain });
+    }
+    return null;
+  }
+
+  /** Takes messages in on every channel, until the plan is retired. */
+  run(accept: Accept, events: Events): void {
+    const { signal } = this.#running;
+    const runs = this.channels.map(({ type, channel }) => {
+      const ended = (error: unknown, pauseMs: number): void => {
+        const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
+        events.channelChanged({ channel: type, state: 'degraded', reason });
+        if (error !== null) events.faulted({ where: `channel ${type}`, error });
+      };
+      return supervise(() => channel.run(accept, signal), signal, ended);
+    });
+    this.#runs = Promise.all(runs);
+  }
+
+  /** Begins one piece of work under this plan; its controller ends it. */
+  enter(): AbortController {
+    const work = new AbortController();
+    this.#atWork.add(work);
+    return work;
+  }
+
+  leave(work: AbortController): void {
+    this.#atWork.delete(work);
+    if (this.#atWork.size === 0) this.#emptied?.();
+  }
+
+  /** Stops taking messages in, and waits until the channels have let go. */
+  async stopTaking(): Promise<void> {
+    this.#running.abort();
+    await this.#runs;
+  }
+
+  /** Waits for the work under way, at most `graceMs`; then aborts it and waits for its end. */
+  async finish(graceMs: number): Promise<void> {
+    if (this.#atWork.size === 0) return;
+    const emptied = new Promise<void>((resolve) => {
+      this.#emptied = resolve;
+    });
+    const timer = setTimeout(() => this.abortWork(), graceMs);
+    await emptied;
+    clearTimeout(timer);
+  }
+
+  abortWork(): void {
+    for (const work of this.#atWork) work.abort();
+  }
+
+  /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */
+  async retire(graceMs: number): Promise<void> {
+    await this.stopTaking();
+    await this.finish(graceMs);
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    for (const { channel } of this.channels) await channel[Symbol.asyncDispose]();
+    this.#lines.clear();
+  }
+}

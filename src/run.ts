@@ -1,0 +1,192 @@
+/**
+ * One run of the service: open the ledger, take the first Plan into use, open the admin server,
+ * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
+ * down shows in the answers and on the status page, not at boot.
+ */
+import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
+import type { AdminServer } from './admin/server.ts';
+import type { Config, ConfigProblem, Secrets } from './config/config.ts';
+import type { Events } from './domain/event.ts';
+import { createIdSource } from './domain/ids.ts';
+import { createEvents, type EventHub } from './events.ts';
+import { Host } from './host.ts';
+import type { Log } from './lib/log.ts';
+import {
+  createModel,
+  createPlan,
+  createServiceKit,
+  openAdmin,
+  openLedger,
+  type ServiceKit,
+} from './service.ts';
+import type { Ledger } from './store/store.ts';
+
+export type Setup = {
+  readonly config: Config;
+  /** First characters of the file's digest. */
+  readonly revision: string;
+  /** Absolute; null: no storage, everything in memory. */
+  readonly storagePath: string | null;
+  readonly secrets: Secrets;
+  /** What the check of the config warned of, for the status page. */
+  readonly warnings: readonly ConfigProblem[];
+  readonly log: Log;
+  readonly version: string;
+  /** The folder of the pages. */
+  readonly webRoot: URL;
+  /** Ends the service: drain, then close. */
+  readonly stop: AbortSignal;
+  readonly onListening?: (at: Listening) => void;
+};
+
+export type Listening = { readonly webhook: string | null; readonly admin: string | null };
+
+export type Ending =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
+  /** The storage failed for good; a restart recovers what was accepted. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Runs the service until `stop` aborts; resolves when everything is closed. */
+export async function runService(setup: Setup): Promise<Ending> {
+  const events = createEvents({ log: setup.log, now: Date.now });
+  const kit = createServiceKit(events, setup.version);
+  const broken = Promise.withResolvers<Ending>();
+  const health: { now: Health } = { now: { status: 'ok' } };
+  const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
+  const ledger = await openLedger({
+    storage: setup.config.storage,
+    path: setup.storagePath,
+    ids,
+    now: kit.now,
+    failed(error) {
+      events.faulted({ where: 'the storage', error });
+      health.now = { status: 'failing', reason: 'the storage failed' };
+      broken.resolve({ kind: 'failed', message: 'The storage failed; the log says how.' });
+    },
+  });
+  if ('kind' in ledger) return { ...ledger, kind: 'refused' };
+  const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
+  const plan = createPlan(setup.revision, setup.config, setup.secrets, kit);
+  const problem = await host.use(plan);
+  const admin =
+    problem ??
+    (await startAdmin(
+      setup,
+      kit,
+      portsOf(setup, kit, events, host, ledger, () => health.now),
+    ));
+  if (admin?.kind === 'problem') {
+    await close(kit, host, null);
+    return { ...admin, kind: 'refused' };
+  }
+  sayListening(setup, events, admin?.port ?? null);
+  void warnOfForwarding(setup, kit);
+  const ending = await Promise.race([stopped(setup.stop), broken.promise]);
+  events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
+  const left = await close(kit, host, admin?.server ?? null);
+  events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left } });
+  return ending;
+}
+
+type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };
+type Refusal = { readonly kind: 'problem'; readonly code: string; readonly message: string };
+
+/** A default address that is taken costs the admin server; one that was written down, the boot. */
+async function startAdmin(
+  { config, webRoot }: Setup,
+  kit: ServiceKit,
+  ports: AdminPorts,
+): Promise<OpenAdmin | Refusal | null> {
+  const settings = config.observability;
+  const admin = await openAdmin({ settings, webRoot, ports }, kit);
+  if (admin === null) return null;
+  const { server, opened } = admin;
+  if (opened.kind === 'opened') return { kind: 'admin', server, port: opened.port };
+  if (settings.address.given) return opened;
+  kit.events.warned({ code: 'admin_off', message: `${opened.message} It is off for this run.` });
+  return null;
+}
+
+function portsOf(
+  setup: Setup,
+  kit: ServiceKit,
+  events: EventHub,
+  host: Host,
+  ledger: Ledger,
+  health: () => Health,
+): AdminPorts {
+  const { config, warnings, version } = setup;
+  const view = (): PlanView => {
+    const channels = host.plan?.channels ?? [];
+    return {
+      revision: host.plan?.revision ?? setup.revision,
+      config,
+      warnings,
+      channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
+    };
+  };
+  return {
+    version,
+    startedAt: kit.now(),
+    now: kit.now,
+    health,
+    plan: view,
+    meters: events.meters,
+    gauges: () => ledger.gauges(),
+    backlog: () => ledger.backlog(),
+    connections: () => kit.listeners.connections,
+    events,
+  };
+}
+
+function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
+  const { channels, observability } = setup.config;
+  const webhook = channels.find((channel) => channel.type === 'webhook');
+  const at: Listening = {
+    webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
+    admin: adminPort === null ? null : `http://${observability.address.text}/ui`,
+  };
+  events.noticed({ code: 'listening', message: 'svc is listening.', details: { ...at } });
+  setup.onListening?.(at);
+}
+
+/**
+ * Asks the local runtimes of private brains, in the background, whether they hand a model's
+ * requests on to a vendor. No answer is no evidence; an answer that left the machine is refused
+ * by the model itself.
+ */
+async function warnOfForwarding({ config, secrets }: Setup, kit: ServiceKit): Promise<void> {
+  const models = config.brains
+    .filter(({ sensitivity }) => sensitivity === 'private')
+    .flatMap((brain) => brain.models.map((model) => ({ brain, model })))
+    .filter(({ model }) => model.provider === 'local_runtime' && model.locality === 'local');
+  for (const { brain, model } of models) {
+    const found = await createModel(model, secrets, kit).check(kit.now() + lookMs);
+    if (found.kind === 'failed' || !found.leavesMachine) continue;
+    kit.events.warned({
+      code: 'model_leaves_machine',
+      message:
+        `${model.modelId} of the private brain ${brain.name} is handed on to a vendor by the ` +
+        'local runtime. Its answers are refused; choose a model that runs here.',
+    });
+  }
+}
+
+const lookMs = 5_000;
+
+function stopped(stop: AbortSignal): Promise<Ending> {
+  return new Promise((resolve) => {
+    const done = (): void => resolve({ kind: 'ended' });
+    if (stop.aborted) done();
+    else stop.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** @returns rows that stay unsettled in the ledger */
+async function close(kit: ServiceKit, host: Host, admin: AdminServer | null): Promise<number> {
+  const left = await host.drain();
+  await admin?.[Symbol.asyncDispose]();
+  await kit.http.close();
+  return left;
+}

@@ -1,0 +1,162 @@
+/**
+ * The composition root: the only file that names concrete classes. It makes the parts that live as
+ * long as the process, and a Plan of a configuration and its secrets.
+ */
+import { fileURLToPath } from 'node:url';
+import type { AdminPorts } from './admin/admin.ts';
+import type { AdminOpened, AdminProblem, AdminServer } from './admin/server.ts';
+import { createResponder } from './brain/responder.ts';
+import type { Brain } from './brain/brain.ts';
+import type { Channel } from './channel/channel.ts';
+import { createWebhookChannel } from './channel/webhook/webhook.ts';
+import type {
+  BrainConfig,
+  ChannelConfig,
+  Config,
+  EnvName,
+  ModelConfig,
+  ObservabilityConfig,
+  Secrets,
+  StorageConfig,
+} from './config/config.ts';
+import { rankModels } from './config/rules.ts';
+import type { Events } from './domain/event.ts';
+import type { IdSource } from './domain/ids.ts';
+import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
+import { createHttpClient, type HttpClient } from './lib/http-client.ts';
+import { createListeners, type Listeners } from './lib/listener.ts';
+import { buildModel } from './model/build-model.ts';
+import type { Model } from './model/model.ts';
+import { retryDelayMs } from './model/retrying.ts';
+import { Plan, type PlannedChannel } from './plan.ts';
+import { createConsensus } from './policy/consensus.ts';
+import { createPriority } from './policy/priority.ts';
+import { createMemoryLedger } from './store/memory.ts';
+import type { StoreProblem } from './store/sqlite/sqlite.ts';
+import type { Ledger } from './store/store.ts';
+
+/** What outlives every plan and is handed to all who make requests, wait, or tell. */
+export type ServiceKit = {
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  readonly listeners: Listeners;
+  readonly events: Events;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly version: string;
+};
+
+/** A model of a brain by the contract's names; a private brain's cloud models are built as well. */
+export function createModel(config: ModelConfig, secrets: Secrets, kit: ServiceKit): Model {
+  return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
+}
+
+export function createBrain(config: BrainConfig, secrets: Secrets, kit: ServiceKit): Brain {
+  const ranked = rankModels(config.policy.order, config.models);
+  const members = config.models.map((model, index) => ({
+    model: createModel(model, secrets, kit),
+    rank: ranked.indexOf(index),
+    retriesMax: model.retriesMax,
+  }));
+  return createResponder({
+    name: config.name,
+    sensitivity: config.sensitivity,
+    dispatch: config.dispatch,
+    deadlineMs: config.deadlineMs,
+    members,
+    policy: config.policy.kind === 'consensus' ? createConsensus() : createPriority(),
+    deadlines: kit.deadlines,
+    now: kit.now,
+    retryDelayMs: (failure, attempt) =>
+      retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
+    onFault: (error) => kit.events.faulted({ where: `brain ${config.name}`, error }),
+  });
+}
+
+function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
+  if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
+  return createWebhookChannel({
+    ...kit,
+    config,
+    secret: secretOf(secrets, config.tokenEnv) ?? '',
+    outboundSecret: secretOf(secrets, config.outboundTokenEnv),
+  });
+}
+
+/** The plan of one config revision: the brains that have a route, and each routed channel. */
+export function createPlan(
+  revision: string,
+  config: Config,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Plan {
+  const brains = new Map<string, Brain>();
+  const channels: PlannedChannel[] = [];
+  for (const route of config.routes) {
+    const channelConfig = config.channels.find(({ type }) => type === route.channel);
+    const brainConfig = config.brains.find(({ name }) => name === route.brain);
+    if (channelConfig === undefined || brainConfig === undefined) continue;
+    const brain = brains.get(route.brain) ?? createBrain(brainConfig, secrets, kit);
+    brains.set(route.brain, brain);
+    const channel = createChannel(channelConfig, secrets, kit);
+    channels.push({ type: route.channel, channel, brain });
+  }
+  return new Plan(revision, channels, brains);
+}
+
+/** @param http, deadlines and listeners are the process's own: made once */
+export function createServiceKit(events: Events, version: string): ServiceKit {
+  const now = Date.now;
+  const deadlines = createDeadlines(now);
+  return {
+    http: createHttpClient(deadlines),
+    deadlines,
+    listeners: createListeners(),
+    events,
+    now,
+    random: Math.random,
+    version,
+  };
+}
+
+export type LedgerChoice = {
+  readonly storage: StorageConfig | null;
+  /** Absolute; null: in memory. */
+  readonly path: string | null;
+  readonly ids: IdSource;
+  readonly now: () => number;
+  /** The storage failed for good: nothing more is accepted. */
+  readonly failed: (error: unknown) => void;
+};
+
+/** SQLite where a path is given, else memory. */
+export async function openLedger(choice: LedgerChoice): Promise<Ledger | StoreProblem> {
+  const { storage, path, ids, now } = choice;
+  if (storage === null || path === null) return createMemoryLedger({ now, ids });
+  const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
+  const { retentionDays } = storage;
+  return openSqliteLedger({ path, retentionDays, now, ids, onFault: choice.failed });
+}
+
+export type AdminChoice = {
+  readonly settings: ObservabilityConfig;
+  readonly webRoot: URL;
+  readonly ports: AdminPorts;
+};
+
+/** Loaded and opened only where it is switched on; null: it is off. */
+export async function openAdmin(
+  { settings, webRoot, ports }: AdminChoice,
+  { listeners }: ServiceKit,
+): Promise<{ readonly server: AdminServer; readonly opened: AdminOpened | AdminProblem } | null> {
+  if (!settings.enabled) return null;
+  const { createAdminServer } = await import('./admin/server.ts');
+  const { address, allowedHosts } = settings;
+  const options = { address, allowedHosts, listeners, webRoot: fileURLToPath(webRoot) };
+  const server = createAdminServer(ports, options);
+  return { server, opened: await server.open() };
+}
+
+function secretOf(secrets: Secrets, name: EnvName | null): string | null {
+  return name === null ? null : (secrets.get(name) ?? null);
+}

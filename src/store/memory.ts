@@ -1,0 +1,247 @@
+/** The ledger without storage: it keeps order and retries, and nothing outlives the process. */
+import type { Acceptance, Receipt } from '../channel/channel.ts';
+import type { Box } from '../domain/event.ts';
+import type { Failure } from '../domain/failure.ts';
+import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
+import type { Inbound, Message } from '../domain/message.ts';
+import { OpenInClaim, OpenOutClaim } from './claims.ts';
+import { Doorway } from './doorway.ts';
+import type { Settlement } from './rows.ts';
+import type {
+  ChannelBacklog,
+  Claim,
+  CursorMove,
+  Effects,
+  Gauges,
+  InClaim,
+  Ledger,
+  Memory,
+  OutClaim,
+  Terms,
+} from './store.ts';
+import { WorkingSet } from './working-set.ts';
+
+export type MemoryLimits = {
+  /** Messages accepted and not settled. */
+  readonly messagesMax: number;
+  /** The same in bytes, their replies included. */
+  readonly bytesMax: number;
+  readonly dedupeKeysMax: number;
+};
+
+const defaults: MemoryLimits = {
+  messagesMax: 10_000,
+  bytesMax: 64 * 1024 * 1024,
+  dedupeKeysMax: 100_000,
+};
+
+const terms: Terms = {
+  durable: false,
+  deliveryGapsMs: [5_000, 45_000],
+  hotGaps: 2,
+  jitter: 0,
+  drainMs: 30_000,
+  drainsBacklog: true,
+};
+
+const nothing: Memory = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null };
+
+/** @param options `now` gives milliseconds since 1970 */
+export function createMemoryLedger(options: {
+  readonly now: () => number;
+  readonly ids: IdSource;
+  readonly limits?: Partial<MemoryLimits>;
+}): Ledger {
+  return new MemoryLedger(options.now, options.ids, { ...defaults, ...options.limits });
+}
+
+type Known = { readonly id: MessageId; readonly settlement: Settlement };
+
+class MemoryReceipt implements Receipt {
+  readonly id: MessageId;
+  readonly duplicate: boolean;
+  readonly #settlement: Settlement;
+
+  constructor({ id, settlement }: Known, duplicate: boolean) {
+    this.id = id;
+    this.duplicate = duplicate;
+    this.#settlement = settlement;
+  }
+
+  get safe(): Promise<void> {
+    return this.#settlement.settled;
+  }
+}
+
+class MemoryLedger implements Ledger {
+  readonly terms = terms;
+  readonly #now: () => number;
+  readonly #ids: IdSource;
+  readonly #limits: MemoryLimits;
+  readonly #rows: WorkingSet;
+  readonly #door: Doorway;
+  readonly #known = new Map<string, Known>();
+  readonly #cursors = new Map<string, string>();
+  readonly #open = new Set<Claim>();
+  #deadLetters = 0;
+
+  constructor(now: () => number, ids: IdSource, limits: MemoryLimits) {
+    this.#now = now;
+    this.#ids = ids;
+    this.#limits = limits;
+    this.#rows = new WorkingSet(now);
+    this.#door = new Doorway(() => this.room());
+  }
+
+  async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
+    const refusal = this.#door.refusal(batch);
+    if (refusal !== null) return refusal;
+    const receipts = batch.map((inbound) => this.#acceptOne(inbound));
+    if (cursor !== undefined) this.#cursors.set(`${cursor.channel} ${cursor.name}`, cursor.value);
+    return { kind: 'accepted', receipts };
+  }
+
+  room(): { readonly messages: number; readonly bytes: number } {
+    const { messagesMax, bytesMax } = this.#limits;
+    return {
+      messages: Math.max(0, messagesMax - this.#rows.unsettled),
+      bytes: Math.max(0, bytesMax - this.#rows.bytes),
+    };
+  }
+
+  whenRoom(signal: AbortSignal): Promise<void> {
+    return this.#door.whenRoom(signal);
+  }
+
+  claim(box: 'in', channel: ChannelKey, n: number): Promise<readonly InClaim[]>;
+  claim(box: 'out', channel: ChannelKey, n: number): Promise<readonly OutClaim[]>;
+  async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    const claims: Claim[] = [];
+    while (claims.length < n) {
+      const claim = box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel);
+      if (claim === null) break;
+      this.#open.add(claim);
+      claims.push(claim);
+    }
+    return claims;
+  }
+
+  async complete(claim: InClaim, effects: Effects): Promise<boolean> {
+    return this.#finish(claim, effects);
+  }
+
+  async delivered(claim: OutClaim): Promise<boolean> {
+    return this.#settleOut(claim);
+  }
+
+  async defer(
+    claim: OutClaim,
+    at: number,
+    _why: Failure,
+    how: { readonly park: boolean; readonly possibleDuplicate: boolean },
+  ): Promise<boolean> {
+    const row = OpenOutClaim.end(claim);
+    if (row === null) return false;
+    this.#open.delete(claim);
+    row.attempt++;
+    row.possibleDuplicate = how.possibleDuplicate;
+    this.#rows.postpone(row, at, how.park);
+    return true;
+  }
+
+  async release(claim: Claim): Promise<void> {
+    const row = claim.box === 'in' ? OpenInClaim.end(claim) : OpenOutClaim.end(claim);
+    if (row === null) return;
+    this.#open.delete(claim);
+    this.#rows.giveBack(row);
+  }
+
+  async bury(claim: Claim, _why: Failure, effects?: Effects): Promise<boolean> {
+    const buried =
+      claim.box === 'in' ? this.#finish(claim, effects ?? null) : this.#settleOut(claim);
+    if (buried) this.#deadLetters++;
+    return buried;
+  }
+
+  async cursor(channel: ChannelKey, name: string): Promise<string | null> {
+    return this.#cursors.get(`${channel} ${name}`) ?? null;
+  }
+
+  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
+    return this.#rows.onReady(wake);
+  }
+
+  backlog(): readonly ChannelBacklog[] {
+    return this.#rows.backlog();
+  }
+
+  gauges(): Gauges {
+    return {
+      ...this.#rows.gauges(),
+      deadLetters: this.#deadLetters,
+      bytesMax: this.#limits.bytesMax,
+      messagesMax: this.#limits.messagesMax,
+      rememberedBytes: 0,
+      commitsPending: 0,
+    };
+  }
+
+  closeIntake(): void {
+    this.#door.close('shutting_down');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.closeIntake();
+    for (const claim of this.#open) await this.release(claim);
+    this.#rows.close();
+  }
+
+  #acceptOne(inbound: Inbound): Receipt {
+    const { dedupeKey, ...facts } = inbound;
+    const key = dedupeKey === null ? null : `${inbound.channel} ${dedupeKey}`;
+    const known = key === null ? undefined : this.#known.get(key);
+    if (known !== undefined) return new MemoryReceipt(known, true);
+    const message: Message = { ...facts, id: this.#ids.message(), acceptedAt: this.#now() };
+    const { settlement } = this.#rows.addMessage(message);
+    const fresh = { id: message.id, settlement };
+    if (key !== null) this.#remember(key, fresh);
+    return new MemoryReceipt(fresh, false);
+  }
+
+  /** The oldest key goes when there are too many. */
+  #remember(key: string, known: Known): void {
+    this.#known.set(key, known);
+    if (this.#known.size <= this.#limits.dedupeKeysMax) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  #claimIn(channel: ChannelKey): InClaim | null {
+    const row = this.#rows.take('in', channel);
+    return row === undefined ? null : new OpenInClaim(row, nothing);
+  }
+
+  #claimOut(channel: ChannelKey): OutClaim | null {
+    const row = this.#rows.take('out', channel);
+    return row === undefined ? null : new OpenOutClaim(row);
+  }
+
+  #finish(claim: InClaim, effects: Effects | null): boolean {
+    const row = OpenInClaim.end(claim);
+    if (row === null) return false;
+    this.#open.delete(claim);
+    for (const reply of effects?.replies ?? []) this.#rows.addReply(reply, row.settlement);
+    this.#rows.settle(row);
+    this.#door.settled();
+    return true;
+  }
+
+  #settleOut(claim: OutClaim): boolean {
+    const row = OpenOutClaim.end(claim);
+    if (row === null) return false;
+    this.#open.delete(claim);
+    this.#rows.settle(row);
+    this.#door.settled();
+    return true;
+  }
+}

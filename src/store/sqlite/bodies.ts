@@ -1,0 +1,80 @@
+/** What of a message or a reply is kept as one JSON text, beside the columns that are asked for. */
+import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import type { Trace } from '../../domain/trace.ts';
+import type { Write } from './statements.ts';
+
+export function acceptWrite(seq: number, message: Message): Write {
+  const { id, channel, conversation, acceptedAt, sender, text, media, address } = message;
+  const body = JSON.stringify({ sender, text, media, target: address.target });
+  return ['accept', seq, id, channel, conversation, acceptedAt, body];
+}
+
+export function replyWrite(seq: number, reply: Reply): Write {
+  const { id, address, conversation, createdAt, inReplyTo, brain, text, sessionStarted } = reply;
+  const body = JSON.stringify({ inReplyTo, brain, text, sessionStarted, target: address.target });
+  return ['reply', seq, id, address.channel, conversation, createdAt, body];
+}
+
+const traceLengthMax = 2_048;
+
+/** A trace that is too long keeps its head: when, who, and how it ended. */
+export function traceWrite(id: MessageId, trace: Trace): Write {
+  const whole = JSON.stringify(trace);
+  const body = whole.length <= traceLengthMax ? whole : JSON.stringify({ ...trace, steps: [] });
+  return ['trace', id, trace.decidedAt, body];
+}
+
+export type InboxRecord = {
+  readonly seq: number;
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly accepted_at: number;
+  readonly body: string;
+  readonly attempts: number;
+};
+
+export function messageOf(record: InboxRecord): Message {
+  const { target, ...body } = JSON.parse(record.body) as Pick<
+    Message,
+    'sender' | 'text' | 'media'
+  > & { target: string };
+  const channel = record.channel as ChannelKey;
+  return {
+    ...body,
+    id: record.id as MessageId,
+    channel,
+    conversation: record.conversation as ConversationId,
+    address: { channel, target },
+    acceptedAt: record.accepted_at,
+  };
+}
+
+export type OutboxRecord = {
+  readonly seq: number;
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly created_at: number;
+  readonly body: string;
+  readonly attempts: number;
+  readonly due_at: number | null;
+  readonly late: number;
+  readonly possible_duplicate: number;
+};
+
+export function replyOf(record: OutboxRecord): Reply {
+  const { target, ...body } = JSON.parse(record.body) as Pick<
+    Reply,
+    'inReplyTo' | 'brain' | 'text' | 'sessionStarted'
+  > & { target: string };
+  return {
+    ...body,
+    id: record.id as ReplyId,
+    conversation: record.conversation as ConversationId,
+    address: { channel: record.channel as ChannelKey, target },
+    createdAt: record.created_at,
+  };
+}

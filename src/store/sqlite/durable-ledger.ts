@@ -1,0 +1,295 @@
+/**
+ * The ledger on SQLite: the working set in memory, and a journal of grouped, fsynced commits under
+ * it. Three entries a message: accepted, turn done, delivered. Nothing becomes claimable before
+ * the commit that made it so.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import type { Box } from '../../domain/event.ts';
+import type { Failure } from '../../domain/failure.ts';
+import type { ChannelKey, IdSource, MessageId } from '../../domain/ids.ts';
+import type { Inbound, Message } from '../../domain/message.ts';
+import { OpenInClaim, OpenOutClaim } from '../claims.ts';
+import { Doorway, refused } from '../doorway.ts';
+import type { InRow, OutRow } from '../rows.ts';
+import type {
+  ChannelBacklog,
+  Claim,
+  CursorMove,
+  Effects,
+  Gauges,
+  InClaim,
+  Ledger,
+  OutClaim,
+} from '../store.ts';
+import type { WorkingSet } from '../working-set.ts';
+import { acceptWrite, replyWrite, traceWrite } from './bodies.ts';
+import type { Journal, Known } from './journal.ts';
+import type { OwnerLock } from './place.ts';
+import { Recollection } from './recollection.ts';
+import { deadLettersIn } from './recovery.ts';
+import type { Write } from './statements.ts';
+import { memoryAfter, turnWrites } from './turn.ts';
+import { dedupeMs, terms, tracesPendingMax, type SqliteLimits } from './terms.ts';
+
+export type DurableParts = {
+  readonly now: () => number;
+  readonly ids: IdSource;
+  readonly limits: SqliteLimits;
+  readonly onFault?: (error: unknown) => void;
+  readonly lock: OwnerLock;
+  /** A connection that only reads. */
+  readonly reader: DatabaseSync;
+  readonly rows: WorkingSet;
+  readonly journal: Journal;
+};
+
+type Arrival = { readonly message: Message; readonly seq: number; readonly place: number };
+
+const safe = Promise.resolve();
+
+export class DurableLedger implements Ledger {
+  readonly terms = terms;
+  readonly #parts: DurableParts;
+  readonly #rows: WorkingSet;
+  readonly #journal: Journal;
+  readonly #door: Doorway;
+  readonly #recollection: Recollection;
+  readonly #open = new Set<Claim>();
+  /** Messages on their way to the disk. */
+  #arriving = 0;
+  #deadLetters: number;
+
+  constructor(parts: DurableParts) {
+    this.#parts = parts;
+    this.#rows = parts.rows;
+    this.#journal = parts.journal;
+    this.#door = new Doorway(() => this.room());
+    this.#recollection = new Recollection(parts.reader);
+    this.#deadLetters = deadLettersIn(parts.reader);
+    parts.journal.onBroken((message) => {
+      this.#door.close('storage_failed');
+      parts.onFault?.(new Error(message));
+    });
+  }
+
+  async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
+    const refusal = this.#door.refusal(batch);
+    if (refusal !== null) return refusal;
+    const arrivals = batch.map((inbound) => this.#arrive(inbound));
+    if (cursor !== undefined) {
+      this.#journal.add(['cursor', cursor.channel, cursor.name, cursor.value]);
+    }
+    this.#arriving += arrivals.length;
+    return new Promise((resolve) => {
+      this.#journal.flush((known) => {
+        this.#arriving -= arrivals.length;
+        if (known === null) return resolve(refused('storage_failed', storageRetryMs));
+        const receipts = arrivals.map((arrival) => this.#receive(arrival, known));
+        resolve({ kind: 'accepted', receipts });
+      });
+    });
+  }
+
+  room(): { readonly messages: number; readonly bytes: number } {
+    const { messagesMax, bytesMax, freeBytesMin } = this.#parts.limits;
+    if (this.#journal.freeBytes < freeBytesMin) return { messages: 0, bytes: 0 };
+    return {
+      messages: Math.max(0, messagesMax - this.#rows.unsettled - this.#arriving),
+      bytes: Math.max(0, bytesMax - this.#rows.bytes),
+    };
+  }
+
+  whenRoom(signal: AbortSignal): Promise<void> {
+    return this.#door.whenRoom(signal);
+  }
+
+  claim(box: 'in', channel: ChannelKey, n: number): Promise<readonly InClaim[]>;
+  claim(box: 'out', channel: ChannelKey, n: number): Promise<readonly OutClaim[]>;
+  async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    const claims: Claim[] = [];
+    while (claims.length < n) {
+      const claim = box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel);
+      if (claim === null) break;
+      this.#open.add(claim);
+      claims.push(claim);
+    }
+    return claims;
+  }
+
+  complete(claim: InClaim, effects: Effects): Promise<boolean> {
+    return this.#finish(claim, effects, (seq, now) => ['inboxSettled', now, seq]);
+  }
+
+  async delivered(claim: OutClaim): Promise<boolean> {
+    const row = this.#end(claim);
+    if (row === null) return false;
+    this.#journal.add(['outboxSettled', this.#parts.now(), row.seq]);
+    const settle = (known: Known | null): void => {
+      if (known !== null) this.#settle(row);
+    };
+    // Only the lane's next reply waits for this commit.
+    if (row.lane.outbox.length > 1) this.#journal.flush(settle);
+    else this.#journal.flushSoon(settle);
+    return true;
+  }
+
+  defer(
+    claim: OutClaim,
+    at: number,
+    why: Failure,
+    how: { readonly park: boolean; readonly possibleDuplicate: boolean },
+  ): Promise<boolean> {
+    const row = this.#end(claim);
+    if (row === null) return Promise.resolve(false);
+    const late = how.park || row.late ? 1 : 0;
+    const duplicate = how.possibleDuplicate ? 1 : 0;
+    const due = Math.round(at);
+    const reason = JSON.stringify(why);
+    this.#journal.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
+    return this.#written(() => {
+      row.attempt++;
+      row.possibleDuplicate = how.possibleDuplicate;
+      this.#rows.postpone(row, at, how.park);
+    });
+  }
+
+  async release(claim: Claim): Promise<void> {
+    const row = claim.box === 'in' ? this.#endIn(claim) : this.#end(claim);
+    if (row !== null) this.#rows.giveBack(row);
+  }
+
+  bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
+    const reason = JSON.stringify(why);
+    if (claim.box === 'in') {
+      this.#deadLetters++;
+      return this.#finish(claim, effects, (seq, now) => ['inboxDead', now, reason, seq]);
+    }
+    const row = this.#end(claim);
+    if (row === null) return Promise.resolve(false);
+    this.#journal.add(['outboxDead', this.#parts.now(), reason, row.seq]);
+    return this.#written(() => {
+      this.#deadLetters++;
+      this.#settle(row);
+    });
+  }
+
+  async cursor(channel: ChannelKey, name: string): Promise<string | null> {
+    const sql = 'SELECT value FROM cursors WHERE channel = ? AND name = ?';
+    const found = this.#parts.reader.prepare(sql).get(channel, name);
+    return found === undefined ? null : String(found['value']);
+  }
+
+  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
+    return this.#rows.onReady(wake);
+  }
+
+  backlog(): readonly ChannelBacklog[] {
+    return this.#rows.backlog();
+  }
+
+  gauges(): Gauges {
+    return {
+      ...this.#rows.gauges(),
+      deadLetters: this.#deadLetters,
+      bytesMax: this.#parts.limits.bytesMax,
+      messagesMax: this.#parts.limits.messagesMax,
+      rememberedBytes: this.#recollection.bytes,
+      commitsPending: this.#journal.pending,
+    };
+  }
+
+  closeIntake(): void {
+    this.#door.close('shutting_down');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.closeIntake();
+    for (const claim of this.#open) await this.release(claim);
+    this.#rows.close();
+    await this.#journal.close();
+    this.#parts.reader.close();
+    this.#parts.lock.release();
+  }
+
+  #arrive({ dedupeKey, ...facts }: Inbound): Arrival {
+    const acceptedAt = this.#parts.now();
+    const message: Message = { ...facts, id: this.#parts.ids.message(), acceptedAt };
+    const seq = this.#rows.nextSeq();
+    const write = acceptWrite(seq, message);
+    if (dedupeKey === null) return { message, seq, place: this.#journal.add(write) };
+    const expiresAt = acceptedAt + dedupeMs(message.channel);
+    return { message, seq, place: this.#journal.add({ key: dedupeKey, expiresAt, write }) };
+  }
+
+  #receive({ message, seq, place }: Arrival, known: Known): Receipt {
+    const first = known.get(place);
+    if (first !== undefined) return { id: first as MessageId, duplicate: true, safe };
+    this.#rows.addMessage(message, seq);
+    return { id: message.id, duplicate: false, safe };
+  }
+
+  #claimIn(channel: ChannelKey): InClaim | null {
+    const row = this.#rows.take('in', channel);
+    return row === undefined ? null : new OpenInClaim(row, this.#recollection.of(row.message));
+  }
+
+  #claimOut(channel: ChannelKey): OutClaim | null {
+    const row = this.#rows.take('out', channel);
+    return row === undefined ? null : new OpenOutClaim(row);
+  }
+
+  #endIn(claim: InClaim): InRow | null {
+    this.#open.delete(claim);
+    return OpenInClaim.end(claim);
+  }
+
+  #end(claim: OutClaim): OutRow | null {
+    this.#open.delete(claim);
+    return OpenOutClaim.end(claim);
+  }
+
+  #finish(
+    claim: InClaim,
+    effects: Effects | undefined,
+    ending: (seq: number, now: number) => Write,
+  ): Promise<boolean> {
+    const row = this.#endIn(claim);
+    if (row === null) return Promise.resolve(false);
+    const { message } = row;
+    this.#journal.add(ending(row.seq, this.#parts.now()));
+    const memory = memoryAfter(message, claim.memory, effects);
+    for (const write of turnWrites(message, row.seq, memory, effects)) this.#journal.add(write);
+    const replies = (effects?.replies ?? []).map((reply) => {
+      const seq = this.#rows.nextSeq();
+      this.#journal.add(replyWrite(seq, reply));
+      return { reply, seq };
+    });
+    const trace = effects?.trace ?? null;
+    if (trace !== null && this.#journal.pending < tracesPendingMax) {
+      this.#journal.add(traceWrite(message.id, trace));
+    }
+    return this.#written(() => {
+      for (const { reply, seq } of replies) this.#rows.addReply(reply, row.settlement, seq);
+      this.#recollection.put(message, memory);
+      this.#settle(row);
+    });
+  }
+
+  /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
+  #written(then: () => void): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#journal.flush((known) => {
+        if (known !== null) then();
+        resolve(known !== null);
+      });
+    });
+  }
+
+  #settle(row: InRow | OutRow): void {
+    this.#rows.settle(row);
+    this.#door.settled();
+  }
+}
+
+const storageRetryMs = 5_000;

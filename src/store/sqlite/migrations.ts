@@ -1,0 +1,45 @@
+/** The schema's history: numbered SQL files, each applied once, in order, in one transaction. */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+
+/** "svc1" in ASCII: says whose database it is (SQLite's `application_id`). */
+export const applicationId = 0x73766331;
+
+const folder = new URL('./migrations/', import.meta.url);
+
+/** File names in order; the number of the last is the schema's version. */
+export function migrationFiles(): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name))
+    .sort();
+}
+
+export class ForeignDatabase extends Error {}
+export class NewerSchema extends Error {}
+
+/**
+ * Brings a database to this program's schema.
+ * @throws ForeignDatabase where another program's tables stand, NewerSchema where a newer svc wrote
+ */
+export function migrate(db: DatabaseSync): void {
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() as {
+    user_version: number;
+  };
+  const { application_id: owner } = db.prepare('PRAGMA application_id').get() as {
+    application_id: number;
+  };
+  const tables = db.prepare('SELECT count(*) AS n FROM sqlite_master').get() as { n: number };
+  if (owner !== applicationId && tables.n > 0) {
+    throw new ForeignDatabase('the file is the database of another program');
+  }
+  const files = migrationFiles();
+  if (version > files.length) {
+    throw new NewerSchema(`its schema is version ${version}, this program knows ${files.length}`);
+  }
+  for (const [index, name] of files.entries()) {
+    if (index < version) continue;
+    const sql = readFileSync(new URL(name, folder), 'utf8');
+    const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${index + 1};`;
+    db.exec(`BEGIN IMMEDIATE; ${sql} ${marks} COMMIT;`);
+  }
+}

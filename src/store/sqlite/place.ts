@@ -1,0 +1,40 @@
+/** The files of a database: who may read them, and who owns them. */
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/**
+ * Makes the folder (for this user alone) where it is missing, and the file. A folder that exists
+ * keeps its rights.
+ * @throws what the system says, where that is not allowed
+ */
+export function preparePlace(path: string): void {
+  const folder = dirname(path);
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+}
+
+/** Held for as long as the process owns the database. */
+export type OwnerLock = { release(): void };
+
+/**
+ * Takes the lock: an exclusive transaction on a second SQLite file, which the system frees however
+ * the process ends. A file with a process id in it would outlive a kill.
+ * @returns null when another process holds it
+ */
+export function takeOwnerLock(path: string): OwnerLock | null {
+  const file = `${path}.lock`;
+  closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file);
+  try {
+    db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    return { release: () => db.close() };
+  } catch (error) {
+    db.close();
+    if ((error as { errcode?: number }).errcode === sqliteBusy) return null;
+    throw error;
+  }
+}
+
+const sqliteBusy = 5;

@@ -1,0 +1,49 @@
+/** Why a database cannot be used, and what a person can do about it. */
+
+export type StoreProblem = {
+  readonly kind: 'problem';
+  readonly code: string;
+  readonly message: string;
+};
+
+const byErrcode: Readonly<Record<number, { readonly code: string; readonly sentence: string }>> = {
+  5: { code: 'storage_locked', sentence: 'is in use by another program; end that one first' },
+  8: { code: 'storage_read_only', sentence: 'cannot be written; give this user the right to' },
+  10: { code: 'storage_io', sentence: 'could not be read or written; look after the disk' },
+  11: { code: 'storage_damaged', sentence: 'is damaged; restore a backup, or move it away' },
+  13: { code: 'storage_full', sentence: 'stands on a full disk; make room' },
+  14: {
+    code: 'storage_unreachable',
+    sentence: 'cannot be opened; check the folder and its rights',
+  },
+  26: { code: 'storage_foreign', sentence: 'is no SQLite database; name another storage.path' },
+};
+
+/** @param fault what opening it threw, in this thread or in the writer's */
+export function problemOf(
+  path: string,
+  fault: { readonly errcode?: number; readonly name?: string; readonly message: string },
+): StoreProblem {
+  const known = byErrcode[(fault.errcode ?? 0) & 0xff];
+  if (known !== undefined) return problem(known.code, `The database ${path} ${known.sentence}.`);
+  if (fault.message.startsWith('NewerSchema')) {
+    const what = `The database ${path} was written by a newer svc; run that one, or a newer one.`;
+    return problem('storage_newer', what);
+  }
+  if (fault.message.startsWith('ForeignDatabase')) {
+    const what = `The database ${path} belongs to another program; name another storage.path.`;
+    return problem('storage_foreign', what);
+  }
+  return problem('storage_unusable', `The database ${path} cannot be used: ${fault.message}.`);
+}
+
+export function lockedProblem(path: string): StoreProblem {
+  return problem(
+    'storage_locked',
+    `The database ${path} is in use by another svc. Stop that one, or name another storage.path.`,
+  );
+}
+
+function problem(code: string, message: string): StoreProblem {
+  return { kind: 'problem', code, message };
+}

@@ -1,0 +1,84 @@
+/**
+ * What conversations at work remember, kept on the main thread so that a turn need not read the
+ * disk: the active session's window of turns. Bounded; the conversation longest unused goes first,
+ * and one that is not here is read by a connection that can only read.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { fitWindow, windowTurnsMax, type TurnRow } from '../../domain/conversation.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Memory } from '../store.ts';
+import { laneKey } from '../working-set.ts';
+
+const bytesMax = 64 * 1024 * 1024;
+const entryBytes = 256;
+
+type Entry = { readonly memory: Memory; readonly bytes: number };
+
+export class Recollection {
+  readonly #entries = new Map<string, Entry>();
+  readonly #conversation: StatementSync;
+  readonly #turns: StatementSync;
+  bytes = 0;
+
+  /** @param db a connection that only reads */
+  constructor(db: DatabaseSync) {
+    this.#conversation = db.prepare(
+      'SELECT session, started_at AS startedAt, previous_at AS previousAt FROM conversations ' +
+        'WHERE channel = ? AND conversation = ?',
+    );
+    this.#turns = db.prepare(
+      'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
+        `ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
+    );
+  }
+
+  of(message: Message): Memory {
+    const key = laneKey(message.channel, message.conversation);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return this.#keep(key, this.#read(message));
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.memory;
+  }
+
+  /** After the commit of a turn: what the next one will see. */
+  put(message: Message, memory: Memory): void {
+    this.#keep(laneKey(message.channel, message.conversation), memory);
+  }
+
+  #keep(key: string, memory: Memory): Memory {
+    const before = this.#entries.get(key);
+    if (before !== undefined) {
+      this.bytes -= before.bytes;
+      this.#entries.delete(key);
+    }
+    const bytes = bytesOf(memory, key);
+    this.#entries.set(key, { memory, bytes });
+    this.bytes += bytes;
+    while (this.bytes > bytesMax && this.#entries.size > 1) {
+      const [[oldest, entry]] = this.#entries as unknown as [[string, Entry]];
+      this.#entries.delete(oldest);
+      this.bytes -= entry.bytes;
+    }
+    return memory;
+  }
+
+  #read({ channel, conversation, acceptedAt }: Message): Memory {
+    const found = this.#conversation.get(channel, conversation) as
+      | { session: number; startedAt: number; previousAt: number }
+      | undefined;
+    if (found === undefined) {
+      return { session: { number: 1, startedAt: acceptedAt }, turns: [], previousAt: null };
+    }
+    const { session, startedAt, previousAt } = found;
+    const newestFirst = this.#turns.all(channel, conversation, session) as unknown as TurnRow[];
+    const turns = fitWindow(newestFirst.map((row) => ({ ...row })).reverse());
+    return { session: { number: session, startedAt }, turns, previousAt };
+  }
+}
+
+function bytesOf({ turns }: Memory, key: string): number {
+  let characters = key.length;
+  for (const { text, reply } of turns) characters += text.length + (reply?.length ?? 0);
+  return entryBytes * (turns.length + 1) + 2 * characters;
+}

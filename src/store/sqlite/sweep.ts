@@ -1,0 +1,34 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+const rowsAtOnce = 500;
+const rowsLooked = 2_000;
+const dayMs = 86_400_000;
+
+/**
+ * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
+ * letters, traces, and dedupe keys that have expired. Conversations stay until a person deletes
+ * them.
+ * @param retentionDays 0 keeps everything but the expired keys
+ * @param now milliseconds since 1970
+ * @returns how many rows went; with 500 of a kind there may be more
+ */
+export function sweep(db: DatabaseSync, retentionDays: number, now: number): number {
+  const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
+  let rows = 0;
+  for (const table of ['inbox', 'outbox']) {
+    // Only the oldest are looked at: they come first, and a look at all of them takes too long.
+    const oldest = `SELECT seq, state, settled_at FROM ${table} ORDER BY seq LIMIT ${rowsLooked}`;
+    const some = `SELECT seq FROM (${oldest}) WHERE state > 0 AND settled_at < ?`;
+    rows += remove(db, `DELETE FROM ${table} WHERE seq IN (${some} LIMIT ${rowsAtOnce})`, before);
+  }
+  const traces = `SELECT message_id FROM traces WHERE at < ? LIMIT ${rowsAtOnce}`;
+  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, before);
+  const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${rowsAtOnce}`;
+  rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
+  if (rows > 0) db.exec('PRAGMA incremental_vacuum(200)');
+  return rows;
+}
+
+function remove(db: DatabaseSync, sql: string, limit: number): number {
+  return Number(db.prepare(sql).run(limit).changes);
+}

@@ -1,0 +1,47 @@
+/** What this form promises, and its bounds. */
+import type { Terms } from '../store.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+export const terms: Terms = {
+  durable: true,
+  deliveryGapsMs: [
+    1_000,
+    5_000,
+    20_000,
+    60_000,
+    5 * minuteMs,
+    30 * minuteMs,
+    ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
+  ],
+  hotGaps: 4,
+  jitter: 0.2,
+  drainMs: 5_000,
+  drainsBacklog: false,
+};
+
+export type SqliteLimits = {
+  /** Messages accepted and not settled. */
+  readonly messagesMax: number;
+  /** What they and their replies hold in memory. */
+  readonly bytesMax: number;
+  /** With less than this free on the disk nothing more is accepted. */
+  readonly freeBytesMin: number;
+};
+
+export const sqliteLimits: SqliteLimits = {
+  messagesMax: 1_000_000,
+  bytesMax: 1024 * 1024 * 1024,
+  freeBytesMin: 256 * 1024 * 1024,
+};
+
+const dayMs = 24 * hourMs;
+
+/** How long a message is recognised as one that came before. */
+export function dedupeMs(channel: string): number {
+  return (channel.startsWith('messenger_') ? 30 : 7) * dayMs;
+}
+
+/** Behind by so many writes, traces are left out first. */
+export const tracesPendingMax = 5_000;

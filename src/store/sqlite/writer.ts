@@ -1,0 +1,94 @@
+/**
+ * The writer thread: the only one that writes the database. Each group that arrives becomes one
+ * transaction, fsynced by its COMMIT; one answer goes back a group. Between groups it deletes what
+ * is older than it need be, a few rows at a time, and tells how much room the disk has.
+ */
+import { statfsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import { migrate } from './migrations.ts';
+import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
+import type { StatementName, ToWriter } from './statements.ts';
+import { sweep } from './sweep.ts';
+
+export type WriterData = { readonly path: string; readonly retentionDays: number };
+
+const diskEveryMs = 5_000;
+const sweepEveryMs = 60_000;
+
+const port = parentPort!;
+const { path, retentionDays } = workerData as WriterData;
+const tell = (message: FromWriter): void => port.postMessage(message);
+
+function open(): DatabaseSync {
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
+  db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
+  migrate(db);
+  return db;
+}
+
+function serve(db: DatabaseSync): void {
+  const prepared = Object.fromEntries(
+    Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
+  ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
+  const remember = db.prepare(
+    'INSERT INTO dedupe (channel, key, message_id, expires_at) VALUES (?, ?, ?, ?) ' +
+      'ON CONFLICT DO NOTHING',
+  );
+  const recall = db.prepare('SELECT message_id AS id FROM dedupe WHERE channel = ? AND key = ?');
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+
+  const run = ({ number, writes }: Group): GroupDone => {
+    const known: [number, string][] = [];
+    try {
+      begin.run();
+      for (const [place, write] of writes.entries()) {
+        if (!('key' in write)) {
+          const [name, ...values] = write;
+          prepared[name].run(...values);
+          continue;
+        }
+        const [name, ...values] = write.write;
+        const [, id, channel] = values;
+        const fresh = remember.run(channel!, write.key, id!, write.expiresAt).changes > 0;
+        if (fresh) prepared[name].run(...values);
+        else known.push([place, (recall.get(channel!, write.key) as { id: string }).id]);
+      }
+      commit.run();
+      return { kind: 'done', number, known };
+    } catch (error) {
+      // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
+      if (db.isTransaction) db.exec('ROLLBACK');
+      return { kind: 'failed', number, message: (error as Error).message };
+    }
+  };
+
+  const sweeping = setInterval(() => sweep(db, retentionDays, Date.now()), sweepEveryMs);
+  const looking = setInterval(tellDisk, diskEveryMs);
+  port.on('message', (message: ToWriter) => {
+    if (!('kind' in message)) return tell(run(message));
+    clearInterval(sweeping);
+    clearInterval(looking);
+    db.exec('UPDATE owner SET clean = 1');
+    db.close();
+    tell({ kind: 'closed' });
+    port.close();
+  });
+}
+
+function tellDisk(): void {
+  const { bavail, bsize } = statfsSync(path);
+  tell({ kind: 'disk', freeBytes: bavail * bsize });
+}
+
+try {
+  serve(open());
+  tellDisk();
+  tell({ kind: 'open' });
+} catch (error) {
+  const { errcode = 0, message, name } = error as Error & { errcode?: number };
+  tell({ kind: 'unopened', errcode, message: `${name}: ${message}` });
+  port.close();
+}

@@ -1,0 +1,287 @@
+/**
+ * What every form of the ledger keeps in memory: which row is next in which conversation, what is
+ * due when, and how much there is. It knows order and nothing of disks.
+ *
+ * A row is offered (put into the ready queue of its box and channel) when it is the head of its
+ * lane and nothing of that lane is under way. A parked reply has left its lane and is offered by
+ * itself when it is due. Whoever takes a row ends it by settle, giveBack or postpone.
+ */
+import type { Box } from '../domain/event.ts';
+import type { ChannelKey, ConversationId } from '../domain/ids.ts';
+import type { Message } from '../domain/message.ts';
+import type { Reply } from '../domain/reply.ts';
+import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
+import { Queue } from '../lib/queue.ts';
+import { Bell } from './bell.ts';
+import { Lane, Settlement, type InRow, type OutRow, type Row } from './rows.ts';
+import { bytesOfMessage, bytesOfReply } from './weight.ts';
+import type { ChannelBacklog, Gauges } from './store.ts';
+
+/** With so many unsettled replies a conversation's inbox waits. */
+const repliesMax = 100;
+
+type Side = {
+  readonly in: Queue<InRow>;
+  readonly out: Queue<OutRow>;
+  inbox: number;
+  outbox: number;
+};
+
+export class WorkingSet {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #sides = new Map<ChannelKey, Side>();
+  readonly #deadlines: Deadlines;
+  readonly #bell = new Bell();
+  readonly #claimed = { in: 0, out: 0 };
+  #deferred = 0;
+  /** Messages not settled, with their replies, and their bytes. */
+  unsettled = 0;
+  bytes = 0;
+  readonly #parked = new Set<OutRow>();
+  #seq = 0;
+
+  constructor(now: () => number) {
+    this.#deadlines = createDeadlines(now);
+  }
+
+  /** The order of acceptance, over all conversations. */
+  nextSeq(): number {
+    return ++this.#seq;
+  }
+
+  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
+    return this.#bell.onRing(wake);
+  }
+
+  addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
+    const lane = this.#laneOf(message.channel, message.conversation);
+    const settlement = new Settlement(bytesOfMessage(message));
+    const row: InRow = { box: 'in', seq, lane, message, settlement, attempt };
+    this.#seq = Math.max(this.#seq, seq);
+    this.unsettled++;
+    this.bytes += settlement.bytes;
+    this.#sideOf(message.channel).inbox++;
+    lane.inbox.push(row);
+    this.#offerInbox(lane);
+    return row;
+  }
+
+  /** @param of what it is a reply to; null when that is not known any more (after a restart) */
+  addReply(reply: Reply, of: Settlement | null, seq = this.nextSeq()): OutRow {
+    const row = this.#makeReply(reply, of, seq);
+    row.lane.outbox.push(row);
+    this.#offerOutbox(row.lane);
+    return row;
+  }
+
+  take(box: 'in', channel: ChannelKey): InRow | undefined;
+  take(box: 'out', channel: ChannelKey): OutRow | undefined;
+  take(box: Box, channel: ChannelKey): Row | undefined {
+    const row = this.#sides.get(channel)?.[box].shift();
+    if (row !== undefined) this.#claimed[box]++;
+    return row;
+  }
+
+  /** The row is done with, whether well or as a dead letter; the next of its lane may start. */
+  settle(row: Row): void {
+    const { lane, settlement } = row;
+    this.#claimed[row.box]--;
+    const side = this.#sideOf(lane.channel);
+    if (row.box === 'in') {
+      side.inbox--;
+      lane.inbox.shift();
+      lane.inBusy = false;
+    } else {
+      side.outbox--;
+      lane.replies--;
+      this.bytes -= row.bytes;
+      if (!row.late) {
+        lane.outbox.shift();
+        lane.outBusy = false;
+        this.#offerOutbox(lane);
+      }
+    }
+    this.#offerInbox(lane);
+    if (--settlement.open === 0) this.#close(settlement);
+    if (lane.empty) this.#lanes.delete(lane.key);
+  }
+
+  /** Given back untouched: first in its lane, and first to be taken again. */
+  giveBack(row: Row): void {
+    this.#claimed[row.box]--;
+    const side = this.#sideOf(row.lane.channel);
+    if (row.box === 'in') side.in.unshift(row);
+    else side.out.unshift(row);
+    this.#bell.ring(row.box, row.lane.channel);
+  }
+
+  /** To be offered again at `at`; a parked reply leaves its lane. */
+  postpone(row: OutRow, at: number, park: boolean): void {
+    this.#claimed.out--;
+    const { lane } = row;
+    if (park && !row.late) {
+      row.late = true;
+      lane.outbox.shift();
+      lane.outBusy = false;
+      this.#offerOutbox(lane);
+    }
+    this.#await(row, at);
+  }
+
+  /**
+   * After a restart: a reply as it was when it was last written down.
+   * @param state `dueAt` is when it is to be tried again; null: it waits its turn
+   */
+  restoreReply(
+    reply: Reply,
+    of: Settlement | null,
+    seq: number,
+    state: {
+      readonly attempt: number;
+      readonly possibleDuplicate: boolean;
+      readonly late: boolean;
+      readonly dueAt: number | null;
+    },
+  ): OutRow {
+    const row = this.#makeReply(reply, of, seq);
+    const { lane } = row;
+    row.attempt = state.attempt;
+    row.possibleDuplicate = state.possibleDuplicate;
+    row.late = state.late;
+    if (row.late) {
+      this.#await(row, state.dueAt ?? 0);
+      return row;
+    }
+    lane.outbox.push(row);
+    if (state.dueAt === null || lane.outBusy) {
+      this.#offerOutbox(lane);
+    } else {
+      lane.outBusy = true;
+      this.#await(row, state.dueAt);
+    }
+    return row;
+  }
+
+  /** The last number ever given, so that new rows come after all old ones. */
+  startAfter(seq: number): void {
+    this.#seq = Math.max(this.#seq, seq);
+  }
+
+  gauges(): Omit<
+    Gauges,
+    'deadLetters' | 'bytesMax' | 'messagesMax' | 'rememberedBytes' | 'commitsPending'
+  > {
+    return {
+      inboxWaiting: this.#waiting('in'),
+      inboxClaimed: this.#claimed.in,
+      outboxWaiting: this.#waiting('out'),
+      outboxClaimed: this.#claimed.out,
+      outboxDeferred: this.#deferred,
+      bytesHeld: this.bytes,
+      conversationsAtWork: this.#lanes.size,
+    };
+  }
+
+  /** Rows that wait to be taken, those of channels without a pump included. */
+  #waiting(box: Box): number {
+    let rows = 0;
+    for (const side of this.#sides.values()) rows += box === 'in' ? side.inbox : side.outbox;
+    return rows - this.#claimed[box] - (box === 'out' ? this.#deferred : 0);
+  }
+
+  backlog(): readonly ChannelBacklog[] {
+    return [...this.#sides]
+      .filter(([, { inbox, outbox }]) => inbox + outbox > 0)
+      .map(([channel, { inbox, outbox }]) => ({ channel, inbox, outbox }));
+  }
+
+  /** Drops every timer; nothing is offered after it. */
+  close(): void {
+    this.#bell.silence();
+    for (const lane of this.#lanes.values()) {
+      for (let row = lane.outbox.shift(); row !== undefined; row = lane.outbox.shift()) {
+        row.due?.cancel();
+      }
+    }
+    for (const row of this.#parked) row.due?.cancel();
+  }
+
+  #makeReply(reply: Reply, of: Settlement | null, seq: number): OutRow {
+    const lane = this.#laneOf(reply.address.channel, reply.conversation);
+    const settlement = of ?? new Settlement(0);
+    if (of === null) this.unsettled++;
+    else of.open++;
+    const bytes = bytesOfReply(reply);
+    this.#seq = Math.max(this.#seq, seq);
+    this.bytes += bytes;
+    this.#sideOf(reply.address.channel).outbox++;
+    lane.replies++;
+    return {
+      box: 'out',
+      seq,
+      lane,
+      reply,
+      bytes,
+      settlement,
+      attempt: 1,
+      possibleDuplicate: false,
+      late: false,
+      due: null,
+    };
+  }
+
+  #await(row: OutRow, at: number): void {
+    this.#deferred++;
+    if (row.late) this.#parked.add(row);
+    row.due = this.#deadlines.at(at, () => {
+      row.due = null;
+      this.#deferred--;
+      this.#parked.delete(row);
+      this.#sideOf(row.lane.channel).out.push(row);
+      this.#bell.ring('out', row.lane.channel);
+    });
+  }
+
+  #offerInbox(lane: Lane): void {
+    const head = lane.inbox.peek();
+    if (head === undefined || lane.inBusy || lane.replies >= repliesMax) return;
+    lane.inBusy = true;
+    this.#sideOf(lane.channel).in.push(head);
+    this.#bell.ring('in', lane.channel);
+  }
+
+  #offerOutbox(lane: Lane): void {
+    const head = lane.outbox.peek();
+    if (head === undefined || lane.outBusy) return;
+    lane.outBusy = true;
+    this.#sideOf(lane.channel).out.push(head);
+    this.#bell.ring('out', lane.channel);
+  }
+
+  #close(settlement: Settlement): void {
+    this.unsettled--;
+    this.bytes -= settlement.bytes;
+    settlement.close();
+  }
+
+  #laneOf(channel: ChannelKey, conversation: ConversationId): Lane {
+    const key = laneKey(channel, conversation);
+    let lane = this.#lanes.get(key);
+    if (lane === undefined) this.#lanes.set(key, (lane = new Lane(key, channel)));
+    return lane;
+  }
+
+  #sideOf(channel: ChannelKey): Side {
+    let side = this.#sides.get(channel);
+    if (side === undefined) {
+      side = { in: new Queue(), out: new Queue(), inbox: 0, outbox: 0 };
+      this.#sides.set(channel, side);
+    }
+    return side;
+  }
+}
+
+/** Channel keys hold no space, so no two conversations share a key. */
+export function laneKey(channel: ChannelKey, conversation: ConversationId): string {
+  return `${channel} ${conversation}`;
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { jsonSchema } from '../../src/config/json-schema.ts';
+import { fieldCases } from './cases-fields.ts';
+import { unmark } from './cases.ts';
+
+type Schema = { readonly [keyword: string]: unknown };
+
+/** The keywords that our schema uses, as JSON Schema 2020-12 says; any other one is a mistake. */
+const keywords: Record<string, (schema: Schema, value: unknown) => boolean> = {
+  type: ({ type }, value) => [type].flat().some((name) => isOfType(name, value)),
+  enum: (schema, value) => (schema['enum'] as unknown[]).includes(value),
+  const: (schema, value) => schema['const'] === value,
+  pattern: ({ pattern }, value) =>
+    typeof value !== 'string' || new RegExp(pattern as string, 'u').test(value),
+  minLength: ({ minLength }, value) =>
+    typeof value !== 'string' || value.length >= (minLength as number),
+  minimum: ({ minimum }, value) => typeof value !== 'number' || value >= (minimum as number),
+  maximum: ({ maximum }, value) => typeof value !== 'number' || value <= (maximum as number),
+  minItems: ({ minItems }, value) => !Array.isArray(value) || value.length >= (minItems as number),
+  items: ({ items }, value) =>
+    !Array.isArray(value) || value.every((item) => accepts(items as Schema, item)),
+  required: ({ required }, value) =>
+    !isObject(value) || (required as string[]).every((key) => Object.hasOwn(value, key)),
+  properties: ({ properties }, value) =>
+    !isObject(value) ||
+    Object.entries(properties as Record<string, Schema>).every(
+      ([key, inner]) => !Object.hasOwn(value, key) || accepts(inner, value[key]),
+    ),
+  patternProperties: () => true,
+  additionalProperties: ({ properties, patternProperties }, value) =>
+    !isObject(value) ||
+    Object.keys(value).every(
+      (key) =>
+        Object.hasOwn(properties as object, key) ||
+        Object.keys(patternProperties as object).some((pattern) => new RegExp(pattern).test(key)),
+    ),
+  allOf: ({ allOf }, value) => (allOf as Schema[]).every((inner) => accepts(inner, value)),
+  anyOf: ({ anyOf }, value) => (anyOf as Schema[]).some((inner) => accepts(inner, value)),
+  not: ({ not }, value) => !accepts(not as Schema, value),
+};
+const annotations = new Set(['$schema', 'title', 'description', 'default']);
+
+function accepts(schema: Schema, value: unknown): boolean {
+  return Object.keys(schema).every((keyword) => {
+    if (annotations.has(keyword)) return true;
+    const check = keywords[keyword];
+    assert.ok(check, `the schema uses ${keyword}`);
+    return check(schema, value);
+  });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isOfType(name: unknown, value: unknown): boolean {
+  if (name === 'object') return isObject(value);
+  if (name === 'array') return Array.isArray(value);
+  if (name === 'integer') return Number.isInteger(value);
+  return name === 'null' ? value === null : typeof value === name;
+}
+
+const schema = jsonSchema() as Schema;
+
+test('the JSON Schema accepts the golden files', () => {
+  const golden = join(import.meta.dirname, '../golden');
+  for (const name of globSync('*.json', { cwd: golden })) {
+    if (name.endsWith('.parsed.json')) continue;
+    assert.ok(accepts(schema, JSON.parse(readFileSync(join(golden, name), 'utf8'))), name);
+  }
+});
+
+/** What an address, a URL or a name may hold is more than a pattern says. */
+const checkedBySvcAlone = new Set(
+  'duplicate_key value_not_name bad_url bad_address bad_path bad_trigger clamped'.split(' '),
+);
+
+for (const { title, code, text } of fieldCases) {
+  if (checkedBySvcAlone.has(code)) continue;
+  test(`the JSON Schema refuses ${code}: ${title}`, () => {
+    assert.equal(accepts(schema, JSON.parse(unmark(text).text)), false);
+  });
+}

@@ -1,0 +1,80 @@
+/** What every channel promises, whatever its platform. Each channel's own test runs it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Channel } from '../../src/channel/channel.ts';
+import type { Reply } from '../../src/domain/reply.ts';
+import { noteAccept } from '../fake/webhook.ts';
+
+export type ChannelBench = AsyncDisposable & {
+  /** Not yet opened, its platform within reach. */
+  readonly channel: Channel;
+  /** One whose platform or address cannot be had, so that `open` finds a problem; null: none. */
+  readonly hopeless: Channel | null;
+  /** A reply to an address of that channel. */
+  readonly reply: Reply;
+  /** Makes the platform unreachable for deliveries. */
+  breakPlatform(): Promise<void>;
+};
+
+/** @param start a new bench for every test */
+export function testChannel(name: string, start: () => Promise<ChannelBench>): void {
+  const first = { number: 1, possibleDuplicate: false, late: false };
+
+  test(`${name}: opens with a key, runs until its signal aborts, and is stopped then`, async () => {
+    await using bench = await start();
+    const { channel } = bench;
+    assert.equal(channel.health().state, 'starting');
+    const opened = await channel.open();
+    assert.ok(opened.kind === 'opened' && opened.key !== '');
+    const ending = new AbortController();
+    const running = channel.run(noteAccept(), ending.signal);
+    const early = await Promise.race([running.then(() => 'ended'), Promise.resolve('running')]);
+    assert.equal(early, 'running');
+    ending.abort();
+    await running;
+    assert.equal(channel.health().state, 'stopped');
+  });
+
+  test(`${name}: run returns at once when its signal has aborted already`, async () => {
+    await using bench = await start();
+    await bench.channel.open();
+    await bench.channel.run(noteAccept(), AbortSignal.abort());
+  });
+
+  test(`${name}: a problem at open is a value with a code and a sentence`, async () => {
+    await using bench = await start();
+    if (bench.hopeless === null) return;
+    const problem = await bench.hopeless.open();
+    assert.ok(problem.kind === 'problem');
+    assert.match(problem.code, /^[a-z_]+$/);
+    assert.ok(problem.message.length > 20);
+    assert.equal(bench.hopeless.health().state, 'failed');
+    await bench.hopeless[Symbol.asyncDispose]();
+  });
+
+  test(`${name}: delivers between open and the end, also before run`, async () => {
+    await using bench = await start();
+    await bench.channel.open();
+    const { signal } = new AbortController();
+    const outcome = await bench.channel.deliver(bench.reply, first, signal);
+    assert.deepEqual(outcome, { kind: 'delivered' });
+  });
+
+  test(`${name}: a delivery that cannot arrive is an outcome, never a throw`, async () => {
+    await using bench = await start();
+    await bench.channel.open();
+    await bench.breakPlatform();
+    const { signal } = new AbortController();
+    const outcome = await bench.channel.deliver(bench.reply, first, signal);
+    assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+    const aborted = await bench.channel.deliver(bench.reply, first, AbortSignal.abort());
+    assert.ok(aborted.kind === 'retry' && aborted.failure.kind === 'cancelled');
+  });
+
+  test(`${name}: is given back twice without harm`, async () => {
+    await using bench = await start();
+    await bench.channel.open();
+    await bench.channel[Symbol.asyncDispose]();
+    await bench.channel[Symbol.asyncDispose]();
+  });
+}

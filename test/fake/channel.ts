@@ -1,0 +1,52 @@
+/** A channel without a platform: the test hands messages in, and deliveries are written down. */
+import type { Accept, Acceptance, Channel, ChannelProblem } from '../../src/channel/channel.ts';
+import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
+import type { Inbound } from '../../src/domain/message.ts';
+import type { Reply } from '../../src/domain/reply.ts';
+
+const key = 'webhook' as ChannelKey;
+
+/** What outlives the plans: one platform, whoever is connected to it. */
+export class FakePlatform {
+  readonly delivered: Reply[] = [];
+  readonly #connected: Accept[] = [];
+
+  /** Hands one message to the newest channel that is connected. */
+  say(conversation: string, text: string): Promise<Acceptance> {
+    const accept = this.#connected.at(-1);
+    if (accept === undefined) throw new Error('no channel is connected');
+    const message: Inbound = {
+      channel: key,
+      conversation: conversation as ConversationId,
+      sender: { id: conversation, name: null },
+      text,
+      media: null,
+      address: { channel: key, target: conversation },
+      dedupeKey: null,
+    };
+    return accept([message]);
+  }
+
+  /** @param problem what opening it comes to; null: it opens */
+  channel(problem: ChannelProblem | null = null): Channel {
+    return {
+      open: async () => problem ?? { kind: 'opened', key },
+      run: (accept, signal) => {
+        this.#connected.push(accept);
+        return new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            this.#connected.splice(this.#connected.indexOf(accept), 1);
+            resolve();
+          });
+        });
+      },
+      deliver: async (reply) => {
+        await new Promise(setImmediate);
+        this.delivered.push(reply);
+        return { kind: 'delivered' };
+      },
+      health: () => ({ state: 'up', since: 0, reason: null }),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+  }
+}

@@ -1,0 +1,98 @@
+/** The other end of the webhook channel's replies: a real server that keeps what it was sent. */
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+export type Received = {
+  readonly body: Record<string, unknown>;
+  /** The body as it came. */
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly path: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+};
+
+/**
+ * How a request is answered: by a status, never (`hang`), by a broken connection (`reset`), or by
+ * a status whose body breaks off in the middle (`cut`) or never ends (`drip`).
+ */
+export type Answer =
+  | number
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+  | 'hang'
+  | 'reset'
+  | 'cut'
+  | 'drip';
+
+export type Receiver = AsyncDisposable & {
+  readonly url: string;
+  /** Every request whose body came whole, whatever it was answered. */
+  readonly received: readonly Received[];
+  /** How the next requests are answered, one each; after them 200. */
+  readonly script: Answer[];
+  /** Resolves when n requests have come. */
+  waitFor(n: number): Promise<readonly Received[]>;
+};
+
+/** Starts one on a free port of 127.0.0.1. */
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  const script: Answer[] = [];
+  const waiters: { n: number; resolve: () => void }[] = [];
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const text = await textOf(request);
+    if (text === null) return;
+    const body = JSON.parse(text) as Record<string, unknown>;
+    const { headers, url: path = '' } = request;
+    received.push({ body, text, headers, path, at: Date.now() });
+    answer(script.shift() ?? 200, response);
+    for (const waiter of waiters) if (received.length >= waiter.n) waiter.resolve();
+  };
+  const server = createServer((request, response) => void receive(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/replies`,
+    received,
+    script,
+    async waitFor(n) {
+      await new Promise<void>((resolve) => {
+        if (received.length >= n) resolve();
+        else waiters.push({ n, resolve });
+      });
+      return received;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      // Closing twice only says that it was closed.
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function textOf(request: IncomingMessage): Promise<string | null> {
+  const parts: Buffer[] = [];
+  try {
+    for await (const part of request) parts.push(part as Buffer);
+  } catch {
+    return null;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function answer(how: Answer, response: ServerResponse): void {
+  if (how === 'hang') return;
+  if (how === 'reset') {
+    response.socket?.resetAndDestroy();
+  } else if (how === 'cut') {
+    response.writeHead(200, { 'content-length': '100' }).write('half');
+    setImmediate(() => response.destroy());
+  } else if (how === 'drip') {
+    response.writeHead(200).write('one');
+  } else {
+    const { status, headers = {}, body = '' } = typeof how === 'number' ? { status: how } : how;
+    response.writeHead(status, headers).end(body);
+  }
+}

@@ -1,0 +1,177 @@
+/** A webhook channel on a free port with a ledger that only notes, and raw sockets to reach it. */
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import type { WebhookConfig } from '../../src/config/config.ts';
+import type { Events } from '../../src/domain/event.ts';
+import type { MessageId } from '../../src/domain/ids.ts';
+import type { Inbound } from '../../src/domain/message.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
+import { createListeners } from '../../src/lib/listener.ts';
+import type { ListenLimits } from '../../src/lib/listener.ts';
+import type { Accept, Acceptance } from '../../src/channel/channel.ts';
+import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
+import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
+
+export const secret = 'a-secret-for-tests';
+
+export const defaultMapping: WebhookConfig['mapping'] = {
+  sender_id: 'sender_id',
+  sender_name: 'sender_name',
+  text: 'text',
+  media_url: 'media_url',
+  media_type: 'media_type',
+  conversation_id: 'conversation_id',
+};
+
+export function webhookConfig(more: Partial<WebhookConfig> = {}): WebhookConfig {
+  return {
+    type: 'webhook',
+    tokenEnv: 'WEBHOOK_SECRET' as WebhookConfig['tokenEnv'],
+    bind: { host: '127.0.0.1', port: 0, text: '127.0.0.1:0', loopback: true, given: true },
+    path: '/webhook',
+    outboundUrl: 'http://127.0.0.1:9/replies',
+    outboundTokenEnv: null,
+    mapping: defaultMapping,
+    ...more,
+  };
+}
+
+/** Events that note the name and the argument of each call. */
+export function noteEvents(): { events: Events; calls: [string, unknown][] } {
+  const calls: [string, unknown][] = [];
+  const events = new Proxy({} as Events, {
+    get: (_target, name) => (e: unknown) => calls.push([String(name), e]),
+  });
+  return { events, calls };
+}
+
+export type NotingAccept = Accept & { messages: Inbound[]; next: Acceptance[]; free: number };
+
+/** Accepts everything, or answers what `next` holds first; a known dedupe key is a duplicate. */
+export function noteAccept(): NotingAccept {
+  const ids = new Map<string, MessageId>();
+  const accept = (batch: readonly Inbound[]): Promise<Acceptance> => {
+    const planned = note.next.shift();
+    if (planned !== undefined) return Promise.resolve(planned);
+    const receipts = batch.map((message) => {
+      const known = ids.get(message.dedupeKey ?? '');
+      if (known !== undefined) return { id: known, duplicate: true, safe: Promise.resolve() };
+      note.messages.push(message);
+      const id = `m${note.messages.length}` as MessageId;
+      if (message.dedupeKey !== null) ids.set(message.dedupeKey, id);
+      return { id, duplicate: false, safe: Promise.resolve() };
+    });
+    return Promise.resolve({ kind: 'accepted', receipts });
+  };
+  const note: NotingAccept = Object.assign(accept, {
+    messages: [],
+    next: [],
+    free: 1_000,
+    room: () => note.free,
+  });
+  return note;
+}
+
+export type RunningWebhook = AsyncDisposable & {
+  readonly channel: WebhookChannel;
+  readonly port: number;
+  readonly accept: NotingAccept;
+  readonly calls: readonly [string, unknown][];
+  stop(): void;
+};
+
+export async function startWebhook(
+  more: Partial<WebhookConfig> = {},
+  limits: Partial<ListenLimits> = {},
+  outboundSecret: string | null = null,
+): Promise<RunningWebhook> {
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const { events, calls } = noteEvents();
+  const listeners = createListeners(limits);
+  const config = webhookConfig(more);
+  const rest = { listeners, http, events, deadlines, now: Date.now, version: '1.2.3' };
+  const channel = createWebhookChannel({ config, secret, outboundSecret, ...rest });
+  const opened = await channel.open();
+  if (opened.kind === 'problem') throw new Error(opened.message);
+  const ending = new AbortController();
+  const accept = noteAccept();
+  const running = channel.run(accept, ending.signal);
+  return {
+    channel,
+    port: channel.boundPort(),
+    accept,
+    calls,
+    stop: () => ending.abort(),
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await running;
+      await channel[Symbol.asyncDispose]();
+      await http.close();
+    },
+  };
+}
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+};
+
+/** Writes the text as it is, then reads until the other side closes. Bytes are latin1. */
+export async function exchange(port: number, text: string | Buffer): Promise<readonly Answer[]> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(text);
+  return answersOf(await readAll(socket));
+}
+
+/** Everything that comes until the connection ends, also when it ends by a reset. */
+export function readAll(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.setEncoding('latin1');
+    socket.on('data', (part: string) => (text += part));
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+    socket.resume();
+  });
+}
+
+/** Reads answers with a content length, one after another. */
+export function answersOf(text: string): Answer[] {
+  const answers: Answer[] = [];
+  for (let rest = text; rest !== '';) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end < 0) throw new Error(`no answer: ${rest.slice(0, 200)}`);
+    const [first, ...lines] = rest.slice(0, end).split('\r\n');
+    const headers = new Map(
+      lines.map((line) => [line.split(':')[0]!.toLowerCase(), line.replace(/^[^:]*: /, '')]),
+    );
+    const length = Number(headers.get('content-length') ?? 0);
+    const body = rest.slice(end + 4, end + 4 + length);
+    answers.push({ status: Number(first!.split(' ')[1]), headers, body });
+    rest = rest.slice(end + 4 + length);
+  }
+  return answers;
+}
+
+/** A request in HTTP's own form; `connection: close` unless other headers are given. */
+export function post(
+  body: string,
+  headers: Record<string, string> = {},
+  target = 'POST /webhook',
+): string {
+  const all: Record<string, string> = {
+    host: 'svc',
+    authorization: `Bearer ${secret}`,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+    ...headers,
+  };
+  const lines = Object.entries(all)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}: ${value}`);
+  return `${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+}

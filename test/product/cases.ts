@@ -1,0 +1,103 @@
+/** The cases of the product: dispatch × policy × failure × the rank that it strikes. */
+import type { FailureName } from '../fake/failures.ts';
+
+/** What one model does: it fails so many times, then it answers. */
+export type Plan = { readonly fails: FailureName; readonly times: number } | 'answers';
+
+export type Case = {
+  readonly dispatch: 'fanout' | 'sequential';
+  readonly policy: 'priority' | 'consensus';
+  /** By rank, the best first. */
+  readonly plans: readonly Plan[];
+  /** What each would answer, by rank; whether they mean the same. */
+  readonly texts: readonly string[];
+  readonly agree: boolean;
+  /** Ranks in the order in which the models are listed. */
+  readonly listed: readonly number[];
+  /** Ranks in the order in which outcomes come, where all are asked at once. */
+  readonly order: readonly number[];
+  readonly title: string;
+};
+
+/** Fourteen of the ways in which a model fails, one of each kind that the brain can tell apart. */
+export const struck = [
+  'refused',
+  'reset',
+  'cut',
+  'hang',
+  '429',
+  '503',
+  '500',
+  '401',
+  '404',
+  '400',
+  'overflow',
+  'redirect',
+  'malformed',
+  'empty',
+] as const satisfies readonly FailureName[];
+
+const agreeing = ['Four.', '**four**', 'Answer: FOUR!'];
+const differing = ['four', 'five', 'six'];
+
+export function makeCases(): readonly Case[] {
+  const cases: Case[] = [];
+  for (const fails of struck) {
+    for (const policy of ['priority', 'consensus'] as const) {
+      for (const agree of policy === 'priority' ? [false] : [true, false]) {
+        cases.push(...oneFails(fails, policy, agree));
+      }
+      for (const dispatch of ['fanout', 'sequential'] as const) {
+        const plan = { fails, times: Infinity };
+        const all = `${dispatch}, ${policy}: all of 2 fail by ${fails}`;
+        cases.push(makeCase(dispatch, policy, [plan, plan], true, [0, 1], all));
+        if (fails === 'refused') continue;
+        const once = { fails, times: 1 };
+        const heal = `${dispatch}, ${policy}: all of 2 fail by ${fails} once`;
+        cases.push(makeCase(dispatch, policy, [once, once], true, [0, 1], heal));
+      }
+    }
+  }
+  return cases;
+}
+
+/** One of two or three models fails for good. */
+function oneFails(fails: FailureName, policy: Case['policy'], agree: boolean): readonly Case[] {
+  const cases: Case[] = [];
+  for (const size of [2, 3]) {
+    for (let rank = 0; rank < size; rank++) {
+      const plans = Array.from({ length: size }, (_, at): Plan => {
+        return at === rank ? { fails, times: Infinity } : 'answers';
+      });
+      const best = plans.map((_, at) => at).filter((at) => at !== rank);
+      const words = agree ? 'agreeing' : 'differing';
+      const what = `${policy}: ${fails} at rank ${rank} of ${size}, ${words}`;
+      cases.push(makeCase('sequential', policy, plans, agree, best, `sequential, ${what}`));
+      const orders: Record<string, readonly number[]> = {
+        'the failure first, then the best': [rank, ...best],
+        'the failure first, then the worst': [rank, ...best.toReversed()],
+        // Nothing can hold these two back until the others have answered.
+        ...(fails !== 'refused' && fails !== 'hang' && { 'the failure last': [...best, rank] }),
+      };
+      for (const [said, order] of Object.entries(orders)) {
+        const title = `fanout, ${what}, ${said}`;
+        cases.push(makeCase('fanout', policy, plans, agree, order, title));
+      }
+    }
+  }
+  return cases;
+}
+
+/** Two models are listed the other way round, so that list and rank are told apart. */
+function makeCase(
+  dispatch: Case['dispatch'],
+  policy: Case['policy'],
+  plans: readonly Plan[],
+  agree: boolean,
+  order: readonly number[],
+  title: string,
+): Case {
+  const listed = plans.length === 2 ? [1, 0] : [0, 1, 2];
+  const texts = agree ? agreeing : differing;
+  return { dispatch, policy, plans, texts, agree, listed, order, title };
+}

@@ -1,0 +1,149 @@
+/** Plays a case with real models over sockets and writes down what came of it. */
+import { createResponder } from '../../src/brain/responder.ts';
+import type { ModelConfig } from '../../src/config/config.ts';
+import type { Decision } from '../../src/domain/decision.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { TraceStep } from '../../src/domain/trace.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
+import { buildModel } from '../../src/model/build-model.ts';
+import { retryDelayMs } from '../../src/model/retrying.ts';
+import { createConsensus } from '../../src/policy/consensus.ts';
+import { createPriority } from '../../src/policy/priority.ts';
+import type { Script, Step } from '../fake/model-server.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startFakeOpenai } from '../fake/openai.ts';
+import type { Case } from './cases.ts';
+import { isClosed, mayRetry } from './expected.ts';
+
+export type Played = {
+  readonly decision: Decision;
+  /** Ranks in the order in which their servers were asked; a closed port hears nothing. */
+  readonly heard: readonly number[];
+  readonly steps: readonly TraceStep[];
+  /** What was asked of a server that redirects point to. */
+  readonly astray: number;
+};
+
+const deadlines = createDeadlines(Date.now);
+
+/** No pause; how many retries there are is the member's to say. */
+const atOnce = { retriesMax: Infinity, random: () => 0 };
+
+/** A port that was open a moment ago may be another server's by now; this one is nobody's. */
+const closedPort = 'http://127.0.0.1:1';
+
+export async function play(given: Case): Promise<Played> {
+  await using stack = new AsyncDisposableStack();
+  const elsewhere = stack.use(await startFakeOllama());
+  const stage = new Stage(given, `${elsewhere.origin}/api/chat`);
+  const urls: string[] = [];
+  for (let rank = 0; rank < given.plans.length; rank++) {
+    const start = rank % 2 === 0 ? startFakeOllama : startFakeOpenai;
+    const closed = isClosed(given, rank);
+    urls.push(closed ? closedPort : stack.use(await start(stage.scriptOf(rank))).url);
+  }
+  const http = createHttpClient(deadlines);
+  stack.defer(() => http.close());
+  const events = {
+    modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
+    faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
+  };
+  const kit = { http, deadlines, now: Date.now, events };
+  const steps: TraceStep[] = [];
+  const brain = createResponder({
+    name: 'helper',
+    sensitivity: 'public',
+    deadlineMs: 60_000,
+    dispatch: given.dispatch,
+    policy: given.policy === 'priority' ? createPriority() : createConsensus(),
+    members: given.listed.map((rank) => {
+      const key = rank % 2 === 0 ? null : 'key-of-nobody';
+      const model = buildModel(configOf(given, rank, urls[rank]!), key, kit);
+      return { model, rank, retriesMax: 2 };
+    }),
+    deadlines,
+    now: Date.now,
+    retryDelayMs: (failure, attempt) => retryDelayMs(failure, attempt, atOnce),
+    onFault: (error) => stage.faults.push(error),
+  });
+  const message = { text: 'two plus two?', media: null } as Message;
+  const desk = {
+    signal: new AbortController().signal,
+    deadlineAt: Date.now() + 60_000,
+    step: (step: TraceStep) => void steps.push(step),
+  };
+  const decision = await brain.think({ message, text: message.text, history: [] }, desk);
+  if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
+  return { decision, heard: stage.heard, steps, astray: elsewhere.connections };
+}
+
+export const rankOf = (model: string): number => Number(model.at(-1));
+
+function configOf({ plans }: Case, rank: number, baseUrl: string): ModelConfig {
+  const plan = plans[rank]!;
+  const hangs = plan !== 'answers' && plan.fails === 'hang';
+  return {
+    provider: rank % 2 === 0 ? 'local_runtime' : 'hosted_runtime',
+    modelId: `model-${rank}`,
+    locality: 'local',
+    baseUrl,
+    apiKeyEnv: null,
+    timeoutMs: hangs ? 120 : 30_000,
+    retriesMax: 2,
+    inFlightMax: 10,
+  };
+}
+
+/** Holds each answer back until its turn in the order of the case has come. */
+class Stage {
+  readonly heard: number[] = [];
+  readonly faults: unknown[] = [];
+  private readonly given: Case;
+  private readonly elsewhere: string;
+  private readonly endings: number[] = [];
+  private waiting: { readonly ready: () => boolean; readonly go: () => void }[] = [];
+
+  constructor(given: Case, elsewhere: string) {
+    this.given = given;
+    this.elsewhere = elsewhere;
+  }
+
+  scriptOf(rank: number): Script {
+    const plan = this.given.plans[rank]!;
+    return (_call, ask): Step => {
+      this.heard.push(rank);
+      const after = this.turnOf(rank, ask);
+      this.look();
+      if (plan === 'answers' || ask >= plan.times)
+        return { answer: this.given.texts[rank]!, after };
+      return { fail: plan.fails, location: this.elsewhere, after };
+    };
+  }
+
+  ended(rank: number): void {
+    this.endings.push(rank);
+    this.look();
+  }
+
+  private turnOf(rank: number, ask: number): Promise<void> {
+    const { dispatch, order } = this.given;
+    if (dispatch === 'sequential') return Promise.resolve();
+    const others = order.filter((other) => ask === 0 || mayRetry(this.given, other, ask - 1));
+    const before = others.slice(0, others.indexOf(rank));
+    const ready = (): boolean =>
+      others.every((other) => isClosed(this.given, other) || countOf(this.heard, other) > ask) &&
+      before.every((other) => countOf(this.endings, other) > ask);
+    return new Promise((go) => this.waiting.push({ ready, go }));
+  }
+
+  private look(): void {
+    const ready = this.waiting.filter((one) => one.ready());
+    this.waiting = this.waiting.filter((one) => !ready.includes(one));
+    for (const { go } of ready) go();
+  }
+}
+
+function countOf(ranks: readonly number[], rank: number): number {
+  return ranks.filter((other) => other === rank).length;
+}

@@ -1,0 +1,147 @@
+/** Runs the real program as a child process, as a person would: a config file, an environment. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const launcher = join(import.meta.dirname, '..', 'bin', 'svc.js');
+
+export const secret = 'a-webhook-secret-of-the-tests';
+
+export type Program = AsyncDisposable & {
+  readonly child: ChildProcess;
+  readonly log: () => string;
+  /** Resolves with the exit code, or the signal's name. */
+  readonly ended: Promise<number | string>;
+  /** Resolves once a line of the log holds the text. */
+  saw(text: string): Promise<void>;
+};
+
+/** Starts `svc <args>`; whoever made it ends it by leaving its scope. */
+export function startProgram(args: readonly string[], env: Record<string, string> = {}): Program {
+  const child = spawn(process.execPath, [launcher, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: tmpdir(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  const watchers = new Set<() => void>();
+  const take = (part: Buffer): void => {
+    log += part.toString();
+    for (const watcher of watchers) watcher();
+  };
+  child.stdout.on('data', take);
+  child.stderr.on('data', take);
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  return {
+    child,
+    log: () => log,
+    ended,
+    saw: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!log.includes(text)) return;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+        void ended.then((code) => reject(new Error(`ended (${code}) without "${text}":\n${log}`)));
+      }),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** A folder that is gone when the scope is left. */
+export async function scratch(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'svc-test-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A port that nobody listens on just now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+type Document = Record<string, unknown>;
+
+/** The smallest config that answers: a webhook, one local model, a receiver. */
+export function webhookConfig(where: {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly modelUrl: string;
+  readonly receiverUrl: string;
+}): { channels: Document[]; brains: Document[]; routes: Document[] } & Document {
+  return {
+    channels: [
+      {
+        type: 'webhook',
+        token_env: 'WEBHOOK_SECRET',
+        webhook: { bind: `127.0.0.1:${where.port}`, outbound_url: where.receiverUrl },
+      },
+    ],
+    brains: [
+      {
+        name: 'echo',
+        sensitivity: 'private',
+        policy: { kind: 'priority' },
+        models: [
+          {
+            provider: 'local_runtime',
+            model_id: 'llama3.2',
+            locality: 'local',
+            base_url: where.modelUrl,
+          },
+        ],
+      },
+    ],
+    routes: [{ channel: 'webhook', brain: 'echo' }],
+    observability: { addr: `127.0.0.1:${where.adminPort}` },
+  };
+}
+
+export async function writeConfig(folder: string, document: Document): Promise<string> {
+  const file = join(folder, 'svc.json');
+  await writeFile(file, JSON.stringify(document, null, 2));
+  return file;
+}
+
+/** `svc serve` on that config, once it listens. */
+export async function serve(
+  file: string,
+  port: number,
+  env: Record<string, string> = {},
+): Promise<Program & { readonly url: string }> {
+  const program = startProgram(['serve', '--config', file], { WEBHOOK_SECRET: secret, ...env });
+  await program.saw('"listening"');
+  return { ...program, url: `http://127.0.0.1:${port}/webhook` };
+}
+
+/** POSTs one message; returns the status and the parsed body. */
+export async function post(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? {} : JSON.parse(text) };
+}

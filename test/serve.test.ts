@@ -1,0 +1,185 @@
+/** The real program over real sockets: from a POST to a delivered reply, and through restarts. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { ModelCall } from './fake/model-server.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startFakeOpenai } from './fake/openai.ts';
+import { startReceiver } from './fake/receiver.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+
+/** A folder, fakes and a config, all gone when the test is over. */
+async function stage(t: TestContext) {
+  const folder = await scratch();
+  const model = await startFakeOllama();
+  const receiver = await startReceiver();
+  t.after(async () => {
+    await receiver[Symbol.asyncDispose]();
+    await model[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+  const port = await freePort();
+  const adminPort = await freePort();
+  const config = webhookConfig({
+    port,
+    adminPort,
+    modelUrl: model.url,
+    receiverUrl: receiver.url,
+  });
+  return { folder: folder.path, model, receiver, port, adminPort, config };
+}
+
+/** What the model was sent, oldest first. */
+function linesOf({ body }: ModelCall): readonly string[] {
+  return (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
+}
+
+for (const storage of [undefined, { path: 'svc.db' }]) {
+  const form = storage === undefined ? 'in memory' : 'with storage';
+
+  test(`a message is answered ${form}, and the reply names its conversation`, async (t) => {
+    const { folder, receiver, port, config } = await stage(t);
+    await using program = await serve(await writeConfig(folder, { ...config, storage }), port);
+    const answer = await post(program.url, {
+      sender_id: 'ada',
+      text: 'hello',
+      conversation_id: 42,
+    });
+    assert.equal(answer.status, 200);
+    const [reply] = await receiver.waitFor(1);
+    assert.equal(reply!.body['conversation_id'], 42);
+    assert.equal(reply!.body['in_reply_to'], answer.body['message_id']);
+    assert.equal(reply!.headers['webhook-id'], reply!.body['message_id']);
+    assert.equal(typeof reply!.body['text'], 'string');
+  });
+
+  test(`SIGTERM ${form} finishes what is in hand and ends with 0`, async (t) => {
+    const { folder, model, receiver, port, config } = await stage(t);
+    await model.script({ answer: 'late but here', delayMs: 300 });
+    await using program = await serve(await writeConfig(folder, { ...config, storage }), port);
+    await post(program.url, { sender_id: 'ada', text: 'hello' });
+    await model.call(0);
+    program.child.kill('SIGTERM');
+    assert.equal(await program.ended, 0);
+    assert.equal(receiver.received.length, 1);
+  });
+}
+
+test('a conversation remembers its turns over a kill -9, in order', async (t) => {
+  const { folder, model, receiver, port, config } = await stage(t);
+  await model.script((call) => ({ answer: `answer ${linesOf(call).length}` }));
+  const file = await writeConfig(folder, { ...config, storage: { path: 'svc.db' } });
+  {
+    await using program = await serve(file, port);
+    await post(program.url, { sender_id: 'ada', text: 'one' });
+    await receiver.waitFor(1);
+    program.child.kill('SIGKILL');
+    await program.ended;
+  }
+  await using program = await serve(file, port);
+  await post(program.url, { sender_id: 'ada', text: 'two' });
+  await model.call(1);
+  assert.deepEqual(linesOf(model.calls[1]!), ['one', 'answer 1', 'two']);
+});
+
+test('a message accepted before a kill -9 is answered after the restart', async (t) => {
+  const { folder, model, receiver, port, config } = await stage(t);
+  await model.script({ fail: 'hang' });
+  const file = await writeConfig(folder, { ...config, storage: { path: 'svc.db' } });
+  let accepted: unknown;
+  {
+    await using program = await serve(file, port);
+    accepted = (await post(program.url, { sender_id: 'ada', text: 'hello' })).body['message_id'];
+    await model.call(0);
+    program.child.kill('SIGKILL');
+    await program.ended;
+  }
+  await model.script({ answer: 'at last' });
+  await using program = await serve(file, port);
+  const [reply] = await receiver.waitFor(1);
+  assert.equal(reply!.body['in_reply_to'], accepted);
+  assert.equal(reply!.body['text'], 'at last');
+  assert.equal((await post(program.url, { sender_id: 'ada', text: 'again' })).status, 200);
+});
+
+test('a private brain makes no connection at all to its cloud model', async (t) => {
+  const { folder, model, receiver, port, config } = await stage(t);
+  const cloud = await startFakeOpenai();
+  t.after(() => cloud[Symbol.asyncDispose]());
+  await model.script({ fail: '500' });
+  (config.brains[0]!['models'] as unknown[]).unshift({
+    provider: 'hosted_runtime',
+    model_id: 'gpt-5-mini',
+    locality: 'cloud',
+    base_url: cloud.url,
+    api_key_env: 'CLOUD_KEY',
+    max_retries: 0,
+  });
+  const file = await writeConfig(folder, config);
+  await using program = await serve(file, port, { CLOUD_KEY: 'sk-not-to-be-seen-anywhere' });
+  await post(program.url, { sender_id: 'ada', text: 'hello' });
+  const [reply] = await receiver.waitFor(1);
+  assert.match(String(reply!.body['text']), /no answer right now/);
+  assert.equal(cloud.connections, 0);
+  assert.ok(!program.log().includes('sk-not-to-be-seen'));
+});
+
+test('the mapping names the keys of both directions', async (t) => {
+  const { folder, receiver, port, config } = await stage(t);
+  const webhook = config.channels[0]!['webhook'] as Record<string, unknown>;
+  webhook['mapping'] = { sender_id: 'from', text: 'body', conversation_id: 'thread' };
+  await using program = await serve(await writeConfig(folder, config), port);
+  const sent = { from: 7, body: 'hello', thread: '0042' };
+  assert.equal((await post(program.url, sent)).status, 200);
+  const [reply] = await receiver.waitFor(1);
+  assert.equal(reply!.body['thread'], '0042');
+  assert.equal(typeof reply!.body['body'], 'string');
+});
+
+test('every status of the contract comes from the running program', async (t) => {
+  const { folder, port, config } = await stage(t);
+  await using program = await serve(await writeConfig(folder, config), port);
+  const { url } = program;
+  const message = { sender_id: 'ada', text: 'hello' };
+  const statusOf = async (answer: Promise<{ status: number }>) => (await answer).status;
+  assert.equal(await statusOf(post(url, message)), 200);
+  assert.equal(await statusOf(post(url, '{"sender_id":')), 400);
+  assert.equal(await statusOf(post(url, { text: 'hello' })), 400);
+  assert.equal(await statusOf(post(url, { sender_id: 'ada' })), 400);
+  assert.equal(await statusOf(post(url, message, { authorization: 'Bearer wrong' })), 401);
+  assert.equal(await statusOf(post(`${url}/elsewhere`, message)), 404);
+  assert.equal(await statusOf(fetch(url)), 405);
+  assert.equal(await statusOf(post(url, { ...message, text: 'x'.repeat(1 << 20) })), 413);
+  assert.equal(await statusOf(post(url, message, { 'content-type': 'text/plain' })), 415);
+  assert.equal(await statusOf(fetch(new URL('/healthz', url))), 200);
+});
+
+test('without storage, 10,000 unsettled messages are the most; then 503', async (t) => {
+  const { folder, model, port, config } = await stage(t);
+  await model.script({ fail: 'hang' });
+  await using program = await serve(await writeConfig(folder, config), port);
+  const statuses = new Map<number, number>();
+  let sent = 0;
+  const sender = async (): Promise<void> => {
+    while (sent < 10_050) {
+      const { status } = await post(program.url, { sender_id: `s${sent++}`, text: 'hello' });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, sender));
+  assert.equal(statuses.get(200), 10_000);
+  assert.equal(statuses.get(503), sent - 10_000);
+});
+
+test('two programs never share one database', async (t) => {
+  const { folder, port, config } = await stage(t);
+  const file = await writeConfig(folder, { ...config, storage: { path: 'svc.db' } });
+  await using first = await serve(file, port);
+  const { startProgram, secret } = await import('./program.ts');
+  await using second = startProgram(['serve', '--config', join(folder, 'svc.json')], {
+    WEBHOOK_SECRET: secret,
+  });
+  assert.equal(await second.ended, 78);
+  assert.match(second.log(), /svc\.db/);
+  assert.equal((await post(first.url, { sender_id: 'ada', text: 'hello' })).status, 200);
+});
