@@ -34,6 +34,12 @@ export class Queue<T> {
     return this.#length === 0 ? undefined : this.#ring[this.#head];
   }
 
+  /** Counts from the head; undefined behind the tail. */
+  at(index: number): T | undefined {
+    if (index >= this.#length) return undefined;
+    return this.#ring[(this.#head + index) & (this.#ring.length - 1)];
+  }
+
   #grow(): void {
     const ring: (T | undefined)[] = Array.from({ length: this.#ring.length * 2 });
     for (let i = 0; i < this.#length; i++) {

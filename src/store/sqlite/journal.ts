@@ -30,6 +30,8 @@ export class Journal {
   #lazy: NodeJS.Timeout | null = null;
   #broken = false;
   #closed: (() => void) | null = null;
+  #looked: () => void = () => {};
+  /** What the disk has left, as last looked at. */
   freeBytes = Infinity;
 
   constructor(worker: Worker) {
@@ -42,6 +44,11 @@ export class Journal {
   /** Is told once, when nothing can be written any more. */
   onBroken(failed: (message: string) => void): void {
     this.#failed = failed;
+  }
+
+  /** Is told each time the disk has been looked at. */
+  onDisk(looked: () => void): void {
+    this.#looked = looked;
   }
 
   /** Writes asked for and not yet on disk. */
@@ -119,7 +126,7 @@ export class Journal {
         return this.#break(message.message);
       case 'disk':
         this.freeBytes = message.freeBytes;
-        return;
+        return this.#looked();
       case 'open':
       case 'unopened':
       case 'closed':

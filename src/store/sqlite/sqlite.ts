@@ -41,7 +41,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const rows = new WorkingSet(now);
     const journal = new Journal(writer);
     const limits = { ...sqliteLimits, ...options.limits };
-    const writes = recover(reader, rows);
+    const writes = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
     return new DurableLedger({ ...options, limits, lock, reader, rows, journal });
   } catch (error) {
