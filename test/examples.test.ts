@@ -1,0 +1,68 @@
+/** Every file in examples/ runs as it is written, but for the addresses of this test's machine. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startFakeOpenai } from './fake/openai.ts';
+import { startReceiver } from './fake/receiver.ts';
+import { freePort, post, scratch, serve, writeConfig } from './program.ts';
+
+const folder = join(import.meta.dirname, '..', 'examples');
+
+type Example = {
+  channels: { webhook: Record<string, unknown> }[];
+  brains: { models: { provider: string; locality: string; base_url?: string }[] }[];
+  observability?: unknown;
+};
+
+for (const file of globSync('*.json', { cwd: folder })) {
+  test(`examples/${file} boots and answers`, async () => {
+    await using scene = await scratch();
+    await using local = await startFakeOllama({ answer: 'four' });
+    await using hosted = await startFakeOpenai({ answer: 'from the cloud' });
+    await using receiver = await startReceiver();
+    const port = await freePort();
+    const example = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Example;
+    const webhook = example.channels[0]!.webhook;
+    webhook['bind'] = `127.0.0.1:${port}`;
+    webhook['outbound_url'] = receiver.url;
+    for (const model of example.brains.flatMap(({ models }) => models)) {
+      model.base_url = model.provider === 'local_runtime' ? local.url : hosted.url;
+    }
+    example.observability = { addr: `127.0.0.1:${await freePort()}` };
+    const secrets = { OPENAI_API_KEY: 'sk-of-the-tests', REPLY_SECRET: 'a-secret-of-the-replies' };
+    await using program = await serve(await writeConfig(scene.path, example), port, secrets);
+    const answer = await post(program.url, { sender_id: 'ada', text: 'What is two and two?' });
+    assert.equal(answer.status, 200);
+    const [reply] = await receiver.waitFor(1);
+    assert.equal(reply!.body['text'], 'four', basename(file));
+    assert.equal(hosted.connections, 0, 'no cloud model is contacted while a local one answers');
+    const bearer = webhook['outbound_token_env'] === undefined ? undefined : 'Bearer';
+    assert.equal(reply!.headers.authorization?.split(' ')[0], bearer);
+  });
+}
+
+test('when the local model fails, the paid one is asked second', async () => {
+  await using scene = await scratch();
+  await using local = await startFakeOllama({ fail: '404' });
+  await using hosted = await startFakeOpenai({ answer: 'from the cloud' });
+  await using receiver = await startReceiver();
+  const port = await freePort();
+  const text = readFileSync(join(folder, 'local-first-paid-second.json'), 'utf8');
+  const example = JSON.parse(text) as Example;
+  Object.assign(example.channels[0]!.webhook, {
+    bind: `127.0.0.1:${port}`,
+    outbound_url: receiver.url,
+  });
+  const [first, second] = example.brains[0]!.models;
+  first!.base_url = local.url;
+  second!.base_url = hosted.url;
+  example.observability = { enabled: false };
+  const secrets = { OPENAI_API_KEY: 'sk-of-the-tests' };
+  await using program = await serve(await writeConfig(scene.path, example), port, secrets);
+  await post(program.url, { sender_id: 'ada', text: 'hello' });
+  const [reply] = await receiver.waitFor(1);
+  assert.equal(reply!.body['text'], 'from the cloud');
+  assert.equal(hosted.calls[0]!.headers.authorization, 'Bearer sk-of-the-tests');
+});
