@@ -202,8 +202,9 @@ export class DurableLedger implements Ledger {
     this.closeIntake();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
-    await this.#journal.close();
+    // The writer is to be the last to close: only then is the log folded into the database.
     this.#parts.reader.close();
+    await this.#journal.close();
     this.#parts.lock.release();
   }
 

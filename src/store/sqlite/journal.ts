@@ -32,10 +32,11 @@ export class Journal {
   #closed: (() => void) | null = null;
   #looked: () => void = () => {};
   /** What the disk has left, as last looked at. */
-  freeBytes = Infinity;
+  freeBytes: number;
 
-  constructor(worker: Worker) {
+  constructor(worker: Worker, freeBytes: number) {
     this.#worker = worker;
+    this.freeBytes = freeBytes;
     worker.on('message', (message: FromWriter) => this.#hear(message));
     worker.on('error', (error: Error) => this.#break(error.message));
     worker.on('exit', () => this.#closed?.());

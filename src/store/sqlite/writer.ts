@@ -3,10 +3,10 @@
  * transaction, fsynced by its COMMIT; one answer goes back a group. Between groups it deletes what
  * is older than it need be, a few rows at a time, and tells how much room the disk has.
  */
-import { statfsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { migrate } from './migrations.ts';
+import { freeBytesAt } from './place.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { StatementName, ToWriter } from './statements.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
@@ -22,10 +22,15 @@ const tell = (message: FromWriter): void => port.postMessage(message);
 
 function open(): DatabaseSync {
   const db = new DatabaseSync(path);
-  db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
-  db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
-  migrate(db);
-  return db;
+  try {
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
+    db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
+    migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 function serve(db: DatabaseSync): void {
@@ -88,13 +93,11 @@ function serve(db: DatabaseSync): void {
 }
 
 function tellDisk(): void {
-  const { bavail, bsize } = statfsSync(path);
-  tell({ kind: 'disk', freeBytes: bavail * bsize });
+  tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
 }
 
 try {
   serve(open());
-  tellDisk();
   tell({ kind: 'open' });
 } catch (error) {
   const { errcode = 0, message, name } = error as Error & { errcode?: number };
