@@ -1,6 +1,7 @@
 /** A double-ended queue on a ring: push, unshift and shift cost the same however long it is. */
 export class Queue<T> {
-  #ring: (T | undefined)[] = Array.from({ length: 16 });
+  /** Small at first: most queues hold one thing and there are very many. */
+  #ring: (T | undefined)[] = [undefined, undefined];
   #head = 0;
   #length = 0;
 

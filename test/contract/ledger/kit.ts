@@ -175,16 +175,16 @@ export async function deliverAll(it: Bench, channel = hook): Promise<string[]> {
   }
 }
 
-/** Waits for something that must come to be, at most half a second. */
+/** Waits for something that must come to be, at most two seconds. */
 export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 500;
+  const end = Date.now() + 2_000;
   while (!(await is())) {
     if (Date.now() > end) assert.fail(`in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
 
-/** Waits for a promise that must settle, at most half a second. */
+/** Waits for a promise that must settle, at most two seconds. */
 export function settles(it: Promise<unknown>): Promise<void> {
   return until('the promise settles', () => isSettled(it));
 }
