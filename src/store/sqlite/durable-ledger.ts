@@ -120,7 +120,7 @@ export class DurableLedger implements Ledger {
     // Only the lane's next reply waits for this commit.
     if (row.lane.outbox.length > 1) this.#journal.flush(settle);
     else this.#journal.flushSoon(settle);
-    return true;
+    return !this.#journal.broken;
   }
 
   defer(
