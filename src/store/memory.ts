@@ -6,7 +6,7 @@ import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import { OpenInClaim, OpenOutClaim } from './claims.ts';
 import { Doorway } from './doorway.ts';
-import type { Settlement } from './rows.ts';
+import { laterParts, type Settlement } from './rows.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -158,7 +158,9 @@ class MemoryLedger implements Ledger {
 
   async bury(claim: Claim, _why: Failure, effects?: Effects): Promise<boolean> {
     const buried =
-      claim.box === 'in' ? this.#finish(claim, effects ?? null) : this.#settleOut(claim);
+      claim.box === 'in'
+        ? this.#finish(claim, effects ?? null)
+        : this.#settleOut(claim, laterParts);
     if (buried) this.#deadLetters++;
     return buried;
   }
@@ -236,11 +238,12 @@ class MemoryLedger implements Ledger {
     return true;
   }
 
-  #settleOut(claim: OutClaim): boolean {
+  /** @param partsOf what ends with the row */
+  #settleOut(claim: OutClaim, partsOf?: typeof laterParts): boolean {
     const row = OpenOutClaim.end(claim);
     if (row === null) return false;
     this.#open.delete(claim);
-    this.#rows.settle(row);
+    this.#rows.settle(row, partsOf?.(row));
     this.#door.settled();
     return true;
   }

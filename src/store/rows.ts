@@ -79,3 +79,18 @@ export type OutRow = {
 };
 
 export type Row = InRow | OutRow;
+
+/** A part of a split reply has the whole one's id, and `-00`, `-01` … behind it. */
+const wholeIdLength = 22;
+
+/** The parts that wait behind this part of a split reply: when it dies they die with it. */
+export function laterParts({ reply, lane, late }: OutRow): readonly OutRow[] {
+  if (late || reply.id.length === wholeIdLength) return [];
+  const parts: OutRow[] = [];
+  const whole = reply.id.slice(0, wholeIdLength);
+  for (let place = 1; ; place++) {
+    const part = lane.outbox.at(place);
+    if (part === undefined || !part.reply.id.startsWith(whole)) return parts;
+    parts.push(part);
+  }
+}

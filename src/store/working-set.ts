@@ -39,6 +39,7 @@ export class WorkingSet {
   bytes = 0;
   readonly #parked = new Set<OutRow>();
   #seq = 0;
+  #closed = false;
 
   constructor(now: () => number) {
     this.#deadlines = createDeadlines(now);
@@ -77,32 +78,33 @@ export class WorkingSet {
   take(box: 'in', channel: ChannelKey): InRow | undefined;
   take(box: 'out', channel: ChannelKey): OutRow | undefined;
   take(box: Box, channel: ChannelKey): Row | undefined {
+    if (this.#closed) return undefined;
     const row = this.#sides.get(channel)?.[box].shift();
     if (row !== undefined) this.#claimed[box]++;
     return row;
   }
 
-  /** The row is done with, whether well or as a dead letter; the next of its lane may start. */
-  settle(row: Row): void {
-    const { lane, settlement } = row;
+  /**
+   * The row is done with, whether well or as a dead letter; the next of its lane may start.
+   * @param parts what lies behind it in the lane and ends with it
+   */
+  settle(row: Row, parts: readonly OutRow[] = []): void {
+    const { lane } = row;
     this.#claimed[row.box]--;
-    const side = this.#sideOf(lane.channel);
     if (row.box === 'in') {
-      side.inbox--;
+      this.#sideOf(lane.channel).inbox--;
       lane.inbox.shift();
       lane.inBusy = false;
+      this.#leave(row.settlement);
     } else {
-      side.outbox--;
-      lane.replies--;
-      this.bytes -= row.bytes;
+      this.#drop(row);
+      for (const part of parts) this.#drop(part);
       if (!row.late) {
-        lane.outbox.shift();
         lane.outBusy = false;
         this.#offerOutbox(lane);
       }
     }
     this.#offerInbox(lane);
-    if (--settlement.open === 0) this.#close(settlement);
     if (lane.empty) this.#lanes.delete(lane.key);
   }
 
@@ -197,12 +199,9 @@ export class WorkingSet {
 
   /** Drops every timer; nothing is offered after it. */
   close(): void {
+    this.#closed = true;
     this.#bell.silence();
-    for (const lane of this.#lanes.values()) {
-      for (let row = lane.outbox.shift(); row !== undefined; row = lane.outbox.shift()) {
-        row.due?.cancel();
-      }
-    }
+    for (const lane of this.#lanes.values()) lane.outbox.peek()?.due?.cancel();
     for (const row of this.#parked) row.due?.cancel();
   }
 
@@ -258,7 +257,17 @@ export class WorkingSet {
     this.#bell.ring('out', lane.channel);
   }
 
-  #close(settlement: Settlement): void {
+  #drop(row: OutRow): void {
+    const { lane } = row;
+    this.#sideOf(lane.channel).outbox--;
+    lane.replies--;
+    this.bytes -= row.bytes;
+    if (!row.late) lane.outbox.shift();
+    this.#leave(row.settlement);
+  }
+
+  #leave(settlement: Settlement): void {
+    if (--settlement.open > 0) return;
     this.unsettled--;
     this.bytes -= settlement.bytes;
     settlement.close();

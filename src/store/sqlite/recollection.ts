@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fitWindow, windowTurnsMax, type TurnRow } from '../../domain/conversation.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Memory } from '../store.ts';
 import { laneKey } from '../working-set.ts';
@@ -18,6 +19,7 @@ export class Recollection {
   readonly #entries = new Map<string, Entry>();
   readonly #conversation: StatementSync;
   readonly #turns: StatementSync;
+  readonly #cursor: StatementSync;
   bytes = 0;
 
   /** @param db a connection that only reads */
@@ -30,6 +32,13 @@ export class Recollection {
       'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
         `ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
     );
+    this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
+  }
+
+  /** Where a channel is; null when it has never said. */
+  cursor(channel: ChannelKey, name: string): string | null {
+    const found = this.#cursor.get(channel, name);
+    return found === undefined ? null : String(found['value']);
   }
 
   of(message: Message): Memory {
