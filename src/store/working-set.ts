@@ -7,13 +7,14 @@
  * itself when it is due. Whoever takes a row ends it by settle, giveBack or postpone.
  */
 import type { Box } from '../domain/event.ts';
-import type { ChannelKey, ConversationId } from '../domain/ids.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
 import { Queue } from '../lib/queue.ts';
 import { Bell } from './bell.ts';
-import { Lane, Settlement, type InRow, type OutRow, type Row } from './rows.ts';
+import { Lanes, type Lane } from './lanes.ts';
+import { Settlement, type InRow, type OutRow, type Row } from './rows.ts';
 import { bytesOfMessage, bytesOfReply } from './weight.ts';
 import type { ChannelBacklog, Gauges } from './store.ts';
 
@@ -28,7 +29,7 @@ type Side = {
 };
 
 export class WorkingSet {
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Lanes();
   readonly #sides = new Map<ChannelKey, Side>();
   readonly #deadlines: Deadlines;
   readonly #bell = new Bell();
@@ -55,7 +56,7 @@ export class WorkingSet {
   }
 
   addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
-    const lane = this.#laneOf(message.channel, message.conversation);
+    const lane = this.#lanes.of(message.channel, message.conversation);
     const settlement = new Settlement(bytesOfMessage(message));
     const row: InRow = { box: 'in', seq, lane, message, settlement, attempt };
     this.#seq = Math.max(this.#seq, seq);
@@ -105,7 +106,7 @@ export class WorkingSet {
       }
     }
     this.#offerInbox(lane);
-    if (lane.empty) this.#lanes.delete(lane.key);
+    this.#lanes.rest(lane);
   }
 
   /** Given back untouched: first in its lane, and first to be taken again. */
@@ -180,7 +181,7 @@ export class WorkingSet {
       outboxClaimed: this.#claimed.out,
       outboxDeferred: this.#deferred,
       bytesHeld: this.bytes,
-      conversationsAtWork: this.#lanes.size,
+      conversationsAtWork: this.#lanes.busy,
     };
   }
 
@@ -201,12 +202,12 @@ export class WorkingSet {
   close(): void {
     this.#closed = true;
     this.#bell.silence();
-    for (const lane of this.#lanes.values()) lane.outbox.peek()?.due?.cancel();
+    for (const lane of this.#lanes) lane.outbox.peek()?.due?.cancel();
     for (const row of this.#parked) row.due?.cancel();
   }
 
   #makeReply(reply: Reply, of: Settlement | null, seq: number): OutRow {
-    const lane = this.#laneOf(reply.address.channel, reply.conversation);
+    const lane = this.#lanes.of(reply.address.channel, reply.conversation);
     const settlement = of ?? new Settlement(0);
     if (of === null) this.unsettled++;
     else of.open++;
@@ -273,13 +274,6 @@ export class WorkingSet {
     settlement.close();
   }
 
-  #laneOf(channel: ChannelKey, conversation: ConversationId): Lane {
-    const key = laneKey(channel, conversation);
-    let lane = this.#lanes.get(key);
-    if (lane === undefined) this.#lanes.set(key, (lane = new Lane(key, channel)));
-    return lane;
-  }
-
   #sideOf(channel: ChannelKey): Side {
     let side = this.#sides.get(channel);
     if (side === undefined) {
@@ -288,9 +282,4 @@ export class WorkingSet {
     }
     return side;
   }
-}
-
-/** Channel keys hold no space, so no two conversations share a key. */
-export function laneKey(channel: ChannelKey, conversation: ConversationId): string {
-  return `${channel} ${conversation}`;
 }

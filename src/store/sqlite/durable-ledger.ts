@@ -8,7 +8,7 @@ import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Inbound, Message } from '../../domain/message.ts';
-import { OpenInClaim, OpenOutClaim } from '../claims.ts';
+import { OpenClaims } from '../claims.ts';
 import { Doorway, refused } from '../doorway.ts';
 import { laterParts, type InRow, type OutRow } from '../rows.ts';
 import type {
@@ -42,7 +42,7 @@ export class DurableLedger implements Ledger {
   readonly #journal: Journal;
   readonly #door: Doorway;
   readonly #recollection: Recollection;
-  readonly #open = new Set<Claim>();
+  readonly #open = new OpenClaims();
   /** Messages on their way to the disk. */
   #arriving = 0;
   #deadLetters: number;
@@ -100,7 +100,6 @@ export class DurableLedger implements Ledger {
     while (claims.length < n) {
       const claim = box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel);
       if (claim === null) break;
-      this.#open.add(claim);
       claims.push(claim);
     }
     return claims;
@@ -111,7 +110,7 @@ export class DurableLedger implements Ledger {
   }
 
   async delivered(claim: OutClaim): Promise<boolean> {
-    const row = this.#end(claim);
+    const row = this.#open.endOut(claim);
     if (row === null) return false;
     this.#journal.add(['outboxSettled', this.#parts.now(), row.seq]);
     const settle = (known: Known | null): void => {
@@ -129,7 +128,7 @@ export class DurableLedger implements Ledger {
     why: Failure,
     how: { readonly park: boolean; readonly possibleDuplicate: boolean },
   ): Promise<boolean> {
-    const row = this.#end(claim);
+    const row = this.#open.endOut(claim);
     if (row === null) return Promise.resolve(false);
     const late = how.park || row.late ? 1 : 0;
     const duplicate = how.possibleDuplicate ? 1 : 0;
@@ -144,7 +143,7 @@ export class DurableLedger implements Ledger {
   }
 
   async release(claim: Claim): Promise<void> {
-    const row = claim.box === 'in' ? this.#endIn(claim) : this.#end(claim);
+    const row = claim.box === 'in' ? this.#open.endIn(claim) : this.#open.endOut(claim);
     if (row !== null) this.#rows.giveBack(row);
   }
 
@@ -156,7 +155,7 @@ export class DurableLedger implements Ledger {
         return ['inboxDead', now, reason, seq];
       });
     }
-    const row = this.#end(claim);
+    const row = this.#open.endOut(claim);
     if (row === null) return Promise.resolve(false);
     const parts = laterParts(row);
     const now = this.#parts.now();
@@ -227,22 +226,12 @@ export class DurableLedger implements Ledger {
 
   #claimIn(channel: ChannelKey): InClaim | null {
     const row = this.#rows.take('in', channel);
-    return row === undefined ? null : new OpenInClaim(row, this.#recollection.of(row.message));
+    return row === undefined ? null : this.#open.claimIn(row, this.#recollection.of(row.message));
   }
 
   #claimOut(channel: ChannelKey): OutClaim | null {
     const row = this.#rows.take('out', channel);
-    return row === undefined ? null : new OpenOutClaim(row);
-  }
-
-  #endIn(claim: InClaim): InRow | null {
-    this.#open.delete(claim);
-    return OpenInClaim.end(claim);
-  }
-
-  #end(claim: OutClaim): OutRow | null {
-    this.#open.delete(claim);
-    return OpenOutClaim.end(claim);
+    return row === undefined ? null : this.#open.claimOut(row);
   }
 
   #finish(
@@ -250,7 +239,7 @@ export class DurableLedger implements Ledger {
     effects: Effects | undefined,
     ending: (seq: number, now: number) => Write,
   ): Promise<boolean> {
-    const row = this.#endIn(claim);
+    const row = this.#open.endIn(claim);
     if (row === null) return Promise.resolve(false);
     const { message } = row;
     this.#journal.add(ending(row.seq, this.#parts.now()));
