@@ -10,7 +10,7 @@ import { fakeDocument } from './fake/page.ts';
 
 test('the live view shows the status, rests while unseen, and says when svc is gone', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const page = fakeDocument(readFileSync(join(webRoot, 'index.html'), 'utf8'));
+  const page = fakeDocument(readFileSync(join(webRoot, 'live', 'index.html'), 'utf8'));
   const world = makeWorld();
   live(world.events);
   world.clockMs += 3_720_000;
@@ -28,7 +28,7 @@ test('the live view shows the status, rests while unseen, and says when svc is g
     t.mock.timers.tick(2_000);
     await settle();
   };
-  await import(pathToFileURL(join(webRoot, 'live.js')).href);
+  await import(pathToFileURL(join(webRoot, 'live', 'live.js')).href);
   await settle();
 
   assert.equal(page.text('health'), 'Working');

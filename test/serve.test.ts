@@ -154,6 +154,16 @@ test('every status of the contract comes from the running program', async (t) =>
   assert.equal(await statusOf(fetch(new URL('/healthz', url))), 200);
 });
 
+test('the admin server of the running program answers each of its paths', async (t) => {
+  const { folder, port, adminPort, config } = await stage(t);
+  await using _program = await serve(await writeConfig(folder, config), port);
+  const paths = ['/ui', '/ui/live.css', '/ui/live.js', '/healthz', '/metrics', '/api/v1/status'];
+  for (const path of [...paths, '/api/v1/openapi.json']) {
+    assert.equal((await fetch(`http://127.0.0.1:${adminPort}${path}`)).status, 200, path);
+  }
+  assert.equal((await fetch(`http://127.0.0.1:${adminPort}/builder`)).status, 404);
+});
+
 test('without storage, 10,000 unsettled messages are the most; then 503', async (t) => {
   const { folder, model, port, config } = await stage(t);
   await model.script({ fail: 'hang' });

@@ -19,7 +19,7 @@ export type AdminOptions = {
   /** Host names, besides this machine's own, under which a loopback bind may be read. */
   readonly allowedHosts: readonly string[];
   readonly listeners: Listeners;
-  /** The folder of the live view's files. */
+  /** The folder of the pages, one folder each. */
   readonly webRoot: string;
 };
 

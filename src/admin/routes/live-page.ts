@@ -10,14 +10,14 @@ const files = [
   { path: '/ui/live.js', file: 'live.js', contentType: 'text/javascript; charset=utf-8' },
 ] as const;
 
-/** The live view: three files, read when asked for. @param webRoot the folder that holds them */
+/** The live view: three files, read when asked for. @param webRoot its parent folder */
 export function livePageRoutes(webRoot: string): Route[] {
   return files.map(({ path, file, contentType }) => ({
     path,
     principal: 'reader',
     summary: `The live view (${file}).`,
     contentType,
-    answer: () => readPage(join(webRoot, file), contentType),
+    answer: () => readPage(join(webRoot, 'live', file), contentType),
   }));
 }
 
