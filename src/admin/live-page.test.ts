@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { webRoot } from '../../test/fake/admin-world.ts';
 
-const html = readFileSync(join(webRoot, 'live', 'index.html'), 'utf8');
-const script = readFileSync(join(webRoot, 'live', 'live.js'), 'utf8');
-const style = readFileSync(join(webRoot, 'live', 'live.css'), 'utf8');
+const folder = join(webRoot, 'live');
+const html = readFileSync(join(folder, 'index.html'), 'utf8');
+const script = textOf('.js');
+const style = textOf('.css');
+
+function textOf(ending: string): string {
+  const names = readdirSync(folder).filter((name) => name.endsWith(ending));
+  return names.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+}
 
 test('the page runs and loads nothing but its own files', () => {
   for (const [, inside] of html.matchAll(/<script[^>]*>([^]*?)<\/script>/g)) {

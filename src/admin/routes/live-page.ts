@@ -4,13 +4,19 @@ import { problem } from '../answer.ts';
 import type { Answer } from '../answer.ts';
 import type { Route } from './route.ts';
 
+const css = 'text/css; charset=utf-8';
+const javascript = 'text/javascript; charset=utf-8';
+
 const files = [
   { path: '/ui', file: 'index.html', contentType: 'text/html; charset=utf-8' },
-  { path: '/ui/live.css', file: 'live.css', contentType: 'text/css; charset=utf-8' },
-  { path: '/ui/live.js', file: 'live.js', contentType: 'text/javascript; charset=utf-8' },
+  { path: '/ui/base.css', file: 'base.css', contentType: css },
+  { path: '/ui/live.css', file: 'live.css', contentType: css },
+  { path: '/ui/live.js', file: 'live.js', contentType: javascript },
+  { path: '/ui/elements.js', file: 'elements.js', contentType: javascript },
+  { path: '/ui/words.js', file: 'words.js', contentType: javascript },
 ] as const;
 
-/** The live view: three files, read when asked for. @param webRoot its parent folder */
+/** The live view: a few files, each read when asked for. @param webRoot its parent folder */
 export function livePageRoutes(webRoot: string): Route[] {
   return files.map(({ path, file, contentType }) => ({
     path,
