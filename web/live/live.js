@@ -112,7 +112,10 @@ function showChannels(status) {
       make('span', { class: 'state', state: channel.state }, channel.state),
     );
     if (channel.reason !== null) detail(state, channel.reason);
-    if (channel.since !== null) detail(state, `for ${lengthOf(Math.max(0, now - channel.since))}`);
+    if (channel.since !== null) {
+      const since = `for ${lengthOf(Math.max(0, now - channel.since))}`;
+      state.append(make('span', { class: 'detail line' }, since));
+    }
     return make(
       'tr',
       {},
