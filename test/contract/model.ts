@@ -66,6 +66,7 @@ export class Bench implements AsyncDisposable {
       http: this.http,
       deadlines: this.deadlines,
       now: Date.now,
+      loads: new Map(),
       events: {
         modelAnswered: (e) => this.answered.push(e.result),
         faulted: (e) => this.faults.push(e.error),
