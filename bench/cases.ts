@@ -34,7 +34,8 @@ async function throughput(lab: Lab, pace: Pace, number: number, form: Form): Pro
   const load = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.roundMs };
   const { svc, floor, ratio } = await compare(lab, pace, form, load);
   const name = `${form}, 64 in flight, model 0 ms`;
-  const said = [sayThroughput(svc), sayThroughput(floor)] as const;
+  const cpu = ` (${figure(ratio.cpuUs, 2)} of the floor's)`;
+  const said = [`${sayThroughput(svc)}${cpu}`, sayThroughput(floor)] as const;
   return [row(number, name, ...said, ratio.perSecond, ratio.perSecond, { atLeast: 0.8 })];
 }
 

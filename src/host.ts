@@ -159,7 +159,7 @@ export class Host {
     if (plan === null || line === undefined) return this.#kit.ledger.release(claim);
     const work = plan.enter();
     try {
-      await step(this.#kit, line, claim, work.signal);
+      await step(this.#kit, line, claim, work.ending.signal);
     } catch (error) {
       this.#kit.events.faulted({ where: `${claim.box}box of ${key}`, error });
       await buryFaulty(this.#kit, line, claim).catch((again: unknown) =>

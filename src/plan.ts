@@ -11,6 +11,7 @@ import type { ChannelType } from './config/config.ts';
 import type { Events } from './domain/event.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Line } from './flow/kit.ts';
+import { Linked, LinkedSet } from './lib/linked-set.ts';
 import { supervise } from './lib/supervise.ts';
 
 /** One configured channel with the brain of its route; without a route it is not in the plan. */
@@ -20,6 +21,11 @@ export type PlannedChannel = {
   readonly brain: Brain;
 };
 
+/** One claim that is worked on under a plan. */
+export class Work extends Linked {
+  readonly ending = new AbortController();
+}
+
 /** What is aborted ends soon. What does not is a fault, and not worth a process that never ends. */
 const abortedMs = 1_000;
 
@@ -28,7 +34,7 @@ export class Plan {
   readonly channels: readonly PlannedChannel[];
   readonly brains: ReadonlyMap<string, Brain>;
   readonly #lines = new Map<ChannelKey, Line>();
-  readonly #atWork = new Set<AbortController>();
+  readonly #atWork = new LinkedSet<Work>();
   readonly #running = new AbortController();
   #runs: Promise<unknown> = Promise.resolve();
   #emptied: (() => void) | null = null;
@@ -75,14 +81,14 @@ export class Plan {
     this.#runs = Promise.all(runs);
   }
 
-  /** Begins one piece of work under this plan; its controller ends it. */
-  enter(): AbortController {
-    const work = new AbortController();
+  /** Begins one piece of work under this plan; its controller ends it early. */
+  enter(): Work {
+    const work = new Work();
     this.#atWork.add(work);
     return work;
   }
 
-  leave(work: AbortController): void {
+  leave(work: Work): void {
     this.#atWork.delete(work);
     if (this.#atWork.size === 0) this.#emptied?.();
   }
@@ -116,7 +122,7 @@ export class Plan {
   }
 
   abortWork(): void {
-    for (const work of this.#atWork) work.abort();
+    for (const work of this.#atWork) work.ending.abort();
   }
 
   /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */

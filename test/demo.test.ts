@@ -68,7 +68,7 @@ test('killed, it leaves no process and can be started again at once', { skip }, 
   await killed.until(/reply to ada/);
   const children = childrenOf(killed.child.pid!);
   killed.child.kill('SIGKILL');
-  await Promise.all(children.map(gone));
+  await Promise.all(children.map((pid) => gone(pid)));
   const again = runSvc(args, { node: old ?? '', env });
   const { curl: next } = await ready(again);
   assert.match(next, new RegExp(`:${port}/webhook`));

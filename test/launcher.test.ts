@@ -109,8 +109,8 @@ test('a launcher that is killed leaves no program behind', { skip }, async () =>
   const pid = await waiting(run);
   assert.deepEqual(childrenOf(run.child.pid!), [pid]);
   run.child.kill('SIGKILL');
-  await run.ended;
   await gone(pid);
+  await run.ended;
   assert.match(run.out(), /stopped/);
 });
 

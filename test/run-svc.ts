@@ -71,9 +71,16 @@ function majorOf(program: string): number {
   return Number(/^v(\d+)/.exec(version)?.[1] ?? Infinity);
 }
 
-/** Resolves when no process has this id any more (a zombie counts as gone). */
-export async function gone(pid: number): Promise<void> {
-  while (lives(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+/** Resolves when no process has this id any more; ends it and throws when it outstays its time. */
+export async function gone(pid: number, withinMs = 10_000): Promise<void> {
+  const lastAt = Date.now() + withinMs;
+  while (lives(pid)) {
+    if (Date.now() > lastAt) {
+      process.kill(pid, 'SIGKILL');
+      throw new Error(`process ${pid} is still there`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 /** Ids of the processes that this one started, by /proc. */

@@ -10,7 +10,27 @@ export interface Deadlines {
   readonly size: number;
 }
 
-type Entry = { at: number; act: (() => void) | null; cancel(): void };
+/**
+ * A class and no closure: cancelled entries stay in the heap for a while, and a closure's scope
+ * would keep what the call held from the young collections.
+ */
+class Entry implements Deadline {
+  readonly at: number;
+  act: (() => void) | null;
+  readonly #cancelled: () => void;
+
+  constructor(at: number, act: () => void, cancelled: () => void) {
+    this.at = at;
+    this.act = act;
+    this.#cancelled = cancelled;
+  }
+
+  cancel(): void {
+    if (this.act === null) return;
+    this.act = null;
+    this.#cancelled();
+  }
+}
 
 /** @param now milliseconds since 1970 */
 export function createDeadlines(now: () => number = Date.now): Deadlines {
@@ -57,18 +77,13 @@ export function createDeadlines(now: () => number = Date.now): Deadlines {
     for (const entry of kept) push(heap, entry);
     arm();
   };
+  const cancelled = (): void => {
+    live--;
+    if (heap.length > 1024 && live < heap.length / 4) sweep();
+  };
   return {
     at(at, act) {
-      const entry: Entry = {
-        at,
-        act,
-        cancel() {
-          if (entry.act === null) return;
-          entry.act = null;
-          live--;
-          if (heap.length > 1024 && live < heap.length / 4) sweep();
-        },
-      };
+      const entry = new Entry(at, act, cancelled);
       live++;
       push(heap, entry);
       if (heap[0] === entry) arm();

@@ -5,9 +5,9 @@
  * A request with `Expect: 100-continue` comes to the handler like any other, before its body: a
  * handler that wants the body calls `response.writeContinue()`.
  */
-import { createServer, STATUS_CODES } from 'node:http';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { createServer, STATUS_CODES } from './node-http.ts';
 import { problemText, problemType } from './problem.ts';
 
 export interface Listeners {

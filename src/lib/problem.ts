@@ -4,7 +4,7 @@
  * Format: RFC 9457, with `code` beside it, which is stable and meant for programs; `detail` is one
  * sentence for people.
  */
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from './node-http.ts';
 
 export const problemType = 'application/problem+json';
 

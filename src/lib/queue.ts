@@ -1,6 +1,7 @@
 /** A double-ended queue on a ring: push, unshift and shift cost the same however long it is. */
 export class Queue<T> {
-  #ring: (T | undefined)[] = Array.from({ length: 16 });
+  /** Small at first: most queues hold one thing and there are very many. */
+  #ring: (T | undefined)[] = [undefined, undefined];
   #head = 0;
   #length = 0;
 
@@ -32,6 +33,12 @@ export class Queue<T> {
 
   peek(): T | undefined {
     return this.#length === 0 ? undefined : this.#ring[this.#head];
+  }
+
+  /** Counts from the head; undefined behind the tail. */
+  at(index: number): T | undefined {
+    if (index >= this.#length) return undefined;
+    return this.#ring[(this.#head + index) & (this.#ring.length - 1)];
   }
 
   #grow(): void {

@@ -2,6 +2,7 @@ import type { Box } from '../domain/event.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 
 type Wake = (box: Box, channel: ChannelKey) => void;
+type Ring = { readonly box: Box; readonly channel: ChannelKey };
 
 /**
  * Tells that something has become claimable: once for all that did in one go, soon after it and
@@ -9,8 +10,10 @@ type Wake = (box: Box, channel: ChannelKey) => void;
  */
 export class Bell {
   readonly #listeners = new Set<Wake>();
-  readonly #rung = { in: new Set<ChannelKey>(), out: new Set<ChannelKey>() };
-  #ringing = false;
+  readonly #rings: Ring[] = [];
+  /** Two lists in turn, so that ringing allocates nothing. */
+  #rung: Ring[] = [];
+  #told: Ring[] = [];
 
   onRing(wake: Wake): () => void {
     this.#listeners.add(wake);
@@ -18,10 +21,9 @@ export class Bell {
   }
 
   ring(box: Box, channel: ChannelKey): void {
-    this.#rung[box].add(channel);
-    if (this.#ringing) return;
-    this.#ringing = true;
-    queueMicrotask(this.#spread);
+    for (const one of this.#rung) if (one.box === box && one.channel === channel) return;
+    if (this.#rung.length === 0) queueMicrotask(this.#spread);
+    this.#rung.push(this.#ringOf(box, channel));
   }
 
   silence(): void {
@@ -29,13 +31,19 @@ export class Bell {
   }
 
   readonly #spread = (): void => {
-    this.#ringing = false;
-    for (const box of ['in', 'out'] as const) {
-      const channels = [...this.#rung[box]];
-      this.#rung[box].clear();
-      for (const channel of channels) {
-        for (const wake of this.#listeners) wake(box, channel);
-      }
+    const rung = this.#rung;
+    this.#rung = this.#told;
+    this.#told = rung;
+    for (const { box, channel } of rung) {
+      for (const wake of this.#listeners) wake(box, channel);
     }
+    rung.length = 0;
   };
+
+  /** There are few channels, and each has one of these for either box. */
+  #ringOf(box: Box, channel: ChannelKey): Ring {
+    let ring = this.#rings.find((one) => one.box === box && one.channel === channel);
+    if (ring === undefined) this.#rings.push((ring = { box, channel }));
+    return ring;
+  }
 }

@@ -1,52 +1,78 @@
 /** Claims as the forms hand them out: each knows its row until it is ended, once. */
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
+import { Linked, LinkedSet } from '../lib/linked-set.ts';
 import type { InRow, OutRow } from './rows.ts';
-import type { InClaim, Memory, OutClaim } from './store.ts';
+import type { Claim, InClaim, Memory, OutClaim } from './store.ts';
 
-export class OpenInClaim implements InClaim {
+class OpenInClaim extends Linked implements InClaim {
   readonly box = 'in';
   readonly message: Message;
   readonly attempt: number;
   readonly memory: Memory;
-  #row: InRow | null;
+  row: InRow | null;
 
   constructor(row: InRow, memory: Memory) {
+    super();
     this.message = row.message;
     this.attempt = row.attempt;
     this.memory = memory;
-    this.#row = row;
-  }
-
-  /** The row of a claim of ours, which is over from now on; null if it was over, or is not ours. */
-  static end(claim: InClaim): InRow | null {
-    if (!(claim instanceof OpenInClaim)) return null;
-    const row = claim.#row;
-    claim.#row = null;
-    return row;
+    this.row = row;
   }
 }
 
-export class OpenOutClaim implements OutClaim {
+class OpenOutClaim extends Linked implements OutClaim {
   readonly box = 'out';
   readonly reply: Reply;
   readonly attempt: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
-  #row: OutRow | null;
+  row: OutRow | null;
 
   constructor(row: OutRow) {
+    super();
     this.reply = row.reply;
     this.attempt = row.attempt;
     this.possibleDuplicate = row.possibleDuplicate;
     this.late = row.late;
-    this.#row = row;
+    this.row = row;
+  }
+}
+
+/** Every claim that is not ended. */
+export class OpenClaims {
+  readonly #open = new LinkedSet<OpenInClaim | OpenOutClaim>();
+
+  claimIn(row: InRow, memory: Memory): InClaim {
+    const claim = new OpenInClaim(row, memory);
+    this.#open.add(claim);
+    return claim;
   }
 
-  static end(claim: OutClaim): OutRow | null {
-    if (!(claim instanceof OpenOutClaim)) return null;
-    const row = claim.#row;
-    claim.#row = null;
+  claimOut(row: OutRow): OutClaim {
+    const claim = new OpenOutClaim(row);
+    this.#open.add(claim);
+    return claim;
+  }
+
+  /** Ends a claim; null if it was ended before, or is not one of these. */
+  endIn(claim: InClaim): InRow | null {
+    if (!(claim instanceof OpenInClaim)) return null;
+    const { row } = claim;
+    claim.row = null;
+    this.#open.delete(claim);
     return row;
+  }
+
+  endOut(claim: OutClaim): OutRow | null {
+    if (!(claim instanceof OpenOutClaim)) return null;
+    const { row } = claim;
+    claim.row = null;
+    this.#open.delete(claim);
+    return row;
+  }
+
+  [Symbol.iterator](): Iterator<Claim> {
+    return this.#open[Symbol.iterator]();
   }
 }

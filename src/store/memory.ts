@@ -4,9 +4,9 @@ import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
-import { OpenInClaim, OpenOutClaim } from './claims.ts';
+import { OpenClaims } from './claims.ts';
 import { Doorway } from './doorway.ts';
-import type { Settlement } from './rows.ts';
+import { laterParts, type Settlement } from './rows.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -82,7 +82,7 @@ class MemoryLedger implements Ledger {
   readonly #door: Doorway;
   readonly #known = new Map<string, Known>();
   readonly #cursors = new Map<string, string>();
-  readonly #open = new Set<Claim>();
+  readonly #open = new OpenClaims();
   #deadLetters = 0;
 
   constructor(now: () => number, ids: IdSource, limits: MemoryLimits) {
@@ -120,7 +120,6 @@ class MemoryLedger implements Ledger {
     while (claims.length < n) {
       const claim = box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel);
       if (claim === null) break;
-      this.#open.add(claim);
       claims.push(claim);
     }
     return claims;
@@ -140,9 +139,8 @@ class MemoryLedger implements Ledger {
     _why: Failure,
     how: { readonly park: boolean; readonly possibleDuplicate: boolean },
   ): Promise<boolean> {
-    const row = OpenOutClaim.end(claim);
+    const row = this.#open.endOut(claim);
     if (row === null) return false;
-    this.#open.delete(claim);
     row.attempt++;
     row.possibleDuplicate = how.possibleDuplicate;
     this.#rows.postpone(row, at, how.park);
@@ -150,15 +148,16 @@ class MemoryLedger implements Ledger {
   }
 
   async release(claim: Claim): Promise<void> {
-    const row = claim.box === 'in' ? OpenInClaim.end(claim) : OpenOutClaim.end(claim);
+    const row = claim.box === 'in' ? this.#open.endIn(claim) : this.#open.endOut(claim);
     if (row === null) return;
-    this.#open.delete(claim);
     this.#rows.giveBack(row);
   }
 
   async bury(claim: Claim, _why: Failure, effects?: Effects): Promise<boolean> {
     const buried =
-      claim.box === 'in' ? this.#finish(claim, effects ?? null) : this.#settleOut(claim);
+      claim.box === 'in'
+        ? this.#finish(claim, effects ?? null)
+        : this.#settleOut(claim, laterParts);
     if (buried) this.#deadLetters++;
     return buried;
   }
@@ -218,29 +217,28 @@ class MemoryLedger implements Ledger {
 
   #claimIn(channel: ChannelKey): InClaim | null {
     const row = this.#rows.take('in', channel);
-    return row === undefined ? null : new OpenInClaim(row, nothing);
+    return row === undefined ? null : this.#open.claimIn(row, nothing);
   }
 
   #claimOut(channel: ChannelKey): OutClaim | null {
     const row = this.#rows.take('out', channel);
-    return row === undefined ? null : new OpenOutClaim(row);
+    return row === undefined ? null : this.#open.claimOut(row);
   }
 
   #finish(claim: InClaim, effects: Effects | null): boolean {
-    const row = OpenInClaim.end(claim);
+    const row = this.#open.endIn(claim);
     if (row === null) return false;
-    this.#open.delete(claim);
     for (const reply of effects?.replies ?? []) this.#rows.addReply(reply, row.settlement);
     this.#rows.settle(row);
     this.#door.settled();
     return true;
   }
 
-  #settleOut(claim: OutClaim): boolean {
-    const row = OpenOutClaim.end(claim);
+  /** @param partsOf what ends with the row */
+  #settleOut(claim: OutClaim, partsOf?: typeof laterParts): boolean {
+    const row = this.#open.endOut(claim);
     if (row === null) return false;
-    this.#open.delete(claim);
-    this.#rows.settle(row);
+    this.#rows.settle(row, partsOf?.(row));
     this.#door.settled();
     return true;
   }

@@ -1,32 +1,8 @@
-/** The rows of the working set, and the lane that puts a conversation's rows in order. */
-import type { ChannelKey } from '../domain/ids.ts';
+/** The rows of the working set. */
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import type { Deadline } from '../lib/deadlines.ts';
-import { Queue } from '../lib/queue.ts';
-
-/** One conversation on one channel: its unsettled rows in order. */
-export class Lane {
-  readonly key: string;
-  readonly channel: ChannelKey;
-  readonly inbox = new Queue<InRow>();
-  /** Without the parked ones: they have left the order. */
-  readonly outbox = new Queue<OutRow>();
-  /** The head has been offered or claimed; nothing behind it may start. */
-  inBusy = false;
-  outBusy = false;
-  /** Unsettled replies, parked ones included. */
-  replies = 0;
-
-  constructor(key: string, channel: ChannelKey) {
-    this.key = key;
-    this.channel = channel;
-  }
-
-  get empty(): boolean {
-    return this.inbox.length === 0 && this.replies === 0;
-  }
-}
+import type { Lane } from './lanes.ts';
 
 /** A message and its replies, from acceptance until the last of them is settled. */
 export class Settlement {
@@ -79,3 +55,18 @@ export type OutRow = {
 };
 
 export type Row = InRow | OutRow;
+
+/** A part of a split reply has the whole one's id, and `-00`, `-01` … behind it. */
+const wholeIdLength = 22;
+
+/** The parts that wait behind this part of a split reply: when it dies they die with it. */
+export function laterParts({ reply, lane, late }: OutRow): readonly OutRow[] {
+  if (late || reply.id.length === wholeIdLength) return [];
+  const parts: OutRow[] = [];
+  const whole = reply.id.slice(0, wholeIdLength);
+  for (let place = 1; ; place++) {
+    const part = lane.outbox.at(place);
+    if (part === undefined || !part.reply.id.startsWith(whole)) return parts;
+    parts.push(part);
+  }
+}

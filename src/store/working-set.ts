@@ -7,13 +7,14 @@
  * itself when it is due. Whoever takes a row ends it by settle, giveBack or postpone.
  */
 import type { Box } from '../domain/event.ts';
-import type { ChannelKey, ConversationId } from '../domain/ids.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
 import { Queue } from '../lib/queue.ts';
 import { Bell } from './bell.ts';
-import { Lane, Settlement, type InRow, type OutRow, type Row } from './rows.ts';
+import { Lanes, type Lane } from './lanes.ts';
+import { Settlement, type InRow, type OutRow, type Row } from './rows.ts';
 import { bytesOfMessage, bytesOfReply } from './weight.ts';
 import type { ChannelBacklog, Gauges } from './store.ts';
 
@@ -28,7 +29,7 @@ type Side = {
 };
 
 export class WorkingSet {
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Lanes();
   readonly #sides = new Map<ChannelKey, Side>();
   readonly #deadlines: Deadlines;
   readonly #bell = new Bell();
@@ -39,6 +40,7 @@ export class WorkingSet {
   bytes = 0;
   readonly #parked = new Set<OutRow>();
   #seq = 0;
+  #closed = false;
 
   constructor(now: () => number) {
     this.#deadlines = createDeadlines(now);
@@ -54,7 +56,7 @@ export class WorkingSet {
   }
 
   addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
-    const lane = this.#laneOf(message.channel, message.conversation);
+    const lane = this.#lanes.of(message.channel, message.conversation);
     const settlement = new Settlement(bytesOfMessage(message));
     const row: InRow = { box: 'in', seq, lane, message, settlement, attempt };
     this.#seq = Math.max(this.#seq, seq);
@@ -77,33 +79,34 @@ export class WorkingSet {
   take(box: 'in', channel: ChannelKey): InRow | undefined;
   take(box: 'out', channel: ChannelKey): OutRow | undefined;
   take(box: Box, channel: ChannelKey): Row | undefined {
+    if (this.#closed) return undefined;
     const row = this.#sides.get(channel)?.[box].shift();
     if (row !== undefined) this.#claimed[box]++;
     return row;
   }
 
-  /** The row is done with, whether well or as a dead letter; the next of its lane may start. */
-  settle(row: Row): void {
-    const { lane, settlement } = row;
+  /**
+   * The row is done with, whether well or as a dead letter; the next of its lane may start.
+   * @param parts what lies behind it in the lane and ends with it
+   */
+  settle(row: Row, parts: readonly OutRow[] = []): void {
+    const { lane } = row;
     this.#claimed[row.box]--;
-    const side = this.#sideOf(lane.channel);
     if (row.box === 'in') {
-      side.inbox--;
+      this.#sideOf(lane.channel).inbox--;
       lane.inbox.shift();
       lane.inBusy = false;
+      this.#leave(row.settlement);
     } else {
-      side.outbox--;
-      lane.replies--;
-      this.bytes -= row.bytes;
+      this.#drop(row);
+      for (const part of parts) this.#drop(part);
       if (!row.late) {
-        lane.outbox.shift();
         lane.outBusy = false;
         this.#offerOutbox(lane);
       }
     }
     this.#offerInbox(lane);
-    if (--settlement.open === 0) this.#close(settlement);
-    if (lane.empty) this.#lanes.delete(lane.key);
+    this.#lanes.rest(lane);
   }
 
   /** Given back untouched: first in its lane, and first to be taken again. */
@@ -178,7 +181,7 @@ export class WorkingSet {
       outboxClaimed: this.#claimed.out,
       outboxDeferred: this.#deferred,
       bytesHeld: this.bytes,
-      conversationsAtWork: this.#lanes.size,
+      conversationsAtWork: this.#lanes.busy,
     };
   }
 
@@ -197,17 +200,14 @@ export class WorkingSet {
 
   /** Drops every timer; nothing is offered after it. */
   close(): void {
+    this.#closed = true;
     this.#bell.silence();
-    for (const lane of this.#lanes.values()) {
-      for (let row = lane.outbox.shift(); row !== undefined; row = lane.outbox.shift()) {
-        row.due?.cancel();
-      }
-    }
+    for (const lane of this.#lanes) lane.outbox.peek()?.due?.cancel();
     for (const row of this.#parked) row.due?.cancel();
   }
 
   #makeReply(reply: Reply, of: Settlement | null, seq: number): OutRow {
-    const lane = this.#laneOf(reply.address.channel, reply.conversation);
+    const lane = this.#lanes.of(reply.address.channel, reply.conversation);
     const settlement = of ?? new Settlement(0);
     if (of === null) this.unsettled++;
     else of.open++;
@@ -258,17 +258,20 @@ export class WorkingSet {
     this.#bell.ring('out', lane.channel);
   }
 
-  #close(settlement: Settlement): void {
+  #drop(row: OutRow): void {
+    const { lane } = row;
+    this.#sideOf(lane.channel).outbox--;
+    lane.replies--;
+    this.bytes -= row.bytes;
+    if (!row.late) lane.outbox.shift();
+    this.#leave(row.settlement);
+  }
+
+  #leave(settlement: Settlement): void {
+    if (--settlement.open > 0) return;
     this.unsettled--;
     this.bytes -= settlement.bytes;
     settlement.close();
-  }
-
-  #laneOf(channel: ChannelKey, conversation: ConversationId): Lane {
-    const key = laneKey(channel, conversation);
-    let lane = this.#lanes.get(key);
-    if (lane === undefined) this.#lanes.set(key, (lane = new Lane(key, channel)));
-    return lane;
   }
 
   #sideOf(channel: ChannelKey): Side {
@@ -279,9 +282,4 @@ export class WorkingSet {
     }
     return side;
   }
-}
-
-/** Channel keys hold no space, so no two conversations share a key. */
-export function laneKey(channel: ChannelKey, conversation: ConversationId): string {
-  return `${channel} ${conversation}`;
 }

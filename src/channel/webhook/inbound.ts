@@ -4,7 +4,7 @@
  * What fails before the body is read is answered at once, and the body is then thrown away for a
  * while, so that a client that writes everything before it reads still gets its answer.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Mapping } from '../../config/config.ts';
@@ -214,13 +214,17 @@ function bearerOf(request: IncomingMessage): string | null {
   return count === 1 ? header.slice(7).trim() : null;
 }
 
-/** Neither the time nor the length of the comparison tells anything about the secret. */
+/**
+ * Neither the time nor the length of the comparison tells anything about the secret: what is
+ * compared are digests under a key that this process alone knows. Hashing in one call takes a
+ * third of the time of an HMAC.
+ */
 function createTokenCheck(secret: string): (token: string) => boolean {
-  const key = randomBytes(32);
-  const expected = createHmac('sha256', key).update(secret, 'utf8').digest();
-  // Node reads header bytes as latin1: this gives back what the client sent.
-  return (token) =>
-    timingSafeEqual(createHmac('sha256', key).update(token, 'latin1').digest(), expected);
+  const key = randomBytes(32).toString('hex');
+  const digestOf = (text: string): Buffer => hash('sha256', key + text, 'buffer');
+  // Node reads header bytes as latin1; so this is how the right secret looks in a header.
+  const expected = digestOf(Buffer.from(secret, 'utf8').toString('latin1'));
+  return (token) => timingSafeEqual(digestOf(token), expected);
 }
 
 /** `application/json` in any case; a charset must be utf-8, other parameters do not matter. */

@@ -3,15 +3,14 @@
  * it. Three entries a message: accepted, turn done, delivered. Nothing becomes claimable before
  * the commit that made it so.
  */
-import type { DatabaseSync } from 'node:sqlite';
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey, IdSource, MessageId } from '../../domain/ids.ts';
+import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Inbound, Message } from '../../domain/message.ts';
-import { OpenInClaim, OpenOutClaim } from '../claims.ts';
+import { OpenClaims } from '../claims.ts';
 import { Doorway, refused } from '../doorway.ts';
-import type { InRow, OutRow } from '../rows.ts';
+import { laterParts, type InRow, type OutRow } from '../rows.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -25,24 +24,12 @@ import type {
 import type { WorkingSet } from '../working-set.ts';
 import { acceptWrite, replyWrite, traceWrite } from './bodies.ts';
 import type { Journal, Known } from './journal.ts';
-import type { OwnerLock } from './place.ts';
+import type { DurableParts } from './parts.ts';
 import { Recollection } from './recollection.ts';
 import { deadLettersIn } from './recovery.ts';
 import type { Write } from './statements.ts';
 import { memoryAfter, turnWrites } from './turn.ts';
-import { dedupeMs, terms, tracesPendingMax, type SqliteLimits } from './terms.ts';
-
-export type DurableParts = {
-  readonly now: () => number;
-  readonly ids: IdSource;
-  readonly limits: SqliteLimits;
-  readonly onFault?: (error: unknown) => void;
-  readonly lock: OwnerLock;
-  /** A connection that only reads. */
-  readonly reader: DatabaseSync;
-  readonly rows: WorkingSet;
-  readonly journal: Journal;
-};
+import { dedupeMs, terms, tracesPendingMax } from './terms.ts';
 
 type Arrival = { readonly message: Message; readonly seq: number; readonly place: number };
 
@@ -55,10 +42,11 @@ export class DurableLedger implements Ledger {
   readonly #journal: Journal;
   readonly #door: Doorway;
   readonly #recollection: Recollection;
-  readonly #open = new Set<Claim>();
+  readonly #open = new OpenClaims();
   /** Messages on their way to the disk. */
   #arriving = 0;
   #deadLetters: number;
+  #closing: Promise<void> | null = null;
 
   constructor(parts: DurableParts) {
     this.#parts = parts;
@@ -67,6 +55,7 @@ export class DurableLedger implements Ledger {
     this.#door = new Doorway(() => this.room());
     this.#recollection = new Recollection(parts.reader);
     this.#deadLetters = deadLettersIn(parts.reader);
+    parts.journal.onDisk(() => this.#door.settled());
     parts.journal.onBroken((message) => {
       this.#door.close('storage_failed');
       parts.onFault?.(new Error(message));
@@ -111,7 +100,6 @@ export class DurableLedger implements Ledger {
     while (claims.length < n) {
       const claim = box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel);
       if (claim === null) break;
-      this.#open.add(claim);
       claims.push(claim);
     }
     return claims;
@@ -122,7 +110,7 @@ export class DurableLedger implements Ledger {
   }
 
   async delivered(claim: OutClaim): Promise<boolean> {
-    const row = this.#end(claim);
+    const row = this.#open.endOut(claim);
     if (row === null) return false;
     this.#journal.add(['outboxSettled', this.#parts.now(), row.seq]);
     const settle = (known: Known | null): void => {
@@ -131,7 +119,7 @@ export class DurableLedger implements Ledger {
     // Only the lane's next reply waits for this commit.
     if (row.lane.outbox.length > 1) this.#journal.flush(settle);
     else this.#journal.flushSoon(settle);
-    return true;
+    return !this.#journal.broken;
   }
 
   defer(
@@ -140,7 +128,7 @@ export class DurableLedger implements Ledger {
     why: Failure,
     how: { readonly park: boolean; readonly possibleDuplicate: boolean },
   ): Promise<boolean> {
-    const row = this.#end(claim);
+    const row = this.#open.endOut(claim);
     if (row === null) return Promise.resolve(false);
     const late = how.park || row.late ? 1 : 0;
     const duplicate = how.possibleDuplicate ? 1 : 0;
@@ -155,29 +143,30 @@ export class DurableLedger implements Ledger {
   }
 
   async release(claim: Claim): Promise<void> {
-    const row = claim.box === 'in' ? this.#endIn(claim) : this.#end(claim);
+    const row = claim.box === 'in' ? this.#open.endIn(claim) : this.#open.endOut(claim);
     if (row !== null) this.#rows.giveBack(row);
   }
 
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
     const reason = JSON.stringify(why);
     if (claim.box === 'in') {
-      this.#deadLetters++;
-      return this.#finish(claim, effects, (seq, now) => ['inboxDead', now, reason, seq]);
+      return this.#finish(claim, effects, (seq, now) => {
+        this.#deadLetters++;
+        return ['inboxDead', now, reason, seq];
+      });
     }
-    const row = this.#end(claim);
+    const row = this.#open.endOut(claim);
     if (row === null) return Promise.resolve(false);
-    this.#journal.add(['outboxDead', this.#parts.now(), reason, row.seq]);
-    return this.#written(() => {
-      this.#deadLetters++;
-      this.#settle(row);
-    });
+    const parts = laterParts(row);
+    const now = this.#parts.now();
+    this.#journal.add(['outboxDead', now, reason, row.seq]);
+    for (const { seq } of parts) this.#journal.add(['outboxDead', now, reason, seq]);
+    this.#deadLetters++;
+    return this.#written(() => this.#settle(row, parts));
   }
 
   async cursor(channel: ChannelKey, name: string): Promise<string | null> {
-    const sql = 'SELECT value FROM cursors WHERE channel = ? AND name = ?';
-    const found = this.#parts.reader.prepare(sql).get(channel, name);
-    return found === undefined ? null : String(found['value']);
+    return this.#recollection.cursor(channel, name);
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
@@ -203,12 +192,18 @@ export class DurableLedger implements Ledger {
     this.#door.close('shutting_down');
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.closeIntake();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
-    await this.#journal.close();
+    // The writer is to be the last to close: only then is the log folded into the database.
     this.#parts.reader.close();
+    await this.#journal.close();
     this.#parts.lock.release();
   }
 
@@ -231,22 +226,12 @@ export class DurableLedger implements Ledger {
 
   #claimIn(channel: ChannelKey): InClaim | null {
     const row = this.#rows.take('in', channel);
-    return row === undefined ? null : new OpenInClaim(row, this.#recollection.of(row.message));
+    return row === undefined ? null : this.#open.claimIn(row, this.#recollection.of(row.message));
   }
 
   #claimOut(channel: ChannelKey): OutClaim | null {
     const row = this.#rows.take('out', channel);
-    return row === undefined ? null : new OpenOutClaim(row);
-  }
-
-  #endIn(claim: InClaim): InRow | null {
-    this.#open.delete(claim);
-    return OpenInClaim.end(claim);
-  }
-
-  #end(claim: OutClaim): OutRow | null {
-    this.#open.delete(claim);
-    return OpenOutClaim.end(claim);
+    return row === undefined ? null : this.#open.claimOut(row);
   }
 
   #finish(
@@ -254,7 +239,7 @@ export class DurableLedger implements Ledger {
     effects: Effects | undefined,
     ending: (seq: number, now: number) => Write,
   ): Promise<boolean> {
-    const row = this.#endIn(claim);
+    const row = this.#open.endIn(claim);
     if (row === null) return Promise.resolve(false);
     const { message } = row;
     this.#journal.add(ending(row.seq, this.#parts.now()));
@@ -286,8 +271,8 @@ export class DurableLedger implements Ledger {
     });
   }
 
-  #settle(row: InRow | OutRow): void {
-    this.#rows.settle(row);
+  #settle(row: InRow | OutRow, parts?: readonly OutRow[]): void {
+    this.#rows.settle(row, parts);
     this.#door.settled();
   }
 }

@@ -30,10 +30,13 @@ export class Journal {
   #lazy: NodeJS.Timeout | null = null;
   #broken = false;
   #closed: (() => void) | null = null;
-  freeBytes = Infinity;
+  #looked: () => void = () => {};
+  /** What the disk has left, as last looked at. */
+  freeBytes: number;
 
-  constructor(worker: Worker) {
+  constructor(worker: Worker, freeBytes: number) {
     this.#worker = worker;
+    this.freeBytes = freeBytes;
     worker.on('message', (message: FromWriter) => this.#hear(message));
     worker.on('error', (error: Error) => this.#break(error.message));
     worker.on('exit', () => this.#closed?.());
@@ -42,6 +45,11 @@ export class Journal {
   /** Is told once, when nothing can be written any more. */
   onBroken(failed: (message: string) => void): void {
     this.#failed = failed;
+  }
+
+  /** Is told each time the disk has been looked at. */
+  onDisk(looked: () => void): void {
+    this.#looked = looked;
   }
 
   /** Writes asked for and not yet on disk. */
@@ -119,7 +127,7 @@ export class Journal {
         return this.#break(message.message);
       case 'disk':
         this.freeBytes = message.freeBytes;
-        return;
+        return this.#looked();
       case 'open':
       case 'unopened':
       case 'closed':

@@ -14,8 +14,14 @@ export function migrationFiles(): readonly string[] {
     .sort();
 }
 
-export class ForeignDatabase extends Error {}
-export class NewerSchema extends Error {}
+/** Errors cross from the writer's thread as texts: their names are what tells them apart. */
+export class ForeignDatabase extends Error {
+  override readonly name = 'ForeignDatabase';
+}
+
+export class NewerSchema extends Error {
+  override readonly name = 'NewerSchema';
+}
 
 /**
  * Brings a database to this program's schema.

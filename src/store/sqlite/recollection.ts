@@ -1,24 +1,23 @@
 /**
  * What conversations at work remember, kept on the main thread so that a turn need not read the
- * disk: the active session's window of turns. Bounded; the conversation longest unused goes first,
- * and one that is not here is read by a connection that can only read.
+ * disk: the active session's window of turns. Bounded; one that is not here is read by a
+ * connection that can only read.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fitWindow, windowTurnsMax, type TurnRow } from '../../domain/conversation.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
+import { Cache } from '../../lib/cache.ts';
 import type { Memory } from '../store.ts';
-import { laneKey } from '../working-set.ts';
 
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
 
-type Entry = { readonly memory: Memory; readonly bytes: number };
-
 export class Recollection {
-  readonly #entries = new Map<string, Entry>();
+  readonly #memories = new Cache<string, Memory>(bytesMax);
   readonly #conversation: StatementSync;
   readonly #turns: StatementSync;
-  bytes = 0;
+  readonly #cursor: StatementSync;
 
   /** @param db a connection that only reads */
   constructor(db: DatabaseSync) {
@@ -30,37 +29,31 @@ export class Recollection {
       'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
         `ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
     );
+    this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
+  }
+
+  /** Where a channel is; null when it has never said. */
+  cursor(channel: ChannelKey, name: string): string | null {
+    const found = this.#cursor.get(channel, name);
+    return found === undefined ? null : String(found['value']);
+  }
+
+  get bytes(): number {
+    return this.#memories.weight;
   }
 
   of(message: Message): Memory {
-    const key = laneKey(message.channel, message.conversation);
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return this.#keep(key, this.#read(message));
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    return entry.memory;
+    const known = this.#memories.get(keyOf(message));
+    if (known !== undefined) return known;
+    const memory = this.#read(message);
+    this.put(message, memory);
+    return memory;
   }
 
   /** After the commit of a turn: what the next one will see. */
   put(message: Message, memory: Memory): void {
-    this.#keep(laneKey(message.channel, message.conversation), memory);
-  }
-
-  #keep(key: string, memory: Memory): Memory {
-    const before = this.#entries.get(key);
-    if (before !== undefined) {
-      this.bytes -= before.bytes;
-      this.#entries.delete(key);
-    }
-    const bytes = bytesOf(memory, key);
-    this.#entries.set(key, { memory, bytes });
-    this.bytes += bytes;
-    while (this.bytes > bytesMax && this.#entries.size > 1) {
-      const [[oldest, entry]] = this.#entries as unknown as [[string, Entry]];
-      this.#entries.delete(oldest);
-      this.bytes -= entry.bytes;
-    }
-    return memory;
+    const key = keyOf(message);
+    this.#memories.put(key, memory, bytesOf(memory, key));
   }
 
   #read({ channel, conversation, acceptedAt }: Message): Memory {
@@ -75,6 +68,11 @@ export class Recollection {
     const turns = fitWindow(newestFirst.map((row) => ({ ...row })).reverse());
     return { session: { number: session, startedAt }, turns, previousAt };
   }
+}
+
+/** Channel keys hold no space, so no two conversations share a key. */
+function keyOf({ channel, conversation }: Message): string {
+  return `${channel} ${conversation}`;
 }
 
 function bytesOf({ turns }: Memory, key: string): number {

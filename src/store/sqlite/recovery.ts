@@ -9,8 +9,11 @@ import type { WorkingSet } from '../working-set.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from './bodies.ts';
 import type { Write } from './statements.ts';
 
-/** @returns what is to be written down about it before anything is claimed */
-export function recover(db: DatabaseSync, rows: WorkingSet): readonly Write[] {
+/**
+ * @param now milliseconds since 1970: what was due by then may have been sent
+ * @returns what is to be written down about it before anything is claimed
+ */
+export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readonly Write[] {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
   const settlements = new Map<string, Settlement>();
@@ -31,10 +34,14 @@ export function recover(db: DatabaseSync, rows: WorkingSet): readonly Write[] {
   for (const record of outbox as Iterable<unknown> as Iterable<OutboxRecord>) {
     const late = record.late === 1;
     const head = unclean && !late && isHead('out', record.channel, record.conversation);
-    const maySent = head && record.due_at === null;
+    const wasDue = (record.due_at ?? 0) <= now;
+    const maySent = unclean && wasDue && (late || head);
     const attempts = record.attempts + (maySent ? 1 : 0);
     const possibleDuplicate = record.possible_duplicate === 1 || maySent;
-    if (maySent) writes.push(['outboxDeferred', attempts, null, 0, 1, null, record.seq]);
+    if (maySent) {
+      const { due_at, late: parked, seq } = record;
+      writes.push(['outboxDeferred', attempts, due_at, parked, 1, null, seq]);
+    }
     const reply = replyOf(record);
     const row = rows.restoreReply(reply, settlements.get(reply.inReplyTo) ?? null, record.seq, {
       attempt: attempts + 1,
@@ -44,15 +51,18 @@ export function recover(db: DatabaseSync, rows: WorkingSet): readonly Write[] {
     });
     settlements.set(reply.inReplyTo, row.settlement);
   }
-  const last = 'SELECT max((SELECT max(seq) FROM inbox), (SELECT max(seq) FROM outbox)) AS seq';
-  rows.startAfter(Number(db.prepare(last).get()?.['seq'] ?? 0));
+  for (const box of ['inbox', 'outbox']) {
+    const last = db.prepare(`SELECT max(seq) AS seq FROM ${box}`).get();
+    rows.startAfter(Number(last?.['seq'] ?? 0));
+  }
   return writes;
 }
 
 /** Dead letters that are kept. */
 export function deadLettersIn(db: DatabaseSync): number {
   const count = '(SELECT count(*) FROM inbox WHERE state = 2)';
-  const more = '(SELECT count(*) FROM outbox WHERE state = 2)';
+  // The parts of a split reply that died together are one.
+  const more = '(SELECT count(DISTINCT substr(id, 1, 22)) FROM outbox WHERE state = 2)';
   const found = db.prepare(`SELECT ${count} + ${more} AS n`).get();
   return Number(found?.['n'] ?? 0);
 }

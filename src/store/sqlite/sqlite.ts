@@ -5,7 +5,7 @@ import type { Ledger } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
 import { Journal, startWriter } from './journal.ts';
-import { preparePlace, takeOwnerLock, type OwnerLock } from './place.ts';
+import { freeBytesAt, preparePlace, takeOwnerLock, type OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { recover } from './recovery.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
@@ -39,9 +39,9 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     }
     const reader = new DatabaseSync(path, { readOnly: true });
     const rows = new WorkingSet(now);
-    const journal = new Journal(writer);
+    const journal = new Journal(writer, freeBytesAt(path));
     const limits = { ...sqliteLimits, ...options.limits };
-    const writes = recover(reader, rows);
+    const writes = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
     return new DurableLedger({ ...options, limits, lock, reader, rows, journal });
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-const rowsAtOnce = 500;
+export const rowsAtOnce = 500;
 const rowsLooked = 2_000;
 const dayMs = 86_400_000;
 
@@ -18,7 +18,10 @@ export function sweep(db: DatabaseSync, retentionDays: number, now: number): num
   for (const table of ['inbox', 'outbox']) {
     // Only the oldest are looked at: they come first, and a look at all of them takes too long.
     const oldest = `SELECT seq, state, settled_at FROM ${table} ORDER BY seq LIMIT ${rowsLooked}`;
-    const some = `SELECT seq FROM (${oldest}) WHERE state > 0 AND settled_at < ?`;
+    // The newest stays: the next start numbers on from it.
+    const newest = `SELECT max(seq) FROM ${table}`;
+    const ended = 'state > 0 AND settled_at < ?';
+    const some = `SELECT seq FROM (${oldest}) WHERE ${ended} AND seq < (${newest})`;
     rows += remove(db, `DELETE FROM ${table} WHERE seq IN (${some} LIMIT ${rowsAtOnce})`, before);
   }
   const traces = `SELECT message_id FROM traces WHERE at < ? LIMIT ${rowsAtOnce}`;

@@ -3,13 +3,13 @@
  * transaction, fsynced by its COMMIT; one answer goes back a group. Between groups it deletes what
  * is older than it need be, a few rows at a time, and tells how much room the disk has.
  */
-import { statfsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { migrate } from './migrations.ts';
+import { freeBytesAt } from './place.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { StatementName, ToWriter } from './statements.ts';
-import { sweep } from './sweep.ts';
+import { rowsAtOnce, sweep } from './sweep.ts';
 
 export type WriterData = { readonly path: string; readonly retentionDays: number };
 
@@ -22,10 +22,15 @@ const tell = (message: FromWriter): void => port.postMessage(message);
 
 function open(): DatabaseSync {
   const db = new DatabaseSync(path);
-  db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
-  db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
-  migrate(db);
-  return db;
+  try {
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
+    db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
+    migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 function serve(db: DatabaseSync): void {
@@ -34,7 +39,9 @@ function serve(db: DatabaseSync): void {
   ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
   const remember = db.prepare(
     'INSERT INTO dedupe (channel, key, message_id, expires_at) VALUES (?, ?, ?, ?) ' +
-      'ON CONFLICT DO NOTHING',
+      // A key that has expired counts as new, also before it has been swept away.
+      'ON CONFLICT DO UPDATE SET message_id = excluded.message_id, ' +
+      'expires_at = excluded.expires_at WHERE expires_at <= ?',
   );
   const recall = db.prepare('SELECT message_id AS id FROM dedupe WHERE channel = ? AND key = ?');
   const begin = db.prepare('BEGIN IMMEDIATE');
@@ -51,10 +58,12 @@ function serve(db: DatabaseSync): void {
           continue;
         }
         const [name, ...values] = write.write;
-        const [, id, channel] = values;
-        const fresh = remember.run(channel!, write.key, id!, write.expiresAt).changes > 0;
+        const [, id, channel, , acceptedAt] = values;
+        const { key, expiresAt } = write;
+        const { changes } = remember.run(channel!, key, id!, expiresAt, acceptedAt!);
+        const fresh = changes > 0;
         if (fresh) prepared[name].run(...values);
-        else known.push([place, (recall.get(channel!, write.key) as { id: string }).id]);
+        else known.push([place, (recall.get(channel!, key) as { id: string }).id]);
       }
       commit.run();
       return { kind: 'done', number, known };
@@ -65,7 +74,12 @@ function serve(db: DatabaseSync): void {
     }
   };
 
-  const sweeping = setInterval(() => sweep(db, retentionDays, Date.now()), sweepEveryMs);
+  /** A step at a time, so that groups that arrive meanwhile come between. */
+  const sweepOn = (): void => {
+    if (!db.isOpen) return;
+    if (sweep(db, retentionDays, Date.now()) >= rowsAtOnce) setImmediate(sweepOn);
+  };
+  const sweeping = setInterval(sweepOn, sweepEveryMs);
   const looking = setInterval(tellDisk, diskEveryMs);
   port.on('message', (message: ToWriter) => {
     if (!('kind' in message)) return tell(run(message));
@@ -79,13 +93,11 @@ function serve(db: DatabaseSync): void {
 }
 
 function tellDisk(): void {
-  const { bavail, bsize } = statfsSync(path);
-  tell({ kind: 'disk', freeBytes: bavail * bsize });
+  tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
 }
 
 try {
   serve(open());
-  tellDisk();
   tell({ kind: 'open' });
 } catch (error) {
   const { errcode = 0, message, name } = error as Error & { errcode?: number };

@@ -1,0 +1,59 @@
+/**
+ * A cache bounded by weight. What is used stays in the young half; when that is full it becomes the
+ * old half, and what the old half held and nobody asked for is gone. So a value is kept at least
+ * until half of the weight has been used after it, and a use costs one look-up and allocates
+ * nothing (a list in order of use would change at every one).
+ */
+export class Cache<K, V> {
+  readonly #halfMax: number;
+  #young = new Map<K, Entry<V>>();
+  #old = new Map<K, Entry<V>>();
+  #youngWeight = 0;
+  #oldWeight = 0;
+
+  /** @param weightMax in the unit of the weights given to `put` */
+  constructor(weightMax: number) {
+    this.#halfMax = weightMax / 2;
+  }
+
+  get weight(): number {
+    return this.#youngWeight + this.#oldWeight;
+  }
+
+  get(key: K): V | undefined {
+    const entry = this.#young.get(key) ?? this.#renew(key);
+    return entry?.value;
+  }
+
+  put(key: K, value: V, weight: number): void {
+    const entry = this.#young.get(key) ?? this.#renew(key);
+    if (entry === undefined) {
+      this.#young.set(key, { value, weight });
+      this.#youngWeight += weight;
+    } else {
+      this.#youngWeight += weight - entry.weight;
+      entry.value = value;
+      entry.weight = weight;
+    }
+    if (this.#youngWeight > this.#halfMax) this.#age();
+  }
+
+  #renew(key: K): Entry<V> | undefined {
+    const entry = this.#old.get(key);
+    if (entry === undefined) return undefined;
+    this.#old.delete(key);
+    this.#young.set(key, entry);
+    this.#oldWeight -= entry.weight;
+    this.#youngWeight += entry.weight;
+    return entry;
+  }
+
+  #age(): void {
+    this.#old = this.#young;
+    this.#oldWeight = this.#youngWeight;
+    this.#young = new Map();
+    this.#youngWeight = 0;
+  }
+}
+
+type Entry<V> = { value: V; weight: number };

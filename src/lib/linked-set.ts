@@ -1,0 +1,54 @@
+/**
+ * A set whose members carry their own links, so that adding and removing allocate nothing. Where
+ * members come and go by the thousand a second, a Set's table is made anew again and again, and
+ * the old tables keep dead members alive through the young collections: that cost more than the
+ * rest of the bookkeeping together.
+ */
+export class Linked {
+  before: Linked | null = null;
+  after: Linked | null = null;
+}
+
+/** A member is in at most one such set at a time. */
+export class LinkedSet<T extends Linked> {
+  readonly #end = new Linked();
+  #size = 0;
+
+  constructor() {
+    this.#end.before = this.#end;
+    this.#end.after = this.#end;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(member: T): void {
+    if (member.after !== null) return;
+    const last = this.#end.before!;
+    member.before = last;
+    member.after = this.#end;
+    last.after = member;
+    this.#end.before = member;
+    this.#size++;
+  }
+
+  delete(member: T): void {
+    const { before, after } = member;
+    if (before === null || after === null) return;
+    before.after = after;
+    after.before = before;
+    member.before = null;
+    member.after = null;
+    this.#size--;
+  }
+
+  /** In the order of adding; members may be removed on the way. */
+  *[Symbol.iterator](): Generator<T> {
+    for (let at = this.#end.after!; at !== this.#end;) {
+      const next = at.after!;
+      yield at as T;
+      at = next;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/** Lanes put a conversation's rows in order; here they are found, and kept for a while. */
+import type { ChannelKey, ConversationId } from '../domain/ids.ts';
+import { Queue } from '../lib/queue.ts';
+import type { InRow, OutRow } from './rows.ts';
+
+/** One conversation on one channel: its unsettled rows in order. */
+export class Lane {
+  readonly channel: ChannelKey;
+  readonly inbox = new Queue<InRow>();
+  /** Without the parked ones: they have left the order. */
+  readonly outbox = new Queue<OutRow>();
+  /** The head has been offered or claimed; nothing behind it may start. */
+  inBusy = false;
+  outBusy = false;
+  /** Unsettled replies, parked ones included. */
+  replies = 0;
+  /** It has no rows. */
+  idle = true;
+
+  constructor(channel: ChannelKey) {
+    this.channel = channel;
+  }
+
+  get empty(): boolean {
+    return this.inbox.length === 0 && this.replies === 0;
+  }
+}
+
+/** So many lanes without rows are kept: most conversations come back soon. */
+const idleMax = 4_096;
+
+export class Lanes {
+  readonly #channels = new Map<ChannelKey, Map<ConversationId, Lane>>();
+  #lanes = 0;
+  #idle = 0;
+
+  /** Lanes that have rows. */
+  get busy(): number {
+    return this.#lanes - this.#idle;
+  }
+
+  /** The lane of a conversation that is to get a row. */
+  of(channel: ChannelKey, conversation: ConversationId): Lane {
+    let lanes = this.#channels.get(channel);
+    if (lanes === undefined) this.#channels.set(channel, (lanes = new Map()));
+    let lane = lanes.get(conversation);
+    if (lane === undefined) {
+      lane = new Lane(channel);
+      lanes.set(conversation, lane);
+      this.#lanes++;
+    } else if (lane.idle) {
+      this.#idle--;
+    }
+    lane.idle = false;
+    return lane;
+  }
+
+  /** To be told when a lane may have become empty. */
+  rest(lane: Lane): void {
+    if (lane.idle || !lane.empty) return;
+    lane.idle = true;
+    if (++this.#idle > idleMax) this.#forgetIdle();
+  }
+
+  *[Symbol.iterator](): Generator<Lane> {
+    for (const lanes of this.#channels.values()) yield* lanes.values();
+  }
+
+  #forgetIdle(): void {
+    for (const lanes of this.#channels.values()) {
+      for (const [conversation, lane] of lanes) if (lane.idle) lanes.delete(conversation);
+    }
+    this.#lanes -= this.#idle;
+    this.#idle = 0;
+  }
+}

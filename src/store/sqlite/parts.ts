@@ -1,0 +1,19 @@
+/** What a durable ledger is made of; it owns them, and closes them with itself. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { IdSource } from '../../domain/ids.ts';
+import type { WorkingSet } from '../working-set.ts';
+import type { Journal } from './journal.ts';
+import type { OwnerLock } from './place.ts';
+import type { SqliteLimits } from './terms.ts';
+
+export type DurableParts = {
+  readonly now: () => number;
+  readonly ids: IdSource;
+  readonly limits: SqliteLimits;
+  readonly onFault?: (error: unknown) => void;
+  readonly lock: OwnerLock;
+  /** A connection that only reads. */
+  readonly reader: DatabaseSync;
+  readonly rows: WorkingSet;
+  readonly journal: Journal;
+};

@@ -1,0 +1,34 @@
+/**
+ * What every form of the ledger promises, written against its contract alone: run over each form,
+ * and over each form with a planted fault, which must turn it red.
+ */
+import { suite, test } from 'node:test';
+import { boundCases } from './ledger/bounds.ts';
+import { claimCases } from './ledger/claims.ts';
+import { inboxCases } from './ledger/inbox.ts';
+import { memoryCases } from './ledger/memory.ts';
+import { outboxCases } from './ledger/outbox.ts';
+import type { LedgerCase, OpenBench } from './ledger/kit.ts';
+
+const all = [...inboxCases, ...outboxCases, ...claimCases, ...boundCases, ...memoryCases];
+
+/** @param durable the form outlives the process and keeps the promises about that, too */
+export function casesFor(form: { readonly durable: boolean }): readonly LedgerCase[] {
+  return all.filter(({ durable = false }) => form.durable || !durable);
+}
+
+/** Runs every promise over one form; each case has a ledger of its own. */
+export function testLedgerContract(
+  name: string,
+  form: { readonly durable: boolean },
+  open: OpenBench,
+): void {
+  suite(`the ledger in its ${name} form`, { concurrency: 4 }, () => {
+    for (const one of casesFor(form)) test(one.name, () => runCase(one, open));
+  });
+}
+
+export async function runCase({ run, limits = {} }: LedgerCase, open: OpenBench): Promise<void> {
+  await using bench = await open(limits);
+  await run(bench);
+}

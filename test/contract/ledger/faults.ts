@@ -1,0 +1,91 @@
+/**
+ * Eight ways in which a ledger can be wrong, each put round a sound one. Whatever the form, the
+ * contract's cases must notice every one of them.
+ */
+import type { Acceptance } from '../../../src/channel/channel.ts';
+import type { Box } from '../../../src/domain/event.ts';
+import type { ChannelKey } from '../../../src/domain/ids.ts';
+import type { Inbound } from '../../../src/domain/message.ts';
+import type { Claim, Ledger } from '../../../src/store/store.ts';
+import type { Plant } from './forms.ts';
+
+export const faults: Readonly<Record<string, Plant>> = {
+  'wrong order': (ledger) =>
+    altered(ledger, {
+      /** The last of a batch is accepted first. */
+      async accept(batch, cursor) {
+        const acceptance = await ledger.accept([...batch].reverse(), cursor);
+        if (acceptance.kind === 'refused') return acceptance;
+        return { ...acceptance, receipts: [...acceptance.receipts].reverse() };
+      },
+    }),
+  'lost wake-up': (ledger) =>
+    altered(ledger, {
+      /** Every fourth wake is not passed on. */
+      onReady(wake) {
+        let wakes = 0;
+        return ledger.onReady((box, channel) => {
+          if (++wakes % 4 > 0) wake(box, channel);
+        });
+      },
+    }),
+  'missing dedupe': (ledger) =>
+    altered(ledger, {
+      accept: (batch, cursor) =>
+        ledger.accept(
+          batch.map((inbound) => ({ ...inbound, dedupeKey: null })),
+          cursor,
+        ),
+    }),
+  'double claim': (ledger) => {
+    let last: readonly Claim[] = [];
+    const claim = async (box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> => {
+      const claims = await (box === 'in'
+        ? ledger.claim(box, channel, n)
+        : ledger.claim(box, channel, n));
+      const again = last;
+      last = claims;
+      return claims.length === 0 && again[0]?.box === box ? again.slice(0, n) : claims;
+    };
+    return altered(ledger, { claim: claim as Ledger['claim'] });
+  },
+  'torn effects': (ledger) =>
+    altered(ledger, {
+      /** Of several replies only the first is kept. */
+      complete: (claim, effects) =>
+        ledger.complete(claim, { ...effects, replies: effects.replies.slice(0, 1) }),
+    }),
+  'lost release': (ledger) => altered(ledger, { release: () => Promise.resolve() }),
+  'unbounded queue': (ledger) => {
+    const refused: (readonly Inbound[])[] = [];
+    /** What is refused is kept all the same, and called accepted. */
+    const accept: Ledger['accept'] = async (batch, cursor) => {
+      const acceptance = await ledger.accept(batch, cursor);
+      if (acceptance.kind === 'accepted' || acceptance.reason !== 'full') return acceptance;
+      refused.push(batch);
+      const receipts: Acceptance = { kind: 'accepted', receipts: [] };
+      return receipts;
+    };
+    return altered(ledger, { accept });
+  },
+  'stale completion': (ledger) =>
+    altered(ledger, {
+      /** Whoever completes is told that it counted. */
+      async complete(claim, effects) {
+        await ledger.complete(claim, effects);
+        return true;
+      },
+    }),
+};
+
+/** The ledger, some of whose methods are others. */
+function altered(ledger: Ledger, other: Partial<Ledger>): Ledger {
+  return new Proxy(ledger, {
+    get(_, name) {
+      const own: unknown = Reflect.get(other, name);
+      if (own !== undefined) return own;
+      const value: unknown = Reflect.get(ledger, name, ledger);
+      return typeof value === 'function' ? value.bind(ledger) : value;
+    },
+  });
+}

@@ -1,0 +1,63 @@
+/** How each form of the ledger is opened for a case, as it is or behind a planted fault. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMemoryLedger } from '../../../src/store/memory.ts';
+import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
+import type { Ledger } from '../../../src/store/store.ts';
+import { ids, type Bench, type Limits, type OpenBench } from './kit.ts';
+
+export type Form = {
+  readonly durable: boolean;
+  open(limits: Limits, plant: Plant): Promise<Bench>;
+};
+/** Puts a fault round a ledger. */
+export type Plant = (ledger: Ledger) => Ledger;
+
+const sound: Plant = (ledger) => ledger;
+
+/** A form as it is. */
+export const openSound =
+  (form: Form): OpenBench =>
+  (limits) =>
+    form.open(limits, sound);
+
+export const memoryForm: Form = {
+  durable: false,
+  async open(limits, plant) {
+    const ledger = plant(createMemoryLedger({ now: Date.now, ids, limits }));
+    return {
+      ledger,
+      reopen: () => Promise.reject(new Error('the memory form keeps nothing')),
+      [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
+    };
+  },
+};
+
+export const sqliteForm: Form = {
+  durable: true,
+  async open(limits, plant) {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-ledger-'));
+    const start = async (): Promise<Ledger> => plant(await openAt(join(folder, 'svc.db'), limits));
+    let ledger = await start();
+    return {
+      get ledger() {
+        return ledger;
+      },
+      async reopen() {
+        await ledger[Symbol.asyncDispose]();
+        ledger = await start();
+      },
+      async [Symbol.asyncDispose]() {
+        await ledger[Symbol.asyncDispose]();
+        await rm(folder, { recursive: true });
+      },
+    };
+  },
+};
+
+async function openAt(path: string, limits: Limits): Promise<Ledger> {
+  const opened = await openSqliteLedger({ path, now: Date.now, ids, retentionDays: 30, limits });
+  if ('kind' in opened) throw new Error(opened.message);
+  return opened;
+}

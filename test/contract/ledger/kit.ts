@@ -1,0 +1,198 @@
+/** What the cases of the ledger's contract are written with. */
+import assert from 'node:assert/strict';
+import { randomFillSync } from 'node:crypto';
+import type { Acceptance, Receipt } from '../../../src/channel/channel.ts';
+import type { SessionMove, TurnRow } from '../../../src/domain/conversation.ts';
+import { createIdSource } from '../../../src/domain/ids.ts';
+import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
+import type { Inbound } from '../../../src/domain/message.ts';
+import type { Reply } from '../../../src/domain/reply.ts';
+import type { Effects, InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
+
+/** One ledger and the means to open it again on the same data. */
+export interface Bench extends AsyncDisposable {
+  readonly ledger: Ledger;
+  /** Disposes the ledger and opens it again; `ledger` is the new one. */
+  reopen(): Promise<void>;
+}
+
+/** How one form of the ledger is opened for a case. */
+export type OpenBench = (limits: Limits) => Promise<Bench>;
+export type Limits = { readonly messagesMax?: number };
+
+/** One promise of the contract. `durable`: kept only by forms that outlive the process. */
+export type LedgerCase = {
+  readonly name: string;
+  readonly run: (it: Bench) => Promise<void>;
+  readonly durable?: boolean;
+  readonly limits?: Limits;
+};
+
+/** A case of every form. */
+export function promise(name: string, run: LedgerCase['run'], limits: Limits = {}): LedgerCase {
+  return { name, run, limits };
+}
+
+/** A case of the forms that outlive the process. */
+export function durably(name: string, run: LedgerCase['run']): LedgerCase {
+  return { name, run, durable: true };
+}
+
+export const hook = 'webhook' as ChannelKey;
+export const other = 'messenger_a:77' as ChannelKey;
+export const ids: IdSource = createIdSource(Date.now, (bytes) => void randomFillSync(bytes));
+
+/** A text in a conversation, as a channel hands it in. */
+export function said(conversation: string, text: string, more: Partial<Inbound> = {}): Inbound {
+  const channel = more.channel ?? hook;
+  return {
+    channel,
+    conversation: conversation as ConversationId,
+    sender: { id: `sender of ${conversation}`, name: null },
+    text,
+    media: null,
+    address: { channel, target: conversation },
+    dedupeKey: null,
+    ...more,
+  };
+}
+
+/** Hands a batch in, which must be accepted. */
+export async function accept(it: Bench, ...batch: Inbound[]): Promise<readonly Receipt[]> {
+  return accepted(await it.ledger.accept(batch));
+}
+
+export function accepted(acceptance: Acceptance): readonly Receipt[] {
+  assert.equal(acceptance.kind, 'accepted');
+  return acceptance.kind === 'accepted' ? acceptance.receipts : [];
+}
+
+export function takeIn(it: Bench, n = 1, channel = hook): Promise<readonly InClaim[]> {
+  return it.ledger.claim('in', channel, n);
+}
+
+export function takeOut(it: Bench, n = 1, channel = hook): Promise<readonly OutClaim[]> {
+  return it.ledger.claim('out', channel, n);
+}
+
+/** The one message that can be claimed. */
+export async function oneIn(it: Bench, channel = hook): Promise<InClaim> {
+  const claims = await takeIn(it, 10, channel);
+  assert.equal(claims.length, 1, 'one message can be claimed');
+  return claims[0]!;
+}
+
+/** The one reply that can be claimed. */
+export async function oneOut(it: Bench, channel = hook): Promise<OutClaim> {
+  const claims = await takeOut(it, 10, channel);
+  assert.equal(claims.length, 1, 'one reply can be claimed');
+  return claims[0]!;
+}
+
+export async function noneIn(it: Bench, channel = hook): Promise<void> {
+  assert.deepEqual(textsIn(await takeIn(it, 10, channel)), []);
+}
+
+export async function noneOut(it: Bench, channel = hook): Promise<void> {
+  assert.deepEqual(textsOut(await takeOut(it, 10, channel)), []);
+}
+
+export const textsIn = (claims: readonly InClaim[]): string[] => claims.map((c) => c.message.text);
+export const textsOut = (claims: readonly OutClaim[]): string[] => claims.map((c) => c.reply.text);
+
+/** A reply to a claimed message. */
+export function replyTo({ message }: InClaim, text: string): Reply {
+  return {
+    id: ids.reply(),
+    inReplyTo: message.id,
+    conversation: message.conversation,
+    address: message.address,
+    brain: 'main',
+    text,
+    createdAt: Date.now(),
+    sessionStarted: null,
+  };
+}
+
+/** What a turn changes: these texts as replies, and a turn that remembers the first of them. */
+export function effects(
+  claim: InClaim,
+  texts: readonly string[],
+  more: { readonly turn?: TurnRow | null; readonly session?: SessionMove } = {},
+): Effects {
+  const { acceptedAt, text } = claim.message;
+  return {
+    replies: texts.map((reply) => replyTo(claim, reply)),
+    turn: more.turn === undefined ? { at: acceptedAt, text, reply: texts[0] ?? null } : more.turn,
+    session: more.session ?? null,
+    trace: {
+      acceptedAt,
+      claimedAt: acceptedAt,
+      decidedAt: acceptedAt,
+      brain: 'main',
+      attempt: claim.attempt,
+      outcome: 'reply',
+      steps: [],
+    },
+  };
+}
+
+/** Completes a claim with these replies; the claim must still have been open. */
+export async function answer(it: Bench, claim: InClaim, ...texts: string[]): Promise<void> {
+  assert.equal(await it.ledger.complete(claim, effects(claim, texts)), true);
+}
+
+/** Accepts one message of a conversation, and completes its turn with these replies. */
+export async function exchange(it: Bench, who: string, text: string, ...replies: string[]) {
+  await accept(it, said(who, text));
+  const claim = await oneIn(it);
+  assert.equal(claim.message.text, text);
+  await answer(it, claim, ...replies);
+}
+
+/**
+ * Notes replies as delivered and waits until that has its effect: a ledger may answer before it has
+ * written it down, since only the next reply of the conversation depends on it.
+ */
+export async function deliver(it: Bench, ...claims: readonly OutClaim[]): Promise<void> {
+  const before = it.ledger.gauges().outboxClaimed;
+  for (const counted of await Promise.all(claims.map((claim) => it.ledger.delivered(claim)))) {
+    assert.equal(counted, true);
+  }
+  const noted = (): boolean => it.ledger.gauges().outboxClaimed <= before - claims.length;
+  await until('the deliveries are noted', noted);
+}
+
+/** Delivers every reply that can be claimed now, and what follows; returns their texts. */
+export async function deliverAll(it: Bench, channel = hook): Promise<string[]> {
+  const texts: string[] = [];
+  for (;;) {
+    const claims = await takeOut(it, 100, channel);
+    if (claims.length === 0) return texts;
+    texts.push(...textsOut(claims));
+    assert.ok(texts.length <= 10_000, 'replies come to an end');
+    await deliver(it, ...claims);
+  }
+}
+
+/** Waits for something that must come to be, at most two seconds. */
+export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 2_000;
+  while (!(await is())) {
+    if (Date.now() > end) assert.fail(`in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Waits for a promise that must settle, at most two seconds. */
+export function settles(it: Promise<unknown>): Promise<void> {
+  return until('the promise settles', () => isSettled(it));
+}
+
+/** Whether a promise has settled, after everything that is already under way has run. */
+export async function isSettled(it: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  void it.then(() => (settled = true));
+  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  return settled;
+}
