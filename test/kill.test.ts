@@ -89,7 +89,7 @@ function checkHistory(calls: readonly ModelCall[]): void {
   }
 }
 
-test(`${kills} kills at random moments: 0 lost, unmarked, out of order (seed ${seed})`, async () => {
+test(`${kills} kills: 0 lost, unmarked or out of order (seed ${seed})`, async () => {
   await using folder = await scratch();
   await using receiver = await startReceiver();
   await using model = await startFakeOllama((call) => ({
