@@ -73,7 +73,11 @@ function doored(platform: FakePlatform) {
 }
 
 async function until(done: () => boolean): Promise<void> {
-  while (!done()) await turn();
+  const limit = now() + 5_000;
+  while (!done()) {
+    assert.ok(now() < limit, `it never came to ${String(done)}`);
+    await turn();
+  }
 }
 
 test('of two plans given at once the later one stays, however slowly the first opens', async () => {
@@ -206,4 +210,59 @@ test('what waits for a channel that is gone holds up no drain', async () => {
   const startedAt = now();
   assert.equal(await host.drain(), 1);
   assert.ok(now() - startedAt < 5_000, 'it did not wait for what cannot be worked on');
+});
+
+/** What a sender reads when its own turn met a bug of ours. */
+const faultSentence = /^Sorry, something went wrong here/;
+
+test('a brain that throws ends its own turn, and its sender is told', async () => {
+  const { host, platform } = house();
+  const brain: Brain = {
+    ...prompt('well'),
+    think: async ({ text }) => {
+      if (text === 'one') throw new Error('a bug');
+      return replied(text);
+    },
+  };
+  await host.use(planOf(platform.channel(), brain));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 2);
+  assert.match(platform.delivered[0]!.text, faultSentence);
+  assert.equal(platform.delivered[1]!.text, 'two');
+  assert.equal(await host.drain(), 0);
+});
+
+test('a delivery that throws is a dead letter, and the next one goes out', async () => {
+  const { host, ledger, platform } = house();
+  const channel = platform.channel();
+  let tries = 0;
+  const deliver: Channel['deliver'] = (reply, attempt, signal) => {
+    if (tries++ === 0) throw new Error('a bug');
+    return channel.deliver(reply, attempt, signal);
+  };
+  await host.use(planOf({ ...channel, deliver }, prompt('well')));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 1);
+  assert.equal(await host.drain(), 0);
+  assert.equal(ledger.gauges().deadLetters, 1);
+});
+
+test('an answer that cannot be cut is a fault of its own turn, and holds up nothing', async () => {
+  const { host, ledger, platform } = house();
+  const split = (text: string): readonly string[] => {
+    if (text !== 'two') throw new Error('a bug');
+    return ['t', 'wo'];
+  };
+  const echo: Brain = { ...prompt('echo'), think: async ({ text }) => replied(text) };
+  await host.use(planOf({ ...platform.channel(), split }, echo));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 3);
+  const [sorry, ...parts] = platform.delivered.map(({ text }) => text);
+  assert.match(sorry!, faultSentence);
+  assert.deepEqual(parts, ['t', 'wo']);
+  assert.equal(ledger.gauges().deadLetters, 1);
+  assert.equal(await host.drain(), 0);
 });
