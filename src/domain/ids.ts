@@ -39,7 +39,7 @@ export function createIdSource(
     const ms = Math.floor(now());
     if (ms > lastMs) {
       lastMs = ms;
-      time = encodeTime(ms);
+      time = timeText(ms);
       if (used === pool.length) {
         random(pool);
         used = 0;
@@ -63,7 +63,8 @@ export function timeOfId(id: string): number {
   return ms;
 }
 
-function encodeTime(ms: number): string {
+/** The ten digits with which every id of that millisecond begins. */
+export function timeText(ms: number): string {
   let rest = ms;
   let text = '';
   for (let i = 0; i < 10; i++) {
