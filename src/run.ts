@@ -187,7 +187,7 @@ function stopped(stop: AbortSignal): Promise<Ending> {
 /** Without storage what is left is lost, so it is named; with storage the next start has it. */
 function sayDrained(events: Events, { rows, ids }: Left, durable: boolean): void {
   if (rows > 0 && !durable) {
-    const message = `${rows} accepted messages and replies were not finished in time: ${ids.join(' ')}`;
+    const message = `${rows} rows were not finished in time and are lost: ${ids.join(' ')}`;
     events.warned({ code: 'left_behind', message });
   }
   events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left: rows } });

@@ -17,7 +17,10 @@ export type ModelName = Branded<string, 'ModelName'>;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const randomDigits = 12;
 /** Every two digits as text: half as many strings to join. */
-const pairs = [...alphabet].flatMap((first) => [...alphabet].map((second) => first + second));
+const pairs = Array.from(
+  { length: 1_024 },
+  (_, pair) => alphabet[pair >> 5]! + alphabet[pair & 31]!,
+);
 
 export type IdSource = { message(): MessageId; reply(): ReplyId };
 
