@@ -8,7 +8,6 @@ import type { Kit, Line } from './flow/kit.ts';
 import { accept, sendReply, takeTurn } from './flow/pipeline.ts';
 import { Pump } from './flow/pumps.ts';
 import type { Accept, ChannelProblem } from './channel/channel.ts';
-import type { Box } from './domain/event.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Claim, InClaim, OutClaim } from './store/store.ts';
 import type { Plan } from './plan.ts';
@@ -131,19 +130,22 @@ export class Host {
 
   #pumpsFor(key: ChannelKey): Pair {
     const rested = (): void => this.#rested?.();
-    const { ledger } = this.#kit;
+    const { ledger, events } = this.#kit;
+    const failed = (error: unknown): void => events.faulted({ where: `claims of ${key}`, error });
     return {
       in: new Pump<InClaim>({
         slots: slots.in,
-        take: (n) => this.#guarded('in', ledger.claim('in', key, n)),
+        take: (n) => ledger.claim('in', key, n),
         work: (claim) => this.#work(key, claim, takeTurn),
         rested,
+        failed,
       }),
       out: new Pump<OutClaim>({
         slots: slots.out,
-        take: (n) => this.#guarded('out', ledger.claim('out', key, n)),
+        take: (n) => ledger.claim('out', key, n),
         work: (claim) => this.#work(key, claim, sendReply),
         rested,
+        failed,
       }),
     };
   }
@@ -167,15 +169,6 @@ export class Host {
       );
     } finally {
       plan.leave(work);
-    }
-  }
-
-  async #guarded<C>(box: Box, claims: Promise<readonly C[]>): Promise<readonly C[]> {
-    try {
-      return await claims;
-    } catch (error) {
-      this.#kit.events.faulted({ where: `claiming from the ${box}box`, error });
-      return [];
     }
   }
 

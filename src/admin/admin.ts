@@ -24,6 +24,8 @@ export type AdminPorts = {
   backlog(): readonly ChannelBacklog[];
   /** Connections open on all listeners. */
   connections(): number;
+  /** Model calls of now, by provider: under way, and held back by the model's limit. */
+  modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly events: Pick<Events, 'faulted'>;
 };
 

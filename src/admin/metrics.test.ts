@@ -69,6 +69,8 @@ test('the page is valid, and holds what happened, the bounds and the process', a
     svc_messages_max: 10_000,
     svc_remembered_bytes: 80,
     svc_connections: 4,
+    'svc_model_calls{provider="local_runtime",state="in_flight"}': 2,
+    'svc_model_calls{provider="local_runtime",state="waiting"}': 3,
     svc_healthy: 1,
   };
   for (const [key, value] of Object.entries(expected)) assert.equal(samples.get(key), value, key);

@@ -66,6 +66,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...deliveryFamilies(ports),
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
+    loadFamily(ports),
   ];
 }
 
@@ -234,6 +235,14 @@ function ledgerFamilies(ports: AdminPorts): Family[] {
     plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
     plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
   ];
+}
+
+function loadFamily(ports: AdminPorts): Family {
+  const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => [
+    one(inFlight, { provider, state: 'in_flight' }),
+    one(waiting, { provider, state: 'waiting' }),
+  ]);
+  return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
 }
 
 function one(value: number, labels: Sample['labels'] = {}): Sample {

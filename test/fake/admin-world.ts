@@ -42,6 +42,7 @@ export function makeWorld(): World {
       { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2 },
     ],
     connections: () => 4,
+    modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     events: world.events,
   };
   return world;
