@@ -17,7 +17,9 @@ export type ModelName = Branded<string, 'ModelName'>;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const randomDigits = 12;
 /** Every two digits as text: half as many strings to join. */
-const pairs = [...alphabet].flatMap((first) => [...alphabet].map((second) => first + second));
+const pairs = Array.from(alphabet).flatMap((first) =>
+  Array.from(alphabet, (second) => first + second),
+);
 
 export type IdSource = { message(): MessageId; reply(): ReplyId };
 
