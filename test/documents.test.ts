@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { Io } from '../src/cli/cli.ts';
 import { runCommandLine } from '../src/cli/commands.ts';
+import { sentences } from '../src/flow/sentences.ts';
 
 const root = join(import.meta.dirname, '..');
 const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).map((name) => {
@@ -54,6 +55,11 @@ test('every npm script that is named exists', () => {
   for (const { where, what } of named(/npm run ([\w:]+)/g)) {
     assert.ok(Object.hasOwn(scripts, what), `${where}: npm run ${what}`);
   }
+});
+
+test('the guide quotes every sentence of svc itself', () => {
+  const guide = readFileSync(join(root, 'docs/webhook.md'), 'utf8');
+  for (const sentence of Object.values(sentences)) assert.ok(guide.includes(`_${sentence}_`));
 });
 
 async function helpOf(words: readonly string[]): Promise<string | null> {
