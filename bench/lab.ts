@@ -31,11 +31,10 @@ const hasService = existsSync(program);
 /** What is measured: the build, the sources, or for want of a service the floors themselves. */
 export function subjectName(): string {
   if (!hasService) return 'no service here: the floors run in its place';
+  const changed = globSync('src/**/*', { cwd: root }).map((file) => changedAt(join(root, file)));
   const built = join(root, 'dist/main.js');
-  if (!existsSync(built)) return 'svc from its sources: case 6 needs `npm run build` before';
-  const changed = globSync('src/**/*.ts', { cwd: root }).map((file) => changedAt(join(root, file)));
-  const old = Math.max(...changed) > changedAt(built);
-  return `svc from dist/${old ? ', which is older than src/: `npm run build` makes it anew' : ''}`;
+  const fresh = existsSync(built) && changedAt(built) >= Math.max(...changed);
+  return fresh ? 'svc from dist/' : 'svc from its sources: case 6 needs `npm run build` before';
 }
 
 function changedAt(file: string): number {

@@ -5,7 +5,7 @@
  * can read, so that an old Node gets a sentence and not a syntax error.
  */
 import { spawn } from 'child_process';
-import { existsSync, mkdirSync } from 'fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'fs';
 import * as nodeModule from 'module';
 import { homedir } from 'os';
 import { join } from 'path';
@@ -32,18 +32,35 @@ if (Number(process.versions.node.split('.')[0]) >= nodeMajorMin) {
   }
 }
 
-/** The published program is in dist/; a fresh checkout runs its sources as they are. */
 function run() {
   keepCompiledCode();
-  const built = join(root, 'dist', 'main.js');
-  const sources = join(root, 'src', 'main.ts');
-  const fromSources = process.env.SVC_FROM_SOURCES === '1' || !existsSync(built);
-  import(pathToFileURL(fromSources ? sources : built).href)
+  import(pathToFileURL(mainModule()).href)
     .then((program) => program.main(process.argv.slice(2)))
     .catch((error) => {
       process.stderr.write(`svc could not start: ${(error && error.stack) || error}\n`);
       process.exitCode = 1;
     });
+}
+
+/**
+ * The published program is in dist/. A checkout runs its sources as they are, unless dist/ was
+ * built from them: an edit or a pull after the build is never hidden by it.
+ */
+function mainModule() {
+  const built = join(root, 'dist', 'main.js');
+  const sources = join(root, 'src');
+  const entry = join(sources, 'main.ts');
+  if (process.env.SVC_FROM_SOURCES === '1' || !existsSync(built)) return entry;
+  const stale = existsSync(entry) && changedSince(sources, statSync(built).mtimeMs);
+  return stale ? entry : built;
+}
+
+/** Whether a file below was written, or a folder gained or lost one, after that time. */
+function changedSince(path, timeMs) {
+  const facts = statSync(path);
+  if (facts.mtimeMs > timeMs) return true;
+  if (!facts.isDirectory()) return false;
+  return readdirSync(path).some((name) => changedSince(join(path, name), timeMs));
 }
 
 /**

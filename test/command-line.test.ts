@@ -25,7 +25,8 @@ test('help names every command, on stdout', async () => {
   const plain = await svc();
   assert.equal(plain.code, 0);
   assert.match(plain.out, /svc takes a message.*\n\n(?: {2}svc [a-z ]+ {2}\S.*\n)+/);
-  for (const words of [['help'], ['--help'], ['-h']]) assert.deepEqual(await svc(...words), plain);
+  for (const words of [['help'], ['--help'], ['-h'], ['help', 'help']])
+    assert.deepEqual(await svc(...words), plain);
 });
 
 test('help of a command is the same however it is asked for', async () => {
@@ -40,5 +41,7 @@ test('a mistyped command gets the nearest one, on stderr, with 2', async () => {
   assert.equal(answer.out, '');
   assert.match(answer.err, /no command "verison".*Did you mean "svc version"\?/);
   assert.match((await svc('qqqqqqq')).err, /See "svc help"/);
+  assert.match((await svc('config', 'chek')).err, /no command "config chek".*"svc config check"\?/);
+  assert.match((await svc('config')).err, /which one: "svc config check" or "svc config schema"/);
   assert.match((await svc('--verbose')).err, /no flag "--verbose"/);
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { findPort } from '../src/cli/demo/servers.ts';
-import { childrenOf, gone, oldNode, runSvc, type Run } from './run-svc.ts';
+import { childrenOf, gone, oldNode, runProgram, runSvc, type Run } from './run-svc.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-demos-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -77,6 +77,16 @@ test('killed, it leaves no process and can be started again at once', { skip }, 
   again.child.kill('SIGTERM');
   assert.equal((await again.ended).code, 0);
   assert.ok(existsSync(db));
+});
+
+test('it ends when the npm that started it is killed', async () => {
+  const npm = runProgram('npm', ['start'], { env });
+  await ready(npm);
+  const shell = childrenOf(npm.child.pid!);
+  const below = [...shell, ...shell.flatMap((pid) => childrenOf(pid))];
+  assert.ok(below.length > 0);
+  npm.child.kill('SIGKILL');
+  await Promise.all(below.map((pid) => gone(pid)));
 });
 
 test('folders of demos that were killed are removed by the next one', async () => {

@@ -1,6 +1,14 @@
 /** bin/svc.js: the same program under a new Node and under an old one. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -118,6 +126,35 @@ test('without a bundled Node an old one gets one sentence and 78', { skip }, asy
   const run = runProgram(old ?? '', [probeLauncher({ modules: false }), 'exit', '0']);
   assert.deepEqual(await run.ended, { code: 78, signal: null });
   assert.match(run.err(), /^svc needs Node 24 or newer; this is v\d+\.[^\n]*\n$/);
+});
+
+test('a checkout runs dist/ until its sources change', async () => {
+  const launched = probeLauncher({ modules: false });
+  const folder = join(launched, '..', '..');
+  const built = join(folder, 'dist', 'main.js');
+  const room = join(folder, 'src', 'room');
+  const file = join(room, 'file.ts');
+  mkdirSync(room, { recursive: true });
+  writeFileSync(built, "export const main = () => console.log('built');");
+  writeFileSync(join(folder, 'src', 'main.ts'), "export const main = () => console.log('source');");
+  writeFileSync(file, '');
+  const date = (path: string, minute: number): void => utimesSync(path, 0, minute * 60);
+  const ran = async (): Promise<string> => {
+    const run = runProgram(process.execPath, [launched], { env: { SVC_FROM_SOURCES: undefined } });
+    await run.ended;
+    return run.out().trim();
+  };
+  for (const path of [join(folder, 'src', 'main.ts'), file, room, join(folder, 'src')]) {
+    date(path, 1);
+  }
+  date(built, 2);
+  assert.equal(await ran(), 'built');
+  date(file, 3);
+  assert.equal(await ran(), 'source', 'a file was edited');
+  date(file, 1);
+  assert.equal(await ran(), 'built');
+  rmSync(file);
+  assert.equal(await ran(), 'source', 'a file was removed');
 });
 
 test('the launcher is written in JavaScript that every Node since 12 reads', async () => {

@@ -1,12 +1,11 @@
-/** Runs the real program as a child process, as a person would: a config file, an environment. */
-import { spawn, type ChildProcess } from 'node:child_process';
+/** A service to test against: the smallest config that answers, the program on it, a sender. */
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-const launcher = join(import.meta.dirname, '..', 'bin', 'svc.js');
+import { runSvc } from './run-svc.ts';
 
 export const secret = 'a-webhook-secret-of-the-tests';
 
@@ -21,34 +20,14 @@ export type Program = AsyncDisposable & {
 
 /** Starts `svc <args>`; whoever made it ends it by leaving its scope. */
 export function startProgram(args: readonly string[], env: Record<string, string> = {}): Program {
-  const child = spawn(process.execPath, [launcher, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: tmpdir(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let log = '';
-  const watchers = new Set<() => void>();
-  const take = (part: Buffer): void => {
-    log += part.toString();
-    for (const watcher of watchers) watcher();
-  };
-  child.stdout.on('data', take);
-  child.stderr.on('data', take);
-  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  const run = runSvc(args, { env: { HOME: tmpdir(), ...env } });
+  const { child } = run;
+  const ended = run.ended.then(({ code, signal }) => code ?? signal!);
   return {
     child,
-    log: () => log,
+    log: () => run.out() + run.err(),
     ended,
-    saw: (text) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (!log.includes(text)) return;
-          watchers.delete(look);
-          resolve();
-        };
-        watchers.add(look);
-        look();
-        void ended.then((code) => reject(new Error(`ended (${code}) without "${text}":\n${log}`)));
-      }),
+    saw: async (text) => void (await run.until(new RegExp(RegExp.escape(text)), 'err')),
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
       await ended;

@@ -25,6 +25,7 @@ export function runSvc(
   return runProgram(options.node ?? process.execPath, [launcher, ...args], options);
 }
 
+/** Of svc, always the sources run: a dist/ beside them would hide an edit. */
 export function runProgram(
   program: string,
   args: readonly string[],

@@ -111,7 +111,8 @@ class Server implements AdminServer {
           'observability.allowed_hosts.',
       );
     }
-    if (route === undefined) return problem(404, 'not_found', 'There is nothing at this path.');
+    if (route === undefined)
+      return problem(404, 'not_found', 'There is nothing at this path; the live view is at /ui.');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       const allow = { allow: 'GET, HEAD' };
       return problem(405, 'method_not_allowed', 'This path is only read: use GET.', allow);

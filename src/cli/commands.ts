@@ -58,7 +58,7 @@ function asksForHelp(args: readonly string[]): boolean {
 }
 
 async function help(topic: readonly string[], io: Io): Promise<number> {
-  const words = topic.filter((word) => !word.startsWith('-'));
+  const words = topic.filter((word) => !word.startsWith('-') && word !== 'help');
   if (words.length === 0) {
     io.stdout.write(await overview());
     return exitCode.fine;
@@ -78,16 +78,17 @@ function family(word: string): readonly Entry[] {
 
 function notFound(argv: readonly string[], io: Io): number {
   const [first = ''] = argv;
+  const names = [...entries.map((entry) => entry.name), 'help'];
+  const near = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(first, names);
   const members = family(first).map((entry) => `"svc ${entry.name}"`);
-  if (members.length > 0) {
+  if (members.length > 0 && near === null) {
     io.stderr.write(`svc ${first}: say which one: ${members.join(' or ')}.\n`);
     return exitCode.usage;
   }
-  const names = [...entries.map((entry) => entry.name), 'help'];
-  const near = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(first, names);
   const hint = near === null ? 'See "svc help".' : `Did you mean "svc ${near}"?`;
   const what = first.startsWith('-') ? 'flag' : 'command';
-  io.stderr.write(`svc: there is no ${what} "${first}". ${hint}\n`);
+  const written = members.length > 0 ? argv.slice(0, 2).join(' ') : first;
+  io.stderr.write(`svc: there is no ${what} "${written}". ${hint}\n`);
   return exitCode.usage;
 }
 

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { ConfigProblem } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
 import type { Inspection } from '../config/inspect.ts';
 import { exitCode } from './cli.ts';
 import type { Command, Io } from './cli.ts';
+import { parseFlags, wrongUsage } from './flags.ts';
 
 /** One thing that a preflight looked at. `secret`: it failed because a secret is missing. */
 export type PreflightLine = {
@@ -32,8 +32,7 @@ Nothing is started, and without --preflight nothing is reached.
 Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
 78 the file has a problem or a secret is missing.`;
 
-/** @param preflight left out: `--preflight` is refused as wrong usage */
-export function createConfigCheck(preflight?: Preflight): Command {
+export function createConfigCheck(preflight: Preflight): Command {
   return {
     name: 'config check',
     summary: 'Check a configuration file',
@@ -42,53 +41,32 @@ export function createConfigCheck(preflight?: Preflight): Command {
   };
 }
 
-async function run(args: readonly string[], io: Io, preflight?: Preflight): Promise<number> {
-  const options = readOptions(args);
-  if (typeof options === 'string') return refuse(options, io);
-  if (options.preflight && preflight === undefined) {
-    return refuse('--preflight is not part of this build', io);
-  }
-  const inspection = await inspectConfig(resolve(io.cwd, options.file), io.env);
+const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
+
+async function run(args: readonly string[], io: Io, preflight: Preflight): Promise<number> {
+  const parsed = parseFlags(args, table, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
+  const { flags, positionals } = parsed;
+  const file = positionals[0] ?? 'svc.json';
+  const inspection = await inspectConfig(resolve(io.cwd, file), io.env);
   const { validation } = inspection;
-  const reach = options.preflight && validation.kind === 'valid' ? preflight : undefined;
-  const lines = (await reach?.(inspection, io.env)) ?? [];
-  if (options.json) {
-    const valid = validation.kind === 'valid';
+  const valid = validation.kind === 'valid';
+  const lines = flags.preflight && valid ? await preflight(inspection, io.env) : [];
+  if (flags.json) {
     const result = { valid, problems: validation.problems };
-    const whole = options.preflight ? { ...result, preflight: lines } : result;
+    const whole = flags.preflight ? { ...result, preflight: lines } : result;
     io.stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
   } else {
-    io.stdout.write(report(options.file, inspection, lines, isColoured(io.stdout, io.env)));
+    io.stdout.write(report(file, inspection, lines, isColoured(io.stdout, io.env)));
   }
-  if (validation.kind === 'invalid') return exitCode.config;
-  const failed = lines.filter(({ mark }) => mark === 'failed');
+  if (!valid) return exitCode.config;
+  const failed = failuresOf(lines);
   if (failed.some(({ secret }) => secret)) return exitCode.config;
   return failed.length > 0 ? exitCode.failed : exitCode.fine;
 }
 
-type Options = { readonly file: string; readonly preflight: boolean; readonly json: boolean };
-
-/** @returns a sentence when the arguments are wrong */
-function readOptions(args: readonly string[]): Options | string {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        preflight: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-    });
-    if (positionals.length > 1) return 'Name one file only.';
-    return { file: positionals[0] ?? 'svc.json', ...values };
-  } catch (error) {
-    return error instanceof Error ? error.message : 'The arguments cannot be read.';
-  }
-}
-
-function refuse(sentence: string, { stderr }: Io): number {
-  stderr.write(`${sentence}\nTry: svc help config check\n`);
-  return exitCode.usage;
+function failuresOf(lines: readonly PreflightLine[]): readonly PreflightLine[] {
+  return lines.filter(({ mark }) => mark === 'failed');
 }
 
 /** Colour is for people at a terminal who did not say no (https://no-color.org). */
@@ -124,10 +102,15 @@ export function report(
   }
   const warnings = count(validation.problems, 'warning');
   const tail = warnings === 0 ? '' : `, ${plural(warnings, 'warning')}`;
-  if (validation.kind === 'valid') blocks.push(`${sign('ok')} ${file} is valid${tail}\n`);
-  else {
+  const failed = failuresOf(lines).length;
+  if (validation.kind === 'invalid') {
     const errors = plural(count(validation.problems, 'error'), 'problem');
     blocks.push(`${sign('failed')} ${file} is not valid: ${errors}${tail}\n`);
+  } else if (failed > 0) {
+    const what = plural(failed, 'preflight check');
+    blocks.push(`${sign('failed')} ${file} is valid${tail}, but ${what} failed\n`);
+  } else {
+    blocks.push(`${sign('ok')} ${file} is valid${tail}\n`);
   }
   return blocks.join('');
 }

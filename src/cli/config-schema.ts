@@ -1,6 +1,7 @@
 import { jsonSchema } from '../config/json-schema.ts';
 import { exitCode } from './cli.ts';
 import type { Command } from './cli.ts';
+import { parseFlags, wrongUsage } from './flags.ts';
 
 /** Prints the JSON Schema of the configuration file. */
 export const configSchema: Command = {
@@ -10,12 +11,12 @@ export const configSchema: Command = {
 
 Prints the JSON Schema (2020-12) of the configuration file. Save it and name it in
 "$schema" at the top of svc.json, and an editor completes and checks the fields.`,
-  run(args, { stdout, stderr }) {
-    if (args.length > 0) {
-      stderr.write(`svc config schema takes no arguments. Try: svc help config schema\n`);
-      return Promise.resolve(exitCode.usage);
+  run(args, io) {
+    const parsed = parseFlags(args, {});
+    if (parsed.kind === 'wrong') {
+      return Promise.resolve(wrongUsage(io, 'config schema', parsed.message));
     }
-    stdout.write(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
+    io.stdout.write(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
     return Promise.resolve(exitCode.fine);
   },
 };

@@ -53,7 +53,7 @@ async function write(text: string, name = 'svc.json'): Promise<void> {
   await chmod(join(cwd, name), 0o600);
 }
 
-const check = createConfigCheck();
+const check = createConfigCheck(() => Promise.reject(new Error('a preflight ran')));
 
 test('svc config check says that svc.json is valid', async () => {
   await write(good);
@@ -103,11 +103,12 @@ test('a missing file is a configuration problem', async () => {
 });
 
 test('wrong usage exits with 2 and says so on stderr', async () => {
-  for (const args of [['--nope'], ['a', 'b'], ['--preflight']]) {
+  for (const args of [['--preflihgt'], ['a', 'b']]) {
     const { code, out, err } = await run(check, args);
     assert.deepEqual([code, out], [2, ''], args.join(' '));
-    assert.match(err, /Try: svc help config check\n$/);
+    assert.match(err, /^svc config check: .*\nSee "svc help config check"\.\n$/);
   }
+  assert.match((await run(check, ['--preflihgt'])).err, /Did you mean --preflight\?/);
 });
 
 const line = (mark: PreflightLine['mark'], secret = false): PreflightLine => {
@@ -125,14 +126,14 @@ test('a preflight exits with 78 for a missing secret, with 1 for another failure
   assert.equal(await codeOf(line('failed'), line('failed', true)), 78);
   const { out } = await run(withLines(line('failed')), ['--preflight']);
   assert.match(out, /✗ model m: was looked at\n {2}Look\.\n/);
+  assert.match(out, /\n✗ svc\.json is valid, but 1 preflight check failed\n$/);
   const json = await run(withLines(line('ok')), ['--preflight', '--json']);
   assert.deepEqual(Object.keys(JSON.parse(json.out) as object), ['valid', 'problems', 'preflight']);
 });
 
 test('a preflight is not run for a file with problems', async () => {
   await write('{}');
-  const never = createConfigCheck(() => Promise.reject(new Error('it ran')));
-  assert.equal((await run(never, ['--preflight'])).code, 78);
+  assert.equal((await run(check, ['--preflight'])).code, 78);
 });
 
 test('svc config schema prints a JSON Schema', async () => {

@@ -1,11 +1,12 @@
 /**
  * Turns signals into one abort. A signal may reach this process directly, through the launcher in
- * bin/svc.js, or both ways at once; what comes both ways counts once. The launcher's end counts
- * as a SIGTERM, so that nothing is left behind by a kill of the launcher.
+ * bin/svc.js, or both ways at once; what comes both ways counts once. The end of the launcher, or
+ * of the npm that started it, counts as a SIGTERM, so that a kill of theirs leaves nothing behind.
  *
  * running → stopping (the first signal) → ended (the second one, at once)
  */
 import { constants } from 'node:os';
+import { heedNpm } from './npm.ts';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type Name = (typeof names)[number];
@@ -44,6 +45,7 @@ export function listenForStop(): AbortController {
   });
   for (const name of names) process.on(name, () => count.came(name, 'direct'));
   if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(count, stopping);
+  if (process.env['npm_lifecycle_event'] !== undefined) heedNpm(() => stopping.abort());
   return stopping;
 }
 

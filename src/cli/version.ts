@@ -1,4 +1,5 @@
 import { exitCode, type Command } from './cli.ts';
+import { parseFlags, wrongUsage } from './flags.ts';
 import { programVersion } from './program.ts';
 
 export const version: Command = {
@@ -8,7 +9,9 @@ export const version: Command = {
 
 Prints the version of svc on one line.
 `,
-  run(_args, io) {
+  run(args, io) {
+    const parsed = parseFlags(args, {});
+    if (parsed.kind === 'wrong') return Promise.resolve(wrongUsage(io, 'version', parsed.message));
     io.stdout.write(`svc ${programVersion()}\n`);
     return Promise.resolve(exitCode.fine);
   },

@@ -97,13 +97,16 @@ test('one byte over 1 MiB is too much', async () => {
   assert.deepEqual((await inspect(padded(room + 1))).codes, ['file_too_large']);
 });
 
-test('a file or a database that others can read is a warning', async () => {
-  const text = JSON.stringify({ ...config, storage: { path: 'open.db' } });
-  await writeFile(join(folder, 'open.db'), '');
-  await chmod(join(folder, 'open.db'), 0o644);
-  const { codes, validation } = await inspect(text, 0o644);
-  assert.deepEqual(codes, ['file_readable_by_others', 'database_readable_by_others']);
+test('a file that others can change, and a database that they can read, are warnings', async () => {
+  const text = JSON.stringify({ ...config, storage: { path: 'an open.db' } });
+  const database = join(folder, 'an open.db');
+  await writeFile(database, '');
+  await chmod(database, 0o644);
+  const { codes, validation } = await inspect(text, 0o646);
+  assert.deepEqual(codes, ['file_writable_by_others', 'database_readable_by_others']);
   assert.equal(validation.kind, 'valid');
-  await chmod(join(folder, 'open.db'), 0o640);
-  assert.deepEqual((await inspect(text, 0o640)).codes, [], 'a group may read them');
+  const remedy = validation.problems.find(({ code }) => /database/.test(code))?.remedy;
+  assert.equal(remedy, `Run chmod 600 '${database}'`, 'it can be pasted into a shell');
+  await chmod(database, 0o640);
+  assert.deepEqual((await inspect(text, 0o644)).codes, [], 'the file holds no secrets');
 });

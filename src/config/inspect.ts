@@ -50,7 +50,10 @@ export async function inspectConfig(path: string, env: Env): Promise<Inspection>
   const checked = validateText(text);
   const config = checked.kind === 'valid' ? withAbsolutePaths(checked.config, folder) : null;
   const storagePath = config === null ? null : storagePathOf(config, env);
-  if (read.openToOthers) warnReadable('file_readable_by_others', '', file, facts);
+  if (read.writableByOthers) {
+    const message = `other users of this machine can change ${file}`;
+    facts.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
+  }
   if (storagePath !== null) await checkDatabase(storagePath, facts);
   for (const [index, { agent }] of (config?.brains ?? []).entries()) {
     if (agent?.skillsDir) await checkSkills(agent.skillsDir, index, facts);
@@ -80,7 +83,7 @@ function userConfigFolder(env: Env, platform: NodeJS.Platform): string {
 }
 
 type Read =
-  | { readonly kind: 'text'; readonly text: string; readonly openToOthers: boolean }
+  | { readonly kind: 'text'; readonly text: string; readonly writableByOthers: boolean }
   | {
       readonly kind: 'problem';
       readonly code: ProblemCode;
@@ -103,7 +106,7 @@ async function readText(file: string): Promise<Read> {
     }
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
     const text = decoder.decode(bytes.subarray(0, bytesRead));
-    return { kind: 'text', text, openToOthers: isOpenToOthers(facts.mode) };
+    return { kind: 'text', text, writableByOthers: othersMay(0o002, facts.mode) };
   } catch (error) {
     return unreadBecause(error as NodeJS.ErrnoException, file);
   }
@@ -124,7 +127,7 @@ async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: numb
 
 function unreadBecause({ code }: NodeJS.ErrnoException, file: string): Read {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    const remedy = 'Name another file, or write this one.';
+    const remedy = 'Name another file, or write this one; examples/ holds some to copy.';
     return unread('file_missing', `there is no file ${file}`, remedy);
   }
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
@@ -142,8 +145,12 @@ function unread(code: ProblemCode, message: string, remedy: string): Read {
 }
 
 /** Windows has no such bits, and shows every file as open. */
-function isOpenToOthers(mode: number): boolean {
-  return process.platform !== 'win32' && (mode & 0o004) !== 0;
+function othersMay(act: 0o004 | 0o002, mode: number): boolean {
+  return process.platform !== 'win32' && (mode & act) !== 0;
+}
+
+function forShell(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function storagePathOf({ storage }: Config, env: Env): string | null {
@@ -153,8 +160,10 @@ function storagePathOf({ storage }: Config, env: Env): string | null {
 
 async function checkDatabase(file: string, facts: ProblemList): Promise<void> {
   const found = await stat(file).catch(() => null);
-  if (found === null || !found.isFile() || !isOpenToOthers(found.mode)) return;
-  warnReadable('database_readable_by_others', 'storage.path', file, facts);
+  if (found === null || !found.isFile() || !othersMay(0o004, found.mode)) return;
+  const message = `other users of this machine can read ${file}`;
+  const remedy = `Run chmod 600 ${forShell(file)}`;
+  facts.add('database_readable_by_others', 'storage.path', message, remedy);
 }
 
 async function checkSkills(
@@ -188,9 +197,4 @@ function agentInFolder(agent: AgentConfig, folder: string): AgentConfig {
     readFile: readFile && { ...readFile, root: resolve(folder, readFile.root) },
     skillsDir: skillsDir && resolve(folder, skillsDir),
   };
-}
-
-function warnReadable(code: ProblemCode, path: string, file: string, facts: ProblemList): void {
-  const message = `other users of this machine can read ${file}`;
-  facts.add(code, path, message, `Run chmod 600 ${file}`);
 }

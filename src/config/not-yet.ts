@@ -6,7 +6,8 @@ import type { Config } from './config.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument } from './schema.ts';
 
-const missing = {
+/** What is missing, and what to do about it. */
+export const missing = {
   messenger: ['messenger channels cannot run in this version yet', 'Use a webhook channel.'],
   agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
   session: ['sessions cannot run in this version yet', 'Remove the session block.'],

@@ -11,7 +11,7 @@ export const problemCodes = {
   file_unreadable: error('The file cannot be read, or is a folder.'),
   file_too_large: error('The file is larger than 1 MiB.'),
   file_not_utf8: error('The file is not UTF-8 text.'),
-  file_readable_by_others: warning('Other users of the machine can read the file.'),
+  file_writable_by_others: warning('Other users of the machine can change the file.'),
   database_readable_by_others: warning('Other users of the machine can read the database.'),
   // JSON
   syntax: error('The file is not JSON; comments and trailing commas are not allowed either.'),

@@ -12,7 +12,8 @@ const policy = {
     kind: {
       type: 'choice',
       description:
-        '`priority`: the best-ranked answer. `consensus`: the answer of a strict majority.',
+        '`priority`: the best-ranked answer. `consensus`: what more than half of the models ' +
+        'that answered agree on, two at least; otherwise there is no consensus.',
       required: true,
       names: ['priority', 'consensus'],
     },

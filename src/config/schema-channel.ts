@@ -43,7 +43,8 @@ const webhook = {
   fields: {
     bind: {
       type: 'text',
-      description: 'Address to listen on: `host:port`, `:port` or `[::1]:port`.',
+      description:
+        'Address to listen on: `host:port`, `:port` or `[::1]:port`. Beyond loopback: a warning.',
       format: 'address',
       default: '127.0.0.1:8090',
     },

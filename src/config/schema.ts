@@ -87,7 +87,8 @@ const observability = {
     enabled: { type: 'boolean', description: 'Whether it runs.', default: true },
     addr: {
       type: 'text',
-      description: 'Address to listen on: `host:port`, `:port` or `[::1]:port`.',
+      description:
+        'Address to listen on: `host:port`, `:port` or `[::1]:port`. Beyond loopback: a warning.',
       format: 'address',
       default: '127.0.0.1:2112',
     },
@@ -107,7 +108,8 @@ const admin = {
   fields: {
     token_env: {
       type: 'text',
-      description: "Environment variable with the administrator's bearer token.",
+      description:
+        "Environment variable with the administrator's bearer token. Not set: read-only.",
       format: 'env',
       required: true,
     },

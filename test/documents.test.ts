@@ -1,0 +1,83 @@
+/** What the documents name is there: files, headings, commands, flags, scripts. */
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import type { Io } from '../src/cli/cli.ts';
+import { runCommandLine } from '../src/cli/commands.ts';
+import { sentences } from '../src/flow/sentences.ts';
+
+const root = join(import.meta.dirname, '..');
+const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).map((name) => {
+  return { name, text: readFileSync(join(root, name), 'utf8') };
+});
+
+/** Each match of the pattern in any document; the first group is what is named there. */
+function named(pattern: RegExp): readonly { where: string; what: string }[] {
+  const found = documents.flatMap(({ name, text }) =>
+    Array.from(text.matchAll(pattern), ([, what]) => ({ where: name, what: what! })),
+  );
+  assert.ok(found.length > 3, `the documents hold ${pattern}`);
+  return found;
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf(text: string): readonly string[] {
+  return Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test('every link leads to a file, and to a heading of it', () => {
+  for (const { where, what } of named(/\]\((?!\w+:)([^)\s]+)\)/g)) {
+    const [path, anchor] = what.split('#');
+    const file = path === '' ? join(root, where) : join(root, dirname(where), path!);
+    assert.ok(existsSync(file), `${where} links to ${what}`);
+    if (anchor === undefined) continue;
+    const anchors = anchorsOf(readFileSync(file, 'utf8'));
+    assert.ok(anchors.includes(anchor), `${where} links to ${what}`);
+  }
+});
+
+test('every source file that is named in full exists', () => {
+  for (const { where, what } of named(/`([\w.-]+\/[\w./-]+\.(?:ts|js|json|md|sql))`/g)) {
+    assert.ok(what.startsWith('dist/') || existsSync(join(root, what)), `${where}: ${what}`);
+  }
+});
+
+test('every npm script that is named exists', () => {
+  const text = readFileSync(join(root, 'package.json'), 'utf8');
+  const { scripts } = JSON.parse(text) as { scripts: Record<string, string> };
+  for (const { where, what } of named(/npm run ([\w:]+)/g)) {
+    assert.ok(Object.hasOwn(scripts, what), `${where}: npm run ${what}`);
+  }
+});
+
+test('the guide quotes every sentence of svc itself', () => {
+  const guide = readFileSync(join(root, 'docs/webhook.md'), 'utf8');
+  for (const sentence of Object.values(sentences)) assert.ok(guide.includes(`_${sentence}_`));
+});
+
+async function helpOf(words: readonly string[]): Promise<string | null> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const stop = new AbortController().signal;
+  const io: Io = { stdin, stdout, stderr, env: {}, cwd: root, stop };
+  const code = await runCommandLine(['help', ...words], io);
+  return code === 0 ? String(stdout.read()) : null;
+}
+
+test('every command of svc that is named exists, with its flags', async () => {
+  for (const { where, what } of named(/(?:`|npx )svc ([a-z][^`#\n]*)/g)) {
+    const words = what.trim().split(/\s+/);
+    const name = words.slice(0, words[0] === 'config' ? 2 : 1);
+    const help = await helpOf(name);
+    assert.ok(help !== null, `${where}: svc ${what}`);
+    for (const [flag] of what.matchAll(/--[a-z-]+/g)) {
+      assert.ok(help.includes(flag), `${where}: svc ${what}`);
+    }
+  }
+});
