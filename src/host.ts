@@ -8,28 +8,38 @@ import type { Kit, Line } from './flow/kit.ts';
 import { accept, sendReply, takeTurn } from './flow/pipeline.ts';
 import { Pump } from './flow/pumps.ts';
 import type { Accept, ChannelProblem } from './channel/channel.ts';
-import type { Box } from './domain/event.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Claim, InClaim, OutClaim } from './store/store.ts';
 import type { Plan } from './plan.ts';
 
 /** How many turns and how many deliveries one channel may have under way. */
 const slots = { in: 1_000, out: 128 } as const;
-/** How long a claim may go on under a plan that is no longer in use. */
-const retireGraceMs = 30_000;
+
+export type HostLimits = {
+  /** How long a claim may go on under a plan that is no longer in use. */
+  readonly retireGraceMs: number;
+};
+
+const hostLimits: HostLimits = { retireGraceMs: 30_000 };
 
 type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
 
 export class Host {
   readonly #kit: Kit;
   readonly #pumps = new Map<ChannelKey, Pair>();
-  readonly #retiring = new Set<Promise<void>>();
+  readonly #limits: HostLimits;
+  /** Plans out of use with work under way, each until it is closed. */
+  readonly #retiring = new Map<Plan, Promise<void>>();
   readonly #unsubscribe: () => void;
   #plan: Plan | null = null;
+  /** The last swap asked for: the next begins when it is over. */
+  #swapped: Promise<unknown> = Promise.resolve();
+  #draining = false;
   #rested: (() => void) | null = null;
 
-  constructor(kit: Kit) {
+  constructor(kit: Kit, limits: Partial<HostLimits> = {}) {
     this.#kit = kit;
+    this.#limits = { ...hostLimits, ...limits };
     this.#unsubscribe = kit.ledger.onReady((box, channel) =>
       this.#pumps.get(channel)?.[box].wake(),
     );
@@ -39,10 +49,23 @@ export class Host {
     return this.#plan;
   }
 
-  /** @returns null, or the problem for which the plan before stays in use */
-  async use(plan: Plan): Promise<ChannelProblem | null> {
+  /**
+   * Plans are taken one after the other, in the order of the calls; the last one stays.
+   * @returns null, or the problem for which the plan before stays in use
+   */
+  use(plan: Plan): Promise<ChannelProblem | null> {
+    const swapped = this.#swapped.then(() => this.#swapTo(plan));
+    this.#swapped = swapped.catch(() => {});
+    return swapped;
+  }
+
+  async #swapTo(plan: Plan): Promise<ChannelProblem | null> {
     const problem = await plan.open();
     if (problem !== null) return problem;
+    if (this.#draining) {
+      await plan.retire(0);
+      return stopping;
+    }
     const before = this.#plan;
     this.#plan = plan;
     this.#matchPumps(plan);
@@ -64,13 +87,14 @@ export class Host {
   async drain(): Promise<number> {
     const { ledger } = this.#kit;
     const { drainMs, drainsBacklog } = ledger.terms;
+    this.#draining = true;
     ledger.closeIntake();
     if (!drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
     await this.#rest(drainMs);
     for (const pair of this.#pumps.values()) stop(pair);
-    this.#plan?.abortWork();
-    await this.#plan?.retire(0);
-    await Promise.all(this.#retiring);
+    if (this.#plan !== null) this.#retire(this.#plan);
+    for (const plan of this.#retiring.keys()) plan.abortWork();
+    await Promise.all([...this.#retiring.values(), this.#swapped]);
     this.#unsubscribe();
     await ledger[Symbol.asyncDispose]();
     return ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
@@ -83,10 +107,10 @@ export class Host {
 
   #retire(plan: Plan): void {
     const done = plan
-      .retire(retireGraceMs)
+      .retire(this.#draining ? 0 : this.#limits.retireGraceMs)
       .catch((error: unknown) => this.#kit.events.faulted({ where: 'retiring a plan', error }))
-      .finally(() => this.#retiring.delete(done));
-    this.#retiring.add(done);
+      .finally(() => this.#retiring.delete(plan));
+    this.#retiring.set(plan, done);
   }
 
   /** A pump pair for each channel of the plan; what no longer has a channel waits in the ledger. */
@@ -106,19 +130,22 @@ export class Host {
 
   #pumpsFor(key: ChannelKey): Pair {
     const rested = (): void => this.#rested?.();
-    const { ledger } = this.#kit;
+    const { ledger, events } = this.#kit;
+    const failed = (error: unknown): void => events.faulted({ where: `claims of ${key}`, error });
     return {
       in: new Pump<InClaim>({
         slots: slots.in,
-        take: (n) => this.#guarded('in', ledger.claim('in', key, n)),
+        take: (n) => ledger.claim('in', key, n),
         work: (claim) => this.#work(key, claim, takeTurn),
         rested,
+        failed,
       }),
       out: new Pump<OutClaim>({
         slots: slots.out,
-        take: (n) => this.#guarded('out', ledger.claim('out', key, n)),
+        take: (n) => ledger.claim('out', key, n),
         work: (claim) => this.#work(key, claim, sendReply),
         rested,
+        failed,
       }),
     };
   }
@@ -145,24 +172,17 @@ export class Host {
     }
   }
 
-  async #guarded<C>(box: Box, claims: Promise<readonly C[]>): Promise<readonly C[]> {
-    try {
-      return await claims;
-    } catch (error) {
-      this.#kit.events.faulted({ where: `claiming from the ${box}box`, error });
-      return [];
-    }
-  }
-
-  /** Resolves when nothing is in hand (and, where the backlog is drained, nothing waits). */
+  /** Resolves when nothing is in hand (and, where the backlog is drained, nothing can be). */
   async #rest(withinMs: number): Promise<void> {
     const { ledger } = this.#kit;
     const busy = (): boolean => {
       for (const pair of this.#pumps.values()) {
         if (!pair.in.resting || !pair.out.resting) return true;
       }
+      for (const plan of this.#retiring.keys()) if (plan.busy) return true;
       if (!ledger.terms.drainsBacklog) return false;
-      return ledger.backlog().some(({ inbox, outbox }) => inbox + outbox > 0);
+      // What waits for a channel that is gone would wait in vain.
+      return ledger.backlog().some(({ channel }) => this.#pumps.has(channel));
     };
     if (!busy()) return;
     await new Promise<void>((resolve) => {
@@ -176,6 +196,12 @@ export class Host {
     this.#rested = null;
   }
 }
+
+const stopping: ChannelProblem = {
+  kind: 'problem',
+  code: 'shutting_down',
+  message: 'The service is stopping; it takes no new configuration.',
+};
 
 function stop(pair: Pair): void {
   pair.in.stop();

@@ -30,6 +30,9 @@ export class Work extends Linked {
   readonly ending = new AbortController();
 }
 
+/** What is aborted ends soon. What does not is a fault, and not worth a process that never ends. */
+const abortedMs = 1_000;
+
 export class Plan {
   readonly revision: string;
   readonly channels: readonly PlannedChannel[];
@@ -103,15 +106,26 @@ export class Plan {
     await this.#runs;
   }
 
-  /** Waits for the work under way, at most `graceMs`; then aborts it and waits for its end. */
+  get busy(): boolean {
+    return this.#atWork.size > 0;
+  }
+
+  /** Waits for the work under way, at most `graceMs`; then aborts it and waits a moment more. */
   async finish(graceMs: number): Promise<void> {
-    if (this.#atWork.size === 0) return;
-    const emptied = new Promise<void>((resolve) => {
-      this.#emptied = resolve;
+    await this.#emptiedWithin(graceMs);
+    this.abortWork();
+    await this.#emptiedWithin(abortedMs);
+  }
+
+  #emptiedWithin(ms: number): Promise<void> {
+    if (!this.busy) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#emptied = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
-    const timer = setTimeout(() => this.abortWork(), graceMs);
-    await emptied;
-    clearTimeout(timer);
   }
 
   abortWork(): void {

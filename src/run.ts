@@ -130,6 +130,7 @@ function portsOf(
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
+    modelLoads: () => kit.loads,
     events,
   };
 }

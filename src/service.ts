@@ -26,6 +26,7 @@ import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
 import { buildModel } from './model/build-model.ts';
+import type { Load } from './model/gate.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
@@ -41,6 +42,8 @@ export type ServiceKit = {
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
   readonly events: Events;
+  /** Model calls in flight and waiting, by provider. */
+  readonly loads: Map<string, Load>;
   readonly now: () => number;
   readonly random: () => number;
   readonly version: string;
@@ -128,6 +131,7 @@ export function createServiceKit(events: Events, version: string): ServiceKit {
     deadlines,
     listeners: createListeners(),
     events,
+    loads: new Map(),
     now,
     random: Math.random,
     version,

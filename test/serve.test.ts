@@ -154,6 +154,17 @@ test('every status of the contract comes from the running program', async (t) =>
   assert.equal(await statusOf(fetch(new URL('/healthz', url))), 200);
 });
 
+test('the admin server of the running program answers each of its paths', async (t) => {
+  const { folder, port, adminPort, config } = await stage(t);
+  await using _program = await serve(await writeConfig(folder, config), port);
+  const ask = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${adminPort}${path}`);
+  const api = (await (await ask('/api/v1/openapi.json')).json()) as { paths: object };
+  const paths = Object.keys(api.paths);
+  assert.ok(paths.includes('/ui') && paths.includes('/metrics'));
+  for (const path of paths) assert.equal((await ask(path)).status, 200, path);
+  assert.equal((await ask('/builder')).status, 404);
+});
+
 test('without storage, 10,000 unsettled messages are the most; then 503', async (t) => {
   const { folder, model, port, config } = await stage(t);
   await model.script({ fail: 'hang' });

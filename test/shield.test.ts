@@ -38,7 +38,13 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     retriesMax: 2,
     inFlightMax: 10,
   };
-  return buildModel(config, 'key-of-nobody', { http, deadlines, now: Date.now, events });
+  return buildModel(config, 'key-of-nobody', {
+    http,
+    deadlines,
+    now: Date.now,
+    events,
+    loads: new Map(),
+  });
 }
 
 function desk(steps: TraceStep[] = []) {

@@ -6,6 +6,7 @@
  */
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
+import type { FailureKind } from '../domain/failure.ts';
 import type { Meters } from '../events.ts';
 import type { ChannelBacklog, Gauges } from '../store/store.ts';
 
@@ -23,6 +24,8 @@ export type AdminPorts = {
   backlog(): readonly ChannelBacklog[];
   /** Connections open on all listeners. */
   connections(): number;
+  /** Model calls of now, by provider: under way, and held back by the model's limit. */
+  modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly events: Pick<Events, 'faulted'>;
 };
 
@@ -68,11 +71,15 @@ export type Status = {
   readonly warnings: readonly WarningStatus[];
 };
 
-/** `brain` is null for a channel without a route: it is not started. */
+/**
+ * `brain` is null for a channel without a route: it is not started. `address` is where messages
+ * are sent to it; null for one that fetches them itself.
+ */
 export type ChannelStatus = Omit<ChannelView, 'since' | 'state'> & {
   readonly state: ChannelState | 'unrouted';
   readonly since: number | null;
   readonly brain: string | null;
+  readonly address: string | null;
 };
 
 export type BrainStatus = {
@@ -90,10 +97,14 @@ export type ModelStatus = {
   readonly state: 'asked' | 'dropped';
 };
 
+/** `givenUp` calls were ended by svc, mostly since another answer was in hand: no failure. */
 export type ProviderStatus = {
   readonly provider: string;
   readonly answers: number;
   readonly failures: number;
+  readonly givenUp: number;
+  /** The failures by why, most frequent first. */
+  readonly reasons: readonly { readonly code: FailureKind; readonly count: number }[];
   readonly times: TimesStatus;
 };
 

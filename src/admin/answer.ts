@@ -1,3 +1,5 @@
+import { problemText, problemType } from '../lib/problem.ts';
+
 /** What a route answers, and the headers that every answer of the admin server carries. */
 export type Answer = {
   readonly status: number;
@@ -30,20 +32,12 @@ export function json(status: number, value: unknown): Answer {
   return { status, contentType: 'application/json', body: JSON.stringify(value) };
 }
 
-const titles = {
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  421: 'Misdirected Request',
-  500: 'Internal Server Error',
-} as const;
-
-/** An error as RFC 9457 tells it. `code` is stable; `detail` says what to do. */
+/** An error. `code` is stable; `detail` says what to do. */
 export function problem(
-  status: keyof typeof titles,
+  status: number,
   code: string,
   detail: string,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
-  const body = { type: 'about:blank', title: titles[status], status, code, detail };
-  return { ...json(status, body), contentType: 'application/problem+json', headers };
+  return { status, contentType: problemType, body: problemText(status, code, detail), headers };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, makeWorld, messageId, senderId } from '../../test/fake/admin-world.ts';
 import { expose } from './exposition.ts';
+import { LagWatch } from './lag.ts';
 import { MetricsPage } from './metrics.ts';
 
 const label = String.raw`[a-z_]+="(?:[^"\\\n]|\\["\\n])*"`;
@@ -38,7 +39,7 @@ function parse(text: string): Map<string, number> {
 test('the page is valid, and holds what happened, the bounds and the process', async () => {
   const world = makeWorld();
   live(world.events);
-  const page = new MetricsPage(world.ports);
+  using page = new MetricsPage(world.ports);
   const text = await page.text();
   const samples = parse(text);
   const expected = {
@@ -68,18 +69,20 @@ test('the page is valid, and holds what happened, the bounds and the process', a
     svc_messages_max: 10_000,
     svc_remembered_bytes: 80,
     svc_connections: 4,
+    'svc_model_calls{provider="local_runtime",state="in_flight"}': 2,
+    'svc_model_calls{provider="local_runtime",state="waiting"}': 3,
     svc_healthy: 1,
   };
   for (const [key, value] of Object.entries(expected)) assert.equal(samples.get(key), value, key);
-  for (const name of ['nodejs_eventloop_lag_seconds', 'process_resident_memory_bytes']) {
-    assert.ok(samples.has(`svc_${name}`), name);
-  }
+  assert.ok(samples.has('svc_event_loop_lag_seconds_count'));
+  assert.ok(samples.has('svc_process_resident_memory_bytes'));
+  assert.ok(![...samples.values()].some(Number.isNaN), text);
   assert.doesNotMatch(text, new RegExp(`${messageId}|${senderId}|WEBHOOK_SECRET|the answer`));
 });
 
 test('the page is read anew each time, and never grows by being read', async () => {
   const world = makeWorld();
-  const page = new MetricsPage(world.ports);
+  using page = new MetricsPage(world.ports);
   live(world.events);
   await page.text();
   live(world.events);
@@ -87,9 +90,29 @@ test('the page is read anew each time, and never grows by being read', async () 
   assert.equal(parse(second).get('svc_messages_accepted_total{channel="webhook"}'), 2);
 });
 
+test('a channel counts from zero, before its first message', async () => {
+  using page = new MetricsPage(makeWorld().ports);
+  const samples = parse(await page.text());
+  for (const channel of ['webhook', 'messenger_a']) {
+    assert.equal(samples.get(`svc_messages_accepted_total{channel="${channel}"}`), 0);
+    assert.equal(samples.get(`svc_turn_seconds_count{channel="${channel}"}`), 0);
+  }
+});
+
+test('the lag of the event loop is how late a timer rang', async () => {
+  using watch = new LagWatch();
+  const endAt = performance.now() + 160;
+  while (performance.now() < endAt);
+  while (watch.histogram.count === 0) await new Promise(setImmediate);
+  assert.ok(
+    watch.histogram.sumMs > 40 && watch.histogram.sumMs < 1_000,
+    `${watch.histogram.sumMs}`,
+  );
+});
+
 test('more messages make no more lines', async () => {
   const world = makeWorld();
-  const page = new MetricsPage(world.ports);
+  using page = new MetricsPage(world.ports);
   live(world.events);
   const before = [...parse(await page.text()).keys()].filter((key) => !/nodejs/.test(key));
   for (let n = 0; n < 100; n++) live(world.events);

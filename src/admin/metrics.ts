@@ -1,39 +1,62 @@
 /**
  * The metrics page. All that svc counts is read from the meters when the page is asked for; what
- * the process itself does (CPU, memory, event-loop lag, garbage collection) comes from
+ * the process itself does (CPU, memory, garbage collection) comes from
  * prom-client, which is loaded at the first scrape and no sooner.
  *
  * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
  */
 import type { Registry } from 'prom-client';
 import type { ChannelMeters } from '../events.ts';
+import { Histogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
 import { expose } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
+import { LagWatch } from './lag.ts';
 import { backlogOf, statusOf } from './status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
-export class MetricsPage {
+export class MetricsPage implements Disposable {
   readonly #ports: AdminPorts;
   #process: Promise<Registry> | null = null;
+  #lag: LagWatch | null = null;
 
   constructor(ports: AdminPorts) {
     this.#ports = ports;
   }
 
   async text(): Promise<string> {
+    this.#lag ??= new LagWatch();
     this.#process ??= watchProcess();
     const registry = await this.#process;
-    return expose(familiesOf(this.#ports)) + (await registry.metrics());
+    const families = [...familiesOf(this.#ports), lagFamily(this.#lag)];
+    return expose(families) + (await registry.metrics());
+  }
+
+  [Symbol.dispose](): void {
+    this.#lag?.[Symbol.dispose]();
   }
 }
 
+/**
+ * Without prom-client's figures of the event loop: each scrape begins them anew, so that two
+ * scrapers spoil each other's, and before the first sample they are no numbers.
+ */
 async function watchProcess(): Promise<Registry> {
   const { Registry, collectDefaultMetrics } = await import('prom-client');
   const register = new Registry();
-  collectDefaultMetrics({ register, prefix: 'svc_' });
+  collectDefaultMetrics({ register, prefix: 'svc_', eventLoopMonitoringPrecision: 1_000 });
+  const names = register.getMetricsAsArray().map(({ name }) => name);
+  for (const name of names.filter((known) => known.startsWith('svc_nodejs_eventloop_lag'))) {
+    register.removeSingleMetric(name);
+  }
   return register;
+}
+
+function lagFamily({ histogram }: LagWatch): Family {
+  const name = 'svc_event_loop_lag_seconds';
+  const help = 'How late the event loop was, sampled since the first scrape.';
+  return { kind: 'histogram', name, help, series: [{ labels: {}, histogram }] };
 }
 
 function familiesOf(ports: AdminPorts): Family[] {
@@ -43,6 +66,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...deliveryFamilies(ports),
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
+    loadFamily(ports),
   ];
 }
 
@@ -71,8 +95,30 @@ function serviceFamilies(ports: AdminPorts): Family[] {
   ];
 }
 
-function messageFamilies({ meters }: AdminPorts): Family[] {
-  const channels = [...meters.channels];
+/** A channel counts from zero: a series that begins with its first event hides that event. */
+function channelsOf(ports: AdminPorts): [string, ChannelMeters][] {
+  const types = new Set([
+    ...ports.plan().config.channels.map(({ type }) => type),
+    ...ports.meters.channels.keys(),
+  ]);
+  return [...types].map((type) => [type, ports.meters.channels.get(type) ?? unmet]);
+}
+
+const unmet: ChannelMeters = {
+  accepted: 0,
+  duplicates: 0,
+  refused: new Map(),
+  waited: new Histogram(),
+  turns: new Histogram(),
+  delivered: 0,
+  failedTries: new Map(),
+  deadLetters: { in: 0, out: 0 },
+  endToEnd: new Histogram(),
+};
+
+function messageFamilies(ports: AdminPorts): Family[] {
+  const { meters } = ports;
+  const channels = channelsOf(ports);
   const each = (read: (meters: ChannelMeters) => number): Sample[] =>
     channels.map(([channel, counts]) => one(read(counts), { channel }));
   return [
@@ -101,8 +147,8 @@ function messageFamilies({ meters }: AdminPorts): Family[] {
   ];
 }
 
-function deliveryFamilies({ meters }: AdminPorts): Family[] {
-  const channels = [...meters.channels];
+function deliveryFamilies(ports: AdminPorts): Family[] {
+  const channels = channelsOf(ports);
   return [
     counter(
       'svc_replies_settled_total',
@@ -131,8 +177,8 @@ function deliveryFamilies({ meters }: AdminPorts): Family[] {
   ];
 }
 
-function durationFamilies({ meters }: AdminPorts): Family[] {
-  const channels = [...meters.channels];
+function durationFamilies(ports: AdminPorts): Family[] {
+  const channels = channelsOf(ports);
   const byChannel = (name: string, help: string, key: 'waited' | 'turns' | 'endToEnd'): Family => ({
     kind: 'histogram',
     name,
@@ -150,7 +196,7 @@ function durationFamilies({ meters }: AdminPorts): Family[] {
       kind: 'histogram',
       name: 'svc_model_seconds',
       help: 'Model calls, by provider and how they ended.',
-      series: [...meters.models].flatMap(([provider, results]) =>
+      series: [...ports.meters.models].flatMap(([provider, results]) =>
         [...results].map(([outcome, { took }]) => ({
           labels: { provider, outcome },
           histogram: took,
@@ -189,6 +235,14 @@ function ledgerFamilies(ports: AdminPorts): Family[] {
     plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
     plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
   ];
+}
+
+function loadFamily(ports: AdminPorts): Family {
+  const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => [
+    one(inFlight, { provider, state: 'in_flight' }),
+    one(waiting, { provider, state: 'waiting' }),
+  ]);
+  return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
 }
 
 function one(value: number, labels: Sample['labels'] = {}): Sample {

@@ -3,14 +3,19 @@ import { test } from 'node:test';
 import { addressOf, listeners, live, makeWorld, openAdmin } from '../../test/fake/admin-world.ts';
 import { messageId, secretName, senderId, webRoot } from '../../test/fake/admin-world.ts';
 import type { Status } from './admin.ts';
+import type { Described } from './schema.ts';
 import { createAdminServer } from './server.ts';
+import type { statusSchema } from './status-schema.ts';
 
 const paths = [
   ['/healthz', 'application/json'],
   ['/metrics', 'text/plain; version=0.0.4; charset=utf-8'],
   ['/ui', 'text/html; charset=utf-8'],
+  ['/ui/base.css', 'text/css; charset=utf-8'],
   ['/ui/live.css', 'text/css; charset=utf-8'],
   ['/ui/live.js', 'text/javascript; charset=utf-8'],
+  ['/ui/elements.js', 'text/javascript; charset=utf-8'],
+  ['/ui/words.js', 'text/javascript; charset=utf-8'],
   ['/api/v1/status', 'application/json'],
   ['/api/v1/openapi.json', 'application/json'],
 ] as const;
@@ -68,13 +73,32 @@ test('on loopback only known host names may read; probes come under any name', a
     assert.equal((await admin.get('/api/v1/status', host)).status, 200, host);
   }
   const unknown = ['evil.example', 'localhost.evil.example', '127.0.0.1.nip.io', '127.0.0.2', ''];
-  for (const host of [...unknown, '[::1].evil', 'localhost:1:2', 'a@localhost', '0.0.0.0']) {
+  const odd = [
+    '[::1].evil',
+    '[::ffff:127.0.0.1]',
+    '::1',
+    'localhost:1:2',
+    'localhost.',
+    'a@localhost',
+  ];
+  const twice = 'localhost\r\nHost: evil.example';
+  for (const host of [...unknown, ...odd, twice, '127.1', '0.0.0.0']) {
     for (const path of ['/api/v1/status', '/ui', '/ui/live.js', '/nothing']) {
       assert.equal((await admin.get(path, host)).status, 421, `${host} ${path}`);
     }
     assert.equal((await admin.get('/healthz', host)).status, 200);
     assert.equal((await admin.get('/metrics', host)).status, 200);
   }
+});
+
+test('a target that names its host outweighs the Host header', async () => {
+  await using admin = await openAdmin(makeWorld());
+  const own = `http://127.0.0.1:${admin.port}/api/v1/status?x`;
+  assert.equal((await admin.get(own, 'evil.example')).status, 200);
+  for (const host of ['evil.example', 'a@127.0.0.1', '']) {
+    assert.equal((await admin.get(`http://${host}/api/v1/status`)).status, 421, host);
+  }
+  assert.equal((await admin.get('http://localhost')).status, 404);
 });
 
 test('bound beyond loopback every host name may read', async () => {
@@ -148,6 +172,41 @@ test('the API describes each of its routes', async () => {
   assert.match(api.openapi, /^3\.1\./);
   assert.deepEqual(Object.keys(api.paths).sort(), paths.map(([path]) => path).sort());
 });
+
+test('the API describes what the service answers, field by field', async () => {
+  const fits: Same<Described<typeof statusSchema>, Status> = true;
+  assert.ok(fits);
+  const world = makeWorld();
+  live(world.events);
+  await using admin = await openAdmin(world);
+  const { components } = JSON.parse((await admin.get('/api/v1/openapi.json')).body) as {
+    components: { schemas: Record<string, Fields> };
+  };
+  const { Status: status, Health: health, Problem: problem } = components.schemas;
+  assertFits(JSON.parse((await admin.get('/api/v1/status')).body), status!, 'status');
+  assertFits(JSON.parse((await admin.get('/healthz')).body), health!, 'health');
+  assertFits(JSON.parse((await admin.get('/nothing')).body), problem!, 'problem');
+});
+
+/** Whether two types are assignable to each other. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+type Fields = { type: unknown; properties?: Record<string, Fields>; items?: Fields };
+
+/** Every property that is described is there, and no other. */
+function assertFits(value: unknown, schema: Fields, where: string): void {
+  if (schema.items !== undefined) {
+    for (const item of value as unknown[]) assertFits(item, schema.items, `${where}[]`);
+  }
+  if (schema.properties === undefined) return;
+  assert.deepEqual(
+    Object.keys(value as object).sort(),
+    Object.keys(schema.properties).sort(),
+    where,
+  );
+  for (const [key, inner] of Object.entries(schema.properties)) {
+    assertFits((value as Record<string, unknown>)[key], inner, `${where}.${key}`);
+  }
+}
 
 test('a fault behind a page is a 500 that tells nothing of it, and is reported', async () => {
   const world = makeWorld();

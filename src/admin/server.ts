@@ -11,6 +11,7 @@ import type { AdminPorts } from './admin.ts';
 import { problem, securityHeaders } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { isKnownHost } from './auth.ts';
+import { MetricsPage } from './metrics.ts';
 import { routesOf } from './routes/table.ts';
 import type { Route } from './routes/route.ts';
 
@@ -19,7 +20,7 @@ export type AdminOptions = {
   /** Host names, besides this machine's own, under which a loopback bind may be read. */
   readonly allowedHosts: readonly string[];
   readonly listeners: Listeners;
-  /** The folder of the live view's files. */
+  /** The folder of the pages, one folder each. */
   readonly webRoot: string;
 };
 
@@ -46,13 +47,15 @@ const graceMs = 1_000;
 class Server implements AdminServer {
   readonly #ports: AdminPorts;
   readonly #options: AdminOptions;
+  readonly #metrics: MetricsPage;
   readonly #routes: ReadonlyMap<string, Route>;
   #held: Held | null = null;
 
   constructor(ports: AdminPorts, options: AdminOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#routes = routesOf(ports, options.webRoot);
+    this.#metrics = new MetricsPage(ports);
+    this.#routes = routesOf(ports, this.#metrics, options.webRoot);
   }
 
   async open(): Promise<AdminOpened | AdminProblem> {
@@ -75,6 +78,7 @@ class Server implements AdminServer {
     const held = this.#held;
     this.#held = null;
     await held?.release(graceMs);
+    this.#metrics[Symbol.dispose]();
   }
 
   /** Never rejects. */
@@ -97,9 +101,9 @@ class Server implements AdminServer {
   }
 
   #answer(request: IncomingMessage): Answer | Promise<Answer> {
-    const path = (request.url ?? '').split('?', 1)[0]!;
+    const { host, path } = targetOf(request);
     const route = this.#routes.get(path);
-    if (!this.#mayAsk(route, request.headers.host)) {
+    if (!this.#mayAsk(route, host)) {
       return problem(
         421,
         'unknown_host',
@@ -120,4 +124,16 @@ class Server implements AdminServer {
     if (!this.#options.address.loopback || route?.principal === 'prober') return true;
     return isKnownHost(host, this.#options.allowedHosts);
   }
+}
+
+/**
+ * Whom and what a request is for. A target that names its host (`GET http://…`) outweighs the Host
+ * header; with two Host headers it is for nobody. Format: RFC 9112, section 3.2.
+ */
+function targetOf({ url = '', headersDistinct }: IncomingMessage) {
+  const hosts = headersDistinct['host'] ?? [];
+  const absolute = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url);
+  const host = absolute === null ? hosts[0] : absolute[1];
+  const target = absolute === null ? url : absolute[2]!;
+  return { host: hosts.length > 1 ? undefined : host, path: target.split('?', 1)[0]! };
 }

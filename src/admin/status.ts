@@ -1,4 +1,5 @@
 import type { BrainConfig, Config } from '../config/config.ts';
+import type { FailureKind } from '../domain/failure.ts';
 import type { ChannelMeters, Meters } from '../events.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type {
@@ -47,13 +48,17 @@ export function statusOf(ports: AdminPorts): Status {
 
 function channelsOf(plan: PlanView): ChannelStatus[] {
   const running = new Map(plan.channels.map((channel) => [channel.type, channel]));
-  return plan.config.channels.map(({ type }) => {
+  return plan.config.channels.map((channel) => {
+    const { type } = channel;
     const brain = brainFor(plan.config, type);
+    const address = type === 'webhook' ? `http://${channel.bind.text}${channel.path}` : null;
     const view = running.get(type);
     if (view !== undefined) {
-      return { type, state: view.state, since: view.since, reason: view.reason, brain };
+      const { state, since, reason } = view;
+      return { type, state, since, reason, brain, address };
     }
-    return { type, state: 'unrouted', since: null, reason: 'No route leads from it.', brain };
+    const reason = 'No route leads from it.';
+    return { type, state: 'unrouted', since: null, reason, brain, address };
   });
 }
 
@@ -78,17 +83,19 @@ function brainOf(brain: BrainConfig): BrainStatus {
 
 function providersOf(meters: Meters): ProviderStatus[] {
   return [...meters.models].map(([provider, results]) => {
-    let answers = 0;
-    let failures = 0;
-    for (const [result, { took }] of results) {
-      if (result === 'answer') answers += took.count;
-      else failures += took.count;
+    const reasons: { code: FailureKind; count: number }[] = [];
+    let givenUp = 0;
+    for (const [code, { took }] of results) {
+      if (code === 'cancelled' || code === 'outranked') givenUp += took.count;
+      else if (code !== 'answer') reasons.push({ code, count: took.count });
     }
     const answered = results.get('answer');
     return {
       provider,
-      answers,
-      failures,
+      answers: answered?.took.count ?? 0,
+      failures: reasons.reduce((sum, { count }) => sum + count, 0),
+      givenUp,
+      reasons: reasons.sort((a, b) => b.count - a.count),
       times: timesOf(answered === undefined ? [] : [answered.took]),
     };
   });

@@ -16,6 +16,8 @@ export type ModelName = Branded<string, 'ModelName'>;
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const randomDigits = 12;
+/** Every two digits as text: half as many strings to join. */
+const pairs = [...alphabet].flatMap((first) => [...alphabet].map((second) => first + second));
 
 export type IdSource = { message(): MessageId; reply(): ReplyId };
 
@@ -48,7 +50,7 @@ export function createIdSource(
       increment(digits);
     }
     let text = time;
-    for (let i = 0; i < randomDigits; i++) text += alphabet[digits[i]!]!;
+    for (let i = 0; i < randomDigits; i += 2) text += pairs[digits[i]! * 32 + digits[i + 1]!]!;
     return text;
   };
   return { message: () => next() as MessageId, reply: () => next() as ReplyId };

@@ -18,8 +18,9 @@ import { nextStep } from './outbox.ts';
 export async function accept(kit: Kit, batch: readonly Inbound[]): Promise<Acceptance> {
   const acceptance = await kit.ledger.accept(batch);
   if (acceptance.kind === 'refused') return acceptance;
-  for (const [index, { id, duplicate }] of acceptance.receipts.entries()) {
-    kit.events.messageAccepted({ channel: batch[index]!.channel, id, duplicate });
+  for (let i = 0; i < batch.length; i++) {
+    const { id, duplicate } = acceptance.receipts[i]!;
+    kit.events.messageAccepted({ channel: batch[i]!.channel, id, duplicate });
   }
   return acceptance;
 }

@@ -2,26 +2,31 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pump } from './pumps.ts';
 
+const broken = -1;
+
 /** A source of numbered work whose pieces end when the test says so. */
 function workshop(slots: number) {
   const waiting: number[] = [];
   const open = new Map<number, () => void>();
   const asked: number[] = [];
+  const failures: unknown[] = [];
   let rests = 0;
   const pump = new Pump<number>({
     slots,
     take: async (n) => {
       asked.push(n);
+      if (waiting[0] === broken) throw new Error('made to fail');
       return waiting.splice(0, n);
     },
     work: (piece) => new Promise((resolve) => open.set(piece, resolve)),
     rested: () => rests++,
+    failed: (error) => failures.push(error),
   });
   const end = (piece: number): void => {
     open.get(piece)!();
     open.delete(piece);
   };
-  return { waiting, open, asked, pump, end, rests: () => rests };
+  return { waiting, open, asked, pump, end, failures, rests: () => rests };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -81,4 +86,16 @@ test('once stopped it takes nothing more and says when it rests', async () => {
   assert.equal(open.size, 0);
   assert.deepEqual(waiting, [2]);
   assert.ok(rests() > 0);
+});
+
+test('a take that fails is told of, and the next wake takes again', async () => {
+  const { pump, waiting, open, failures } = workshop(2);
+  waiting.push(broken, 1);
+  pump.wake();
+  await settled();
+  assert.equal(failures.length, 1);
+  waiting.shift();
+  pump.wake();
+  await settled();
+  assert.deepEqual([...open.keys()], [1]);
 });

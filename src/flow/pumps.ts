@@ -8,6 +8,7 @@ export class Pump<Claim> {
   readonly #take: (n: number) => Promise<readonly Claim[]>;
   readonly #work: (claim: Claim) => Promise<void>;
   readonly #rested: () => void;
+  readonly #failed: (error: unknown) => void;
   #busy = 0;
   #taking = false;
   #woken = false;
@@ -16,19 +17,22 @@ export class Pump<Claim> {
   #stopped = false;
 
   /**
-   * @param options `take` claims up to n and never rejects; `work` does one and never rejects;
-   *   `rested` is called after each piece of work and after each take that found none
+   * @param options `take` claims up to n; `work` does one and never rejects; `rested` is called
+   *   after each piece of work and after each take that found none; `failed` is told of a take
+   *   that rejected: it took nothing, and the next wake takes again
    */
   constructor(options: {
     readonly slots: number;
     readonly take: (n: number) => Promise<readonly Claim[]>;
     readonly work: (claim: Claim) => Promise<void>;
     readonly rested: () => void;
+    readonly failed: (error: unknown) => void;
   }) {
     this.#slots = options.slots;
     this.#take = options.take;
     this.#work = options.work;
     this.#rested = options.rested;
+    this.#failed = options.failed;
   }
 
   /** Nothing under way, and nothing being taken. */
@@ -49,12 +53,16 @@ export class Pump<Claim> {
 
   async #fill(): Promise<void> {
     this.#taking = true;
-    while (this.#woken && !this.#stopped && this.#busy < this.#slots) {
-      this.#woken = false;
-      const free = this.#slots - this.#busy;
-      const claims = await this.#take(free);
-      this.#more = claims.length >= free;
-      for (const claim of claims) void this.#run(claim);
+    try {
+      while (this.#woken && !this.#stopped && this.#busy < this.#slots) {
+        this.#woken = false;
+        const free = this.#slots - this.#busy;
+        const claims = await this.#take(free);
+        this.#more = claims.length >= free;
+        for (const claim of claims) void this.#run(claim);
+      }
+    } catch (error) {
+      this.#failed(error);
     }
     this.#taking = false;
     if (this.#busy === 0) this.#rested();

@@ -124,7 +124,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   watch(deadlines: Deadlines): void {
     this.deadline = deadlines.at(this.request.deadlineAt, () => this.fail('timeout', null));
-    this.signal?.addEventListener('abort', this.cancel, { once: true });
+    this.signal?.addEventListener('abort', this.cancel);
   }
 
   onRequestStart(connection: Dispatcher.DispatchController): void {

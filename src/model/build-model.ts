@@ -8,6 +8,7 @@ import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import { Fitting } from './fitting.ts';
 import { Gate } from './gate.ts';
+import type { Load } from './gate.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
@@ -18,6 +19,8 @@ export type ModelKit = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
+  /** By provider; a model adds its own calls to it. */
+  readonly loads: Map<string, Load>;
 };
 
 /** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
@@ -47,7 +50,9 @@ class GuardedModel implements Model {
     this.locality = model.locality;
     this.model = model;
     this.kit = kit;
-    this.gate = new Gate(inFlightMax, kit.deadlines);
+    const load = kit.loads.get(model.provider) ?? { inFlight: 0, waiting: 0 };
+    kit.loads.set(model.provider, load);
+    this.gate = new Gate(inFlightMax, kit.deadlines, load);
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { Gate } from './gate.ts';
-import type { NoPass, Pass } from './gate.ts';
+import type { Load, NoPass, Pass } from './gate.ts';
 
 const never = new AbortController().signal;
+const none: Load = { inFlight: 0, waiting: 0 };
 const later = Date.now() + 60_000;
 
 function enterNow(gate: Gate): Pass {
@@ -14,7 +15,7 @@ function enterNow(gate: Gate): Pass {
 }
 
 test('as many as allowed are in flight at once, the rest go in the order they came', async () => {
-  const gate = new Gate(2, createDeadlines());
+  const gate = new Gate(2, createDeadlines(), { ...none });
   const passes = [enterNow(gate), enterNow(gate)];
   const order: number[] = [];
   const waiting = [0, 1, 2].map(async (number) => {
@@ -31,9 +32,28 @@ test('as many as allowed are in flight at once, the rest go in the order they ca
   assert.deepEqual(gate.size, { inFlight: 0, waiting: 0, bound: 2 });
 });
 
+test('gates that share a load add up in it, and leave nothing behind', async () => {
+  const load = { ...none };
+  const deadlines = createDeadlines();
+  const gates = [new Gate(1, deadlines, load), new Gate(1, deadlines, load)];
+  const passes = gates.map(enterNow);
+  const ending = new AbortController();
+  const waiting = gates.map((gate) => gate.enter(later, ending.signal));
+  assert.deepEqual(load, { inFlight: 2, waiting: 2 });
+  gates[0]!.leave(passes[0]!, 'answered');
+  const next = await waiting[0]!;
+  assert.deepEqual(load, { inFlight: 2, waiting: 1 });
+  ending.abort();
+  await waiting[1];
+  assert.ok(next.kind === 'pass');
+  gates[0]!.leave(next, 'answered');
+  gates[1]!.leave(passes[1]!, 'strain');
+  assert.deepEqual(load, { inFlight: 0, waiting: 0 });
+});
+
 test('one that waits can be cancelled, or runs out of time, and takes no place', async () => {
   const deadlines = createDeadlines();
-  const gate = new Gate(1, deadlines);
+  const gate = new Gate(1, deadlines, { ...none });
   const pass = enterNow(gate);
   const ending = new AbortController();
   const cancelled = gate.enter(later, ending.signal);
@@ -53,7 +73,7 @@ test('one that waits can be cancelled, or runs out of time, and takes no place',
 });
 
 test('strain halves the bound once for all the calls under way, never below one', () => {
-  const gate = new Gate(8, createDeadlines());
+  const gate = new Gate(8, createDeadlines(), { ...none });
   const first = Array.from({ length: 4 }, () => enterNow(gate));
   for (const pass of first) gate.leave(pass, 'strain');
   assert.equal(gate.size.bound, 4);
@@ -70,7 +90,7 @@ test('strain halves the bound once for all the calls under way, never below one'
 });
 
 test('while more are in flight than a halved bound allows, nobody enters', async () => {
-  const gate = new Gate(4, createDeadlines());
+  const gate = new Gate(4, createDeadlines(), { ...none });
   const passes = Array.from({ length: 4 }, () => enterNow(gate));
   let entered = false;
   const waiting = Promise.resolve(gate.enter(later, never)).then(() => (entered = true));

@@ -9,7 +9,11 @@ import type { Deadlines } from '../lib/deadlines.ts';
 export type Pass = { readonly kind: 'pass'; readonly era: number };
 export type NoPass = { readonly kind: 'cancelled' | 'deadline' };
 
+/** Calls of all the gates that share it. */
+export type Load = { inFlight: number; waiting: number };
+
 export class Gate {
+  private readonly load: Load;
   private readonly most: number;
   private readonly deadlines: Deadlines;
   private bound: number;
@@ -18,7 +22,8 @@ export class Gate {
   private era = 0;
   private readonly waiting = new Set<(turn: Pass | NoPass) => void>();
 
-  constructor(most: number, deadlines: Deadlines) {
+  constructor(most: number, deadlines: Deadlines, load: Load) {
+    this.load = load;
     this.most = most;
     this.bound = most;
     this.deadlines = deadlines;
@@ -38,6 +43,7 @@ export class Gate {
   /** @param strain the model was busy or too slow; `answered` it gave an answer */
   leave(pass: Pass, how: 'answered' | 'strain' | 'other'): void {
     this.inFlight--;
+    this.load.inFlight--;
     if (how === 'answered') this.bound = Math.min(this.most, this.bound + 1);
     if (how === 'strain' && pass.era === this.era) {
       this.era++;
@@ -51,6 +57,7 @@ export class Gate {
 
   private pass(): Pass {
     this.inFlight++;
+    this.load.inFlight++;
     return { kind: 'pass', era: this.era };
   }
 
@@ -59,6 +66,7 @@ export class Gate {
     return new Promise((resolve) => {
       const end = (turn: Pass | NoPass): void => {
         this.waiting.delete(end);
+        this.load.waiting--;
         deadline.cancel();
         signal.removeEventListener('abort', cancel);
         resolve(turn);
@@ -67,6 +75,7 @@ export class Gate {
       const deadline = this.deadlines.at(deadlineAt, () => end({ kind: 'deadline' }));
       signal.addEventListener('abort', cancel, { once: true });
       this.waiting.add(end);
+      this.load.waiting++;
     });
   }
 }

@@ -111,6 +111,7 @@ suite('the gate before a model', { concurrency: true }, () => {
     const model = bench.build(local, fake.url, { inFlightMax: 1 });
     const ending = new AbortController();
     const first = model.ask(requestOf(), ending.signal);
+    await fake.call(0);
     const late = await model.ask(requestOf({ deadlineAt: Date.now() + 20 }), neverAborted);
     assert.equal(failedKind(late), 'deadline');
     assert.deepEqual(late.tries, []);

@@ -66,6 +66,7 @@ export class Bench implements AsyncDisposable {
       http: this.http,
       deadlines: this.deadlines,
       now: Date.now,
+      loads: new Map(),
       events: {
         modelAnswered: (e) => this.answered.push(e.result),
         faulted: (e) => this.faults.push(e.error),
@@ -240,7 +241,7 @@ function testEndings(kind: ModelKind): void {
   test("when the turn's time is over first, says so", async () => {
     await using fake = await kind.start({ fail: 'drip' });
     await using bench = new Bench();
-    const request = requestOf({ deadlineAt: Date.now() + 60 });
+    const request = requestOf({ deadlineAt: Date.now() + 1_000 });
     const outcome = await bench.build(kind, fake.url).ask(request, neverAborted);
     assert.equal(failedKind(outcome), 'deadline');
     assert.equal(await fake.calls[0]!.over, 'gone');

@@ -12,7 +12,7 @@ import type { EventHub } from '../../src/events.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
 
-export const webRoot = join(import.meta.dirname, '../../web/live');
+export const webRoot = join(import.meta.dirname, '../../web');
 export const secretName = 'WEBHOOK_SECRET_NAME';
 export const senderId = 'sender-4711';
 export const messageId = '0123456789abcdefghjkmn' as MessageId;
@@ -42,6 +42,7 @@ export function makeWorld(): World {
       { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2 },
     ],
     connections: () => 4,
+    modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     events: world.events,
   };
   return world;

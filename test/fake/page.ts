@@ -59,6 +59,7 @@ export function fakeDocument(html: string) {
   const watchers: (() => void)[] = [];
   return {
     hidden: false,
+    title: '',
     getElementById: (id: string) => elements.get(id) ?? null,
     createElement: (tag: string) => new FakeElement(tag),
     addEventListener: (name: string, act: () => void) => {

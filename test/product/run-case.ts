@@ -49,7 +49,7 @@ export async function play(given: Case): Promise<Played> {
     modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
-  const kit = { http, deadlines, now: Date.now, events };
+  const kit = { http, deadlines, now: Date.now, events, loads: new Map() };
   const steps: TraceStep[] = [];
   const brain = createResponder({
     name: 'helper',

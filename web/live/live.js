@@ -3,8 +3,11 @@
  * The live view: asks for the status every two seconds while the page is seen, and shows it.
  * Everything is put in as text: nothing that comes from the service is ever read as HTML.
  *
- * @import { BrainStatus, ChannelStatus, ModelStatus, Status } from '../../src/admin/admin.ts'
+ * @import { ChannelStatus, ModelStatus, ProviderStatus, Status } from '../../src/admin/admin.ts'
+ * @import { TimesStatus } from '../../src/admin/admin.ts'
  */
+import { byId, fill, make, setText } from './elements.js';
+import { countOf, lengthOf, manyOf, timeOf } from './words.js';
 
 const pauseMs = 2_000;
 const patienceMs = 5_000;
@@ -15,112 +18,78 @@ let asking = false;
 /** @type {number | null} When the service was last heard of. */
 let heardAt = null;
 
-/** @param {string} id */
-function byId(id) {
-  const element = document.getElementById(id);
-  if (element === null) throw new Error(`The page has no element ${id}`);
-  return element;
-}
-
-/**
- * @param {string} tag
- * @param {{ class?: string, state?: string, alarm?: boolean, scope?: string }} how
- * @param {...(Node | string)} children
- */
-function make(tag, how, ...children) {
-  const element = document.createElement(tag);
-  if (how.class !== undefined) element.className = how.class;
-  if (how.state !== undefined) element.dataset['state'] = how.state;
-  if (how.alarm === true) element.dataset['alarm'] = 'yes';
-  if (how.scope !== undefined) element.setAttribute('scope', how.scope);
-  element.append(...children);
-  return element;
-}
-
-/** Leaves what is the same alone, so that a screen reader does not say it again.
- * @param {string} id
- * @param {string} text */
-function setText(id, text) {
-  const element = byId(id);
-  if (element.textContent !== text) element.textContent = text;
-}
-
-/** Leaves equal content in place: a selection in it, or a reader's place, is not lost.
- * @param {string} id
- * @param {HTMLElement[]} children */
-function fill(id, children) {
-  const element = byId(id);
-  const next = /** @type {HTMLElement} */ (element.cloneNode(false));
-  next.append(...children);
-  if (!element.isEqualNode(next)) element.replaceChildren(...next.childNodes);
-}
-
-/** @param {number} ms */
-function lengthOf(ms) {
-  const seconds = Math.floor(ms / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} days ${hours % 24} h`;
-}
-
-/** @param {number | null} ms */
-function timeOf(ms) {
-  if (ms === null) return '–';
-  if (ms < 10) return `${ms.toFixed(1)} ms`;
-  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
-}
-
-/** @param {number} count */
-const countOf = (count) => count.toLocaleString('en');
-
 /** @param {Status} status */
 function showNumbers(status) {
   const { counts } = status;
-  /** @type {[string, number, boolean][]} */
+  /** @type {[string, number, 'first' | 'second', boolean][]} */
   const numbers = [
-    ['accepted', counts.accepted, false],
-    ['settled', counts.settled, false],
-    ['waiting', counts.waiting, false],
-    ['in flight', counts.inFlight, false],
-    ['refused', counts.refused, false],
-    ['dead letters', counts.deadLetters, counts.deadLetters > 0],
-    ['faults', counts.faults, counts.faults > 0],
+    ['accepted', counts.accepted, 'first', false],
+    ['waiting', counts.waiting, 'first', false],
+    ['in flight', counts.inFlight, 'first', false],
+    ['delivered', counts.delivered, 'first', false],
+    ['refused', counts.refused, 'second', false],
+    ['sent twice', counts.duplicates, 'second', false],
+    ['dead letters', counts.deadLetters, 'second', counts.deadLetters > 0],
+    ['faults', counts.faults, 'second', counts.faults > 0],
   ];
   fill(
     'numbers',
-    numbers.map(([name, count, alarm]) =>
-      make('div', { alarm }, make('dt', {}, name), make('dd', {}, countOf(count))),
+    numbers.map(([name, count, rank, alarm]) =>
+      make('div', { alarm, rank }, make('dt', {}, name), make('dd', {}, countOf(count))),
     ),
   );
+  byId('first').hidden = counts.accepted > 0;
+  setText('first', `No message has come in yet. ${firstStepOf(status)}`);
 }
 
 /** @param {Status} status */
-function showTimes(status) {
-  /** @type {[string, { p50Ms: number | null, p95Ms: number | null }, string][]} */
+function firstStepOf({ channels }) {
+  const open = channels.find(({ address, state }) => address !== null && state === 'up');
+  if (open === undefined) return 'Look below for the channel that should bring one.';
+  return `Send one to ${open.address}; docs/webhook.md has a line to copy.`;
+}
+
+/** @param {Status} status */
+function showTimes({ times }) {
+  /** @type {[string, TimesStatus][]} */
   const rows = [
-    ['Waiting for its turn', status.times.waited, ''],
-    ['Turn: message to decision', status.times.turns, ''],
-    ['From accepted to delivered', status.times.endToEnd, ''],
+    ['Accepted to begun', times.waited],
+    ['Begun to decided', times.turns],
+    ['Accepted to delivered', times.endToEnd],
   ];
-  for (const provider of status.providers) {
-    rows.push([`Answer of ${provider.provider}`, provider.times, countOf(provider.failures)]);
-  }
   fill(
     'times',
-    rows.map(([what, times, failed]) =>
+    rows.map(([what, { p50Ms, p95Ms }]) =>
       make(
         'tr',
         {},
         make('th', { scope: 'row' }, what),
-        make('td', { class: 'number' }, timeOf(times.p50Ms)),
-        make('td', { class: 'number' }, timeOf(times.p95Ms)),
-        make('td', { class: 'number' }, failed),
+        make('td', { class: 'number' }, timeOf(p50Ms)),
+        make('td', { class: 'number' }, timeOf(p95Ms)),
       ),
     ),
   );
+}
+
+/** @param {Status} status */
+function showProviders({ providers }) {
+  const none = make('tr', {}, make('td', { class: 'soft' }, 'No model was asked yet.'));
+  fill('providers', providers.length === 0 ? [none] : providers.map(rowOf));
+
+  /** @param {ProviderStatus} provider */
+  function rowOf({ provider, answers, failures, reasons, times }) {
+    const name = make('th', { scope: 'row' }, provider);
+    const why = reasons.map(({ code, count }) => `${code} ${countOf(count)}`).join(', ');
+    if (why !== '') name.append(make('span', { class: 'detail' }, why));
+    return make(
+      'tr',
+      {},
+      name,
+      make('td', { class: 'number' }, countOf(answers)),
+      make('td', { class: 'number', alarm: failures > 0 }, countOf(failures)),
+      make('td', { class: 'number' }, timeOf(times.p95Ms)),
+    );
+  }
 }
 
 /** @param {Status} status */
@@ -134,51 +103,65 @@ function showChannels(status) {
   /** @param {ChannelStatus} channel */
   function rowOf(channel) {
     const rows = status.backlog.find((entry) => entry.channel === channel.type);
+    const name = make('th', { scope: 'row' }, channel.type);
+    if (channel.brain !== null) detail(name, `to ${channel.brain}`);
+    if (channel.address !== null) detail(name, channel.address);
     const state = make(
       'td',
       {},
       make('span', { class: 'state', state: channel.state }, channel.state),
     );
+    if (channel.reason !== null) detail(state, channel.reason);
     if (channel.since !== null) {
-      const since = ` for ${lengthOf(Math.max(0, now - channel.since))}`;
-      state.append(make('span', { class: 'soft' }, since));
+      const since = `for ${lengthOf(Math.max(0, now - channel.since))}`;
+      state.append(make('span', { class: 'detail line' }, since));
     }
-    if (channel.reason !== null) state.append(make('div', { class: 'reason' }, channel.reason));
     return make(
       'tr',
       {},
-      make('th', { scope: 'row' }, channel.type),
+      name,
       state,
-      make('td', {}, channel.brain ?? '–'),
       make('td', { class: 'number' }, countOf(rows?.inbox ?? 0)),
       make('td', { class: 'number' }, countOf(rows?.outbox ?? 0)),
     );
   }
 }
 
+/** @param {HTMLElement} cell
+ * @param {string} text */
+function detail(cell, text) {
+  cell.append(make('span', { class: 'detail' }, text));
+}
+
 /** @param {Status} status */
-function showBrains(status) {
+function showBrains({ brains, channels }) {
   fill(
     'brains',
-    status.brains.map((brain) =>
-      make(
+    brains.map((brain) => {
+      const from = channels.filter((channel) => channel.brain === brain.name);
+      const route =
+        from.length === 0
+          ? 'not started: no route leads here'
+          : `asked by ${from.map(({ type }) => type).join(', ')}`;
+      const kind = `${brain.sensitivity} · ${brain.dispatch} · ${brain.policy}`;
+      return make(
         'article',
         { class: 'card' },
         make('h3', {}, brain.name),
-        make('p', { class: 'soft' }, `${brain.sensitivity} · ${brain.dispatch} · ${brain.policy}`),
-        make('ul', {}, ...brain.models.map(modelOf)),
-      ),
-    ),
+        make('span', { class: 'detail' }, `${kind} · ${route}`),
+        make('ol', {}, ...brain.models.map(modelOf)),
+      );
+    }),
   );
 }
 
 /** @param {ModelStatus} model */
-function modelOf(model) {
-  if (model.state === 'asked') {
-    return make('li', {}, model.name, make('span', { class: 'soft' }, ` · ${model.locality}`));
+function modelOf({ name, locality, state }) {
+  if (state === 'asked') {
+    return make('li', {}, name, make('span', { class: 'detail' }, locality));
   }
-  const why = ` · ${model.locality}, never asked: this brain is private`;
-  return make('li', {}, make('s', {}, model.name), make('span', { class: 'soft' }, why));
+  const why = `${locality}: never asked, since this brain is private`;
+  return make('li', {}, make('s', {}, name), make('span', { class: 'detail' }, why));
 }
 
 /** @param {Status} status */
@@ -186,39 +169,55 @@ function showWarnings(status) {
   byId('warnings-section').hidden = status.warnings.length === 0;
   fill(
     'warnings',
-    status.warnings.map(({ path, message, remedy }) =>
-      make(
-        'li',
-        {},
-        path === '' ? message : `${path}: ${message}`,
-        make('div', { class: 'reason' }, remedy),
-      ),
-    ),
+    status.warnings.map(({ path, message, remedy }) => {
+      const sentence = message.charAt(0).toUpperCase() + message.slice(1);
+      const where = path === '' ? remedy : `${path}: ${remedy}`;
+      return make('li', {}, sentence, make('span', { class: 'detail' }, where));
+    }),
   );
 }
 
 /** @param {Status} status */
 function show(status) {
-  byId('health').dataset['state'] = status.status;
-  setText(
-    'health',
-    status.status === 'ok' ? 'Working' : `Failing: ${status.reason ?? 'see its log'}`,
-  );
+  const working = status.status === 'ok';
+  byId('main').dataset['heard'] = 'now';
+  sayHealth(status.status, working ? 'Working' : `Failing: ${status.reason ?? 'see its log'}`);
+  setText('notes', notesOf(status));
   setText('uptime', lengthOf(status.uptimeMs));
   setText('version', status.version);
   setText('revision', status.revision);
-  setText('storage', status.storage === 'memory' ? 'memory only' : status.storage);
+  setText('storage', status.storage === 'memory' ? 'memory: ends with the run' : status.storage);
   showNumbers(status);
   showTimes(status);
+  showProviders(status);
   showChannels(status);
   showBrains(status);
   showWarnings(status);
 }
 
+/** What is not as it should be, in one line.
+ * @param {Status} status */
+function notesOf({ channels, counts, warnings }) {
+  const ill = channels.filter(({ state }) => state === 'degraded' || state === 'failed');
+  const notes = ill.map(({ type, state }) => `${type} is ${state}`);
+  if (counts.deadLetters > 0) notes.push(manyOf(counts.deadLetters, 'dead letter'));
+  if (warnings.length > 0) notes.push(manyOf(warnings.length, 'warning'));
+  return notes.join(' · ');
+}
+
 function showLost() {
-  byId('health').dataset['state'] = 'lost';
   const since = heardAt === null ? '' : ` since ${new Date(heardAt).toLocaleTimeString()}`;
-  setText('health', `No answer from the service${since}`);
+  if (heardAt !== null) byId('main').dataset['heard'] = 'before';
+  sayHealth('lost', `No answer from the service${since}`);
+  setText('notes', heardAt === null ? 'Is it running?' : 'What is below is from then.');
+}
+
+/** @param {string} state
+ * @param {string} text */
+function sayHealth(state, text) {
+  byId('health').dataset['state'] = state;
+  setText('health', text);
+  document.title = state === 'ok' ? 'svc' : `svc: ${text}`;
 }
 
 async function ask() {

@@ -1,5 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
 import { json } from '../answer.ts';
+import { healthSchema } from '../status-schema.ts';
 import type { Route } from './route.ts';
 
 /** Alive and able to work: 200. A channel that is down is told, and is no reason for a 503. */
@@ -9,6 +10,7 @@ export function healthRoute(ports: AdminPorts): Route {
     principal: 'prober',
     summary: 'Whether the service can work.',
     contentType: 'application/json',
+    schema: { name: 'Health', of: healthSchema },
     statuses: { 503: 'It cannot work; the body says why.' },
     answer: () => {
       const health = ports.health();

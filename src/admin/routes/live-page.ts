@@ -4,20 +4,26 @@ import { problem } from '../answer.ts';
 import type { Answer } from '../answer.ts';
 import type { Route } from './route.ts';
 
+const css = 'text/css; charset=utf-8';
+const javascript = 'text/javascript; charset=utf-8';
+
 const files = [
   { path: '/ui', file: 'index.html', contentType: 'text/html; charset=utf-8' },
-  { path: '/ui/live.css', file: 'live.css', contentType: 'text/css; charset=utf-8' },
-  { path: '/ui/live.js', file: 'live.js', contentType: 'text/javascript; charset=utf-8' },
+  { path: '/ui/base.css', file: 'base.css', contentType: css },
+  { path: '/ui/live.css', file: 'live.css', contentType: css },
+  { path: '/ui/live.js', file: 'live.js', contentType: javascript },
+  { path: '/ui/elements.js', file: 'elements.js', contentType: javascript },
+  { path: '/ui/words.js', file: 'words.js', contentType: javascript },
 ] as const;
 
-/** The live view: three files, read when asked for. @param webRoot the folder that holds them */
+/** The live view: a few files, each read when asked for. @param webRoot its parent folder */
 export function livePageRoutes(webRoot: string): Route[] {
   return files.map(({ path, file, contentType }) => ({
     path,
     principal: 'reader',
     summary: `The live view (${file}).`,
     contentType,
-    answer: () => readPage(join(webRoot, file), contentType),
+    answer: () => readPage(join(webRoot, 'live', file), contentType),
   }));
 }
 

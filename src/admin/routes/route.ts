@@ -11,5 +11,7 @@ export type Route = {
   readonly contentType: string;
   /** Other statuses than 200, with what they mean. */
   readonly statuses?: Readonly<Record<number, string>>;
+  /** What a JSON answer looks like, and its name in the API's description. */
+  readonly schema?: { readonly name: string; readonly of: object };
   answer(): Answer | Promise<Answer>;
 };

@@ -1,16 +1,20 @@
 import type { AdminPorts } from '../admin.ts';
 import { json } from '../answer.ts';
 import { expositionType } from '../exposition.ts';
-import { MetricsPage } from '../metrics.ts';
+import type { MetricsPage } from '../metrics.ts';
 import { statusOf } from '../status.ts';
+import { statusSchema } from '../status-schema.ts';
 import { healthRoute } from './health.ts';
 import { livePageRoutes } from './live-page.ts';
 import { openApiRoute } from './openapi.ts';
 import type { Route } from './route.ts';
 
 /** Every path of the admin server, and who may ask for it. */
-export function routesOf(ports: AdminPorts, webRoot: string): ReadonlyMap<string, Route> {
-  const metrics = new MetricsPage(ports);
+export function routesOf(
+  ports: AdminPorts,
+  metrics: MetricsPage,
+  webRoot: string,
+): ReadonlyMap<string, Route> {
   const routes: Route[] = [
     healthRoute(ports),
     {
@@ -29,6 +33,7 @@ export function routesOf(ports: AdminPorts, webRoot: string): ReadonlyMap<string
       principal: 'reader',
       summary: 'States, times and counts of the service.',
       contentType: 'application/json',
+      schema: { name: 'Status', of: statusSchema },
       answer: () => json(200, statusOf(ports)),
     },
     ...livePageRoutes(webRoot),

@@ -153,17 +153,20 @@ function problem(code: WireProblem['code'], detail: string): WireProblem {
 
 /** @returns a function that gives the JSON text of a reply's body, the same for every attempt */
 export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
+  // Replies come in runs of one brain and of one millisecond.
+  const name = lastOf((brain: string) => JSON.stringify(brain));
+  const time = lastOf((ms: number) => `"${new Date(ms).toISOString()}"`);
   const values: readonly (readonly [string, (reply: Reply) => string])[] = [
     [mapping.conversation_id, (reply) => reply.address.target],
     [mapping.text, (reply) => JSON.stringify(reply.text)],
-    [mapping.sender_id, (reply) => JSON.stringify(reply.brain)],
-    [mapping.sender_name, (reply) => JSON.stringify(reply.brain)],
+    [mapping.sender_id, (reply) => name(reply.brain)],
+    [mapping.sender_name, (reply) => name(reply.brain)],
     ['conversation_id', (reply) => reply.address.target],
     ['text', (reply) => JSON.stringify(reply.text)],
-    ['message_id', (reply) => JSON.stringify(reply.id)],
-    ['in_reply_to', (reply) => JSON.stringify(reply.inReplyTo)],
-    ['created_at', (reply) => JSON.stringify(new Date(reply.createdAt).toISOString())],
-    ['session_started', (reply) => JSON.stringify(reply.sessionStarted)],
+    ['message_id', (reply) => `"${reply.id}"`],
+    ['in_reply_to', (reply) => `"${reply.inReplyTo}"`],
+    ['created_at', (reply) => time(reply.createdAt)],
+    ['session_started', (reply) => `"${reply.sessionStarted}"`],
   ];
   const mapped = new Set(Object.values(mapping));
   const taken = new Set<string>();
@@ -182,5 +185,18 @@ export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
       if (!absent) text += `${text === '' ? '{' : ','}${label}${write(reply)}`;
     }
     return `${text}}`;
+  };
+}
+
+/** Remembers the last answer of a function. */
+function lastOf<K>(make: (key: K) => string): (key: K) => string {
+  let last: K | undefined;
+  let text = '';
+  return (key) => {
+    if (key !== last) {
+      text = make(key);
+      last = key;
+    }
+    return text;
   };
 }

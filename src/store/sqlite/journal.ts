@@ -116,7 +116,7 @@ export class Journal {
     this.#writes = [];
     this.#waiting = [];
     if (group.writes.length === 0) this.#hear({ kind: 'done', number: group.number, known: [] });
-    else this.#worker.postMessage(group satisfies ToWriter);
+    else this.#worker.postMessage(JSON.stringify(group) satisfies ToWriter);
   };
 
   #hear(message: FromWriter): void {

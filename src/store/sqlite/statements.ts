@@ -55,7 +55,13 @@ export type GroupDone =
     }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
-export type ToWriter = Group | { readonly kind: 'close' };
+/**
+ * A group goes as JSON text: copying one string from thread to thread takes a quarter of the time
+ * of cloning as many arrays.
+ */
+export type GroupText = string;
+
+export type ToWriter = GroupText | { readonly kind: 'close' };
 
 export type FromWriter =
   | GroupDone

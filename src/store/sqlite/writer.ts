@@ -82,7 +82,7 @@ function serve(db: DatabaseSync): void {
   const sweeping = setInterval(sweepOn, sweepEveryMs);
   const looking = setInterval(tellDisk, diskEveryMs);
   port.on('message', (message: ToWriter) => {
-    if (!('kind' in message)) return tell(run(message));
+    if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
     clearInterval(sweeping);
     clearInterval(looking);
     db.exec('UPDATE owner SET clean = 1');

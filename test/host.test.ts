@@ -1,0 +1,268 @@
+/** The Host while its plans come and go: held-up work, broken plans, and the end in between. */
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import type { Brain } from '../src/brain/brain.ts';
+import type { Channel } from '../src/channel/channel.ts';
+import type { ModelName } from '../src/domain/ids.ts';
+import { createIdSource } from '../src/domain/ids.ts';
+import { createEvents } from '../src/events.ts';
+import { Host } from '../src/host.ts';
+import { createLog } from '../src/lib/log.ts';
+import { Plan } from '../src/plan.ts';
+import { createMemoryLedger } from '../src/store/memory.ts';
+import type { Terms } from '../src/store/store.ts';
+import { FakePlatform } from './fake/channel.ts';
+
+const now = Date.now;
+const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
+
+/** A host on a ledger in memory, and what it is connected to. */
+function house(terms: Partial<Terms> = {}, retireGraceMs = 30_000) {
+  const ledger = createMemoryLedger({ now, ids });
+  Object.assign(ledger, { terms: { ...ledger.terms, ...terms } });
+  const events = createEvents({ log, now });
+  const kit = { ledger, events, ids, now, random: Math.random };
+  const host = new Host(kit, { retireGraceMs });
+  return { host, ledger, platform: new FakePlatform() };
+}
+
+const replied = (text: string) =>
+  ({ kind: 'reply', text, model: 'test/test' as ModelName, why: 'only one' }) as const;
+
+/** Answers with its own name. */
+function prompt(name: string): Brain {
+  return { name, deadlineMs: 60_000, think: async () => replied(name) };
+}
+
+/** Answers nothing before its turn is aborted, or not even then. */
+function hanging(name: string, deaf = false) {
+  const held: AbortSignal[] = [];
+  const brain: Brain = {
+    name,
+    deadlineMs: 60_000,
+    think: (_turn, { signal }) => {
+      held.push(signal);
+      return new Promise((resolve) => {
+        if (!deaf) signal.addEventListener('abort', () => resolve(replied('never sent')));
+      });
+    },
+  };
+  return { brain, held };
+}
+
+function planOf(channel: Channel | null, brain: Brain): Plan {
+  const planned = channel === null ? [] : [{ type: 'webhook', channel, brain } as const];
+  return new Plan(brain.name, planned, new Map([[brain.name, brain]]));
+}
+
+/** A channel that counts how often it was closed, and opens when it is told to. */
+function doored(platform: FakePlatform) {
+  const door = { closed: 0, open: () => {} };
+  const opened = new Promise<void>((resolve) => (door.open = resolve));
+  const channel: Channel = {
+    ...platform.channel(),
+    open: async () => {
+      await opened;
+      return platform.channel().open();
+    },
+    [Symbol.asyncDispose]: async () => void door.closed++,
+  };
+  return { door, channel };
+}
+
+async function until(done: () => boolean): Promise<void> {
+  const limit = now() + 5_000;
+  while (!done()) {
+    assert.ok(now() < limit, `it never came to ${String(done)}`);
+    await turn();
+  }
+}
+
+test('of two plans given at once the later one stays, however slowly the first opens', async () => {
+  const { host, platform } = house();
+  const slow = doored(platform);
+  const first = host.use(planOf(slow.channel, prompt('first')));
+  const second = host.use(planOf(platform.channel(), prompt('second')));
+  await turn();
+  slow.door.open();
+  assert.deepEqual(await Promise.all([first, second]), [null, null]);
+  assert.equal(host.plan?.revision, 'second');
+  await until(() => slow.door.closed === 1);
+  await host.drain();
+});
+
+test('a plan whose opening throws stops none that come after it', async () => {
+  const { host, platform } = house();
+  const broken = { ...platform.channel(), open: () => Promise.reject(new Error('a bug')) };
+  await assert.rejects(host.use(planOf(broken, prompt('broken'))), /a bug/);
+  assert.equal(await host.use(planOf(platform.channel(), prompt('good'))), null);
+  await platform.say('ada', 'hello');
+  await until(() => platform.delivered.length === 1);
+  await host.drain();
+});
+
+test('a plan that comes while the host drains is closed again and never used', async () => {
+  const { host, platform } = house();
+  await host.use(planOf(platform.channel(), prompt('old')));
+  const slow = doored(platform);
+  const used = host.use(planOf(slow.channel, prompt('too late')));
+  const drained = host.drain();
+  slow.door.open();
+  assert.equal((await used)?.code, 'shutting_down');
+  assert.equal(await drained, 0);
+  assert.equal(slow.door.closed, 1);
+  assert.equal(host.plan?.revision, 'old');
+});
+
+test('a turn that hangs under the old plan is given to the new one after the grace', async () => {
+  const { host, ledger, platform } = house({}, 20);
+  const stuck = hanging('stuck');
+  await host.use(planOf(platform.channel(), stuck.brain));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => stuck.held.length === 1);
+  const attempts: number[] = [];
+  const next = prompt('next');
+  const claim = ledger.claim.bind(ledger);
+  ledger.claim = (async (box: 'in', channel, n) => {
+    const claims = await claim(box, channel, n);
+    for (const one of claims) attempts.push(one.attempt);
+    return claims;
+  }) as typeof ledger.claim;
+  await host.use(planOf(platform.channel(), next));
+  await until(() => platform.delivered.length === 2);
+  assert.ok(stuck.held[0]!.aborted);
+  assert.deepEqual(
+    platform.delivered.map(({ brain }) => brain),
+    ['next', 'next'],
+  );
+  assert.deepEqual(new Set(attempts), new Set([1]), 'what was given back was no attempt');
+  assert.equal(await host.drain(), 0);
+});
+
+test('a drain aborts what hangs under a plan that was being retired', async () => {
+  const { host, platform } = house({ drainMs: 20 });
+  const stuck = hanging('stuck');
+  await host.use(planOf(platform.channel(), stuck.brain));
+  await platform.say('ada', 'hello');
+  await until(() => stuck.held.length === 1);
+  await host.use(planOf(platform.channel(), prompt('next')));
+  const startedAt = now();
+  assert.equal(await host.drain(), 1);
+  assert.ok(now() - startedAt < 5_000, 'it did not wait for the grace of the swap');
+});
+
+test('a drain waits for the turn of a channel that a swap took away', async () => {
+  const { host, platform } = house();
+  const slow = hanging('slow');
+  let answer = (): void => {};
+  const brain: Brain = {
+    ...slow.brain,
+    think: () => new Promise((resolve) => (answer = () => resolve(replied('late')))),
+  };
+  await host.use(planOf(platform.channel(), brain));
+  await platform.say('ada', 'hello');
+  await turn();
+  await host.use(planOf(null, prompt('none')));
+  const drained = host.drain();
+  await turn();
+  answer();
+  assert.equal(await drained, 1, 'the turn is done; its reply has no way out');
+});
+
+test('work that heeds no signal does not hold up the end', async () => {
+  const { host, platform } = house({ drainMs: 20 });
+  const deaf = hanging('deaf', true);
+  await host.use(planOf(platform.channel(), deaf.brain));
+  await platform.say('ada', 'hello');
+  await until(() => deaf.held.length === 1);
+  assert.equal(await host.drain(), 1);
+});
+
+test('rows of a channel that is gone wait, and go on in order when it is back', async () => {
+  const { host, ledger, platform } = house({}, 20);
+  const stuck = hanging('stuck');
+  await host.use(planOf(platform.channel(), stuck.brain));
+  const said = [await platform.say('ada', 'one'), await platform.say('ada', 'two')];
+  await until(() => stuck.held.length === 1);
+  await host.use(planOf(null, prompt('none')));
+  await until(() => ledger.gauges().inboxClaimed === 0);
+  assert.deepEqual(ledger.backlog(), [{ channel: 'webhook', inbox: 2, outbox: 0 }]);
+  await host.use(planOf(platform.channel(), prompt('back')));
+  await until(() => platform.delivered.length === 2);
+  assert.deepEqual(
+    platform.delivered.map(({ inReplyTo }) => inReplyTo),
+    said.map((one) => one.kind === 'accepted' && one.receipts[0]!.id),
+  );
+  assert.equal(await host.drain(), 0);
+});
+
+test('what waits for a channel that is gone holds up no drain', async () => {
+  const { host, ledger, platform } = house({}, 0);
+  const stuck = hanging('stuck');
+  await host.use(planOf(platform.channel(), stuck.brain));
+  await platform.say('ada', 'one');
+  await until(() => stuck.held.length === 1);
+  await host.use(planOf(null, prompt('none')));
+  await until(() => ledger.gauges().inboxClaimed === 0);
+  const startedAt = now();
+  assert.equal(await host.drain(), 1);
+  assert.ok(now() - startedAt < 5_000, 'it did not wait for what cannot be worked on');
+});
+
+/** What a sender reads when its own turn met a bug of ours. */
+const faultSentence = /^Sorry, something went wrong here/;
+
+test('a brain that throws ends its own turn, and its sender is told', async () => {
+  const { host, platform } = house();
+  const brain: Brain = {
+    ...prompt('well'),
+    think: async ({ text }) => {
+      if (text === 'one') throw new Error('a bug');
+      return replied(text);
+    },
+  };
+  await host.use(planOf(platform.channel(), brain));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 2);
+  assert.match(platform.delivered[0]!.text, faultSentence);
+  assert.equal(platform.delivered[1]!.text, 'two');
+  assert.equal(await host.drain(), 0);
+});
+
+test('a delivery that throws is a dead letter, and the next one goes out', async () => {
+  const { host, ledger, platform } = house();
+  const channel = platform.channel();
+  let tries = 0;
+  const deliver: Channel['deliver'] = (reply, attempt, signal) => {
+    if (tries++ === 0) throw new Error('a bug');
+    return channel.deliver(reply, attempt, signal);
+  };
+  await host.use(planOf({ ...channel, deliver }, prompt('well')));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 1);
+  assert.equal(await host.drain(), 0);
+  assert.equal(ledger.gauges().deadLetters, 1);
+});
+
+test('an answer that cannot be cut is a fault of its own turn, and holds up nothing', async () => {
+  const { host, ledger, platform } = house();
+  const split = (text: string): readonly string[] => {
+    if (text !== 'two') throw new Error('a bug');
+    return ['t', 'wo'];
+  };
+  const echo: Brain = { ...prompt('echo'), think: async ({ text }) => replied(text) };
+  await host.use(planOf({ ...platform.channel(), split }, echo));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 3);
+  const [sorry, ...parts] = platform.delivered.map(({ text }) => text);
+  assert.match(sorry!, faultSentence);
+  assert.deepEqual(parts, ['t', 'wo']);
+  assert.equal(ledger.gauges().deadLetters, 1);
+  assert.equal(await host.drain(), 0);
+});
