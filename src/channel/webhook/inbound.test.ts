@@ -99,6 +99,43 @@ test('every fault gets its status, its code and a problem body', async (t) => {
   assert.equal(refused.length, table.length);
 });
 
+/** One fault of each kind, in the order in which they are looked for. */
+type Flaws = { target?: string; headers?: Record<string, string>; body?: string };
+const flaws: readonly (readonly [string, Flaws])[] = [
+  ['not_found', { target: ' /other' }],
+  ['method_not_allowed', { target: 'PUT ' }],
+  ['unauthorized', { headers: { authorization: 'Bearer no' } }],
+  ['unsupported_media_type', { headers: { 'content-type': 'text/plain' } }],
+  ['body_too_large', { headers: { 'content-length': '1048577' } }],
+  ['inbox_full', {}],
+  ['invalid_json', { body: '{' }],
+];
+
+test('of two faults at once the one that is looked for first is told', async () => {
+  await using webhook = await startWebhook();
+  for (const [first, [code, one]] of flaws.entries()) {
+    for (const [other, two] of flaws.slice(first + 1)) {
+      webhook.accept.free = [code, other].includes('inbox_full') ? 0 : 1_000;
+      const [method, path] = [one, two].reduce(
+        ([method, path], { target = '' }) => [
+          target.endsWith(' ') ? target.trim() : method,
+          target.startsWith(' ') ? target.trim() : path,
+        ],
+        ['POST', '/webhook'],
+      );
+      const request = post(
+        two.body ?? one.body ?? good,
+        { ...one.headers, ...two.headers },
+        `${method} ${path}`,
+      );
+      const socket = connect(webhook.port, '127.0.0.1');
+      socket.end(request);
+      const [answer] = answersOf(await readAll(socket));
+      assert.equal(jsonOf(answer!)['code'], code, `${code} and ${other}`);
+    }
+  }
+});
+
 test('HEAD on the path is 405 without a body', async () => {
   await using webhook = await startWebhook();
   const socket = connect(webhook.port, '127.0.0.1');
