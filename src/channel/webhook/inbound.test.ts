@@ -100,38 +100,34 @@ test('every fault gets its status, its code and a problem body', async (t) => {
 });
 
 /** One fault of each kind, in the order in which they are looked for. */
-type Flaws = { target?: string; headers?: Record<string, string>; body?: string };
-const flaws: readonly (readonly [string, Flaws])[] = [
-  ['not_found', { target: ' /other' }],
-  ['method_not_allowed', { target: 'PUT ' }],
-  ['unauthorized', { headers: { authorization: 'Bearer no' } }],
-  ['unsupported_media_type', { headers: { 'content-type': 'text/plain' } }],
-  ['body_too_large', { headers: { 'content-length': '1048577' } }],
-  ['inbox_full', {}],
-  ['invalid_json', { body: '{' }],
+type Flaw = {
+  readonly code: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+};
+const flaws: readonly Flaw[] = [
+  { code: 'not_found', path: '/other' },
+  { code: 'method_not_allowed', method: 'PUT' },
+  { code: 'unauthorized', headers: { authorization: 'Bearer no' } },
+  { code: 'unsupported_media_type', headers: { 'content-type': 'text/plain' } },
+  { code: 'body_too_large', headers: { 'content-length': '1048577' } },
+  { code: 'inbox_full' },
+  { code: 'invalid_json', body: '{' },
 ];
 
 test('of two faults at once the one that is looked for first is told', async () => {
   await using webhook = await startWebhook();
-  for (const [first, [code, one]] of flaws.entries()) {
-    for (const [other, two] of flaws.slice(first + 1)) {
-      webhook.accept.free = [code, other].includes('inbox_full') ? 0 : 1_000;
-      const [method, path] = [one, two].reduce(
-        ([method, path], { target = '' }) => [
-          target.endsWith(' ') ? target.trim() : method,
-          target.startsWith(' ') ? target.trim() : path,
-        ],
-        ['POST', '/webhook'],
-      );
-      const request = post(
-        two.body ?? one.body ?? good,
-        { ...one.headers, ...two.headers },
-        `${method} ${path}`,
-      );
+  for (const [place, first] of flaws.entries()) {
+    for (const other of flaws.slice(place + 1)) {
+      const both = { method: 'POST', path: '/webhook', body: good, ...other, ...first };
+      const headers = { ...other.headers, ...first.headers };
+      webhook.accept.free = [first.code, other.code].includes('inbox_full') ? 0 : 1_000;
       const socket = connect(webhook.port, '127.0.0.1');
-      socket.end(request);
+      socket.end(post(both.body, headers, `${both.method} ${both.path}`));
       const [answer] = answersOf(await readAll(socket));
-      assert.equal(jsonOf(answer!)['code'], code, `${code} and ${other}`);
+      assert.equal(jsonOf(answer!)['code'], first.code, `and ${other.code}`);
     }
   }
 });
