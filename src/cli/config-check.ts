@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { ConfigProblem } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
 import type { Inspection } from '../config/inspect.ts';
+import { parseFlags, wrongUsage } from './flags.ts';
 import { exitCode } from './cli.ts';
 import type { Command, Io } from './cli.ts';
 
@@ -42,11 +42,14 @@ export function createConfigCheck(preflight?: Preflight): Command {
   };
 }
 
+const flags = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
+
 async function run(args: readonly string[], io: Io, preflight?: Preflight): Promise<number> {
-  const options = readOptions(args);
-  if (typeof options === 'string') return refuse(options, io);
+  const parsed = parseFlags(args, flags, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
+  const options = { ...parsed.flags, file: parsed.positionals[0] ?? 'svc.json' };
   if (options.preflight && preflight === undefined) {
-    return refuse('--preflight is not part of this build', io);
+    return wrongUsage(io, 'config check', '--preflight is not part of this build.');
   }
   const inspection = await inspectConfig(resolve(io.cwd, options.file), io.env);
   const { validation } = inspection;
@@ -64,31 +67,6 @@ async function run(args: readonly string[], io: Io, preflight?: Preflight): Prom
   const failed = lines.filter(({ mark }) => mark === 'failed');
   if (failed.some(({ secret }) => secret)) return exitCode.config;
   return failed.length > 0 ? exitCode.failed : exitCode.fine;
-}
-
-type Options = { readonly file: string; readonly preflight: boolean; readonly json: boolean };
-
-/** @returns a sentence when the arguments are wrong */
-function readOptions(args: readonly string[]): Options | string {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        preflight: { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
-      },
-    });
-    if (positionals.length > 1) return 'Name one file only.';
-    return { file: positionals[0] ?? 'svc.json', ...values };
-  } catch (error) {
-    return error instanceof Error ? error.message : 'The arguments cannot be read.';
-  }
-}
-
-function refuse(sentence: string, { stderr }: Io): number {
-  stderr.write(`${sentence}\nTry: svc help config check\n`);
-  return exitCode.usage;
 }
 
 /** Colour is for people at a terminal who did not say no (https://no-color.org). */

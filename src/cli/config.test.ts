@@ -106,8 +106,9 @@ test('wrong usage exits with 2 and says so on stderr', async () => {
   for (const args of [['--nope'], ['a', 'b'], ['--preflight']]) {
     const { code, out, err } = await run(check, args);
     assert.deepEqual([code, out], [2, ''], args.join(' '));
-    assert.match(err, /Try: svc help config check\n$/);
+    assert.match(err, /See "svc help config check"\.\n$/);
   }
+  assert.match((await run(check, ['--preflihgt'])).err, /Did you mean --preflight\?/);
 });
 
 const line = (mark: PreflightLine['mark'], secret = false): PreflightLine => {
