@@ -37,7 +37,11 @@ function run() {
   import(pathToFileURL(mainModule()).href)
     .then((program) => program.main(process.argv.slice(2)))
     .catch((error) => {
-      process.stderr.write(`svc could not start: ${(error && error.stack) || error}\n`);
+      const debug = /\bdebug\b/.test(process.argv.join(' '));
+      const missing = error && error.code === 'ERR_MODULE_NOT_FOUND';
+      const hint = missing ? 'Run "npm ci" (or "npm install") first.' : '';
+      const what = (error && (debug ? error.stack : error.message)) || error;
+      process.stderr.write(`svc could not start: ${what}\n${hint && `${hint}\n`}`);
       process.exitCode = 1;
     });
 }

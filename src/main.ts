@@ -17,7 +17,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     process.exitCode = await runCommandLine(argv, io);
   } catch (error) {
     process.exitCode = exitCode.failed;
-    stderr.write(describeBug(error, argv.includes('debug')));
+    stderr.write(describeBug(error, /\bdebug\b/.test(argv.join(' '))));
   }
 }
 

@@ -12,6 +12,7 @@ import type { Events } from './domain/event.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Line } from './flow/kit.ts';
 import { Linked, LinkedSet } from './lib/linked-set.ts';
+import type { Model } from './model/model.ts';
 import { supervise } from './lib/supervise.ts';
 
 /** One configured channel with the brain of its route; without a route it is not in the plan. */
@@ -20,6 +21,9 @@ export type PlannedChannel = {
   readonly channel: Channel;
   readonly brain: Brain;
 };
+
+/** A model that a private brain asks, for it is declared to be of this machine. */
+export type TrustedModel = { readonly brain: string; readonly model: Model };
 
 /** One claim that is worked on under a plan. */
 export class Work extends Linked {
@@ -33,6 +37,7 @@ export class Plan {
   readonly revision: string;
   readonly channels: readonly PlannedChannel[];
   readonly brains: ReadonlyMap<string, Brain>;
+  readonly trusted: readonly TrustedModel[];
   readonly #lines = new Map<ChannelKey, Line>();
   readonly #atWork = new LinkedSet<Work>();
   readonly #running = new AbortController();
@@ -43,10 +48,12 @@ export class Plan {
     revision: string,
     channels: readonly PlannedChannel[],
     brains: ReadonlyMap<string, Brain>,
+    trusted: readonly TrustedModel[] = [],
   ) {
     this.revision = revision;
     this.channels = channels;
     this.brains = brains;
+    this.trusted = trusted;
   }
 
   /** What can be worked on under this plan, by the ledger's key of the channel. */

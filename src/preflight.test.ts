@@ -92,6 +92,13 @@ test('a missing secret fails in its own way, and its provider is left alone', as
   assert.deepEqual(seen, []);
 });
 
+test('two providers at one address are looked at one by one', async () => {
+  const other = { ...local('small'), provider: 'hosted_runtime' };
+  const lines = await look({ models: [local('small'), other] });
+  assert.match(find(lines, 'local_runtime/small'), /^ok/);
+  assert.match(find(lines, 'hosted_runtime/small'), /^failed: answers, but has no model/);
+});
+
 test('a refused key, a missing model and a closed port are failures', async () => {
   const refused = await look({ models: [hosted('big', 'KEY')] }, { KEY: 'wrong' });
   assert.match(find(refused, 'hosted_runtime/big'), /^failed: the key or token was refused/);

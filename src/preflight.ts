@@ -59,7 +59,8 @@ async function providerLines(config: Config, secrets: Secrets): Promise<Prefligh
   for (const brain of config.brains) {
     for (const model of brain.models) {
       const closed = brain.sensitivity === 'private';
-      const key = [closed, model.locality, model.baseUrl, model.modelId, model.apiKeyEnv].join(' ');
+      const { provider, locality, baseUrl, modelId, apiKeyEnv } = model;
+      const key = [closed, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
       if (!asked.has(key)) asked.set(key, modelLine(brain, model, secrets, kit));
     }
   }

@@ -11,14 +11,8 @@ import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
 import type { Log } from './lib/log.ts';
-import {
-  createModel,
-  createPlan,
-  createServiceKit,
-  openAdmin,
-  openLedger,
-  type ServiceKit,
-} from './service.ts';
+import type { Plan, TrustedModel } from './plan.ts';
+import { createPlan, createServiceKit, openAdmin, openLedger, type ServiceKit } from './service.ts';
 import type { Ledger } from './store/store.ts';
 
 export type Setup = {
@@ -81,7 +75,7 @@ export async function runService(setup: Setup): Promise<Ending> {
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
-  void warnOfForwarding(setup, kit);
+  void warnOfForwarding(plan, kit);
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
   const left = await close(kit, host, admin?.server ?? null);
@@ -153,25 +147,23 @@ function sayListening(setup: Setup, events: Events, adminPort: number | null): v
 }
 
 /**
- * Asks the local runtimes of private brains, in the background, whether they hand a model's
- * requests on to a vendor. No answer is no evidence; an answer that left the machine is refused
- * by the model itself.
+ * Asks the models that private brains trust, in the background, whether their runtime hands
+ * requests on to a vendor. One that says so is sent nothing private from then on: it is the
+ * plan's own model that is asked, and it remembers. No answer is no evidence.
  */
-async function warnOfForwarding({ config, secrets }: Setup, kit: ServiceKit): Promise<void> {
-  const models = config.brains
-    .filter(({ sensitivity }) => sensitivity === 'private')
-    .flatMap((brain) => brain.models.map((model) => ({ brain, model })))
-    .filter(({ model }) => model.provider === 'local_runtime' && model.locality === 'local');
-  for (const { brain, model } of models) {
-    const found = await createModel(model, secrets, kit).check(kit.now() + lookMs);
-    if (found.kind === 'failed' || !found.leavesMachine) continue;
-    kit.events.warned({
+async function warnOfForwarding({ trusted }: Plan, { events, now }: ServiceKit): Promise<void> {
+  const look = async ({ brain, model }: TrustedModel): Promise<void> => {
+    const found = await model.check(now() + lookMs);
+    if (found.kind === 'failed' || !found.leavesMachine) return;
+    events.warned({
       code: 'model_leaves_machine',
       message:
-        `${model.modelId} of the private brain ${brain.name} is handed on to a vendor by the ` +
-        'local runtime. Its answers are refused; choose a model that runs here.',
+        `${model.modelId} of the private brain ${brain} is handed on to a vendor by the local ` +
+        'runtime, so it is not asked. Choose a model that runs here.',
     });
-  }
+  };
+  const local = trusted.filter(({ model }) => model.provider === 'local_runtime');
+  await Promise.all(local.map(look));
 }
 
 const lookMs = 5_000;

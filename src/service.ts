@@ -29,7 +29,7 @@ import { buildModel } from './model/build-model.ts';
 import type { Load } from './model/gate.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
-import { Plan, type PlannedChannel } from './plan.ts';
+import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
 import { createConsensus } from './policy/consensus.ts';
 import { createPriority } from './policy/priority.ts';
 import { createMemoryLedger } from './store/memory.ts';
@@ -54,12 +54,18 @@ export function createModel(config: ModelConfig, secrets: Secrets, kit: ServiceK
   return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
 }
 
-export function createBrain(config: BrainConfig, secrets: Secrets, kit: ServiceKit): Brain {
+/** @param models of the config, as listed */
+export function createBrain(
+  config: BrainConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+  models = config.models.map((model) => createModel(model, secrets, kit)),
+): Brain {
   const ranked = rankModels(config.policy.order, config.models);
-  const members = config.models.map((model, index) => ({
-    model: createModel(model, secrets, kit),
+  const members = config.models.map(({ retriesMax }, index) => ({
+    model: models[index]!,
     rank: ranked.indexOf(index),
-    retriesMax: model.retriesMax,
+    retriesMax,
   }));
   return createResponder({
     name: config.name,
@@ -95,16 +101,25 @@ export function createPlan(
 ): Plan {
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
+  const trusted: TrustedModel[] = [];
   for (const route of config.routes) {
     const channelConfig = config.channels.find(({ type }) => type === route.channel);
     const brainConfig = config.brains.find(({ name }) => name === route.brain);
     if (channelConfig === undefined || brainConfig === undefined) continue;
-    const brain = brains.get(route.brain) ?? createBrain(brainConfig, secrets, kit);
-    brains.set(route.brain, brain);
+    let brain = brains.get(route.brain);
+    if (brain === undefined) {
+      const models = brainConfig.models.map((model) => createModel(model, secrets, kit));
+      brain = createBrain(brainConfig, secrets, kit, models);
+      brains.set(route.brain, brain);
+      if (brainConfig.sensitivity === 'private') {
+        const local = models.filter(({ locality }) => locality === 'local');
+        trusted.push(...local.map((model) => ({ brain: route.brain, model })));
+      }
+    }
     const channel = createChannel(channelConfig, secrets, kit);
     channels.push({ type: route.channel, channel, brain });
   }
-  return new Plan(revision, channels, brains);
+  return new Plan(revision, channels, brains, trusted);
 }
 
 /** @param http, deadlines and listeners are the process's own: made once */

@@ -8,7 +8,7 @@ import type { TraceStep } from '../domain/trace.ts';
 import { createEvents } from '../events.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
-import { createBrain, createServiceKit } from '../service.ts';
+import { createBrain, createModel, createServiceKit } from '../service.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -30,8 +30,19 @@ export function openSession(
   version: string,
 ): Session {
   const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
-  return new BrainSession(createBrain(config, secrets, kit), kit.http);
+  const models = config.models.map((model) => createModel(model, secrets, kit));
+  const looks =
+    config.sensitivity === 'public'
+      ? []
+      : models
+          .filter(({ locality }) => locality === 'local')
+          .map((model) => model.check(kit.now() + lookMs));
+  const brain = createBrain(config, secrets, kit, models);
+  return new BrainSession(brain, kit.http, Promise.all(looks));
 }
+
+/** How long the first question of a private brain waits to hear whether its model is local. */
+const lookMs = 2_000;
 
 const channel = 'console' as ChannelKey;
 const conversation = 'console' as ConversationId;
@@ -41,14 +52,18 @@ class BrainSession implements Session {
   readonly #brain: Brain;
   readonly #http: HttpClient;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
+  readonly #looked: Promise<unknown>;
   #turns: readonly TurnRow[] = [];
 
-  constructor(brain: Brain, http: HttpClient) {
+  /** @param looked what it tells the models is remembered by them; it never rejects */
+  constructor(brain: Brain, http: HttpClient, looked: Promise<unknown>) {
     this.#brain = brain;
     this.#http = http;
+    this.#looked = looked;
   }
 
   async ask(text: string, signal: AbortSignal): Promise<Answer> {
+    await this.#looked;
     const at = Date.now();
     const id = this.#ids.message();
     const address = { channel, target: '' };

@@ -4,7 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { answersOf, exchange, readAll } from '../../test/fake/webhook.ts';
-import { createListeners } from './listener.ts';
+import { createListeners, listenLimits } from './listener.ts';
 import type { Held, ListenFault, ListenLimits } from './listener.ts';
 
 const local = { host: '127.0.0.1', port: 0 };
@@ -134,6 +134,33 @@ test('slow headers are cut with 408', async () => {
     assert.equal(answer?.status, 408);
     assert.match(answer?.body ?? '', /"code":"request_timeout"/);
   }
+});
+
+test('a connection beyond the most is closed at once, and those that are open go on', async () => {
+  await using bound = await bind({ connectionsMax: 2 });
+  bound.held.answer(say('here'));
+  const open = [connect(bound.port, '127.0.0.1'), connect(bound.port, '127.0.0.1')];
+  await Promise.all(
+    open.map((socket) => new Promise((resolve) => void socket.once('connect', resolve))),
+  );
+  assert.equal(await readAll(connect(bound.port, '127.0.0.1')), '');
+  for (const socket of open) {
+    socket.write(get);
+    assert.match(await readAll(socket), /here$/);
+  }
+});
+
+test('a body that does not come in time is cut with 408', async () => {
+  await using bound = await bind({ headersMs: 100, requestMs: 150, checkMs: 20 });
+  bound.held.answer((incoming) => void incoming.resume());
+  const slow = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc';
+  assert.equal((await exchange(bound.port, slow))[0]?.status, 408);
+});
+
+test('the limits are 5 s for a head, 10 s for a request, 16 KiB and 1,024 connections', () => {
+  const { headersMs, requestMs, headerBytesMax, connectionsMax } = listenLimits;
+  assert.deepEqual([headersMs, requestMs], [5_000, 10_000]);
+  assert.deepEqual([headerBytesMax, connectionsMax], [16_384, 1_024]);
 });
 
 test('what is no HTTP gets 400, a head over 16 KiB 431', async () => {

@@ -99,6 +99,39 @@ test('every fault gets its status, its code and a problem body', async (t) => {
   assert.equal(refused.length, table.length);
 });
 
+/** One fault of each kind, in the order in which they are looked for. */
+type Flaw = {
+  readonly code: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+};
+const flaws: readonly Flaw[] = [
+  { code: 'not_found', path: '/other' },
+  { code: 'method_not_allowed', method: 'PUT' },
+  { code: 'unauthorized', headers: { authorization: 'Bearer no' } },
+  { code: 'unsupported_media_type', headers: { 'content-type': 'text/plain' } },
+  { code: 'body_too_large', headers: { 'content-length': '1048577' } },
+  { code: 'inbox_full' },
+  { code: 'invalid_json', body: '{' },
+];
+
+test('of two faults at once the one that is looked for first is told', async () => {
+  await using webhook = await startWebhook();
+  for (const [place, first] of flaws.entries()) {
+    for (const other of flaws.slice(place + 1)) {
+      const both = { method: 'POST', path: '/webhook', body: good, ...other, ...first };
+      const headers = { ...other.headers, ...first.headers };
+      webhook.accept.free = [first.code, other.code].includes('inbox_full') ? 0 : 1_000;
+      const socket = connect(webhook.port, '127.0.0.1');
+      socket.end(post(both.body, headers, `${both.method} ${both.path}`));
+      const [answer] = answersOf(await readAll(socket));
+      assert.equal(jsonOf(answer!)['code'], first.code, `and ${other.code}`);
+    }
+  }
+});
+
 test('HEAD on the path is 405 without a body', async () => {
   await using webhook = await startWebhook();
   const socket = connect(webhook.port, '127.0.0.1');

@@ -1,0 +1,75 @@
+/** Addresses that are taken: what costs only the admin server, and what costs the boot. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import { runService, type Listening } from '../src/run.ts';
+import { validateText } from '../src/config/validate.ts';
+import { createLog } from '../src/lib/log.ts';
+import type { EnvName } from '../src/config/config.ts';
+import { freePort, scratch, startProgram, webhookConfig, writeConfig } from './program.ts';
+
+const nowhere = 'http://127.0.0.1:9/';
+
+async function occupy(): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  return { port, [Symbol.asyncDispose]: async () => void server.close() };
+}
+
+test('a written admin address that is taken, and a webhook one, end the boot with 78', async () => {
+  await using folder = await scratch();
+  await using taken = await occupy();
+  const free = await freePort();
+  const where = { modelUrl: nowhere, receiverUrl: nowhere };
+  for (const ports of [
+    { port: free, adminPort: taken.port },
+    { port: taken.port, adminPort: free },
+  ]) {
+    const file = await writeConfig(folder.path, webhookConfig({ ...where, ...ports }));
+    await using program = startProgram(['serve', '--config', file], {
+      WEBHOOK_SECRET: 'a-secret-of-16-characters',
+    });
+    assert.equal(await program.ended, 78);
+    assert.match(program.log(), new RegExp(`127\\.0\\.0\\.1:${taken.port}`));
+  }
+});
+
+test('the default admin address that is taken is warned of, and the service runs', async () => {
+  await using taken = await occupy();
+  const port = await freePort();
+  const where = { port, adminPort: taken.port, modelUrl: nowhere, receiverUrl: nowhere };
+  const validation = validateText(JSON.stringify(webhookConfig(where)));
+  assert.ok(validation.kind === 'valid');
+  const { config } = validation;
+  const { observability } = config;
+  const address = { ...observability.address, given: false };
+  let log = '';
+  const stop = new AbortController();
+  const stream = new Writable({
+    write: (part: Buffer, _encoding, done) => {
+      log += part.toString();
+      done();
+    },
+  });
+  const listening = Promise.withResolvers<Listening>();
+  const running = runService({
+    config: { ...config, observability: { ...observability, address } },
+    revision: 'test',
+    storagePath: null,
+    secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),
+    warnings: [],
+    log: createLog({ stream, level: 'info', format: 'json' }),
+    version: '0',
+    webRoot: new URL('../web/', import.meta.url),
+    stop: stop.signal,
+    onListening: listening.resolve,
+  });
+  assert.equal((await listening.promise).admin, null);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
+  stop.abort();
+  assert.equal((await running).kind, 'ended');
+  assert.match(log, /"level":"warn","code":"admin_off"/);
+});
