@@ -24,6 +24,10 @@ const hostLimits: HostLimits = { retireGraceMs: 30_000 };
 
 type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
 
+/** Rows that a drain could not finish; the ids of the first of them. */
+export type Left = { readonly rows: number; readonly ids: readonly string[] };
+const idsMax = 1_000;
+
 export class Host {
   readonly #kit: Kit;
   readonly #pumps = new Map<ChannelKey, Pair>();
@@ -82,9 +86,9 @@ export class Host {
   /**
    * Refuses new messages, finishes what is in hand and its replies (in the memory form: all that
    * was accepted), gives the rest back to the ledger, and closes everything.
-   * @returns rows left unsettled
+   * @returns what is left unsettled
    */
-  async drain(): Promise<number> {
+  async drain(): Promise<Left> {
     const { ledger } = this.#kit;
     const { drainMs, drainsBacklog } = ledger.terms;
     this.#draining = true;
@@ -97,7 +101,8 @@ export class Host {
     await Promise.all([...this.#retiring.values(), this.#swapped]);
     this.#unsubscribe();
     await ledger[Symbol.asyncDispose]();
-    return ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
+    const rows = ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
+    return { rows, ids: ledger.unsettled(idsMax) };
   }
 
   readonly #accept: Accept = Object.assign(

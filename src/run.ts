@@ -9,7 +9,7 @@ import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
-import { Host } from './host.ts';
+import { Host, type Left } from './host.ts';
 import type { Log } from './lib/log.ts';
 import {
   createModel,
@@ -85,7 +85,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
   const left = await close(kit, host, admin?.server ?? null);
-  events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left } });
+  sayDrained(events, left, ledger.terms.durable);
   return ending;
 }
 
@@ -184,8 +184,16 @@ function stopped(stop: AbortSignal): Promise<Ending> {
   });
 }
 
-/** @returns rows that stay unsettled in the ledger */
-async function close(kit: ServiceKit, host: Host, admin: AdminServer | null): Promise<number> {
+/** Without storage what is left is lost, so it is named; with storage the next start has it. */
+function sayDrained(events: Events, { rows, ids }: Left, durable: boolean): void {
+  if (rows > 0 && !durable) {
+    const message = `${rows} rows were not finished in time and are lost: ${ids.join(' ')}`;
+    events.warned({ code: 'left_behind', message });
+  }
+  events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left: rows } });
+}
+
+async function close(kit: ServiceKit, host: Host, admin: AdminServer | null): Promise<Left> {
   const left = await host.drain();
   await admin?.[Symbol.asyncDispose]();
   await kit.http.close();

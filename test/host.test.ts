@@ -73,7 +73,11 @@ function doored(platform: FakePlatform) {
 }
 
 async function until(done: () => boolean): Promise<void> {
-  while (!done()) await turn();
+  const limit = now() + 5_000;
+  while (!done()) {
+    assert.ok(now() < limit, `it never came to ${String(done)}`);
+    await turn();
+  }
 }
 
 test('of two plans given at once the later one stays, however slowly the first opens', async () => {
@@ -107,7 +111,7 @@ test('a plan that comes while the host drains is closed again and never used', a
   const drained = host.drain();
   slow.door.open();
   assert.equal((await used)?.code, 'shutting_down');
-  assert.equal(await drained, 0);
+  assert.equal((await drained).rows, 0);
   assert.equal(slow.door.closed, 1);
   assert.equal(host.plan?.revision, 'old');
 });
@@ -135,7 +139,7 @@ test('a turn that hangs under the old plan is given to the new one after the gra
     ['next', 'next'],
   );
   assert.deepEqual(new Set(attempts), new Set([1]), 'what was given back was no attempt');
-  assert.equal(await host.drain(), 0);
+  assert.equal((await host.drain()).rows, 0);
 });
 
 test('a drain aborts what hangs under a plan that was being retired', async () => {
@@ -146,7 +150,7 @@ test('a drain aborts what hangs under a plan that was being retired', async () =
   await until(() => stuck.held.length === 1);
   await host.use(planOf(platform.channel(), prompt('next')));
   const startedAt = now();
-  assert.equal(await host.drain(), 1);
+  assert.equal((await host.drain()).rows, 1);
   assert.ok(now() - startedAt < 5_000, 'it did not wait for the grace of the swap');
 });
 
@@ -165,7 +169,7 @@ test('a drain waits for the turn of a channel that a swap took away', async () =
   const drained = host.drain();
   await turn();
   answer();
-  assert.equal(await drained, 1, 'the turn is done; its reply has no way out');
+  assert.equal((await drained).rows, 1, 'the turn is done; its reply has no way out');
 });
 
 test('work that heeds no signal does not hold up the end', async () => {
@@ -174,7 +178,7 @@ test('work that heeds no signal does not hold up the end', async () => {
   await host.use(planOf(platform.channel(), deaf.brain));
   await platform.say('ada', 'hello');
   await until(() => deaf.held.length === 1);
-  assert.equal(await host.drain(), 1);
+  assert.equal((await host.drain()).rows, 1);
 });
 
 test('rows of a channel that is gone wait, and go on in order when it is back', async () => {
@@ -192,7 +196,7 @@ test('rows of a channel that is gone wait, and go on in order when it is back', 
     platform.delivered.map(({ inReplyTo }) => inReplyTo),
     said.map((one) => one.kind === 'accepted' && one.receipts[0]!.id),
   );
-  assert.equal(await host.drain(), 0);
+  assert.equal((await host.drain()).rows, 0);
 });
 
 test('what waits for a channel that is gone holds up no drain', async () => {
@@ -204,6 +208,61 @@ test('what waits for a channel that is gone holds up no drain', async () => {
   await host.use(planOf(null, prompt('none')));
   await until(() => ledger.gauges().inboxClaimed === 0);
   const startedAt = now();
-  assert.equal(await host.drain(), 1);
+  assert.equal((await host.drain()).rows, 1);
   assert.ok(now() - startedAt < 5_000, 'it did not wait for what cannot be worked on');
+});
+
+/** What a sender reads when its own turn met a bug of ours. */
+const faultSentence = /^Sorry, something went wrong here/;
+
+test('a brain that throws ends its own turn, and its sender is told', async () => {
+  const { host, platform } = house();
+  const brain: Brain = {
+    ...prompt('well'),
+    think: async ({ text }) => {
+      if (text === 'one') throw new Error('a bug');
+      return replied(text);
+    },
+  };
+  await host.use(planOf(platform.channel(), brain));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 2);
+  assert.match(platform.delivered[0]!.text, faultSentence);
+  assert.equal(platform.delivered[1]!.text, 'two');
+  assert.equal((await host.drain()).rows, 0);
+});
+
+test('a delivery that throws is a dead letter, and the next one goes out', async () => {
+  const { host, ledger, platform } = house();
+  const channel = platform.channel();
+  let tries = 0;
+  const deliver: Channel['deliver'] = (reply, attempt, signal) => {
+    if (tries++ === 0) throw new Error('a bug');
+    return channel.deliver(reply, attempt, signal);
+  };
+  await host.use(planOf({ ...channel, deliver }, prompt('well')));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 1);
+  assert.equal((await host.drain()).rows, 0);
+  assert.equal(ledger.gauges().deadLetters, 1);
+});
+
+test('an answer that cannot be cut is a fault of its own turn, and holds up nothing', async () => {
+  const { host, ledger, platform } = house();
+  const split = (text: string): readonly string[] => {
+    if (text !== 'two') throw new Error('a bug');
+    return ['t', 'wo'];
+  };
+  const echo: Brain = { ...prompt('echo'), think: async ({ text }) => replied(text) };
+  await host.use(planOf({ ...platform.channel(), split }, echo));
+  await platform.say('ada', 'one');
+  await platform.say('ada', 'two');
+  await until(() => platform.delivered.length === 3);
+  const [sorry, ...parts] = platform.delivered.map(({ text }) => text);
+  assert.match(sorry!, faultSentence);
+  assert.deepEqual(parts, ['t', 'wo']);
+  assert.equal(ledger.gauges().deadLetters, 1);
+  assert.equal((await host.drain()).rows, 0);
 });

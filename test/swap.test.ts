@@ -69,7 +69,7 @@ async function swapUnderLoad(ledger: Ledger): Promise<void> {
   }
   await speaking;
   while (platform.delivered.length < expected) await new Promise(setImmediate);
-  assert.equal(await host.drain(), 0);
+  assert.equal((await host.drain()).rows, 0);
 
   const texts = new Map<string, string[]>();
   for (const { conversation, text } of platform.delivered) {

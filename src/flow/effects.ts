@@ -26,8 +26,10 @@ export function effectsOf(
   const { message, attempt } = claim;
   const answered = decision.kind === 'reply';
   const text = answered ? decision.text : sentences[decision.apology];
+  const reply = replyOf(kit, line, claim, text, timing.decidedAt);
   return {
-    replies: repliesOf(kit, line, claim, text, timing.decidedAt),
+    // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
+    replies: answered ? partsOf(line, reply) : [reply],
     turn: { at: message.acceptedAt, text: message.text, reply: answered ? text : null },
     session: null,
     trace: {
@@ -42,17 +44,15 @@ export function effectsOf(
   };
 }
 
-/** One reply, or several parts that share an id with `-00`, `-01`, … behind it. */
-function repliesOf(
+function replyOf(
   kit: Kit,
-  { channel, brain }: Line,
+  { brain }: Line,
   { message }: InClaim,
   text: string,
   createdAt: number,
-): readonly Reply[] {
-  const id = kit.ids.reply();
-  const whole: Reply = {
-    id,
+): Reply {
+  return {
+    id: kit.ids.reply(),
     inReplyTo: message.id,
     conversation: message.conversation,
     address: message.address,
@@ -61,11 +61,15 @@ function repliesOf(
     createdAt,
     sessionStarted: null,
   };
-  const parts = channel.split?.(text);
-  if (parts === undefined || parts.length < 2) return [whole];
-  return parts.map((part, index) => ({
-    ...whole,
-    id: `${id}-${String(index).padStart(2, '0')}` as ReplyId,
-    text: part,
+}
+
+/** The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. */
+function partsOf({ channel }: Line, reply: Reply): readonly Reply[] {
+  const parts = channel.split?.(reply.text);
+  if (parts === undefined || parts.length < 2) return [reply];
+  return parts.map((text, index) => ({
+    ...reply,
+    id: `${reply.id}-${String(index).padStart(2, '0')}` as ReplyId,
+    text,
   }));
 }

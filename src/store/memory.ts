@@ -174,6 +174,10 @@ class MemoryLedger implements Ledger {
     return this.#rows.backlog();
   }
 
+  unsettled(most: number): readonly string[] {
+    return this.#rows.idsOfUnsettled(most);
+  }
+
   gauges(): Gauges {
     return {
       ...this.#rows.gauges(),

@@ -61,6 +61,8 @@ export interface Ledger {
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void;
   /** Channels with unsettled rows; one that is not configured shows here as unroutable. */
   backlog(): readonly ChannelBacklog[];
+  /** Ids of unsettled messages and replies, up to so many, for a log line. */
+  unsettled(most: number): readonly string[];
   gauges(): Gauges;
   /** From now on `accept` refuses with `shutting_down`. */
   closeIntake(): void;

@@ -170,6 +170,17 @@ export class WorkingSet {
     this.#seq = Math.max(this.#seq, seq);
   }
 
+  idsOfUnsettled(most: number): readonly string[] {
+    const ids: string[] = [];
+    for (const { inbox, outbox } of this.#lanes) {
+      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.message.id);
+      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.reply.id);
+      if (ids.length >= most) break;
+    }
+    for (const { reply } of this.#parked) ids.push(reply.id);
+    return ids.slice(0, most);
+  }
+
   gauges(): Omit<
     Gauges,
     'deadLetters' | 'bytesMax' | 'messagesMax' | 'rememberedBytes' | 'commitsPending'

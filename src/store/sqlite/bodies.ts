@@ -23,7 +23,7 @@ const traceLengthMax = 2_048;
 export function traceWrite(id: MessageId, trace: Trace): Write {
   const whole = JSON.stringify(trace);
   const body = whole.length <= traceLengthMax ? whole : JSON.stringify({ ...trace, steps: [] });
-  return ['trace', id, trace.decidedAt, body];
+  return ['trace', id, body];
 }
 
 export type InboxRecord = {

@@ -46,6 +46,7 @@ export class DurableLedger implements Ledger {
   /** Messages on their way to the disk. */
   #arriving = 0;
   #deadLetters: number;
+  #failed = false;
   #closing: Promise<void> | null = null;
 
   constructor(parts: DurableParts) {
@@ -56,10 +57,7 @@ export class DurableLedger implements Ledger {
     this.#recollection = new Recollection(parts.reader);
     this.#deadLetters = deadLettersIn(parts.reader);
     parts.journal.onDisk(() => this.#door.settled());
-    parts.journal.onBroken((message) => {
-      this.#door.close('storage_failed');
-      parts.onFault?.(new Error(message));
-    });
+    parts.journal.onBroken((message) => this.#fail(new Error(message)));
   }
 
   async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
@@ -177,6 +175,10 @@ export class DurableLedger implements Ledger {
     return this.#rows.backlog();
   }
 
+  unsettled(most: number): readonly string[] {
+    return this.#rows.idsOfUnsettled(most);
+  }
+
   gauges(): Gauges {
     return {
       ...this.#rows.gauges(),
@@ -224,9 +226,24 @@ export class DurableLedger implements Ledger {
     return { id: message.id, duplicate: false, safe };
   }
 
+  /** For good: nothing is accepted any more, and whoever runs this is told, once. */
+  #fail(error: unknown): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    this.#door.close('storage_failed');
+    this.#parts.onFault?.(error);
+  }
+
   #claimIn(channel: ChannelKey): InClaim | null {
     const row = this.#rows.take('in', channel);
-    return row === undefined ? null : this.#open.claimIn(row, this.#recollection.of(row.message));
+    if (row === undefined) return null;
+    try {
+      return this.#open.claimIn(row, this.#recollection.of(row.message));
+    } catch (error) {
+      this.#rows.giveBack(row);
+      this.#fail(error);
+      return null;
+    }
   }
 
   #claimOut(channel: ChannelKey): OutClaim | null {

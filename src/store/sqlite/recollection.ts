@@ -17,6 +17,7 @@ export class Recollection {
   readonly #memories = new Cache<string, Memory>(bytesMax);
   readonly #conversation: StatementSync;
   readonly #turns: StatementSync;
+  readonly #first: StatementSync;
   readonly #cursor: StatementSync;
 
   /** @param db a connection that only reads */
@@ -28,6 +29,10 @@ export class Recollection {
     this.#turns = db.prepare(
       'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
         `ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
+    );
+    this.#first = db.prepare(
+      'SELECT at FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
+        'ORDER BY seq LIMIT 1',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
@@ -56,19 +61,32 @@ export class Recollection {
     this.#memories.put(key, memory, bytesOf(memory, key));
   }
 
-  #read({ channel, conversation, acceptedAt }: Message): Memory {
-    const found = this.#conversation.get(channel, conversation) as
-      | { session: number; startedAt: number; previousAt: number }
-      | undefined;
-    if (found === undefined) {
-      return { session: { number: 1, startedAt: acceptedAt }, turns: [], previousAt: null };
-    }
-    const { session, startedAt, previousAt } = found;
-    const newestFirst = this.#turns.all(channel, conversation, session) as unknown as TurnRow[];
-    const turns = fitWindow(newestFirst.map((row) => ({ ...row })).reverse());
-    return { session: { number: session, startedAt }, turns, previousAt };
+  /** The first session has no row of its own until something besides turns is to be kept. */
+  #read(message: Message): Memory {
+    const { channel, conversation } = message;
+    const row = this.#conversation.get(channel, conversation) as ConversationRow | undefined;
+    const number = row?.session ?? 1;
+    const newestFirst = this.#turns.all(channel, conversation, number) as unknown as TurnRow[];
+    const turns = fitWindow(newestFirst.map((turn) => ({ ...turn })).reverse());
+    const lastAt = newestFirst[0]?.at ?? null;
+    return {
+      session: { number, startedAt: row?.startedAt ?? this.#startOf(message, number) },
+      turns,
+      previousAt: row === undefined ? lastAt : Math.max(row.previousAt, lastAt ?? 0),
+    };
+  }
+
+  #startOf({ channel, conversation, acceptedAt }: Message, session: number): number {
+    const first = this.#first.get(channel, conversation, session);
+    return first === undefined ? acceptedAt : Number(first['at']);
   }
 }
+
+type ConversationRow = {
+  readonly session: number;
+  readonly startedAt: number;
+  readonly previousAt: number;
+};
 
 /** Channel keys hold no space, so no two conversations share a key. */
 function keyOf({ channel, conversation }: Message): string {

@@ -219,6 +219,25 @@ suite('a ledger whose commit fails', () => {
   });
 });
 
+suite('a ledger that cannot read what a conversation remembers', () => {
+  test('gives no claim, says so once, and loses nothing', async () => {
+    await using place = await Place.make();
+    const faults: unknown[] = [];
+    const it = await place.open({ onFault: (error) => faults.push(error) });
+    await accept(it, said('ann', 'one'), said('bob', 'two'));
+    const intruder = new DatabaseSync(place.path);
+    intruder.exec('ALTER TABLE turns RENAME TO elsewhere');
+    assert.deepEqual(await it.ledger.claim('in', said('ann', '').channel, 10), []);
+    const { inboxClaimed, inboxWaiting } = it.ledger.gauges();
+    assert.deepEqual([inboxClaimed, inboxWaiting, faults.length], [0, 2, 1]);
+    const acceptance = await it.ledger.accept([said('cid', 'three')]);
+    assert.ok(acceptance.kind === 'refused' && acceptance.reason === 'storage_failed');
+    intruder.exec('ALTER TABLE elsewhere RENAME TO turns');
+    intruder.close();
+    await ended(it.ledger);
+  });
+});
+
 suite('what is kept for a time', () => {
   test('is deleted after it, except what is not settled', async () => {
     await using place = await Place.make();

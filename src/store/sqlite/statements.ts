@@ -20,7 +20,7 @@ export const statements = {
   reply:
     'INSERT INTO outbox (seq, id, channel, conversation, created_at, body) ' +
     'VALUES (?, ?, ?, ?, ?, ?)',
-  trace: 'INSERT OR REPLACE INTO traces (message_id, at, body) VALUES (?, ?, ?)',
+  trace: 'INSERT OR REPLACE INTO traces (message_id, body) VALUES (?, ?)',
   outboxSettled: 'UPDATE outbox SET state = 1, settled_at = ? WHERE seq = ?',
   outboxDeferred:
     'UPDATE outbox SET attempts = ?, due_at = ?, late = ?, possible_duplicate = ?, failure = ? ' +

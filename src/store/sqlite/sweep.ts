@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { timeText } from '../../domain/ids.ts';
 
 export const rowsAtOnce = 500;
 const rowsLooked = 2_000;
@@ -24,14 +25,15 @@ export function sweep(db: DatabaseSync, retentionDays: number, now: number): num
     const some = `SELECT seq FROM (${oldest}) WHERE ${ended} AND seq < (${newest})`;
     rows += remove(db, `DELETE FROM ${table} WHERE seq IN (${some} LIMIT ${rowsAtOnce})`, before);
   }
-  const traces = `SELECT message_id FROM traces WHERE at < ? LIMIT ${rowsAtOnce}`;
-  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, before);
+  const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${rowsAtOnce}`;
+  const first = timeText(before);
+  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
   const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${rowsAtOnce}`;
   rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
   if (rows > 0) db.exec('PRAGMA incremental_vacuum(200)');
   return rows;
 }
 
-function remove(db: DatabaseSync, sql: string, limit: number): number {
+function remove(db: DatabaseSync, sql: string, limit: number | string): number {
   return Number(db.prepare(sql).run(limit).changes);
 }

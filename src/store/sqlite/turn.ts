@@ -21,15 +21,24 @@ export function memoryAfter(
   };
 }
 
+/**
+ * The turn itself tells when it was and of which session; the conversation's own row is written
+ * only where there is no turn, or where a cut began a new session.
+ */
 export function turnWrites(
   { channel, conversation, acceptedAt }: Message,
   seq: number,
   { session: { number, startedAt } }: Memory,
   effects: Effects | undefined,
 ): readonly Write[] {
-  const session: Write = ['conversation', channel, conversation, number, startedAt, acceptedAt];
+  const writes: Write[] = [];
   const turn = effects?.turn ?? null;
-  if (turn === null) return [session];
-  const { at, text, reply } = turn;
-  return [session, ['turn', channel, conversation, number, seq, at, text, reply]];
+  if (turn === null || (effects?.session ?? null) !== null) {
+    writes.push(['conversation', channel, conversation, number, startedAt, acceptedAt]);
+  }
+  if (turn !== null) {
+    const { at, text, reply } = turn;
+    writes.push(['turn', channel, conversation, number, seq, at, text, reply]);
+  }
+  return writes;
 }

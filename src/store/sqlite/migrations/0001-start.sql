@@ -46,6 +46,7 @@ CREATE TABLE turns (
   PRIMARY KEY (channel, conversation, session, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- Only of conversations that were cut, or where a message left no turn.
 CREATE TABLE conversations (
   channel TEXT NOT NULL,
   conversation TEXT NOT NULL,
@@ -55,12 +56,11 @@ CREATE TABLE conversations (
   PRIMARY KEY (channel, conversation)
 ) STRICT, WITHOUT ROWID;
 
+-- An id begins with its time, so the oldest traces come first.
 CREATE TABLE traces (
   message_id TEXT PRIMARY KEY,
-  at INTEGER NOT NULL,
   body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX traces_at ON traces (at);
 
 CREATE TABLE dedupe (
   channel TEXT NOT NULL,
