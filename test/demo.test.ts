@@ -22,6 +22,10 @@ async function ready(run: Run): Promise<{ curl: string; storage: string }> {
   return { curl: curl!, storage: storage! };
 }
 
+function descendantsOf(pid: number): readonly number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
 /** The line as it was printed, in a shell. */
 async function tryLine(curl: string): Promise<string> {
   const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
@@ -79,15 +83,19 @@ test('killed, it leaves no process and can be started again at once', { skip }, 
   assert.ok(existsSync(db));
 });
 
-test('it ends when the npm that started it is killed', async () => {
-  const npm = runProgram('npm', ['start'], { env });
-  await ready(npm);
-  const shell = childrenOf(npm.child.pid!);
-  const below = [...shell, ...shell.flatMap((pid) => childrenOf(pid))];
-  assert.ok(below.length > 0);
-  npm.child.kill('SIGKILL');
-  await Promise.all(below.map((pid) => gone(pid)));
-});
+for (const [program, args] of [
+  ['npm', ['start']],
+  ['npx', ['svc', 'demo']],
+] as const) {
+  test(`it ends when the ${program} that started it is killed`, async () => {
+    const started = runProgram(program, args, { env });
+    await ready(started);
+    const below = descendantsOf(started.child.pid!);
+    assert.ok(below.length > 0);
+    started.child.kill('SIGKILL');
+    await Promise.all(below.map((pid) => gone(pid)));
+  });
+}
 
 test('folders of demos that were killed are removed by the next one', async () => {
   const killed = runSvc(['demo'], { env });

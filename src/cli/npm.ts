@@ -1,7 +1,8 @@
 /**
- * npm runs a script as npm → sh → program and hands signals down. SIGKILL it cannot hand down, and
- * sh and the program would stay behind. So a program that npm started looks every second whether
- * that npm still stands above it. It reads /proc, and does nothing on systems that have none.
+ * npm runs a script as npm → sh → program, or npm → sh → launcher → program, and hands signals
+ * down. SIGKILL it cannot hand down, and the others would stay behind. So a program that npm
+ * started looks every second whether that npm still stands above it. It reads /proc, and does
+ * nothing on systems that have none.
  */
 import { readFileSync } from 'node:fs';
 
@@ -19,12 +20,15 @@ export function heedNpm(gone: () => void): void {
   timer.unref();
 }
 
-/** The id of the npm that is parent or grandparent of this process, or null. */
+/** The id of the npm that stands at most three steps above this process, or null. */
 function npmAbove(): number | null {
-  const parent = lookUp(process.ppid);
-  if (parent === null) return null;
-  if (parent.isNpm) return process.ppid;
-  return lookUp(parent.parentId)?.isNpm === true ? parent.parentId : null;
+  let id = process.ppid;
+  for (let step = 1; step <= 3; step++) {
+    const found = lookUp(id);
+    if (found === null || found.isNpm) return found && id;
+    id = found.parentId;
+  }
+  return null;
 }
 
 /** Format of /proc/<id>/stat: proc_pid_stat(5), `id (name) state parent …`. */
