@@ -17,8 +17,9 @@ export type ModelName = Branded<string, 'ModelName'>;
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const randomDigits = 12;
 /** Every two digits as text: half as many strings to join. */
-const pairs = Array.from(alphabet).flatMap((first) =>
-  Array.from(alphabet, (second) => first + second),
+const pairs = Array.from(
+  { length: 1_024 },
+  (_, pair) => alphabet[pair >> 5]! + alphabet[pair & 31]!,
 );
 
 export type IdSource = { message(): MessageId; reply(): ReplyId };
@@ -41,7 +42,7 @@ export function createIdSource(
     const ms = Math.floor(now());
     if (ms > lastMs) {
       lastMs = ms;
-      time = encodeTime(ms);
+      time = timeText(ms);
       if (used === pool.length) {
         random(pool);
         used = 0;
@@ -65,7 +66,8 @@ export function timeOfId(id: string): number {
   return ms;
 }
 
-function encodeTime(ms: number): string {
+/** The ten digits with which every id of that millisecond begins. */
+export function timeText(ms: number): string {
   let rest = ms;
   let text = '';
   for (let i = 0; i < 10; i++) {
