@@ -10,9 +10,12 @@ import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
+import { retryAfterMs } from '../../lib/retry-after.ts';
 import { createReplyWriter } from './wire.ts';
 
 const tryMs = 15_000;
+/** The delivery schedule may ask again sooner. */
+const retryAfterMostMs = 86_400_000;
 
 export type OutboundParts = {
   readonly url: string;
@@ -73,7 +76,7 @@ function outcomeOf(result: HttpResult, now: number): DeliveryOutcome {
   const { status } = result;
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === 410) return { kind: 'dead', failure: failure('gone', { status }) };
-  const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now));
+  const why = refusalOf(status, retryAfterMs(result.headers['retry-after'], now, retryAfterMostMs));
   // A server error may come after the work was done; every other answer says that it was not.
   const mayHaveArrived = status >= 500 && status !== 503;
   return { kind: 'retry', failure: why, mayHaveArrived };
@@ -90,13 +93,4 @@ function refusalKindOf(status: number): FailureKind {
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404) return 'not_found';
   return status < 500 ? 'rejected' : 'server_error';
-}
-
-/** `Retry-After` in seconds or as a date (RFC 9110, 10.2.3); null when it says nothing. */
-function retryAfterMs(header: string | string[] | undefined, now: number): number | null {
-  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? '';
-  if (text === '') return null;
-  if (/^[0-9]+$/.test(text)) return Number(text) * 1_000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
 }

@@ -69,16 +69,14 @@ export class Recollection {
     const newestFirst = this.#turns.all(channel, conversation, number) as unknown as TurnRow[];
     const turns = fitWindow(newestFirst.map((turn) => ({ ...turn })).reverse());
     const lastAt = newestFirst[0]?.at ?? null;
-    return {
-      session: { number, startedAt: row?.startedAt ?? this.#startOf(message, number) },
-      turns,
-      previousAt: row === undefined ? lastAt : Math.max(row.previousAt, lastAt ?? 0),
-    };
-  }
-
-  #startOf({ channel, conversation, acceptedAt }: Message, session: number): number {
-    const first = this.#first.get(channel, conversation, session);
-    return first === undefined ? acceptedAt : Number(first['at']);
+    const previousAt = row === undefined ? lastAt : Math.max(row.previousAt, lastAt ?? 0);
+    if (row !== undefined)
+      return { session: { number, startedAt: row.startedAt }, turns, previousAt };
+    if (lastAt === null) {
+      return { session: { number, startedAt: message.acceptedAt }, turns, previousAt };
+    }
+    const first = this.#first.get(channel, conversation, number) as { at: number };
+    return { session: { number, startedAt: first.at }, turns, previousAt };
   }
 }
 

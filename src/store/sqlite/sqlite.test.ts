@@ -271,6 +271,25 @@ suite('what is kept for a time', () => {
     assert.equal((await oneIn(again)).memory.turns.length, 2);
   });
 
+  for (const [retentionDays, left] of [
+    [30, 1],
+    [0, 2],
+  ] as const) {
+    test(`${retentionDays} days of keeping are looked after from the start on`, async () => {
+      await using place = await Place.make();
+      const it = await place.open();
+      await exchange(it, 'ann', 'one', 'a');
+      await exchange(it, 'ann', 'two', 'b');
+      await ended(it.ledger);
+      const db = new DatabaseSync(place.path);
+      db.exec(`UPDATE inbox SET settled_at = ${Date.now() - 31 * dayMs}`);
+      await place.open({ retentionDays });
+      const count = (): unknown => db.prepare('SELECT count(*) AS n FROM inbox').get()!['n'];
+      while (count() !== left) await new Promise(setImmediate);
+      db.close();
+    });
+  }
+
   test('numbers go on where they were when everything has been deleted', async () => {
     await using place = await Place.make();
     const it = await place.open();

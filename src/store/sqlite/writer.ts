@@ -13,6 +13,8 @@ import { rowsAtOnce, sweep } from './sweep.ts';
 
 export type WriterData = { readonly path: string; readonly retentionDays: number };
 
+/** What SQLite calls `synchronous = FULL`. */
+const fullSync = 2;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
@@ -25,11 +27,26 @@ function open(): DatabaseSync {
   try {
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
     db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
+    proveSync(db);
     migrate(db);
     return db;
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/**
+ * What a 200 promises rests on these two words, so SQLite is asked whether it took them: on some
+ * network file systems it does not.
+ */
+function proveSync(db: DatabaseSync): void {
+  const { journal_mode: mode } = db.prepare('PRAGMA journal_mode').get() as {
+    journal_mode: string;
+  };
+  const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: number };
+  if (mode !== 'wal' || synchronous !== fullSync) {
+    throw new Error('its file system cannot keep what was promised (WAL with full sync)');
   }
 }
 
@@ -80,6 +97,7 @@ function serve(db: DatabaseSync): void {
     if (sweep(db, retentionDays, Date.now()) >= rowsAtOnce) setImmediate(sweepOn);
   };
   const sweeping = setInterval(sweepOn, sweepEveryMs);
+  setImmediate(sweepOn);
   const looking = setInterval(tellDisk, diskEveryMs);
   port.on('message', (message: ToWriter) => {
     if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
