@@ -16,7 +16,13 @@ const writer = join(root, 'src', 'store', 'sqlite', 'writer.ts');
 if (existsSync(writer)) input['writer'] = writer;
 
 rmSync(dist, { recursive: true, force: true });
-await using bundle = await rolldown({ input, platform: 'node', cwd: root, external: [/^node:/] });
+await using bundle = await rolldown({
+  input,
+  platform: 'node',
+  cwd: root,
+  external: [/^node:/],
+  resolve: { alias: { undici: join(root, 'scripts', 'undici-agent.js') } },
+});
 await bundle.write({
   dir: dist,
   format: 'esm',
