@@ -1,30 +1,6 @@
-/** Lanes put a conversation's rows in order; here they are found, and kept for a while. */
+/** Where lanes are found, and kept for a while. */
 import type { ChannelKey, ConversationId } from '../domain/ids.ts';
-import { Queue } from '../lib/queue.ts';
-import type { InRow, OutRow } from './rows.ts';
-
-/** One conversation on one channel: its unsettled rows in order. */
-export class Lane {
-  readonly channel: ChannelKey;
-  readonly inbox = new Queue<InRow>();
-  /** Without the parked ones: they have left the order. */
-  readonly outbox = new Queue<OutRow>();
-  /** The head has been offered or claimed; nothing behind it may start. */
-  inBusy = false;
-  outBusy = false;
-  /** Unsettled replies, parked ones included. */
-  replies = 0;
-  /** It has no rows. */
-  idle = true;
-
-  constructor(channel: ChannelKey) {
-    this.channel = channel;
-  }
-
-  get empty(): boolean {
-    return this.inbox.length === 0 && this.replies === 0;
-  }
-}
+import { Lane } from './rows.ts';
 
 /** So many lanes without rows are kept: most conversations come back soon. */
 const idleMax = 4_096;

@@ -1,8 +1,32 @@
-/** The rows of the working set. */
+/** The rows of the working set, and the lane that puts a conversation's rows in order. */
+import type { ChannelKey } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import type { Deadline } from '../lib/deadlines.ts';
-import type { Lane } from './lanes.ts';
+import { Queue } from '../lib/queue.ts';
+
+/** One conversation on one channel: its unsettled rows in order. */
+export class Lane {
+  readonly channel: ChannelKey;
+  readonly inbox = new Queue<InRow>();
+  /** Without the parked ones: they have left the order. */
+  readonly outbox = new Queue<OutRow>();
+  /** The head has been offered or claimed; nothing behind it may start. */
+  inBusy = false;
+  outBusy = false;
+  /** Unsettled replies, parked ones included. */
+  replies = 0;
+  /** It has no rows. */
+  idle = true;
+
+  constructor(channel: ChannelKey) {
+    this.channel = channel;
+  }
+
+  get empty(): boolean {
+    return this.inbox.length === 0 && this.replies === 0;
+  }
+}
 
 /** A message and its replies, from acceptance until the last of them is settled. */
 export class Settlement {

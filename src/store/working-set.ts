@@ -13,8 +13,8 @@ import type { Reply } from '../domain/reply.ts';
 import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
 import { Queue } from '../lib/queue.ts';
 import { Bell } from './bell.ts';
-import { Lanes, type Lane } from './lanes.ts';
-import { Settlement, type InRow, type OutRow, type Row } from './rows.ts';
+import { Lanes } from './lanes.ts';
+import { Settlement, type InRow, type OutRow, type Row, type Lane } from './rows.ts';
 import { bytesOfMessage, bytesOfReply } from './weight.ts';
 import type { ChannelBacklog, Gauges } from './store.ts';
 
