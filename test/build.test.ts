@@ -1,6 +1,6 @@
 /** What `npm run build` makes is the program: the same commands, the same answers. */
 import assert from 'node:assert/strict';
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -13,8 +13,8 @@ before(async () => {
   const env = { SVC_BUILD_FOLDER: dist };
   const build = runProgram(process.execPath, [join(root, 'scripts', 'build.ts')], { env });
   assert.equal((await build.ended).code, 0, build.err());
-  mkdirSync(join(place, 'bin'));
-  for (const file of ['bin/svc.js', 'package.json']) cpSync(join(root, file), join(place, file));
+  cpSync(join(root, 'bin'), join(place, 'bin'), { recursive: true });
+  cpSync(join(root, 'package.json'), join(place, 'package.json'));
 });
 after(() => rmSync(place, { recursive: true, force: true }));
 

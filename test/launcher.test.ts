@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { childrenOf, gone, launcher, oldNode, root, runProgram, type Run } from './run-svc.ts';
 
@@ -41,9 +41,8 @@ after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force:
 function probeLauncher(options: { modules: boolean }): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-launcher-'));
   folders.push(folder);
-  mkdirSync(join(folder, 'bin'));
   mkdirSync(join(folder, 'dist'));
-  cpSync(launcher, join(folder, 'bin', 'svc.js'));
+  cpSync(dirname(launcher), join(folder, 'bin'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'dist', 'main.js'), probe);
   if (options.modules) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
