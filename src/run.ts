@@ -77,6 +77,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   sayListening(setup, events, admin?.port ?? null);
   void warnOfForwarding(plan, kit);
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
+  if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
   const left = await close(kit, host, admin?.server ?? null);
   sayDrained(events, left, ledger.terms.durable);

@@ -54,12 +54,17 @@ for (const storage of [undefined, { path: 'svc.db' }]) {
   });
 
   test(`SIGTERM ${form} finishes what is in hand and ends with 0`, async (t) => {
-    const { folder, model, receiver, port, config } = await stage(t);
-    await model.script({ answer: 'late but here', delayMs: 300 });
+    const { folder, model, receiver, port, adminPort, config } = await stage(t);
+    await model.script({ answer: 'late but here', delayMs: 700 });
     await using program = await serve(await writeConfig(folder, { ...config, storage }), port);
     await post(program.url, { sender_id: 'ada', text: 'hello' });
     await model.call(0);
+    const health = async (): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${adminPort}/healthz`)).status;
+    assert.equal(await health(), 200);
     program.child.kill('SIGTERM');
+    await program.saw('"draining"');
+    assert.equal(await health(), 503, 'who watches it sends nobody here any more');
     assert.equal(await program.ended, 0);
     assert.equal(receiver.received.length, 1);
   });
