@@ -76,3 +76,14 @@ export class OpenClaims {
     return this.#open[Symbol.iterator]();
   }
 }
+
+/** Up to n claims from `next`, fewer when it has no more. */
+export function upTo<C extends Claim>(n: number, next: () => C | null): readonly C[] {
+  const claims: C[] = [];
+  while (claims.length < n) {
+    const claim = next();
+    if (claim === null) break;
+    claims.push(claim);
+  }
+  return claims;
+}

@@ -4,7 +4,7 @@ import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
-import { OpenClaims } from './claims.ts';
+import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
 import { laterParts, type Settlement } from './rows.ts';
 import type {
@@ -116,13 +116,7 @@ class MemoryLedger implements Ledger {
   claim(box: 'in', channel: ChannelKey, n: number): Promise<readonly InClaim[]>;
   claim(box: 'out', channel: ChannelKey, n: number): Promise<readonly OutClaim[]>;
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
-    const claims: Claim[] = [];
-    while (claims.length < n) {
-      const claim = box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel);
-      if (claim === null) break;
-      claims.push(claim);
-    }
-    return claims;
+    return upTo<Claim>(n, () => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)));
   }
 
   async complete(claim: InClaim, effects: Effects): Promise<boolean> {

@@ -8,7 +8,7 @@ import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Inbound, Message } from '../../domain/message.ts';
-import { OpenClaims } from '../claims.ts';
+import { OpenClaims, upTo } from '../claims.ts';
 import { Doorway, refused } from '../doorway.ts';
 import { laterParts, type InRow, type OutRow } from '../rows.ts';
 import type {
@@ -94,13 +94,9 @@ export class DurableLedger implements Ledger {
   claim(box: 'in', channel: ChannelKey, n: number): Promise<readonly InClaim[]>;
   claim(box: 'out', channel: ChannelKey, n: number): Promise<readonly OutClaim[]>;
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
-    const claims: Claim[] = [];
-    while (claims.length < n) {
-      const claim = box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel);
-      if (claim === null) break;
-      claims.push(claim);
-    }
-    return claims;
+    // A failed one gives no work: its end could not be written down.
+    if (this.#failed) return [];
+    return upTo<Claim>(n, () => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)));
   }
 
   complete(claim: InClaim, effects: Effects): Promise<boolean> {

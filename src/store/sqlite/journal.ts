@@ -39,7 +39,10 @@ export class Journal {
     this.freeBytes = freeBytes;
     worker.on('message', (message: FromWriter) => this.#hear(message));
     worker.on('error', (error: Error) => this.#break(error.message));
-    worker.on('exit', () => this.#closed?.());
+    worker.on('exit', () => {
+      if (this.#closed === null) this.#break('the storage thread ended');
+      else this.#closed();
+    });
   }
 
   /** Is told once, when nothing can be written any more. */

@@ -224,12 +224,20 @@ suite('a ledger that cannot read what a conversation remembers', () => {
     await using place = await Place.make();
     const faults: unknown[] = [];
     const it = await place.open({ onFault: (error) => faults.push(error) });
+    let wakes = 0;
+    it.ledger.onReady((box, channel) => {
+      wakes++;
+      if (box === 'in' && wakes < 1_000 && faults.length > 0)
+        void it.ledger.claim('in', channel, 10);
+    });
     await accept(it, said('ann', 'one'), said('bob', 'two'));
     const intruder = new DatabaseSync(place.path);
     intruder.exec('ALTER TABLE turns RENAME TO elsewhere');
     assert.deepEqual(await it.ledger.claim('in', said('ann', '').channel, 10), []);
     const { inboxClaimed, inboxWaiting } = it.ledger.gauges();
     assert.deepEqual([inboxClaimed, inboxWaiting, faults.length], [0, 2, 1]);
+    await new Promise(setImmediate);
+    assert.ok(wakes < 10, `who claims when woken is not woken for ever: ${wakes}`);
     const acceptance = await it.ledger.accept([said('cid', 'three')]);
     assert.ok(acceptance.kind === 'refused' && acceptance.reason === 'storage_failed');
     intruder.exec('ALTER TABLE elsewhere RENAME TO turns');
