@@ -6,7 +6,7 @@ import { Journal } from './journal.ts';
 /** A storage thread that ends at the first thing that it is sent. */
 const mortal = `require('node:worker_threads').parentPort.once('message', () => process.exit(0))`;
 
-test('a storage thread that ends by itself fails what waits for it, and all that follows', async () => {
+test('a storage thread that ends by itself fails what waits, and all that follows', async () => {
   const journal = new Journal(new Worker(mortal, { eval: true }), Infinity);
   const told: string[] = [];
   journal.onBroken((message) => told.push(message));
