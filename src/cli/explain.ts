@@ -11,6 +11,8 @@ export function explain({ decision, steps, ms }: Answer): string {
 
 function explainStep(step: TraceStep): string {
   switch (step.kind) {
+    case 'session':
+      return `session ${step.session}`;
     case 'shield': {
       if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;

@@ -1,9 +1,18 @@
+import type { CutReason } from './conversation.ts';
 import type { ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
 import type { Try } from './outcome.ts';
 
 /** One thing that happened to a message, without any text. Times are ms since its claim. */
 export type TraceStep =
+  | {
+      readonly kind: 'session';
+      readonly session: number;
+      /** Why it began with this message; null: it was there before. */
+      readonly cut: CutReason | null;
+      /** The command that svc itself answered; null: a brain did. */
+      readonly command: string | null;
+    }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
   | {
       readonly kind: 'model';

@@ -32,6 +32,7 @@ export function effectsOf(
     replies: answered ? partsOf(line, reply) : [reply],
     turn: { at: message.acceptedAt, text: message.text, reply: answered ? text : null },
     session: null,
+    imported: null,
     trace: {
       acceptedAt: message.acceptedAt,
       claimedAt: timing.claimedAt,

@@ -25,6 +25,7 @@ class OpenOutClaim extends Linked implements OutClaim {
   readonly box = 'out';
   readonly reply: Reply;
   readonly attempt: number;
+  readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
   row: OutRow | null;
@@ -33,6 +34,7 @@ class OpenOutClaim extends Linked implements OutClaim {
     super();
     this.reply = row.reply;
     this.attempt = row.attempt;
+    this.attemptOfSchedule = row.attempt - row.replayedAfter;
     this.possibleDuplicate = row.possibleDuplicate;
     this.late = row.late;
     this.row = row;

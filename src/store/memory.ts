@@ -1,5 +1,6 @@
 /** The ledger without storage: it keeps order and retries, and nothing outlives the process. */
 import type { Acceptance, Receipt } from '../channel/channel.ts';
+import type { TurnRow } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
@@ -11,6 +12,7 @@ import type {
   ChannelBacklog,
   Claim,
   CursorMove,
+  DeadLetterMove,
   Effects,
   Gauges,
   InClaim,
@@ -44,7 +46,12 @@ const terms: Terms = {
   drainsBacklog: true,
 };
 
-const nothing: Memory = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null };
+const nothing: Memory = {
+  session: { number: 1, startedAt: 0 },
+  turns: [],
+  previousAt: null,
+  empty: true,
+};
 
 /** @param options `now` gives milliseconds since 1970 */
 export function createMemoryLedger(options: {
@@ -160,6 +167,24 @@ class MemoryLedger implements Ledger {
     return this.#cursors.get(`${channel} ${name}`) ?? null;
   }
 
+  recall(): Promise<readonly TurnRow[]> {
+    return Promise.resolve([]);
+  }
+
+  serve(): void {}
+
+  replay(): Promise<DeadLetterMove> {
+    return Promise.resolve('not_kept');
+  }
+
+  discard(): Promise<DeadLetterMove> {
+    return Promise.resolve('not_kept');
+  }
+
+  forget(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
     return this.#rows.onReady(wake);
   }
@@ -176,6 +201,9 @@ class MemoryLedger implements Ledger {
     return {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters,
+      unroutable: 0,
+      suspects: 0,
+      tracesDropped: 0,
       bytesMax: this.#limits.bytesMax,
       messagesMax: this.#limits.messagesMax,
       rememberedBytes: 0,

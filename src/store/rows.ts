@@ -71,6 +71,8 @@ export type OutRow = {
   readonly bytes: number;
   readonly settlement: Settlement;
   attempt: number;
+  /** Attempts made before the last replay: its schedule began anew after them. */
+  replayedAfter: number;
   possibleDuplicate: boolean;
   /** Parked: it holds up nothing, and may arrive after what came later. */
   late: boolean;

@@ -9,6 +9,8 @@
  * A row's life, inbox:  waiting → claimed → done | dead;  claimed → waiting (release).
  * A row's life, outbox: waiting → claimed → delivered | dead;  claimed → deferred → waiting.
  *
+ * A dead letter comes back only by a person's word: dead → waiting (replay), or goes (discard).
+ *
  * Forms: memory (nothing outlives the process) and SQLite (what was accepted survives power cuts).
  * Both are safe to call from anywhere at any time; nothing here throws for an expected cause.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
@@ -21,6 +23,18 @@ import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
+import type {
+  ConversationKey,
+  ConversationRow,
+  ConversationText,
+  DeadLetter,
+  DeadLetterReason,
+  DeadLetterText,
+  Story,
+  StoryText,
+  TurnText,
+  Whose,
+} from '../domain/story.ts';
 import type { Trace } from '../domain/trace.ts';
 
 export interface Ledger {
@@ -57,6 +71,29 @@ export interface Ledger {
   /** Makes a dead letter. For a message, `effects` may hold the sentence its sender gets. */
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
   cursor(channel: ChannelKey, name: string): Promise<string | null>;
+  /**
+   * The last turns of the session before the active one, oldest first; none when there is no such
+   * session. Only while the claim holds.
+   */
+  recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
+  /**
+   * The channels that are served from now on. What waits for any other is unroutable: it waits,
+   * is counted, and becomes a dead letter once that has lasted seven days.
+   */
+  serve(channels: readonly ChannelKey[]): void;
+  /**
+   * A dead letter again at the end of its lane, with its id: a reply marked late, on a schedule
+   * that begins anew; a message as of now. A reply's parts come back together.
+   */
+  replay(id: string): Promise<DeadLetterMove>;
+  /** A dead letter is deleted, text and all. */
+  discard(id: string): Promise<DeadLetterMove>;
+  /**
+   * Deletes what was said, and what was answered to it, from everywhere: also what waits, and what
+   * is at work (its claim is lost). Texts are overwritten on the disk before it resolves.
+   * @returns how many messages, replies and turns went
+   */
+  forget(whose: Whose): Promise<number>;
   /** Calls `wake` when something of that box and channel may be claimable. Returns how to stop. */
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void;
   /** Channels with unsettled rows; one that is not configured shows here as unroutable. */
@@ -95,6 +132,8 @@ export type Memory = {
   readonly turns: readonly TurnRow[];
   /** When the conversation's message before this one was accepted; null for its first. */
   readonly previousAt: number | null;
+  /** The active session holds no turn yet, not even one too long for the window. */
+  readonly empty: boolean;
 };
 
 export type InClaim = {
@@ -108,7 +147,10 @@ export type InClaim = {
 export type OutClaim = {
   readonly box: 'out';
   readonly reply: Reply;
+  /** Counts from 1, over replays too. */
   readonly attempt: number;
+  /** The same since the last replay: where the schedule is. */
+  readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
 };
@@ -122,8 +164,13 @@ export type Effects = {
   readonly turn: TurnRow | null;
   /** Ends the active session before `turn` is kept; null: no cut. */
   readonly session: SessionMove | null;
+  /** A quoted block that the (empty) active session begins with; null: none. */
+  readonly imported: string | null;
   readonly trace: Trace | null;
 };
+
+/** `not_found`: no dead letter has this id. `not_kept`: this form keeps none. */
+export type DeadLetterMove = 'done' | 'not_found' | 'not_kept' | 'storage_failed';
 
 export type ChannelBacklog = {
   readonly channel: ChannelKey;
@@ -138,7 +185,14 @@ export type Gauges = {
   readonly outboxWaiting: number;
   readonly outboxClaimed: number;
   readonly outboxDeferred: number;
+  /** Kept, to be seen by a person. */
   readonly deadLetters: number;
+  /** Unsettled rows of channels that are not served. */
+  readonly unroutable: number;
+  /** Messages that were under way when the process died, and run alone before all others. */
+  readonly suspects: number;
+  /** Since the start: traces left out because the storage was behind. */
+  readonly tracesDropped: number;
   readonly bytesHeld: number;
   readonly bytesMax: number;
   readonly messagesMax: number;
@@ -147,3 +201,30 @@ export type Gauges = {
   /** Commits asked for and not yet on disk; always 0 in the memory form. */
   readonly commitsPending: number;
 };
+
+/**
+ * Reads for people: lists, traces, dead letters, conversations, exports. It never writes, holds up
+ * no message, and sees what was committed. Every list is bounded; `after` is the `next` of the page
+ * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
+ */
+export interface LedgerReader extends AsyncDisposable {
+  /** Everything that happened to one message; null: it is not known, or not any more. */
+  story(messageId: string): Promise<Story | null>;
+  /** What was said and answered; null without storage, and where it has been deleted. */
+  storyText(messageId: string): Promise<StoryText | null>;
+  /** Newest first. */
+  deadLetters(page: PageAsked): Promise<Page<DeadLetter>>;
+  /** How many there are of each reason, most frequent first. */
+  deadLetterReasons(): Promise<readonly DeadLetterReason[]>;
+  /** With its text, where there is storage. */
+  deadLetter(id: string): Promise<DeadLetterText | null>;
+  /** In the order of their keys. Empty without storage. */
+  conversations(page: PageAsked): Promise<Page<ConversationRow>>;
+  conversation(where: ConversationKey): Promise<ConversationText | null>;
+  /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
+  turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
+}
+
+/** At most `limit` (1–500) rows behind the row that `after` names; null: from the beginning. */
+export type PageAsked = { readonly after: string | null; readonly limit: number };
+export type Page<T> = { readonly rows: readonly T[]; readonly next: string | null };

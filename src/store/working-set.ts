@@ -183,7 +183,14 @@ export class WorkingSet {
 
   gauges(): Omit<
     Gauges,
-    'deadLetters' | 'bytesMax' | 'messagesMax' | 'rememberedBytes' | 'commitsPending'
+    | 'deadLetters'
+    | 'bytesMax'
+    | 'messagesMax'
+    | 'rememberedBytes'
+    | 'commitsPending'
+    | 'unroutable'
+    | 'suspects'
+    | 'tracesDropped'
   > {
     return {
       inboxWaiting: this.#waiting('in'),
@@ -235,6 +242,7 @@ export class WorkingSet {
       bytes,
       settlement,
       attempt: 1,
+      replayedAfter: 0,
       possibleDuplicate: false,
       late: false,
       due: null,

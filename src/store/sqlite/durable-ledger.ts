@@ -4,6 +4,7 @@
  * the commit that made it so.
  */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import type { TurnRow } from '../../domain/conversation.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
@@ -15,6 +16,7 @@ import type {
   ChannelBacklog,
   Claim,
   CursorMove,
+  DeadLetterMove,
   Effects,
   Gauges,
   InClaim,
@@ -163,6 +165,24 @@ export class DurableLedger implements Ledger {
     return this.#recollection.cursor(channel, name);
   }
 
+  recall(): Promise<readonly TurnRow[]> {
+    return Promise.resolve([]);
+  }
+
+  serve(): void {}
+
+  replay(): Promise<DeadLetterMove> {
+    return Promise.resolve('not_kept');
+  }
+
+  discard(): Promise<DeadLetterMove> {
+    return Promise.resolve('not_kept');
+  }
+
+  forget(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
     return this.#rows.onReady(wake);
   }
@@ -179,6 +199,9 @@ export class DurableLedger implements Ledger {
     return {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters,
+      unroutable: 0,
+      suspects: 0,
+      tracesDropped: 0,
       bytesMax: this.#parts.limits.bytesMax,
       messagesMax: this.#parts.limits.messagesMax,
       rememberedBytes: this.#recollection.bytes,

@@ -68,15 +68,16 @@ export class Recollection {
     const number = row?.session ?? 1;
     const newestFirst = this.#turns.all(channel, conversation, number) as unknown as TurnRow[];
     const turns = fitWindow(newestFirst.map((turn) => ({ ...turn })).reverse());
+    const empty = newestFirst.length === 0;
     const lastAt = newestFirst[0]?.at ?? null;
     const previousAt = row === undefined ? lastAt : Math.max(row.previousAt, lastAt ?? 0);
     if (row !== undefined)
-      return { session: { number, startedAt: row.startedAt }, turns, previousAt };
+      return { session: { number, startedAt: row.startedAt }, turns, previousAt, empty };
     if (lastAt === null) {
-      return { session: { number, startedAt: message.acceptedAt }, turns, previousAt };
+      return { session: { number, startedAt: message.acceptedAt }, turns, previousAt, empty };
     }
     const first = this.#first.get(channel, conversation, number) as { at: number };
-    return { session: { number, startedAt: first.at }, turns, previousAt };
+    return { session: { number, startedAt: first.at }, turns, previousAt, empty };
   }
 }
 

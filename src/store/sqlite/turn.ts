@@ -18,6 +18,7 @@ export function memoryAfter(
     session: move === null ? before.session : { number: number + 1, startedAt: move.at },
     turns: turn === null ? turns : fitWindow([...turns, turn]),
     previousAt: acceptedAt,
+    empty: turn === null && (move !== null || before.empty),
   };
 }
 

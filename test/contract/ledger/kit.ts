@@ -125,6 +125,7 @@ export function effects(
     replies: texts.map((reply) => replyTo(claim, reply)),
     turn: more.turn === undefined ? { at: acceptedAt, text, reply: texts[0] ?? null } : more.turn,
     session: more.session ?? null,
+    imported: null,
     trace: {
       acceptedAt,
       claimedAt: acceptedAt,

@@ -1,0 +1,113 @@
+/** What the ledger tells people: the story of a message, dead letters, conversations. */
+import type { CutReason } from './conversation.ts';
+import type { Box } from './event.ts';
+import type { Failure, FailureKind } from './failure.ts';
+import type { ChannelKey, ConversationId } from './ids.ts';
+import type { Message } from './message.ts';
+import type { Trace } from './trace.ts';
+
+/** One conversation, or all that one sender said on a channel. */
+export type Whose = { readonly channel: ChannelKey } & (
+  | { readonly kind: 'conversation'; readonly conversation: ConversationId }
+  | { readonly kind: 'sender'; readonly sender: string }
+);
+
+export type ConversationKey = {
+  readonly channel: ChannelKey;
+  readonly conversation: ConversationId;
+};
+
+/** One message on one clock (milliseconds since 1970), without any text. */
+export type Story = {
+  readonly id: string;
+  readonly channel: ChannelKey;
+  readonly acceptedAt: number;
+  readonly state: 'waiting' | 'answered' | 'dead';
+  /** How often a process died while it was next in its conversation. */
+  readonly diedUnder: number;
+  readonly settledAt: number | null;
+  readonly failure: FailureTold | null;
+  /** Null while it waits, and where it was left out because the storage was behind. */
+  readonly trace: Trace | null;
+  readonly replies: readonly ReplyStory[];
+};
+
+export type ReplyStory = {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly state: 'waiting' | 'delivered' | 'dead';
+  readonly attempts: number;
+  readonly possibleDuplicate: boolean;
+  readonly late: boolean;
+  /** When it is tried again; null: at once, or not any more. */
+  readonly dueAt: number | null;
+  readonly settledAt: number | null;
+  /** The tries whose end was seen, in their order; the last sixteen. */
+  readonly tries: readonly DeliveryTry[];
+  readonly failure: FailureTold | null;
+};
+
+/** `failed` null: it was delivered. */
+export type DeliveryTry = {
+  readonly startedAt: number;
+  readonly ms: number;
+  readonly failed: FailureKind | null;
+  readonly status: number | null;
+};
+
+export type FailureTold = Pick<Failure, 'kind' | 'whose' | 'status' | 'detail'>;
+
+export type StoryText = {
+  readonly sender: Message['sender'];
+  readonly conversation: ConversationId;
+  readonly text: string;
+  readonly media: Message['media'];
+  readonly replies: readonly { readonly id: string; readonly text: string }[];
+};
+
+/** The parts of a split reply that died together are one; its id is the whole reply's. */
+export type DeadLetter = {
+  readonly id: string;
+  readonly box: Box;
+  readonly channel: ChannelKey;
+  /** The message itself, or the one that the reply answers. */
+  readonly messageId: string;
+  readonly acceptedAt: number;
+  readonly diedAt: number;
+  readonly attempts: number;
+  readonly parts: number;
+  readonly failure: FailureTold;
+};
+
+export type DeadLetterReason = FailureTold & { readonly box: Box; readonly count: number };
+
+export type DeadLetterText = DeadLetter & {
+  readonly conversation: ConversationId;
+  readonly tries: readonly DeliveryTry[];
+  readonly text: string | null;
+};
+
+export type ConversationRow = ConversationKey & {
+  readonly turns: number;
+  readonly sessions: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly waiting: number;
+};
+
+export type ConversationText = ConversationRow & {
+  readonly cuts: readonly {
+    readonly session: number;
+    readonly at: number;
+    readonly reason: CutReason;
+  }[];
+};
+
+/** `sender` null: a quoted block from an earlier session. */
+export type TurnText = ConversationKey & {
+  readonly session: number;
+  readonly at: number;
+  readonly sender: string | null;
+  readonly text: string;
+  readonly reply: string | null;
+};
