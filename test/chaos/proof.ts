@@ -1,0 +1,38 @@
+/**
+ * A proof: one promise of delivery, attacked with a seed, at one of three sizes. `npm test` runs
+ * each at its smallest, `npm run chaos` at the size for every change, `--nightly` at the largest.
+ */
+export type Size = 'test' | 'change' | 'nightly';
+
+export type Proof = {
+  /** For `--only`. */
+  readonly name: string;
+  /** A row of the table in docs/reliability.md. */
+  readonly title: string;
+  /** What a size counts: kills, cuts, steps, … */
+  readonly unit: string;
+  readonly sizes: Readonly<Record<Size, number>>;
+  /**
+   * @param count so many units
+   * @param seed the same seed does the same things
+   * @param say a line of progress
+   * @throws AssertionError when the promise does not hold; whoever runs it prints the seed
+   */
+  run(count: number, seed: number, say: (line: string) => void): Promise<Proved>;
+};
+
+/** `figures` are for the table: what was done, and what was found. */
+export type Proved =
+  | { readonly kind: 'proved'; readonly figures: Readonly<Record<string, number | string>> }
+  | { readonly kind: 'skipped'; readonly why: string };
+
+/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+export function seeded(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
