@@ -117,7 +117,7 @@ export function createPlan(
       }
     }
     const channel = createChannel(channelConfig, secrets, kit);
-    channels.push({ type: route.channel, channel, brain });
+    channels.push({ type: route.channel, channel, brain, session: config.session });
   }
   return new Plan(revision, channels, brains, trusted);
 }
