@@ -1,6 +1,5 @@
 /** One conversation with one brain, remembered for as long as the command runs. */
 import type { Brain } from '../brain/brain.ts';
-import { RehearsalDesk } from '../brain/rehearsal-desk.ts';
 import type { BrainConfig, Secrets } from '../config/config.ts';
 import { fitWindow, linesOf, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -10,7 +9,7 @@ import type { TraceStep } from '../domain/trace.ts';
 import { createEvents } from '../events.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
-import { createBrain, createModel, createServiceKit } from '../service.ts';
+import { createBrain, createModel, createRehearsalDesk, createServiceKit } from '../service.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -71,7 +70,7 @@ class BrainSession implements Session {
     const id = this.#ids.message();
     const address = { channel, target: '' };
     const message = { id, channel, conversation, sender, text, media: null, address };
-    const desk = new RehearsalDesk(signal, at + this.#brain.deadlineMs, this.#notes);
+    const desk = createRehearsalDesk(signal, at + this.#brain.deadlineMs, this.#notes);
     const decision = await this.#brain.think(
       { message: { ...message, acceptedAt: at }, text, history: linesOf(this.#turns) },
       desk,

@@ -4,7 +4,7 @@ import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
 
-/** The desk of one turn: what a brain does there is gathered, and is written with the turn's end. */
+/** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
 export class TurnDesk implements Desk {
   readonly rehearsal = false;
   readonly signal: AbortSignal;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { assert as hold, constantFrom, integer, property } from 'fast-check';
 import type { SessionConfig } from '../config/config.ts';
 import type { Message } from '../domain/message.ts';
 import type { Memory } from '../store/store.ts';
@@ -133,12 +133,12 @@ for (const zone of zones) {
     const before = process.env['TZ'];
     process.env['TZ'] = zone;
     try {
-      fc.assert(
-        fc.property(
-          fc.constantFrom(...edges),
-          fc.integer({ min: -30 * 60, max: 30 * 60 }),
-          fc.integer({ min: 0, max: 30 * 60 }),
-          fc.integer({ min: 0, max: 24 * 60 - 1 }),
+      hold(
+        property(
+          constantFrom(...edges),
+          integer({ min: -30 * 60, max: 30 * 60 }),
+          integer({ min: 0, max: 30 * 60 }),
+          integer({ min: 0, max: 24 * 60 - 1 }),
           (edge, offset, apart, minute) => {
             const at = edge + offset * 60_000 + 17_000;
             const previousAt = at - apart * 60_000;

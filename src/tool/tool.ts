@@ -47,7 +47,7 @@ export type ToolSurroundings = {
   readonly sensitivity: 'public' | 'private';
   /** `message:iteration:n`, stable over a re-run: sent as `Idempotency-Key` where one fits. */
   readonly key: string;
-  /** Keeps a note in the agent's scope with the end of this turn. @returns what to tell the model */
+  /** Keeps a note with the end of this turn. @returns what to tell the model */
   note(text: string): string;
 };
 
