@@ -1,6 +1,13 @@
 /** How a tool may be used, by the operator's grant. */
 export type GrantMode = 'allow' | 'shadow' | 'deny';
 
+/** A tool as it stands somewhere. `cage` in a few words; null: it needs none. */
+export type Ability = {
+  readonly tool: string;
+  readonly mode: GrantMode;
+  readonly cage: string | null;
+};
+
 /**
  * What became of one call. `rehearsed`: shadow, so it did not run. `denied`: no grant. `refused`:
  * the cage said no. `invalid`: the arguments were wrong. `unknown`: it had begun when the process
