@@ -4,7 +4,15 @@
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { Ability, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
-import type { AskedCall, CallSurroundings, Ran, Tool, Toolbox, ToolResult } from './tool.ts';
+import type {
+  AskedCall,
+  CallSurroundings,
+  CheckedCall,
+  Ran,
+  Tool,
+  Toolbox,
+  ToolResult,
+} from './tool.ts';
 
 export type GovernanceOptions = {
   /** In listed order. */
@@ -76,7 +84,7 @@ class GovernedToolbox implements Toolbox {
   ): Promise<Ending> {
     if (tool === undefined || mode === 'deny') {
       return {
-        text: `There is no tool "${call.name.slice(0, 64)}" here.`,
+        text: 'There is no such tool here.',
         outcome: 'denied',
         rule,
       };
@@ -91,7 +99,7 @@ class GovernedToolbox implements Toolbox {
       if (mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut)) {
         return { text: rehearsed(tool.name), outcome: 'rehearsed', rule };
       }
-      return await this.#perform(tool, checked.run, surroundings, rule);
+      return await this.#perform(tool, checked, surroundings, rule);
     } catch (error) {
       this.#options.onFault(error);
       return {
@@ -104,21 +112,21 @@ class GovernedToolbox implements Toolbox {
 
   async #perform(
     tool: Tool,
-    run: (surroundings: CallSurroundings) => Promise<ToolResult>,
+    checked: Extract<CheckedCall, { kind: 'ready' }>,
     surroundings: CallSurroundings,
     rule: string,
   ): Promise<Ending> {
-    if (tool.effect === 'none') return endingOf(await run(surroundings), rule);
+    if (tool.effect === 'none') return endingOf(await checked.run(surroundings), rule);
     const { key } = surroundings;
     const journaled = await surroundings.journal(key, tool.name);
     if (journaled.kind === 'unknown') return { text: notRepeated, outcome: 'unknown', rule };
     if (journaled.kind === 'done') return { text: journaled.text, outcome: 'done', rule };
-    const ending = endingOf(await run(surroundings), rule);
+    const ending = endingOf(await checked.run(surroundings), rule);
     surroundings.journalEnd(key, ending.text);
     return ending;
   }
 
-  /** No block: everything listed is allowed. A block that lacks the tool, or its channel: denied. */
+  /** No block: all that is listed is allowed. A block without the tool or its channel: denied. */
   #standing({ name }: Tool, channel: ChannelType): Standing {
     const { grants } = this.#options;
     if (grants.length === 0) return { mode: 'allow', rule: 'no_governance' };
