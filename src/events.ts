@@ -101,6 +101,12 @@ class Hub implements EventHub {
     });
   }
 
+  commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
+    if (this.#debug) this.#log.debug('command_answered', 'A command was answered.', e);
+  }
+
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
     const counts = entryOf(entryOf(this.#models, e.provider, newModels), e.result, newModel);
     counts.took.observe(e.ms);

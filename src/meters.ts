@@ -26,6 +26,8 @@ export type ChannelMeters = {
   readonly waited: Readonly<Histogram>;
   /** From claim to decision. */
   readonly turns: Readonly<Histogram>;
+  /** By the command's name. */
+  readonly commands: ReadonlyMap<string, number>;
   readonly delivered: number;
   /** Tries to deliver that failed, by why. */
   readonly failedTries: ReadonlyMap<FailureKind, Tally>;
@@ -51,6 +53,7 @@ export class ChannelCounts implements ChannelMeters {
   readonly refused = new Map<string, Pace>();
   readonly waited = new Histogram();
   readonly turns = new Histogram();
+  readonly commands = new Map<string, number>();
   delivered = 0;
   readonly failedTries = new Map<FailureKind, Pace>();
   readonly deadLetters: Record<Box, number> = { in: 0, out: 0 };

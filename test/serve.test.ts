@@ -167,9 +167,9 @@ test('the admin server of the running program answers each of its paths', async 
   const ask = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${adminPort}${path}`);
   const api = (await (await ask('/api/v1/openapi.json')).json()) as OpenApi;
   const operations = operationsOf(api).filter(({ path }) => !path.includes('{'));
-  const paths = operations.map(({ path }) => path);
-  assert.ok(paths.includes('/ui') && paths.includes('/metrics'));
-  assert.ok(paths.includes('/api/v1/conversations') && paths.includes('/api/v1/dead-letters'));
+  const paths = new Set(operations.map(({ path }) => path));
+  assert.ok(paths.has('/ui') && paths.has('/metrics'));
+  assert.ok(paths.has('/api/v1/conversations') && paths.has('/api/v1/dead-letters'));
   for (const operation of operations) {
     const answer = await ask(operation.path);
     const { status, headers } = answer;

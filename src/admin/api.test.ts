@@ -166,7 +166,7 @@ test('the description says who may ask, and what a parameter may be', async () =
   });
 });
 
-test('every write that was let in is told with its ids and counted, refused bearers as well', async () => {
+test('every write that was let in is told with its ids and counted; so are refused bearers', async () => {
   await using started = await start();
   const { asked, admin, world } = started;
   await asked('POST', `/api/v1/dead-letters/${ids.letter}/replay`);

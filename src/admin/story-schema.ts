@@ -56,7 +56,7 @@ const trace = object({
   decidedAt: integer,
   brain: text,
   attempt: integer,
-  outcome: oneOf('reply', 'no_consensus', 'busy', 'no_answer', 'fault'),
+  outcome: oneOf('reply', 'command', 'no_consensus', 'busy', 'no_answer', 'fault'),
   steps: list(traceStep),
 });
 
