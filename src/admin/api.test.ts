@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answered, ids, said } from '../../test/fake/admin-ledger.ts';
+import { answered, ids, pathOf, said } from '../../test/fake/admin-ledger.ts';
 import { adminToken, live, makeWorld, openAdmin } from '../../test/fake/admin-world.ts';
 import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf } from '../../test/open-api.ts';
-import type { OpenApi, Operation } from '../../test/open-api.ts';
+import type { OpenApi } from '../../test/open-api.ts';
 import type * as story from '../domain/story.ts';
 import type { Status } from './admin.ts';
 import type { Described } from './schema.ts';
@@ -18,16 +18,6 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const head = ['Host: localhost'];
 const asOperator = [...head, `Authorization: Bearer ${adminToken}`];
 const conversation = encodeURIComponent(ids.conversation);
-
-/** The path of an operation, of something that is there. */
-function pathOf({ path }: Operation): string {
-  const isLetter = path.startsWith('/api/v1/dead-letters');
-  return path
-    .replace('{id}', isLetter ? ids.letter : ids.message)
-    .replace('{channel}', 'webhook')
-    .replace('{conversation}', conversation)
-    .replace('{sender}', ids.sender);
-}
 
 async function start(access = withToken) {
   const world = makeWorld();
@@ -166,7 +156,7 @@ test('the description says who may ask, and what a parameter may be', async () =
   });
 });
 
-test('every write that was let in is told with its ids and counted; so are refused bearers', async () => {
+test('every write that was let in is told and counted; so are refused bearers', async () => {
   await using started = await start();
   const { asked, admin, world } = started;
   await asked('POST', `/api/v1/dead-letters/${ids.letter}/replay`);

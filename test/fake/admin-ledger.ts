@@ -19,6 +19,16 @@ export const ids = {
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
 
+/** The path of an operation, of something that is there. */
+export function pathOf({ path }: { readonly path: string }): string {
+  const isLetter = path.startsWith('/api/v1/dead-letters');
+  return path
+    .replace('{id}', isLetter ? ids.letter : ids.message)
+    .replace('{channel}', 'webhook')
+    .replace('{conversation}', encodeURIComponent(ids.conversation))
+    .replace('{sender}', ids.sender);
+}
+
 const channel = 'webhook' as ChannelKey;
 const conversation = ids.conversation as ConversationId;
 const failure: FailureTold = {
