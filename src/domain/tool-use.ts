@@ -13,14 +13,17 @@ export type Ability = {
  * the cage said no. `invalid`: the arguments were wrong. `unknown`: it had begun when the process
  * died, and was not repeated.
  */
-export type ToolOutcome =
-  | 'done'
-  | 'failed'
-  | 'rehearsed'
-  | 'denied'
-  | 'refused'
-  | 'invalid'
-  | 'unknown';
+export const toolOutcomes = [
+  'done',
+  'failed',
+  'rehearsed',
+  'denied',
+  'refused',
+  'invalid',
+  'unknown',
+] as const;
+
+export type ToolOutcome = (typeof toolOutcomes)[number];
 
 /** One call in the audit: who may see the arguments is decided where it is shown. */
 export type ToolUse = {
