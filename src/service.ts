@@ -34,7 +34,7 @@ import { createConsensus } from './policy/consensus.ts';
 import { createPriority } from './policy/priority.ts';
 import { createMemoryLedger } from './store/memory.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
-import type { Ledger } from './store/store.ts';
+import type { Ledger, LedgerReader } from './store/store.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
 export type ServiceKit = {
@@ -155,6 +155,15 @@ export async function openLedger(choice: LedgerChoice): Promise<Ledger | StorePr
   const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
   const { retentionDays } = storage;
   return openSqliteLedger({ path, retentionDays, now, ids, onFault: choice.failed });
+}
+
+/**
+ * Opens a database to be read, whether or not a process owns it.
+ * @param path absolute
+ */
+export function openReader(path: string): Promise<LedgerReader | StoreProblem> {
+  const message = `The database ${path} cannot be read by this version yet.`;
+  return Promise.resolve({ kind: 'problem', code: 'storage_unusable', message });
 }
 
 export type AdminChoice = {
