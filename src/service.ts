@@ -33,6 +33,8 @@ import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
 import { createConsensus } from './policy/consensus.ts';
 import { createPriority } from './policy/priority.ts';
 import { createMemoryLedger } from './store/memory.ts';
+import type { BackedUp } from './store/sqlite/backup.ts';
+import type { Examined } from './store/sqlite/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
@@ -164,6 +166,22 @@ export async function openLedger(choice: LedgerChoice): Promise<Ledger | StorePr
 export function openReader(path: string): Promise<LedgerReader | StoreProblem> {
   const message = `The database ${path} cannot be read by this version yet.`;
   return Promise.resolve({ kind: 'problem', code: 'storage_unusable', message });
+}
+
+/**
+ * Copies a database, also while a service writes it; an existing file is never replaced.
+ * @param path and target are absolute
+ */
+export async function backUpStorage(
+  path: string,
+  target: string,
+): Promise<BackedUp | StoreProblem> {
+  return (await import('./store/sqlite/backup.ts')).backUp(path, target);
+}
+
+/** What a look at an existing database tells; it changes nothing. */
+export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
+  return (await import('./store/sqlite/examine.ts')).examine(path);
 }
 
 export type AdminChoice = {

@@ -17,6 +17,8 @@ const entries: readonly Entry[] = [
   { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
+  { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
+  { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
   { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },
   { name: 'version', load: async () => (await import('./version.ts')).version },
@@ -32,6 +34,10 @@ async function loadExport(): Promise<Command> {
 
 async function loadDelete(): Promise<Command> {
   return (await import('./ledger/conversations-delete.ts')).conversationsDelete;
+}
+
+async function loadDoctor(): Promise<Command> {
+  return (await import('./doctor/doctor.ts')).doctor;
 }
 
 async function loadConfigCheck(): Promise<Command> {
@@ -102,7 +108,8 @@ function notFound(argv: readonly string[], io: Io): number {
   const names = [...entries.map((entry) => entry.name), 'help'];
   const near = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(first, names);
   const members = family(first).map((entry) => `"svc ${entry.name}"`);
-  if (members.length > 0 && near === null) {
+  const alone = (argv[1] ?? '-').startsWith('-');
+  if (members.length > 0 && (alone || near === null)) {
     io.stderr.write(`svc ${first}: say which one: ${either(members)}.\n`);
     return exitCode.usage;
   }

@@ -188,7 +188,7 @@ export class Remote implements LedgerReader, LedgerWrites {
 }
 
 /** Where a process of this machine reaches what listens there. */
-function originOf({ host, port }: ListenAddress): URL {
+export function originOf({ host, port }: ListenAddress): URL {
   const near = host === '' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return new URL(`http://${near.includes(':') ? `[${near}]` : near}:${port}`);
 }

@@ -40,3 +40,10 @@ export function length(ms: number): string {
 export function plural(number: number, word: string, words = `${word}s`): string {
   return `${number} ${number === 1 ? word : words}`;
 }
+
+/** A size as a person reads it: `812 KiB`, `1.4 GiB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1_048_576) return `${Math.ceil(bytes / 1_024)} KiB`;
+  if (bytes < 1_073_741_824) return `${(bytes / 1_048_576).toFixed(1)} MiB`;
+  return `${(bytes / 1_073_741_824).toFixed(1)} GiB`;
+}
