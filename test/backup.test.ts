@@ -54,9 +54,9 @@ test('a backup of a live database has all that was acknowledged, and restores', 
   const copy = join(folder, 'copy.db');
   {
     await using program = await serve(file, port);
-    let over = false;
+    const over = new AbortController();
     const send = async (sender: number): Promise<void> => {
-      for (let n = 0; !over; n++) {
+      for (let n = 0; !over.signal.aborted; n++) {
         const answer = await post(program.url, { sender_id: sender, text: `message ${n}` });
         assert.equal(answer.status, 200);
         acknowledged.push(String(answer.body['message_id']));
@@ -66,7 +66,7 @@ test('a backup of a live database has all that was acknowledged, and restores', 
     await receiver.waitFor(20);
     const before = [...acknowledged];
     const made = await backup(folder, 'copy.db');
-    over = true;
+    over.abort();
     await Promise.all(senders);
     assert.deepEqual([made.code, made.err], [0, '']);
     const ids = idsIn(copy);

@@ -42,7 +42,7 @@ export function reading(
   return heard(place, async () => {
     const { storagePath } = place;
     if (storagePath === null) {
-      await using remote = remoteAt(place, 'Without storage only the running svc knows');
+      await using remote = remoteAt(place, 'Without storage only the running svc can tell this');
       return await use(remote);
     }
     if (!existsSync(storagePath)) throw new Unanswered(noDatabase(storagePath));
@@ -79,7 +79,9 @@ export function writing(
       if (ledger.code !== 'storage_locked') throw new Unanswered(ledger.message);
     }
     const why =
-      storagePath === null ? 'Only the running svc' : 'The running svc holds the database';
+      storagePath === null
+        ? 'Without storage only the running svc can do this'
+        : 'While svc runs, only it can write to its database';
     await using remote = remoteAt(place, why);
     return await use(remote);
   });
@@ -116,7 +118,7 @@ function bearerOf({ config, file, io }: Place, why: string): Bearer {
   if (variable === undefined) {
     const block = '"admin": {"token_env": "SVC_ADMIN_TOKEN"}';
     const message =
-      `${why}, and does this only for who has its admin token: add ${block} to ${file}, ` +
+      `${why}, and only for who has its admin token: add ${block} to ${file}, ` +
       'set that variable for the service and here, and start svc again.';
     return { kind: 'none', message };
   }
@@ -124,7 +126,7 @@ function bearerOf({ config, file, io }: Place, why: string): Bearer {
   const token = read.kind === 'read' ? read.secrets.get(variable) : undefined;
   if (token !== undefined) return { kind: 'token', variable, token };
   const message =
-    `${why}, and does this only for who has its admin token: ` +
+    `${why}, and only for who has its admin token: ` +
     `set ${variable} here to what the service was started with.`;
   return { kind: 'none', message };
 }

@@ -42,10 +42,17 @@ export function timelineOf(story: Story, now: number): readonly Row[] {
   for (const { fromMs, toMs } of gapsIn(spans, endMs)) {
     rows.push(row(fromMs, toMs - fromMs, 'not accounted for'));
   }
-  return rows
-    .map((one, place) => ({ one, place }))
-    .sort(byTime)
-    .map(({ one }) => one);
+  return inOrder(rows);
+}
+
+/** By time; rows that belong to the one above stay there. */
+function inOrder(rows: readonly Row[]): readonly Row[] {
+  const groups: Row[][] = [];
+  for (const one of rows) {
+    if (one.deep) groups.at(-1)!.push(one);
+    else groups.push([one]);
+  }
+  return groups.sort(([a], [b]) => a!.atMs - b!.atMs).flat();
 }
 
 /** When everything was over; what is still open lasts until now. */
@@ -53,11 +60,6 @@ function endOf(story: Story, since: (at: number) => number, now: number): number
   const ends = [story.settledAt, ...story.replies.map(({ settledAt }) => settledAt)];
   const open = ends.includes(null) && story.state !== 'dead';
   return Math.max(0, ...ends.map((at) => (at === null ? 0 : since(at))), open ? since(now) : 0);
-}
-
-/** Rows that belong to the one above stay there. */
-function byTime(a: { one: Row; place: number }, b: { one: Row; place: number }): number {
-  return a.one.atMs - b.one.atMs || a.place - b.place;
 }
 
 function waitedFor({ attempt }: Trace): string {
