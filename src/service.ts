@@ -34,11 +34,13 @@ import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
 import { createConsensus } from './policy/consensus.ts';
 import { createPriority } from './policy/priority.ts';
+import { createMemoryReader } from './store/memory-reader.ts';
 import { createMemoryLedger } from './store/memory.ts';
 import type { BackedUp } from './store/sqlite/backup.ts';
 import type { Examined } from './store/sqlite/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
+import { StoryRing } from './store/story-ring.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
 export type ServiceKit = {
@@ -157,22 +159,32 @@ export type LedgerChoice = {
   readonly failed: (error: unknown) => void;
 };
 
+/** The reader is closed after the ledger; closing one does not close the other. */
+export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
+
 /** SQLite where a path is given, else memory. */
-export async function openLedger(choice: LedgerChoice): Promise<Ledger | StoreProblem> {
+export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
   const { storage, path, ids, now } = choice;
-  if (storage === null || path === null) return createMemoryLedger({ now, ids });
+  if (storage === null || path === null) {
+    const stories = new StoryRing();
+    const reader = createMemoryReader(stories);
+    return { ledger: createMemoryLedger({ now, ids, stories }), reader };
+  }
   const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
   const { retentionDays } = storage;
-  return openSqliteLedger({ path, retentionDays, now, ids, onFault: choice.failed });
+  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, onFault: choice.failed });
+  if ('kind' in ledger) return ledger;
+  const { createThreadReader } = await import('./store/sqlite/thread-reader.ts');
+  return { ledger, reader: createThreadReader(path) };
 }
 
 /**
- * Opens a database to be read, whether or not a process owns it.
+ * Reads a database beside the service that runs on it, or while none does.
  * @param path absolute
  */
-export function openReader(path: string): Promise<LedgerReader | StoreProblem> {
-  const message = `The database ${path} cannot be read by this version yet.`;
-  return Promise.resolve({ kind: 'problem', code: 'storage_unusable', message });
+export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
+  const { openSqliteReader } = await import('./store/sqlite/reader.ts');
+  return openSqliteReader(path);
 }
 
 /**

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { openLedger, openReader } from '../../service.ts';
-import type { LedgerReader } from '../../store/store.ts';
+import { ReadFailed, type LedgerReader } from '../../store/store.ts';
 import { readConfig, readSecrets } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { programVersion } from '../program.ts';
@@ -45,7 +45,6 @@ export function reading(
       await using remote = remoteAt(place, 'Without storage only the running svc can tell this');
       return await use(remote);
     }
-    if (!existsSync(storagePath)) throw new Unanswered(noDatabase(storagePath));
     const reader = await openReader(storagePath);
     if ('kind' in reader) throw new Unanswered(reader.message);
     await using open = reader;
@@ -61,22 +60,25 @@ export function writing(
   return heard(place, async () => {
     const { storagePath, config } = place;
     if (storagePath !== null) {
-      if (!existsSync(storagePath)) throw new Unanswered(noDatabase(storagePath));
+      if (!existsSync(storagePath)) {
+        throw new Unanswered(`There is no database ${storagePath} yet: svc makes it.`);
+      }
       let failed: unknown = null;
-      const ledger = await openLedger({
+      const store = await openLedger({
         storage: config.storage,
         path: storagePath,
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
         now: Date.now,
         failed: (error) => (failed = error),
       });
-      if (!('kind' in ledger)) {
-        await using owned = ledger;
-        const code = await use(owned);
+      if (!('kind' in store)) {
+        await using _reader = store.reader;
+        await using ledger = store.ledger;
+        const code = await use(ledger);
         if (failed === null) return code;
         throw new Unanswered(`The database ${storagePath} could not be written.`);
       }
-      if (ledger.code !== 'storage_locked') throw new Unanswered(ledger.message);
+      if (store.code !== 'storage_locked') throw new Unanswered(store.message);
     }
     const why =
       storagePath === null
@@ -91,14 +93,10 @@ async function heard({ io }: Place, act: () => Promise<number>): Promise<number>
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof Unanswered)) throw error;
+    if (!(error instanceof Unanswered || error instanceof ReadFailed)) throw error;
     io.stderr.write(`${error.message}\n`);
     return exitCode.failed;
   }
-}
-
-function noDatabase(path: string): string {
-  return `There is no database ${path} yet: svc makes it when it is first started.`;
 }
 
 /** @param why begins the sentence that says what is missing */
