@@ -38,6 +38,8 @@ import { createConsensus } from './policy/consensus.ts';
 import { createPriority } from './policy/priority.ts';
 import { createMemoryReader } from './store/memory-reader.ts';
 import { createMemoryLedger } from './store/memory.ts';
+import type { BackedUp } from './store/sqlite/backup.ts';
+import type { Examined } from './store/sqlite/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import { StoryRing } from './store/story-ring.ts';
@@ -185,6 +187,22 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
 export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
   const { openSqliteReader } = await import('./store/sqlite/reader.ts');
   return openSqliteReader(path);
+}
+
+/**
+ * Copies a database, also while a service writes it; an existing file is never replaced.
+ * @param path and target are absolute
+ */
+export async function backUpStorage(
+  path: string,
+  target: string,
+): Promise<BackedUp | StoreProblem> {
+  return (await import('./store/sqlite/backup.ts')).backUp(path, target);
+}
+
+/** What a look at an existing database tells; it changes nothing. */
+export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
+  return (await import('./store/sqlite/examine.ts')).examine(path);
 }
 
 export type AdminChoice = {
