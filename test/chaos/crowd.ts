@@ -18,6 +18,8 @@ export class Crowd {
   secondIds = 0;
   /** What was answered besides 200. */
   readonly refusals = new Map<number, number>();
+  /** Is told of every first 200 in its moment. */
+  onAccepted: (id: string) => void = () => {};
   #over = false;
   #speaking: Promise<void>[] = [];
   #waiting: (() => void)[] = [];
@@ -57,6 +59,7 @@ export class Crowd {
       this.accepted.set(conversation, said);
       const text = `${conversation} ${number % linesOfConversation}`;
       const id = await this.#say(conversation, text);
+      this.onAccepted(id);
       said.push({ text, id });
       for (const wake of this.#waiting.splice(0)) wake();
       if (this.#random() < 0.05) await this.#sayAgain(conversation, text, id);

@@ -1,5 +1,6 @@
 /** Every proof, in the order in which they run. A new one is one line here. */
 import { kill } from './kill.ts';
+import { powerCut } from './power-cut.ts';
 import type { Proof } from './proof.ts';
 
-export const proofs: readonly Proof[] = [kill];
+export const proofs: readonly Proof[] = [kill, powerCut];

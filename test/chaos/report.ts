@@ -35,13 +35,13 @@ function foundText(result: Finding['result']): string {
 
 /** The skips aloud, then `N passed, N failed, N skipped`. */
 export function summaryOf(findings: readonly Finding[]): string {
-  const count = (kind: Finding['result']['kind']): number =>
-    findings.filter(({ result }) => result.kind === kind).length;
+  const count = (wanted: Finding['result']['kind']): number =>
+    findings.filter(({ result: { kind } }) => kind === wanted).length;
   const skips = findings.flatMap(({ name, result }) =>
     result.kind === 'skipped' ? [`${name} NOT PROVED, SKIPPED: ${result.why}`] : [],
   );
-  const counts = `${count('proved')} passed, ${count('failed')} failed, ${count('skipped')} skipped`;
-  return [...skips, counts].join('\n');
+  const [passed, failed] = [count('proved'), count('failed')];
+  return [...skips, `${passed} passed, ${failed} failed, ${skips.length} skipped`].join('\n');
 }
 
 /** Puts the table, and what it was measured on, between the marks of docs/reliability.md. */

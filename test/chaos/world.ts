@@ -1,4 +1,4 @@
-/** What svc is surrounded by in a proof: a model, a receiver, people, and a folder for its files. */
+/** What svc is surrounded by in a proof: a model, a receiver, people, a folder for its files. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
