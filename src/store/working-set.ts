@@ -38,6 +38,7 @@ export class WorkingSet {
   /** Messages not settled, with their replies, and their bytes. */
   unsettled = 0;
   bytes = 0;
+  /** Late replies, which stand in no lane, until they are settled. */
   readonly #parked = new Set<OutRow>();
   #seq = 0;
   #closed = false;
@@ -255,7 +256,6 @@ export class WorkingSet {
     row.due = this.#deadlines.at(at, () => {
       row.due = null;
       this.#deferred--;
-      this.#parked.delete(row);
       this.#sideOf(row.lane.channel).out.push(row);
       this.#bell.ring('out', row.lane.channel);
     });
@@ -282,7 +282,8 @@ export class WorkingSet {
     this.#sideOf(lane.channel).outbox--;
     lane.replies--;
     this.bytes -= row.bytes;
-    if (!row.late) lane.outbox.shift();
+    if (row.late) this.#parked.delete(row);
+    else lane.outbox.shift();
     this.#leave(row.settlement);
   }
 

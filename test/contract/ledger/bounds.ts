@@ -21,6 +21,7 @@ import {
   takeIn,
   takeOut,
   textsIn,
+  until,
   type Bench,
   type LedgerCase,
 } from './kit.ts';
@@ -171,6 +172,17 @@ export const boundCases: readonly LedgerCase[] = [
     assert.deepEqual(states(it), [1, 0, 1, 0, 1]);
     await deliverAll(it);
     assert.deepEqual(states(it), [1, 0, 0, 0, 1]);
+  }),
+  promise('a parked reply is named as unsettled until it is through', async (it) => {
+    await exchange(it, 'ann', 'hi', 'a');
+    const how = { ...hot, park: true };
+    await it.ledger.defer(await oneOut(it), Date.now(), failure('timeout'), how);
+    await until('it can be claimed again', () => it.ledger.gauges().outboxWaiting === 1);
+    assert.equal(it.ledger.unsettled(5).length, 1);
+    const again = await oneOut(it);
+    assert.deepEqual(it.ledger.unsettled(5), [again.reply.id]);
+    await deliver(it, again);
+    assert.deepEqual(it.ledger.unsettled(5), []);
   }),
   promise('what is settled leaves nothing behind', async (it) => {
     for (let i = 0; i < 20; i++) {
