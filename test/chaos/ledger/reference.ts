@@ -63,7 +63,8 @@ export class Reference {
   outbox: ReplyRow[] = [];
   closed = false;
   readonly cursors = new Map<string, string>();
-  readonly #dead = new Set<string>();
+  /** What was buried in one go is one dead letter; whole ids. */
+  readonly #dead: string[] = [];
   readonly #keys = new Map<string, { readonly id: string; readonly until: number }>();
   readonly #remembered = new Map<string, Remembered>();
 
@@ -91,8 +92,12 @@ export class Reference {
     return Math.max(0, this.messagesMax - this.unsettledMessages.size);
   }
 
-  get deadLetters(): number {
-    return this.#dead.size;
+  get deadLettersFrom(): number {
+    return new Set(this.#dead).size;
+  }
+
+  get deadLettersTo(): number {
+    return this.#dead.length;
   }
 
   /** What accepting this batch must answer, when `more` are on their way in before it. */
@@ -167,7 +172,7 @@ export class Reference {
   /** The message is done, or dead, and this is what it leaves. */
   finish(row: MessageRow, effects: Effects | null, dead: boolean): void {
     this.inbox = this.inbox.filter((one) => one !== row);
-    if (dead) this.#dead.add(row.id);
+    if (dead) this.#dead.push(row.id);
     for (const reply of effects?.replies ?? []) this.#send(reply);
     const before = this.#remembered.get(row.lane);
     const { acceptedAt } = row.message;
@@ -202,7 +207,7 @@ export class Reference {
     const other = behind.findIndex(({ id }) => wholeId(id) !== wholeId(row.id));
     const parts = row.late ? [] : behind.slice(0, other < 0 ? behind.length : other);
     this.outbox = this.outbox.filter((one) => one !== row && !parts.includes(one));
-    this.#dead.add(wholeId(row.id));
+    this.#dead.push(wholeId(row.id));
   }
 
   defer(row: ReplyRow, at: number, park: boolean, possibleDuplicate: boolean): void {

@@ -1,5 +1,5 @@
 /** Tries that are made to make a list shorter, at most. */
-const triesMax = 300;
+const triesMax = 1_000;
 
 /**
  * Leaves out parts of a list that fails for as long as what remains still fails.

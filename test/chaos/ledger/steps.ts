@@ -23,14 +23,12 @@ const weights = {
   crash: 0.6,
 };
 
-const ofLasting: readonly Kind[] = ['reopen', 'crash', 'closeIntake'];
+const ofLasting: ReadonlySet<Kind> = new Set(['reopen', 'crash', 'closeIntake']);
 const diceOfStep = 8;
 
 /** @param lasting whether the form outlives its process */
 export function stepsOf(random: () => number, count: number, lasting: boolean): readonly Step[] {
-  const kinds = (Object.keys(weights) as Kind[]).filter(
-    (kind) => lasting || !ofLasting.includes(kind),
-  );
+  const kinds = (Object.keys(weights) as Kind[]).filter((kind) => lasting || !ofLasting.has(kind));
   const sum = kinds.reduce((all, kind) => all + weights[kind], 0);
   return Array.from({ length: count }, () => {
     let left = random() * sum;

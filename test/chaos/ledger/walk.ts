@@ -170,7 +170,9 @@ export class Walk {
     const most = 1 + Math.floor(n * 5);
     const ready = this.#model.claimable('in', channel) as readonly MessageRow[];
     const claims = await this.#world.ledger.claim('in', channel, most);
-    this.#tell(`claim in ${channel} ${most}: ${claims.map(({ message }) => short(message.text))}`);
+    this.#tell(
+      `claim in ${channel} ${most}: ${claims.map(({ message }) => short(message.text)).join()}`,
+    );
     const rows = this.#compare.claimed(claims, ready, most, ({ message }) => message.id);
     for (const [i, claim] of claims.entries()) {
       this.#compare.inClaim(claim, rows[i]!);
@@ -185,7 +187,7 @@ export class Walk {
     const most = 1 + Math.floor(n * 6);
     const ready = this.#model.claimable('out', channel) as readonly ReplyRow[];
     const claims = await this.#world.ledger.claim('out', channel, most);
-    this.#tell(`claim out ${channel} ${most}: ${claims.map(({ reply }) => reply.text)}`);
+    this.#tell(`claim out ${channel} ${most}: ${claims.map(({ reply }) => reply.text).join()}`);
     const rows = this.#compare.claimed(claims, ready, most, ({ reply }) => reply.id);
     for (const [i, claim] of claims.entries()) {
       this.#compare.outClaim(claim, rows[i]!);

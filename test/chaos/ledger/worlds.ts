@@ -90,7 +90,7 @@ class MemoryWorld extends World {
 
   async settle(): Promise<void> {
     mock.timers.tick(1);
-    for (let turns = 0; turns < 4; turns++) await null;
+    for (let turns = 0; turns < 4; turns++) await Promise.resolve();
   }
 
   reopen(): Promise<void> {
@@ -134,7 +134,7 @@ class SqliteWorld extends World {
       await new Promise(setImmediate);
     } while (this.ledger.gauges().commitsPending > 0);
     mock.timers.tick(1);
-    for (let turns = 0; turns < 4; turns++) await null;
+    for (let turns = 0; turns < 4; turns++) await Promise.resolve();
   }
 
   async reopen(): Promise<void> {
@@ -150,10 +150,13 @@ class SqliteWorld extends World {
       if (existsSync(from + end)) copyFileSync(from + end, this.#path + end);
     }
     await this.#left;
-    this.#left = ledger[Symbol.asyncDispose]().then(async () => {
-      for (const end of ['', '-wal', '-shm', '.lock']) await rm(from + end, { force: true });
-    });
+    this.#left = this.#leave(ledger, from);
     await this.open();
+  }
+
+  async #leave(ledger: Ledger, path: string): Promise<void> {
+    await ledger[Symbol.asyncDispose]();
+    for (const end of ['', '-wal', '-shm', '.lock']) await rm(path + end, { force: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
