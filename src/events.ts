@@ -37,6 +37,8 @@ export type ChannelMeters = {
   readonly waited: Readonly<Histogram>;
   /** From claim to decision. */
   readonly turns: Readonly<Histogram>;
+  /** By the command's name. */
+  readonly commands: ReadonlyMap<string, number>;
   readonly delivered: number;
   /** Tries to deliver that failed, by why. */
   readonly failedTries: ReadonlyMap<FailureKind, Tally>;
@@ -70,6 +72,7 @@ class ChannelCounts implements ChannelMeters {
   readonly refused = new Map<string, Pace>();
   readonly waited = new Histogram();
   readonly turns = new Histogram();
+  readonly commands = new Map<string, number>();
   delivered = 0;
   readonly failedTries = new Map<FailureKind, Pace>();
   readonly deadLetters: Record<Box, number> = { in: 0, out: 0 };
@@ -153,6 +156,12 @@ class Hub implements EventHub {
       why: decision.why,
       ms: e.ms,
     });
+  }
+
+  commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
+    if (this.#debug) this.#log.debug('command_answered', 'A command was answered.', e);
   }
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {

@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
 import type { AdminOpened, AdminProblem, AdminServer } from './admin/server.ts';
+import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { Channel } from './channel/channel.ts';
@@ -22,6 +23,7 @@ import type {
 import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { IdSource } from './domain/ids.ts';
+import type { Note } from './domain/note.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
@@ -82,6 +84,11 @@ export function createBrain(
   });
 }
 
+/** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
+export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, notes: Note[]) {
+  return new RehearsalDesk(signal, deadlineAt, notes);
+}
+
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
   if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
   return createWebhookChannel({
@@ -117,7 +124,7 @@ export function createPlan(
       }
     }
     const channel = createChannel(channelConfig, secrets, kit);
-    channels.push({ type: route.channel, channel, brain });
+    channels.push({ type: route.channel, channel, brain, session: config.session });
   }
   return new Plan(revision, channels, brains, trusted);
 }

@@ -110,6 +110,7 @@ const unmet: ChannelMeters = {
   refused: new Map(),
   waited: new Histogram(),
   turns: new Histogram(),
+  commands: new Map(),
   delivered: 0,
   failedTries: new Map(),
   deadLetters: { in: 0, out: 0 },

@@ -23,6 +23,7 @@ export function createResponder(options: ResponderOptions): Brain {
 
 class Responder implements Brain {
   readonly name: string;
+  readonly agent = null;
   readonly deadlineMs: number;
   private readonly options: ResponderOptions;
   private readonly shielded: Shielded<Member>;

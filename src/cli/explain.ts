@@ -12,7 +12,7 @@ export function explain({ decision, steps, ms }: Answer): string {
 function explainStep(step: TraceStep): string {
   switch (step.kind) {
     case 'session':
-      return `session ${step.session}`;
+      return `session ${step.session}${step.cut === null ? '' : `, new: ${step.cut}`}`;
     case 'shield': {
       if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;

@@ -22,6 +22,14 @@ export interface Events {
     decision: Decision;
     ms: number;
   }): void;
+  /** svc itself answered a command. */
+  commandAnswered(e: {
+    channel: ChannelKey;
+    id: MessageId;
+    brain: string;
+    command: string;
+    ms: number;
+  }): void;
   modelAnswered(e: {
     model: ModelName;
     provider: string;

@@ -41,6 +41,6 @@ export type Trace = {
   readonly decidedAt: number;
   readonly brain: string;
   readonly attempt: number;
-  readonly outcome: 'reply' | 'no_consensus' | 'busy' | 'no_answer' | 'fault';
+  readonly outcome: 'reply' | 'command' | 'no_consensus' | 'busy' | 'no_answer' | 'fault';
   readonly steps: readonly TraceStep[];
 };

@@ -22,6 +22,7 @@ import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
+import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { Reply } from '../domain/reply.ts';
 import type {
   ConversationKey,
@@ -35,6 +36,7 @@ import type {
   TurnText,
   Whose,
 } from '../domain/story.ts';
+import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 
 export interface Ledger {
@@ -72,10 +74,21 @@ export interface Ledger {
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
   cursor(channel: ChannelKey, name: string): Promise<string | null>;
   /**
-   * The last turns of the session before the active one, oldest first; none when there is no such
-   * session. Only while the claim holds.
+   * The last n turns of the newest session that has any, oldest first; what was recalled into a
+   * session is no turn of it. Only while the claim holds.
    */
   recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
+  /** The notes of that scope, oldest first. Only while the claim holds. */
+  notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
+  /** The last uses of tools in the claim's conversation, newest first. */
+  toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
+  /**
+   * Before a tool runs that changes something elsewhere; resolves when that is safe. `run`: it may
+   * run. `unknown`: it had begun before, and how it ended was not seen. `done`: it had ended.
+   */
+  journal(claim: InClaim, key: string, tool: string): Promise<Journaled>;
+  /** How a journalled call ended. @param text what the model was told */
+  journalEnd(claim: InClaim, key: string, text: string): void;
   /**
    * The channels that are served from now on. What waits for any other is unroutable: it waits,
    * is counted, and becomes a dead letter once that has lasted seven days.
@@ -166,6 +179,10 @@ export type Effects = {
   readonly session: SessionMove | null;
   /** A quoted block that the (empty) active session begins with; null: none. */
   readonly imported: string | null;
+  /** In this order. */
+  readonly notes: readonly NoteMove[];
+  /** The audit of the tools that were asked for. */
+  readonly toolUses: readonly ToolUse[];
   readonly trace: Trace | null;
 };
 
