@@ -42,6 +42,7 @@ export class WorkingSet {
   readonly #parked = new Set<OutRow>();
   #seq = 0;
   #closed = false;
+  #restoring = false;
 
   constructor(now: () => number) {
     this.#deadlines = createDeadlines(now);
@@ -166,6 +167,16 @@ export class WorkingSet {
     return row;
   }
 
+  /** From now on rows of before are put back: a message is offered when all replies are there. */
+  restore(): void {
+    this.#restoring = true;
+  }
+
+  restored(): void {
+    this.#restoring = false;
+    for (const lane of this.#lanes) this.#offerInbox(lane);
+  }
+
   /** The last number ever given, so that new rows come after all old ones. */
   startAfter(seq: number): void {
     this.#seq = Math.max(this.#seq, seq);
@@ -263,7 +274,8 @@ export class WorkingSet {
 
   #offerInbox(lane: Lane): void {
     const head = lane.inbox.peek();
-    if (head === undefined || lane.inBusy || lane.replies >= repliesMax) return;
+    if (head === undefined || lane.inBusy || this.#restoring) return;
+    if (lane.replies >= repliesMax) return;
     lane.inBusy = true;
     this.#sideOf(lane.channel).in.push(head);
     this.#bell.ring('in', lane.channel);

@@ -7,6 +7,7 @@ import {
   answer,
   deliverAll,
   deliver,
+  durably,
   effects,
   exchange,
   hook,
@@ -137,6 +138,15 @@ export const boundCases: readonly LedgerCase[] = [
     assert.deepEqual(textsIn(await takeIn(it, 10)), ['hello']);
     const [first] = await takeOut(it, 1);
     await deliver(it, first!);
+    assert.deepEqual(textsIn(await takeIn(it, 10)), ['more']);
+  }),
+  durably('a conversation with 100 unsettled replies waits after a restart, too', async (it) => {
+    const texts = Array.from({ length: 100 }, (_, i) => `reply ${i}`);
+    await exchange(it, 'ann', 'hi', ...texts);
+    await accept(it, said('ann', 'more'), said('bob', 'hello'), said('bob', 'bye'));
+    await it.reopen();
+    assert.deepEqual(textsIn(await takeIn(it, 10)), ['hello']);
+    await deliver(it, await oneOut(it));
     assert.deepEqual(textsIn(await takeIn(it, 10)), ['more']);
   }),
   promise('after the doors close nothing comes in, and what is in is worked off', async (it) => {
