@@ -175,14 +175,15 @@ async function run(steps: number, seed: number, sessioned: boolean): Promise<num
     const all = Promise.all(
       Array.from({ length: people }, (_, at) => talk(`p${at}`, each, stage)),
     ).then(() => 'over');
-    for (const killed = sessioned; killed; kills++) {
+    const ripe = async (): Promise<boolean> => {
       const more = receiver.received.length + 10 + Math.floor(random() * 60);
-      if ((await Promise.race([receiver.waitFor(more), all])) === 'over') break;
+      return (await Promise.race([sessioned ? receiver.waitFor(more) : all, all])) !== 'over';
+    };
+    for (; await ripe(); kills++) {
       program.child.kill('SIGKILL');
       await program.ended;
       program = await serve(file, port);
     }
-    await all;
   } finally {
     over.abort();
     await program[Symbol.asyncDispose]();
