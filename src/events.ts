@@ -35,7 +35,7 @@ class Hub implements EventHub {
   readonly #channels = new Map<string, ChannelCounts>();
   readonly #models = new Map<string, Map<'answer' | FailureKind, ModelCounts>>();
   readonly #totals = {
-    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, fault: 0 },
+    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
     faults: 0,
   };
   readonly #writes = new Map<string, Map<number, { count: number }>>();

@@ -14,7 +14,6 @@ import type { Log } from './lib/log.ts';
 import type { Plan, TrustedModel } from './plan.ts';
 import { createPlan, createServiceKit, openAdmin, openLedger, operatorAccess } from './service.ts';
 import type { ServiceKit } from './service.ts';
-import { createBlankReader } from './store/blank-reader.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {
@@ -50,7 +49,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
-  const ledger = await openLedger({
+  const store = await openLedger({
     storage: setup.config.storage,
     path: setup.storagePath,
     ids,
@@ -61,7 +60,8 @@ export async function runService(setup: Setup): Promise<Ending> {
       broken.resolve({ kind: 'failed', message: 'The storage failed; the log says how.' });
     },
   });
-  if ('kind' in ledger) return { ...ledger, kind: 'refused' };
+  if ('kind' in store) return { ...store, kind: 'refused' };
+  const { ledger, reader } = store;
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit);
   const problem = await host.use(plan);
@@ -70,10 +70,10 @@ export async function runService(setup: Setup): Promise<Ending> {
     (await startAdmin(
       setup,
       kit,
-      portsOf(setup, kit, events, host, { ledger, reader: createBlankReader() }, () => health.now),
+      portsOf(setup, kit, events, host, { ledger, reader }, () => health.now),
     ));
   if (admin?.kind === 'problem') {
-    await close(kit, host, null);
+    await close(kit, host, reader, null);
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
@@ -81,7 +81,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
-  const left = await close(kit, host, admin?.server ?? null);
+  const left = await close(kit, host, reader, admin?.server ?? null);
   sayDrained(events, left, ledger.terms.durable);
   return ending;
 }
@@ -191,9 +191,15 @@ function sayDrained(events: Events, { rows, ids }: Left, durable: boolean): void
   events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left: rows } });
 }
 
-async function close(kit: ServiceKit, host: Host, admin: AdminServer | null): Promise<Left> {
+async function close(
+  kit: ServiceKit,
+  host: Host,
+  reader: LedgerReader,
+  admin: AdminServer | null,
+): Promise<Left> {
   const left = await host.drain();
   await admin?.[Symbol.asyncDispose]();
+  await reader[Symbol.asyncDispose]();
   await kit.http.close();
   return left;
 }

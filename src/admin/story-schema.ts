@@ -4,6 +4,7 @@ import type { ChannelKey, ConversationId, ModelName } from '../domain/ids.ts';
 import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
 import { number, object, oneOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
+import { toolOutcomes } from '../domain/tool-use.ts';
 
 const channel = text as IdText<ChannelKey>;
 const conversation = text as IdText<ConversationId>;
@@ -41,6 +42,15 @@ const traceStep = kinds(
     linesDropped: integer,
   }),
   object({
+    kind: oneOf('tool'),
+    tool: text,
+    mode: oneOf('allow', 'shadow', 'deny'),
+    outcome: oneOf(...toolOutcomes),
+    rule: text,
+    startMs: number,
+    ms: number,
+  }),
+  object({
     kind: oneOf('policy'),
     policy: oneOf('priority', 'consensus'),
     verdict: oneOf('reply', 'none'),
@@ -56,7 +66,7 @@ const trace = object({
   decidedAt: integer,
   brain: text,
   attempt: integer,
-  outcome: oneOf('reply', 'command', 'no_consensus', 'busy', 'no_answer', 'fault'),
+  outcome: oneOf('reply', 'command', 'no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'),
   steps: list(traceStep),
 });
 
