@@ -5,7 +5,7 @@ import { found, problem, tell } from '../answer.ts';
 import type { Answer } from '../answer.ts';
 import { integer, object } from '../schema.ts';
 import { conversationRowSchema, conversationTextSchema, turnTextSchema } from '../story-schema.ts';
-import { page, pageOf, segment } from './parameters.ts';
+import { page, pageOf, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
@@ -32,6 +32,7 @@ function lists({ reader }: Ports): Route[] {
       summary: 'The conversations, in the order of channel and id.',
       parameters: page,
       contentType,
+      problems: unread,
       schema: { name: 'Conversations', of: conversationsSchema },
       answer: async (asked) => tell(conversationsSchema, await reader.conversations(asked)),
     }),
@@ -41,7 +42,7 @@ function lists({ reader }: Ports): Route[] {
       summary: 'One conversation, and where its sessions were cut.',
       parameters: ofConversation,
       contentType,
-      problems: { 404: unknown },
+      problems: { ...unread, 404: unknown },
       schema: { name: 'Conversation', of: conversationTextSchema },
       answer: async (values) => {
         const { channel: where, conversation: id } = values;
@@ -61,6 +62,7 @@ function turns({ reader }: Ports): Route[] {
       summary: 'What was said in a conversation, and answered, oldest first.',
       parameters: { ...ofConversation, ...page },
       contentType,
+      problems: unread,
       schema,
       answer: async (values) =>
         tell(turnsSchema, await reader.turns(conversationOf(values), pageAsked(values))),
@@ -71,6 +73,7 @@ function turns({ reader }: Ports): Route[] {
       summary: 'What one sender said on a channel, and got for an answer, oldest first.',
       parameters: { ...ofSender, ...page },
       contentType,
+      problems: unread,
       schema,
       answer: async (values) =>
         tell(turnsSchema, await reader.turns(senderOf(values), pageAsked(values))),
