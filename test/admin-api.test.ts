@@ -34,7 +34,7 @@ async function start(more: Record<string, unknown>, env: Record<string, string>)
     program,
     id: String(accepted.body['message_id']),
     /** Asks as the operator, or with that bearer, and holds the answer to its description. */
-    async ask(method: string, path: string, values: readonly string[] = [], bearer = token) {
+    ask: async (method: string, path: string, values: readonly string[] = [], bearer = token) => {
       const rest = [...values];
       const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(rest.shift()!));
       const headers: Record<string, string> =
