@@ -1,7 +1,8 @@
 /**
  * The stories of the last messages, for the form that keeps nothing else: what happened and no
- * text. Its slots are made once and written over for ever, since objects that live as long as
- * 10,000 messages cost every message a promotion. A look-up is a scan: people ask seldom.
+ * text. Whatever lives as long as 10,000 messages is promoted by the garbage collector, and every
+ * message pays for it: so slots are made once and written over for ever, ids are digits in them,
+ * and of what a message made only its trace stays. A look-up is a scan: people ask seldom.
  */
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
@@ -11,12 +12,37 @@ import { triesMax, type DeliveryTry, type FailureTold } from '../domain/story.ts
 import type { Trace } from '../domain/trace.ts';
 
 const storiesMax = 10_000;
+/** Of a part of a split reply. */
+const idLengthMax = 25;
 
 /** Not yet: a number too, so that a field of times stays one. */
 const never = Number.NaN;
 
+/** The digits of an id, written into the same bytes for ever. */
+class KeptId {
+  readonly #digits = new Uint8Array(idLengthMax);
+  #length = 0;
+
+  set(id: string): void {
+    this.#length = Math.min(id.length, idLengthMax);
+    for (let at = 0; at < this.#length; at++) this.#digits[at] = id.charCodeAt(at);
+  }
+
+  is(id: string): boolean {
+    if (id.length !== this.#length) return false;
+    for (let at = this.#length - 1; at >= 0; at--) {
+      if (id.charCodeAt(at) !== this.#digits[at]) return false;
+    }
+    return true;
+  }
+
+  toString(): string {
+    return String.fromCharCode(...this.#digits.subarray(0, this.#length));
+  }
+}
+
 export class KeptReply {
-  id = '';
+  readonly id = new KeptId();
   createdAt = never;
   state: 'waiting' | 'delivered' | 'dead' = 'waiting';
   attempts = 0;
@@ -31,7 +57,7 @@ export class KeptReply {
   failure: FailureTold | null = null;
 
   begin({ id, createdAt }: Reply): void {
-    this.id = id;
+    this.id.set(id);
     this.createdAt = createdAt;
     this.state = 'waiting';
     this.attempts = 0;
@@ -56,7 +82,7 @@ export class KeptReply {
 export class KeptStory {
   /** Counts all stories ever begun; 0: this slot was never used. */
   place = 0;
-  id = '';
+  readonly id = new KeptId();
   channel = '' as ChannelKey;
   acceptedAt = never;
   state: 'waiting' | 'answered' | 'dead' = 'waiting';
@@ -82,7 +108,7 @@ export class StoryRing {
   accepted({ id, channel, acceptedAt }: Message): number {
     const slot = this.#slotFor(this.#begun % this.#size);
     slot.place = ++this.#begun;
-    slot.id = id;
+    slot.id.set(id);
     slot.channel = channel;
     slot.acceptedAt = acceptedAt;
     slot.state = 'waiting';
@@ -159,7 +185,7 @@ export class StoryRing {
   }
 
   find(messageId: string): KeptStory | null {
-    return this.#slots.find(({ id }) => id === messageId) ?? null;
+    return this.#slots.find(({ id }) => id.is(messageId)) ?? null;
   }
 
   [Symbol.iterator](): Iterator<KeptStory> {
@@ -181,8 +207,10 @@ export class StoryRing {
   #replyAt(place: number, id: string): KeptReply | null {
     const slot = this.#at(place);
     if (slot === null) return null;
-    for (let at = 0; at < slot.count; at++)
-      if (slot.replies[at]!.id === id) return slot.replies[at]!;
+    for (let at = 0; at < slot.count; at++) {
+      const reply = slot.replies[at]!;
+      if (slot.count === 1 || reply.id.is(id)) return reply;
+    }
     return null;
   }
 }
