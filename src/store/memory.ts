@@ -248,7 +248,7 @@ class MemoryLedger implements Ledger {
 
   #claimOut(channel: ChannelKey): OutClaim | null {
     const row = this.#rows.take('out', channel);
-    return row === undefined ? null : this.#open.claimOut(row);
+    return row === undefined ? null : this.#open.claimOut(row, this.#now());
   }
 
   #finish(claim: InClaim, effects: Effects | null): boolean {

@@ -91,7 +91,7 @@ export class WorkingSet {
     } else {
       this.#drop(row);
       for (const part of parts) this.#drop(part);
-      if (!row.late) {
+      if (!row.parked) {
         lane.outBusy = false;
         this.#offerOutbox(lane);
       }
@@ -110,8 +110,10 @@ export class WorkingSet {
   postpone(row: OutRow, at: number, park: boolean): void {
     this.#claimed.out--;
     const { lane } = row;
-    if (park && !row.late) {
+    if (park && !row.parked) {
       row.late = true;
+      row.parked = true;
+      this.#parked.add(row);
       lane.outbox.shift();
       lane.outBusy = false;
       this.#offerOutbox(lane);
@@ -130,7 +132,9 @@ export class WorkingSet {
     state: {
       readonly attempt: number;
       readonly possibleDuplicate: boolean;
+      readonly replayedAfter: number;
       readonly late: boolean;
+      readonly parked: boolean;
       readonly dueAt: number | null;
     },
   ): OutRow {
@@ -138,8 +142,11 @@ export class WorkingSet {
     const { lane } = row;
     row.attempt = state.attempt;
     row.possibleDuplicate = state.possibleDuplicate;
+    row.replayedAfter = state.replayedAfter;
     row.late = state.late;
-    if (row.late) {
+    row.parked = state.parked;
+    if (row.parked) {
+      this.#parked.add(row);
       this.#await(row, state.dueAt ?? 0);
       return row;
     }
@@ -229,17 +236,17 @@ export class WorkingSet {
       replayedAfter: 0,
       possibleDuplicate: false,
       late: false,
+      parked: false,
+      takenAt: 0,
       due: null,
     };
   }
 
   #await(row: OutRow, at: number): void {
     this.#deferred++;
-    if (row.late) this.#parked.add(row);
     row.due = this.#deadlines.at(at, () => {
       row.due = null;
       this.#deferred--;
-      this.#parked.delete(row);
       this.#sides.offer(row);
     });
   }
@@ -263,7 +270,8 @@ export class WorkingSet {
     this.#sides.count('out', lane.channel, -1);
     lane.replies--;
     this.bytes -= row.bytes;
-    if (!row.late) lane.outbox.shift();
+    if (row.parked) this.#parked.delete(row);
+    else lane.outbox.shift();
     this.#leave(row.settlement);
   }
 

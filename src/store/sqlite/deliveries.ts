@@ -21,14 +21,15 @@ export class Deliveries {
 
   claim(channel: ChannelKey): OutClaim | null {
     const row = this.#parts.rows.take('out', channel);
-    return row === undefined ? null : this.#open.claimOut(row);
+    return row === undefined ? null : this.#open.claimOut(row, this.#parts.now());
   }
 
   async delivered(claim: OutClaim): Promise<boolean> {
     const row = this.#open.endOut(claim);
     if (row === null) return false;
     const { journal, now } = this.#parts;
-    journal.add(['outboxSettled', now(), row.seq]);
+    const at = now();
+    journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);
     const settle = (known: Known | null): void => {
       if (known !== null) this.#settle(row);
     };
@@ -47,11 +48,13 @@ export class Deliveries {
     const row = this.#open.endOut(claim);
     if (row === null) return Promise.resolve(false);
     const { journal, rows } = this.#parts;
-    const late = how.park || row.late ? 1 : 0;
+    const parked = how.park || row.parked;
+    const late = row.late || parked ? 1 : 0;
     const duplicate = how.possibleDuplicate ? 1 : 0;
     const due = Math.round(at);
     const reason = JSON.stringify(why);
     journal.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
+    this.#tried(row, why, parked);
     return journal.written(() => {
       row.attempt++;
       row.possibleDuplicate = how.possibleDuplicate;
@@ -68,10 +71,17 @@ export class Deliveries {
     const parts = laterParts(row);
     const at = now();
     for (const { seq } of [row, ...parts]) journal.add(['outboxDead', at, reason, seq]);
+    this.#tried(row, why, row.parked);
     return journal.written(() => {
       dead(row);
       this.#settle(row, parts);
     });
+  }
+
+  #tried({ attempt, takenAt, seq }: OutRow, { kind, status }: Failure, parked: boolean): void {
+    const { journal, now } = this.#parts;
+    const told = JSON.stringify([takenAt, now() - takenAt, kind, status]);
+    journal.add(['outboxTried', attempt, parked ? 1 : 0, told, seq]);
   }
 
   #settle(row: OutRow, parts?: readonly OutRow[]): void {

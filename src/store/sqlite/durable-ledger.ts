@@ -127,8 +127,9 @@ export class DurableLedger implements Ledger {
     return this.#recollection.cursor(channel, name);
   }
 
-  recall(): Promise<readonly TurnRow[]> {
-    return Promise.resolve([]);
+  async recall(claim: InClaim, n: number): Promise<readonly TurnRow[]> {
+    if (!this.#open.has(claim)) return [];
+    return this.#recollection.said(claim.message, claim.memory.session.number - 1, n);
   }
 
   serve(): void {}
