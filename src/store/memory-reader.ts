@@ -82,10 +82,11 @@ function replyStory(kept: KeptReply): ReplyStory {
   };
 }
 
-function triesOf({ tries, startedAt, deliveredInMs }: KeptReply): readonly DeliveryTry[] {
+function triesOf({ tries, settledAt, deliveredInMs: ms }: KeptReply): readonly DeliveryTry[] {
   const failed = tries ?? [];
-  if (Number.isNaN(deliveredInMs)) return [...failed];
-  return [...failed, { startedAt, ms: deliveredInMs, failed: null, status: null }].slice(-triesMax);
+  if (Number.isNaN(ms)) return [...failed];
+  const last = { startedAt: settledAt - ms, ms, failed: null, status: null };
+  return [...failed, last].slice(-triesMax);
 }
 
 /** The message itself, and each reply to it, with its parts as one. */

@@ -10,6 +10,7 @@ import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../domain/story.ts';
 import type { Trace } from '../domain/trace.ts';
+import type { InRow, OutRow } from './rows.ts';
 
 const storiesMax = 10_000;
 /** Of a part of a split reply. */
@@ -49,7 +50,6 @@ export class KeptReply {
   possibleDuplicate = false;
   late = false;
   dueAt = never;
-  startedAt = never;
   settledAt = never;
   deliveredInMs = never;
   /** The failed ones. */
@@ -63,14 +63,13 @@ export class KeptReply {
     this.attempts = 0;
     this.possibleDuplicate = false;
     this.late = false;
-    this.dueAt = this.startedAt = this.settledAt = this.deliveredInMs = never;
+    this.dueAt = this.settledAt = this.deliveredInMs = never;
     this.tries = null;
     this.failure = null;
   }
 
-  failed(now: number, why: Failure): void {
+  failed(startedAt: number, now: number, why: Failure): void {
     const { kind, status } = why;
-    const { startedAt } = this;
     this.attempts++;
     this.failure = toldOf(why);
     if (this.tries?.length === triesMax) this.tries.shift();
@@ -122,17 +121,17 @@ export class StoryRing {
 
   /** @param why null: it was answered */
   settled(
-    place: number,
-    attempts: number,
+    row: InRow,
     now: number,
     why: Failure | null,
     effects: { readonly replies: readonly Reply[]; readonly trace: Trace | null } | null,
   ): void {
-    const slot = this.#at(place);
+    const slot = this.#at(row.settlement.story);
     if (slot === null) return;
     slot.state = why === null ? 'answered' : 'dead';
     slot.settledAt = now;
-    slot.attempts = attempts;
+    // Only a fault ends a try; what never could be tried was not.
+    slot.attempts = why === null || why.kind === 'fault' ? row.attempt : row.attempt - 1;
     if (why !== null) slot.failure = toldOf(why);
     if (effects === null) return;
     slot.trace = effects.trace;
@@ -142,43 +141,35 @@ export class StoryRing {
     }
   }
 
-  tried(place: number, { id }: Reply, now: number): void {
-    const reply = this.#replyAt(place, id);
-    if (reply === null) return;
-    reply.startedAt = now;
-    reply.dueAt = never;
-  }
-
-  delivered(place: number, { id }: Reply, now: number): void {
-    const reply = this.#replyAt(place, id);
+  delivered(row: OutRow, now: number): void {
+    const reply = this.#replyOf(row);
     if (reply === null) return;
     reply.state = 'delivered';
     reply.attempts++;
     reply.settledAt = now;
-    reply.deliveredInMs = now - reply.startedAt;
+    reply.deliveredInMs = now - row.takenAt;
     reply.failure = null;
   }
 
   deferred(
-    place: number,
-    { id }: Reply,
+    row: OutRow,
     now: number,
     why: Failure,
     how: { readonly at: number; readonly park: boolean; readonly possibleDuplicate: boolean },
   ): void {
-    const reply = this.#replyAt(place, id);
+    const reply = this.#replyOf(row);
     if (reply === null) return;
-    reply.failed(now, why);
+    reply.failed(row.takenAt, now, why);
     reply.dueAt = how.at;
     reply.late ||= how.park;
     reply.possibleDuplicate = how.possibleDuplicate;
   }
 
   /** @param tried false: it dies with the part before it */
-  died(place: number, { id }: Reply, now: number, why: Failure, tried: boolean): void {
-    const reply = this.#replyAt(place, id);
+  died(row: OutRow, now: number, why: Failure, tried: boolean): void {
+    const reply = this.#replyOf(row);
     if (reply === null) return;
-    if (tried) reply.failed(now, why);
+    if (tried) reply.failed(row.takenAt, now, why);
     else reply.failure = toldOf(why);
     reply.state = 'dead';
     reply.settledAt = now;
@@ -204,8 +195,8 @@ export class StoryRing {
     return slot?.place === place ? slot : null;
   }
 
-  #replyAt(place: number, id: string): KeptReply | null {
-    const slot = this.#at(place);
+  #replyOf({ settlement, reply: { id } }: OutRow): KeptReply | null {
+    const slot = this.#at(settlement.story);
     if (slot === null) return null;
     for (let at = 0; at < slot.count; at++) {
       const reply = slot.replies[at]!;

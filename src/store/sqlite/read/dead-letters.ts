@@ -17,7 +17,7 @@ import type { Page, PageAsked } from '../../store.ts';
 import { wholeIdLength } from '../../rows.ts';
 import { reasonOf, triesOf } from './kept.ts';
 import { emptyPage, limitOf, pageOf, placeAfter, type Place } from '../../pages.ts';
-import { attemptsOf, textIn } from './stories.ts';
+import { textIn } from './stories.ts';
 
 type DeadRow = {
   readonly box: Box;
@@ -126,8 +126,9 @@ function letterOf(row: DeadRow, parts: readonly DeadRow[]): DeadLetter {
   };
 }
 
-function attemptsOfDead({ attempts, tries }: DeadRow): number {
-  return attemptsOf({ attempts, delivered: false, seen: triesOf(tries).length });
+/** A message's column counts the tries under which the process died, not the one that ended it. */
+function attemptsOfDead({ box, attempts, failure }: DeadRow): number {
+  return box === 'in' && reasonOf(failure).kind === 'fault' ? attempts + 1 : attempts;
 }
 
 function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): DeadRow[] {
