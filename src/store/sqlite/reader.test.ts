@@ -1,4 +1,4 @@
-/** What is particular to reading SQLite: files that cannot be read, odd keys, many rows, threads. */
+/** What is particular to reading SQLite: files that cannot be read, odd keys, many rows. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -113,7 +113,7 @@ test('what cannot be read says why', () => {
   assert.equal(place.problem(), 'storage_foreign');
 });
 
-test('1,200 dead letters are paged through while new ones arrive: each once, newest first', async () => {
+test('1,200 dead letters are paged through while new ones arrive, each once', async () => {
   using place = new Place();
   using db = place.make();
   await using reader = place.open();

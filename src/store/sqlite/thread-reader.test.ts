@@ -60,7 +60,7 @@ suite('the reading thread', { concurrency: 1 }, () => {
     assert.equal(it.threads.length, 2);
   });
 
-  test('serves many reads in their order, and refuses those that are too many to wait', async () => {
+  test('answers many reads, and refuses those that are too many to wait', async () => {
     await using it = new Bench();
     const reads = Array.from({ length: 66 }, () => it.reader.story('nobody'));
     assert.equal(await reasonOf(reads.pop()!), 'busy');

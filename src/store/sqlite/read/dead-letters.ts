@@ -1,7 +1,7 @@
 /**
  * Dead letters: messages and replies that are not tried again. The newest come first, in the order
- * of (when it died, `seq`); `seq` counts over both boxes, so no two rows share a place. The parts of
- * a split reply are one letter, which stands where the last of them died.
+ * of (when it died, `seq`); `seq` counts over both boxes, so no two rows share a place. The parts
+ * of a split reply are one letter, which stands where the last of them died.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Box } from '../../../domain/event.ts';
