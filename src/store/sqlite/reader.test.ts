@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import type { LedgerReader, PageAsked } from '../store.ts';
+import { ReadFailed, type LedgerReader, type PageAsked } from '../store.ts';
 import { applicationId, migrate } from './migrations.ts';
 import { openSqliteReader } from './reader.ts';
 
@@ -305,6 +305,23 @@ test('a database that nobody runs on is read, and left as it was', async () => {
     assert.equal((await reader.storyText(id))?.text, 'hi');
   }
   assert.deepEqual(readFileSync(place.path), before);
+});
+
+test('a damaged database refuses what it cannot answer with a sentence', async () => {
+  using place = new Place();
+  const db = place.make();
+  const id = addWaiting(db, 'c');
+  for (let at = 0; at < 2_000; at++) addTurn(db, `c${at}`);
+  db.close();
+  const bytes = readFileSync(place.path);
+  const from = bytes.length / 2;
+  writeFileSync(place.path, bytes.fill(0xff, from));
+  await using reader = place.open();
+  assert.equal((await reader.story(id))?.id, id);
+  await assert.rejects(
+    everyPage((page) => reader.conversations(page), 500),
+    (error) => error instanceof ReadFailed && /is damaged; restore/.test(error.message),
+  );
 });
 
 test('200,000 turns in 2,000 conversations are listed by looks at the index', async (t) => {

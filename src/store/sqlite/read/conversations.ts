@@ -137,8 +137,8 @@ const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';
 /** A look at every turn of the channel: no index is kept for what is asked so seldom. */
-const turnsOfSender =
-  `${turnColumns} WHERE channel = ? AND sender = ? AND (0, seq) > (?, ?) ` + 'ORDER BY seq LIMIT ?';
+const ofSender = 'channel = ? AND sender = ?';
+const turnsOfSender = `${turnColumns} WHERE ${ofSender} AND (0, seq) > (?, ?) ORDER BY seq LIMIT ?`;
 
 type TurnRecord = TurnText & { readonly seq: number };
 
