@@ -160,7 +160,7 @@ test('a trace, tries or body that cannot be read are told as missing', async () 
   const sound = { ...times, brain: 'main', attempt: 1, outcome: 'reply', steps };
   const put = db.prepare('INSERT OR REPLACE INTO traces VALUES (?, ?)');
   const broken = ['', '{"acceptedAt":', 'null', '[]', '7', '{}', '{"steps":[null]}'];
-  for (const body of [...broken, JSON.stringify({ ...sound, steps: [null] })]) {
+  for (const body of [...broken, JSON.stringify({ ...sound, steps: [...steps, null] })]) {
     put.run(id, body);
     assert.equal((await reader.story(id))?.trace, null, body);
   }
