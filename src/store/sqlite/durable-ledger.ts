@@ -49,7 +49,7 @@ export class DurableLedger implements Ledger {
   readonly #deadLetters: DeadLetters;
   readonly #forgetting: Forgetting;
   /** What people ask is done one at a time. */
-  #asked: Promise<unknown> = Promise.resolve();
+  #asked: Promise<unknown> | null = null;
   #failed = false;
   #closing: Promise<void> | null = null;
 
@@ -208,8 +208,13 @@ export class DurableLedger implements Ledger {
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const done = this.#asked.then(act);
-    this.#asked = done.catch(() => {});
+    const done = this.#asked === null ? act() : this.#asked.then(act);
+    const over = done
+      .catch(() => {})
+      .then(() => {
+        if (this.#asked === over) this.#asked = null;
+      });
+    this.#asked = over;
     return done;
   }
 

@@ -18,6 +18,10 @@ export const statements = {
   turn:
     'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  // Only an empty session begins with a quoted block.
+  quoted:
+    'INSERT OR IGNORE INTO turns (channel, conversation, session, seq, at, text) ' +
+    'VALUES (?, ?, ?, ?, ?, ?)',
   cut:
     'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
     'VALUES (?, ?, ?, ?, ?)',

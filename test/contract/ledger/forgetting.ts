@@ -3,6 +3,7 @@ import { failure } from '../../../src/domain/failure.ts';
 import type { ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
 import type { Whose } from '../../../src/domain/story.ts';
+import type { OutClaim } from '../../../src/store/store.ts';
 import {
   accept,
   answer,
@@ -24,6 +25,7 @@ import {
   takeOut,
   textsIn,
   textsOut,
+  until,
   type Bench,
   type LedgerCase,
 } from './kit.ts';
@@ -80,8 +82,8 @@ export const forgettingCases: readonly LedgerCase[] = [
       await it.ledger.defer(await oneOut(it), later(), why, parked);
       await it.ledger.defer(await oneOut(it), Date.now(), why, parked);
       await it.ledger.defer(await oneOut(it), later(), why, hot);
-      let tried = await takeOut(it, 5);
-      while (tried.length === 0) tried = await takeOut(it, 5);
+      let tried: readonly OutClaim[] = [];
+      await until('its time comes', async () => (tried = await takeOut(it, 5)).length > 0);
       assert.deepEqual(textsOut(tried), ['parked, on its way']);
       await exchange(it, 'bob', 'hi', 'stays');
       await it.ledger.forget(talk('ann'));
@@ -243,10 +245,9 @@ export const forgettingCases: readonly LedgerCase[] = [
   }),
   durably('others remember on without the sender, also who was at work', async (it) => {
     await accept(it, inRoom('ann', '1'), inRoom('bob', '2'), inRoom('bob', '3'));
-    await answer(it, await oneIn(it), 'to ann');
-    const two = await oneIn(it);
-    const three = { imported: 'quoted of both' };
-    await it.ledger.complete(two, effects(two, ['to bob'], three));
+    const one = await oneIn(it);
+    await it.ledger.complete(one, effects(one, ['to ann'], { imported: 'quoted of both' }));
+    await answer(it, await oneIn(it), 'to bob');
     const atWork = await oneIn(it);
     assert.equal(atWork.memory.turns.length, 3);
     await it.ledger.forget(person('ann'));
