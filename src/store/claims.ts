@@ -2,7 +2,7 @@
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
-import type { InRow, OutRow } from './rows.ts';
+import type { InRow, OutRow, Row } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from './store.ts';
 
 class OpenInClaim extends Linked implements InClaim {
@@ -74,6 +74,19 @@ export class OpenClaims {
     claim.row = null;
     this.#open.delete(claim);
     return row;
+  }
+
+  /** Ends every claim on such a row, for whoever holds it. Returns the rows. */
+  revoke(matches: (row: Row) => boolean): readonly Row[] {
+    const rows: Row[] = [];
+    for (const claim of this.#open) {
+      const { row } = claim;
+      if (row === null || !matches(row)) continue;
+      claim.row = null;
+      this.#open.delete(claim);
+      rows.push(row);
+    }
+    return rows;
   }
 
   /** Whether that claim is of these and has not been ended. */

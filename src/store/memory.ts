@@ -7,8 +7,10 @@ import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
+import type { Whose } from '../domain/story.ts';
 import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
+import { removeRows, rowIsOf } from './removal.ts';
 import { laterParts, type Settlement } from './rows.ts';
 import type {
   ChannelBacklog,
@@ -202,8 +204,10 @@ class MemoryLedger implements Ledger {
     return Promise.resolve('not_kept');
   }
 
-  forget(): Promise<number> {
-    return Promise.resolve(0);
+  async forget(whose: Whose): Promise<number> {
+    const removed = removeRows(this.#rows, this.#open, whose, (row) => rowIsOf(whose, row));
+    this.#door.settled();
+    return removed;
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {

@@ -41,6 +41,13 @@ export class Sides {
     return this.#sides.get(channel)?.[box].shift();
   }
 
+  /** What was taken away can no longer be taken. */
+  forgetGone(channel: ChannelKey): void {
+    const side = this.#sides.get(channel);
+    side?.in.extract(({ gone }) => gone);
+    side?.out.extract(({ gone }) => gone);
+  }
+
   /** @param by how many unsettled rows there are more */
   count(box: Box, channel: ChannelKey, by: number): void {
     const side = this.#of(channel);

@@ -103,7 +103,9 @@ export interface Ledger {
   discard(id: string): Promise<DeadLetterMove>;
   /**
    * Deletes what was said, and what was answered to it, from everywhere: also what waits, and what
-   * is at work (its claim is lost). Texts are overwritten on the disk before it resolves.
+   * is at work (its claim is lost). Texts are overwritten on the disk before it resolves; it
+   * rejects when the storage has failed, so that nobody believes that they are gone. What comes
+   * in after it was asked for stays.
    * @returns how many messages, replies and turns went
    */
   forget(whose: Whose): Promise<number>;

@@ -5,6 +5,8 @@
 import { suite, test } from 'node:test';
 import { boundCases } from './ledger/bounds.ts';
 import { claimCases } from './ledger/claims.ts';
+import { deadLetterCases } from './ledger/dead-letters.ts';
+import { forgettingCases } from './ledger/forgetting.ts';
 import { inboxCases } from './ledger/inbox.ts';
 import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
@@ -18,6 +20,8 @@ const all = [
   ...boundCases,
   ...memoryCases,
   ...recallCases,
+  ...deadLetterCases,
+  ...forgettingCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

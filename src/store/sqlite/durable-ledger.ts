@@ -11,6 +11,7 @@ import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
+import type { Whose } from '../../domain/story.ts';
 import { OpenClaims, upTo } from '../claims.ts';
 import { Doorway } from '../doorway.ts';
 import type {
@@ -27,11 +28,12 @@ import type {
 import type { WorkingSet } from '../working-set.ts';
 import { Arrivals } from './arrivals.ts';
 import { replyWrite, traceWrite } from './bodies.ts';
+import { DeadLetters } from './dead-letters.ts';
 import { Deliveries } from './deliveries.ts';
+import { Forgetting } from './forgetting.ts';
 import type { Journal } from './journal.ts';
 import type { DurableParts } from './parts.ts';
 import { Recollection } from './recollection.ts';
-import { deadLettersIn } from './recovery.ts';
 import type { Write } from './statements.ts';
 import { memoryAfter, turnWrites } from './turn.ts';
 import { terms, tracesPendingMax } from './terms.ts';
@@ -46,7 +48,10 @@ export class DurableLedger implements Ledger {
   readonly #open = new OpenClaims();
   readonly #arrivals: Arrivals;
   readonly #deliveries: Deliveries;
-  #deadLetters: number;
+  readonly #deadLetters: DeadLetters;
+  readonly #forgetting: Forgetting;
+  /** What people ask is done one at a time. */
+  #asked: Promise<unknown> | null = null;
   #failed = false;
   #closing: Promise<void> | null = null;
 
@@ -57,9 +62,17 @@ export class DurableLedger implements Ledger {
     this.#door = new Doorway(() => this.room());
     this.#recollection = new Recollection(parts.reader);
     this.#arrivals = new Arrivals(parts, this.#door);
+    this.#deadLetters = new DeadLetters(parts, this.#recollection);
+    this.#forgetting = new Forgetting(
+      parts,
+      this.#open,
+      this.#arrivals,
+      this.#recollection,
+      this.#deadLetters,
+    );
     this.#deliveries = new Deliveries(parts, this.#open, this.#door);
-    this.#deadLetters = deadLettersIn(parts.reader);
     parts.journal.onDisk(() => this.#door.settled());
+    parts.journal.onExpired((ids) => ids.forEach((id) => this.#deadLetters.remove(id)));
     parts.journal.onBroken((message) => this.#fail(new Error(message)));
   }
 
@@ -114,14 +127,13 @@ export class DurableLedger implements Ledger {
 
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
     if (claim.box === 'out') {
-      return this.#deliveries.bury(claim, why, () => {
-        this.#deadLetters++;
-      });
+      return this.#deliveries.bury(claim, why, ({ reply }) => this.#deadLetters.add(reply.id));
     }
     const reason = JSON.stringify(why);
-    return this.#finish(claim, effects, (seq, now) => {
-      this.#deadLetters++;
-      return ['inboxDead', now, reason, seq];
+    const buried = this.#finish(claim, effects, (seq, now) => ['inboxDead', now, reason, seq]);
+    return buried.then((is) => {
+      if (is) this.#deadLetters.add(claim.message.id);
+      return is;
     });
   }
 
@@ -150,16 +162,20 @@ export class DurableLedger implements Ledger {
 
   serve(): void {}
 
-  replay(): Promise<DeadLetterMove> {
-    return Promise.resolve('not_kept');
+  replay(id: string): Promise<DeadLetterMove> {
+    return this.#inTurn(() => this.#deadLetters.replay(id));
   }
 
-  discard(): Promise<DeadLetterMove> {
-    return Promise.resolve('not_kept');
+  discard(id: string): Promise<DeadLetterMove> {
+    return this.#inTurn(() => this.#deadLetters.discard(id));
   }
 
-  forget(): Promise<number> {
-    return Promise.resolve(0);
+  async forget(whose: Whose): Promise<number> {
+    return this.#inTurn(async () => {
+      const deleted = await this.#forgetting.forget(whose);
+      this.#door.settled();
+      return deleted;
+    });
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
@@ -177,7 +193,7 @@ export class DurableLedger implements Ledger {
   gauges(): Gauges {
     return {
       ...this.#rows.gauges(),
-      deadLetters: this.#deadLetters,
+      deadLetters: this.#deadLetters.count,
       unroutable: 0,
       suspects: 0,
       tracesDropped: 0,
@@ -208,6 +224,17 @@ export class DurableLedger implements Ledger {
     await this.#journal.close();
     if (reader.isOpen) reader.close();
     this.#parts.lock.release();
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#asked === null ? act() : this.#asked.then(act);
+    const over = done
+      .catch(() => {})
+      .then(() => {
+        if (this.#asked === over) this.#asked = null;
+      });
+    this.#asked = over;
+    return done;
   }
 
   /** For good: nothing is accepted any more, and whoever runs this is told, once. */
@@ -251,8 +278,11 @@ export class DurableLedger implements Ledger {
       this.#journal.add(traceWrite(message.id, trace));
     }
     return this.#journal.written(() => {
-      for (const { reply, seq } of replies) this.#rows.addReply(reply, row.settlement, seq);
-      this.#recollection.put(message, memory);
+      if (!row.gone) {
+        for (const { reply, seq } of replies) this.#rows.addReply(reply, row.settlement, seq);
+      }
+      if (row.gone || row.edition < row.lane.edition) this.#recollection.drop(message);
+      else this.#recollection.put(message, memory);
       this.#rows.settle(row);
       this.#door.settled();
     });

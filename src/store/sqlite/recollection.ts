@@ -61,6 +61,11 @@ export class Recollection {
     return memory;
   }
 
+  /** It has changed on the disk. */
+  drop(where: Where): void {
+    this.#memories.delete(keyOf(where));
+  }
+
   /** The last n turns that were said in one session, oldest first. */
   said({ channel, conversation }: Message, session: number, n: number): readonly TurnRow[] {
     const newestFirst = this.#said.all(channel, conversation, session, n) as unknown as TurnRow[];
@@ -93,6 +98,8 @@ export class Recollection {
   }
 }
 
+type Where = Pick<Message, 'channel' | 'conversation'>;
+
 type ConversationRow = {
   readonly session: number;
   readonly startedAt: number;
@@ -100,7 +107,7 @@ type ConversationRow = {
 };
 
 /** Channel keys hold no space, so no two conversations share a key. */
-function keyOf({ channel, conversation }: Message): string {
+function keyOf({ channel, conversation }: Where): string {
   return `${channel} ${conversation}`;
 }
 

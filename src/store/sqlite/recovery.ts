@@ -77,12 +77,3 @@ export function lastId(db: DatabaseSync): string {
   const given = `max(last_id, coalesce(${inbox}, ''), coalesce(${outbox}, ''))`;
   return String(db.prepare(`SELECT ${given} AS id FROM owner`).get()?.['id'] ?? '');
 }
-
-/** Dead letters that are kept. */
-export function deadLettersIn(db: DatabaseSync): number {
-  const count = '(SELECT count(*) FROM inbox WHERE state = 2)';
-  // The parts of a split reply that died together are one.
-  const more = '(SELECT count(DISTINCT substr(id, 1, 22)) FROM outbox WHERE state = 2)';
-  const found = db.prepare(`SELECT ${count} + ${more} AS n`).get();
-  return Number(found?.['n'] ?? 0);
-}
