@@ -51,7 +51,7 @@ function ownerLine({ owned, unclean }: Examined): PreflightLine {
 function rightsLine({ openFiles }: Examined): PreflightLine {
   if (openFiles.length === 0) return ok('rights', 'only the owner may read the database');
   const message = `other users of this machine may use ${openFiles.join(', ')}`;
-  return warning('rights', message, 'Run chmod go-rwx on it.');
+  return warning('rights', message, `Run chmod go-rwx ${openFiles.join(' ')}`);
 }
 
 function diskLine({ freeBytes, freeBytesMin }: Examined): PreflightLine {
