@@ -12,7 +12,8 @@ import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
 import type { Log } from './lib/log.ts';
 import type { Plan, TrustedModel } from './plan.ts';
-import { createPlan, createServiceKit, openAdmin, openLedger, type ServiceKit } from './service.ts';
+import { createPlan, createServiceKit, openAdmin, openLedger, operatorAccess } from './service.ts';
+import type { ServiceKit } from './service.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {
@@ -69,7 +70,7 @@ export async function runService(setup: Setup): Promise<Ending> {
     (await startAdmin(
       setup,
       kit,
-      portsOf(setup, kit, events, host, ledger, () => health.now),
+      portsOf(setup, kit, events, host, { ledger, reader }, () => health.now),
     ));
   if (admin?.kind === 'problem') {
     await close(kit, host, reader, null);
@@ -90,12 +91,13 @@ type Refusal = { readonly kind: 'problem'; readonly code: string; readonly messa
 
 /** A default address that is taken costs the admin server; one that was written down, the boot. */
 async function startAdmin(
-  { config, webRoot }: Setup,
+  { config, secrets, webRoot }: Setup,
   kit: ServiceKit,
   ports: AdminPorts,
 ): Promise<OpenAdmin | Refusal | null> {
   const settings = config.observability;
-  const admin = await openAdmin({ settings, webRoot, ports }, kit);
+  const access = operatorAccess(config.admin, secrets);
+  const admin = await openAdmin({ settings, access, webRoot, ports }, kit);
   if (admin === null) return null;
   const { server, opened } = admin;
   if (opened.kind === 'opened') return { kind: 'admin', server, port: opened.port };
@@ -109,7 +111,7 @@ function portsOf(
   kit: ServiceKit,
   events: EventHub,
   host: Host,
-  ledger: Ledger,
+  { ledger, reader }: { readonly ledger: Ledger; readonly reader: LedgerReader },
   health: () => Health,
 ): AdminPorts {
   const { config, warnings, version } = setup;
@@ -133,6 +135,8 @@ function portsOf(
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
     modelLoads: () => kit.loads,
+    reader,
+    writes: ledger,
     events,
   };
 }

@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
+import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminOpened, AdminProblem, AdminServer } from './admin/server.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder } from './brain/responder.ts';
@@ -24,6 +25,7 @@ import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { Note } from './domain/note.ts';
+import { createTokenCheck } from './lib/bearer.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
@@ -205,21 +207,34 @@ export async function examineStorage(path: string): Promise<Examined | StoreProb
 
 export type AdminChoice = {
   readonly settings: ObservabilityConfig;
+  readonly access: OperatorAccess;
   readonly webRoot: URL;
   readonly ports: AdminPorts;
 };
 
 /** Loaded and opened only where it is switched on; null: it is off. */
 export async function openAdmin(
-  { settings, webRoot, ports }: AdminChoice,
+  { settings, access, webRoot, ports }: AdminChoice,
   { listeners }: ServiceKit,
 ): Promise<{ readonly server: AdminServer; readonly opened: AdminOpened | AdminProblem } | null> {
   if (!settings.enabled) return null;
   const { createAdminServer } = await import('./admin/server.ts');
   const { address, allowedHosts } = settings;
-  const options = { address, allowedHosts, listeners, webRoot: fileURLToPath(webRoot) };
+  const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
   return { server, opened: await server.open() };
+}
+
+/** How the administrator is known; read-only where the block or the variable's value is missing. */
+export function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
+  if (admin === null) {
+    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
+    return { kind: 'none', remedy };
+  }
+  const token = secretOf(secrets, admin.tokenEnv);
+  if (token !== null) return { kind: 'bearer', matches: createTokenCheck(token) };
+  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
+  return { kind: 'none', remedy };
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

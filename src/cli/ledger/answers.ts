@@ -17,6 +17,7 @@ import type {
   StoryText,
   TurnText,
 } from '../../domain/story.ts';
+import { toolOutcomes } from '../../domain/tool-use.ts';
 import type { Trace, TraceStep } from '../../domain/trace.ts';
 import type { Page } from '../../store/store.ts';
 import { byKind, flag, id, list, maybe, number, object, oneOf, text, type Shape } from './shape.ts';
@@ -61,6 +62,15 @@ const step = byKind<TraceStep>({
     tries: list(modelTry),
     linesDropped: number,
   }),
+  tool: object<StepOf<'tool'>>({
+    kind: oneOf('tool'),
+    tool: text,
+    mode: oneOf('allow', 'shadow', 'deny'),
+    outcome: oneOf(...toolOutcomes),
+    rule: text,
+    startMs: number,
+    ms: number,
+  }),
   policy: object<StepOf<'policy'>>({
     kind: oneOf('policy'),
     policy: oneOf('priority', 'consensus'),
@@ -77,7 +87,7 @@ const trace = object<Trace>({
   decidedAt: number,
   brain: text,
   attempt: number,
-  outcome: oneOf('reply', 'no_consensus', 'busy', 'no_answer', 'fault'),
+  outcome: oneOf('reply', 'command', 'no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'),
   steps: list(step),
 });
 

@@ -93,6 +93,13 @@ function tellStep(step: TraceStep, story: Story, trace: Trace, rows: Row[], span
       }
       return;
     }
+    case 'tool': {
+      const fromMs = claimedMs + step.startMs;
+      spans.push({ fromMs, toMs: fromMs + step.ms });
+      const what = `tool ${step.tool}: ${step.outcome} (${step.mode}, ${step.rule})`;
+      rows.push(row(fromMs, step.ms, what));
+      return;
+    }
     case 'policy': {
       rows.push(row(decidedMs, null, `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`));
       for (const what of sayVotes(step)) rows.push({ ...row(decidedMs, null, what), deep: true });
