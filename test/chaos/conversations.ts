@@ -168,13 +168,11 @@ async function run(steps: number, seed: number, sessioned: boolean): Promise<num
   let program = await serve(file, port);
   let kills = 0;
   try {
-    let over = false;
     const all = Promise.all(
       Array.from({ length: people }, (_, at) => talk(`p${at}`, each, stage)),
-    ).finally(() => (over = true));
-    while (sessioned && !over) {
-      await Promise.race([pause(150 + random() * 250), all]);
-      if (over) break;
+    ).then(() => 'over');
+    while (sessioned) {
+      if ((await Promise.race([pause(150 + random() * 250), all])) === 'over') break;
       program.child.kill('SIGKILL');
       await program.ended;
       kills++;
