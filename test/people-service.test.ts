@@ -8,7 +8,7 @@ import { startReceiver } from './fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
 import { runSvc } from './run-svc.ts';
 
-test('without storage the running service tells a message’s story and its dead letters', async () => {
+test('without storage the running service tells a story and its dead letters', async () => {
   await using folder = await scratch();
   await using model = await startFakeOllama();
   await using receiver = await startReceiver();

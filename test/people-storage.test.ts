@@ -1,4 +1,4 @@
-/** The commands about messages where there is storage: beside a running service, and without one. */
+/** The commands about messages with storage: beside a running service, and without one. */
 import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -55,7 +55,8 @@ function rightsLine({ openFiles }: Examined): PreflightLine {
 }
 
 function diskLine({ freeBytes, freeBytesMin }: Examined): PreflightLine {
-  const message = `${bytesText(freeBytes)} are free; below ${bytesText(freeBytesMin)} nothing new is accepted`;
+  const least = bytesText(freeBytesMin);
+  const message = `${bytesText(freeBytes)} are free; below ${least} nothing new is accepted`;
   const remedy = 'Make room on the disk that holds the database.';
   if (freeBytes < freeBytesMin) return failed('disk', message, remedy);
   return freeBytes < 4 * freeBytesMin ? warning('disk', message, remedy) : ok('disk', message);
