@@ -5,7 +5,8 @@ import type { Ledger } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
 import { Journal, startWriter } from './journal.ts';
-import { freeBytesAt, preparePlace, takeOwnerLock, type OwnerLock } from './place.ts';
+import { freeBytesAt, preparePlace, rewriteLog, takeOwnerLock } from './place.ts';
+import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { recover } from './recovery.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
@@ -28,23 +29,28 @@ export type SqliteOptions = {
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
   const { path, retentionDays, now } = options;
   let lock: OwnerLock | null = null;
+  let journal: Journal | null = null;
+  let reader: DatabaseSync | null = null;
   try {
     preparePlace(path);
     lock = takeOwnerLock(path);
     if (lock === null) return lockedProblem(path);
+    rewriteLog(path);
     const writer = await startWriter({ path, retentionDays });
     if ('errcode' in writer) {
       lock.release();
       return problemOf(path, writer);
     }
-    const reader = new DatabaseSync(path, { readOnly: true });
+    journal = new Journal(writer, freeBytesAt(path));
+    reader = new DatabaseSync(path, { readOnly: true });
     const rows = new WorkingSet(now);
-    const journal = new Journal(writer, freeBytesAt(path));
     const limits = { ...sqliteLimits, ...options.limits };
     const writes = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
     return new DurableLedger({ ...options, limits, lock, reader, rows, journal });
   } catch (error) {
+    await journal?.abandon();
+    reader?.close();
     lock?.release();
     return problemOf(path, error as Error);
   }
