@@ -62,7 +62,8 @@ type Change =
   | { readonly kind: 'write'; readonly offset: number; readonly bytes: Buffer }
   | { readonly kind: 'size'; readonly size: number };
 
-type Inode = { durable: Buffer; pending: Change[] };
+/** `lost`: a sync of it failed in this process, when there was something to sync. */
+type Inode = { durable: Buffer; pending: Change[]; lost: boolean };
 type Naming = { readonly name: string; readonly inode: Inode | null };
 type Keep = 'nothing' | 'everything' | 'some';
 
@@ -71,6 +72,8 @@ export type Image = ReadonlyMap<string, Buffer>;
 
 /** The disk under one folder, over one process or several. */
 export class Disk {
+  /** Files that this process synced after a sync of them had failed. */
+  syncedAgain: string[] = [];
   #live = new Map<string, Inode>();
   #durable = new Map<string, Inode>();
   #namings: Naming[] = [];
@@ -86,7 +89,7 @@ export class Disk {
   constructor(files: Image, normal = false) {
     this.#normal = normal;
     for (const [name, durable] of files) {
-      const inode = { durable, pending: [] };
+      const inode = { durable, pending: [], lost: false };
       this.#live.set(name, inode);
       this.#durable.set(name, inode);
     }
@@ -94,6 +97,8 @@ export class Disk {
 
   /** Another process numbers the files anew. */
   nextProcess(): void {
+    this.syncedAgain = [];
+    for (const inode of this.#live.values()) inode.lost = false;
     this.#numbers = new Map();
     this.#before = null;
   }
@@ -122,11 +127,13 @@ export class Disk {
         break;
       case 'S':
         if (inode === undefined || this.#leavesOut(record, next)) break;
+        if (inode.lost) this.syncedAgain.push(this.nameOf(file));
         inode.durable = after(inode.durable, inode.pending);
         inode.pending = [];
         break;
       case 'F':
         if (inode === undefined) break;
+        inode.lost ||= inode.pending.length > 0;
         inode.durable = after(inode.durable, someOf(inode.pending, random));
         inode.pending = [];
         break;
@@ -166,7 +173,7 @@ export class Disk {
   #opened(file: number, name: string): void {
     let inode = this.#live.get(name);
     if (inode === undefined) {
-      inode = { durable: Buffer.alloc(0), pending: [] };
+      inode = { durable: Buffer.alloc(0), pending: [], lost: false };
       this.#live.set(name, inode);
       this.#namings.push({ name, inode });
     }
