@@ -5,6 +5,8 @@
  */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
+import type { Note } from '../../domain/note.ts';
+import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
@@ -168,6 +170,20 @@ export class DurableLedger implements Ledger {
   recall(): Promise<readonly TurnRow[]> {
     return Promise.resolve([]);
   }
+
+  notes(): Promise<readonly Note[]> {
+    return Promise.resolve([]);
+  }
+
+  toolUses(): Promise<readonly ToolUse[]> {
+    return Promise.resolve([]);
+  }
+
+  journal(): Promise<Journaled> {
+    return Promise.resolve({ kind: 'run' });
+  }
+
+  journalEnd(): void {}
 
   serve(): void {}
 
