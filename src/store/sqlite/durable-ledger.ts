@@ -220,9 +220,13 @@ export class DurableLedger implements Ledger {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that, but not once a sync has failed: the next start finds what is on the disk.
     const { reader } = this.#parts;
-    if (!this.#journal.broken) reader.close();
-    await this.#journal.close();
-    if (reader.isOpen) reader.close();
+    if (this.#journal.broken) {
+      await this.#journal.abandon();
+      reader.close();
+    } else {
+      reader.close();
+      await this.#journal.close();
+    }
     this.#parts.lock.release();
   }
 

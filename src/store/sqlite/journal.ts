@@ -142,6 +142,15 @@ export class Journal {
     await this.#worker.terminate();
   }
 
+  /**
+   * Lets the writer go without writing anything more. A reader that is closed only afterwards keeps
+   * it from folding the log into the database, which would sync the log again.
+   */
+  async abandon(): Promise<void> {
+    this.#broken = true;
+    await this.#worker.terminate();
+  }
+
   readonly #send = (): void => {
     this.#scheduled = false;
     if (this.#lazy !== null) clearTimeout(this.#lazy);

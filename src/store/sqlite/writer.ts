@@ -26,7 +26,10 @@ const tell = (message: FromWriter): void => port.postMessage(message);
 function open(): DatabaseSync {
   const db = new DatabaseSync(path);
   try {
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
+    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+    // Only a database without a page can take this; to another it would be one commit more.
+    if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    db.exec('PRAGMA journal_mode = WAL');
     db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${busyTimeoutMs};`);
     // What is deleted is overwritten, also where whole pages become free.
     db.exec('PRAGMA secure_delete = ON;');
