@@ -53,9 +53,10 @@ async function measure(form: Form, count: number, random: () => number) {
   const hanging = hangingBrain();
   const arrivals = new Arrivals();
   const host = hostOn(ledger);
+  const session = null;
   const channels = [
-    { type: 'webhook', channel: slow.channel(), brain: hanging.brain } as const,
-    { type: 'webhook', channel: arrivals.watch(quick.channel()), brain: echo } as const,
+    { type: 'webhook', channel: slow.channel(), brain: hanging.brain, session } as const,
+    { type: 'webhook', channel: arrivals.watch(quick.channel()), brain: echo, session } as const,
   ];
   assert.equal(await host.use(new Plan('one', channels, new Map())), null);
   try {
@@ -130,6 +131,7 @@ const replied = (text: string) =>
 
 const echo: Brain = {
   name: 'echo',
+  agent: null,
   deadlineMs: 60_000,
   think: async ({ text }) => replied(text),
 };
@@ -139,6 +141,7 @@ function hangingBrain() {
   let held = 0;
   const brain: Brain = {
     name: 'hung',
+    agent: null,
     deadlineMs: 600_000,
     think: (_turn, { signal }) => {
       held++;

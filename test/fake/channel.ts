@@ -34,6 +34,7 @@ export class FakePlatform {
   /** @param problem what opening it comes to; null: it opens */
   channel(problem: ChannelProblem | null = null): Channel {
     return {
+      tellsSessions: true,
       open: async () => problem ?? { kind: 'opened', key: this.key },
       run: (accept, signal) => {
         this.#connected.push(accept);

@@ -5,6 +5,8 @@
  */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
+import type { Note } from '../../domain/note.ts';
+import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
@@ -169,6 +171,20 @@ export class DurableLedger implements Ledger {
     return Promise.resolve([]);
   }
 
+  notes(): Promise<readonly Note[]> {
+    return Promise.resolve([]);
+  }
+
+  toolUses(): Promise<readonly ToolUse[]> {
+    return Promise.resolve([]);
+  }
+
+  journal(): Promise<Journaled> {
+    return Promise.resolve({ kind: 'run' });
+  }
+
+  journalEnd(): void {}
+
   serve(): void {}
 
   replay(): Promise<DeadLetterMove> {
@@ -222,9 +238,12 @@ export class DurableLedger implements Ledger {
     this.closeIntake();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
-    // The writer is to be the last to close: only then is the log folded into the database.
-    this.#parts.reader.close();
+    // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
+    // do that, but not once a sync has failed: the next start finds what is on the disk.
+    const { reader } = this.#parts;
+    if (!this.#journal.broken) reader.close();
     await this.#journal.close();
+    if (reader.isOpen) reader.close();
     this.#parts.lock.release();
   }
 

@@ -22,6 +22,7 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readon
     const key = `${box} ${channel} ${conversation}`;
     return !seen.has(key) && seen.add(key) !== undefined;
   };
+  rows.restore();
   const inbox = db.prepare('SELECT * FROM inbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of inbox as Iterable<unknown> as Iterable<InboxRecord>) {
     const head = unclean && isHead('in', record.channel, record.conversation);
@@ -51,6 +52,7 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readon
     });
     settlements.set(reply.inReplyTo, row.settlement);
   }
+  rows.restored();
   for (const box of ['inbox', 'outbox']) {
     const last = db.prepare(`SELECT max(seq) AS seq FROM ${box}`).get();
     rows.startAfter(Number(last?.['seq'] ?? 0));
