@@ -13,7 +13,7 @@ const atOnce = 50;
 const perRound = 500;
 /** Some that are opened and then say nothing more are left to the listener's limits. */
 const shareLeft = 0.002;
-/** What an idle garbage collector may leave; at the largest size a leak of 1 KiB a request shows. */
+/** What garbage may lie about; at the largest size a leak of 1 KiB a request shows. */
 const memoryBytesMax = 96 * 1_048_576;
 const codesOf503 = /"code":"(inbox_full|shutting_down|storage_failed|starting)"/;
 
