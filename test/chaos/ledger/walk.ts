@@ -249,6 +249,8 @@ export class Walk {
       turn: kept > 0.9 ? null : turn,
       session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
       imported: null,
+      notes: [],
+      toolUses: [],
       trace: {
         acceptedAt,
         claimedAt: acceptedAt,
