@@ -121,6 +121,8 @@ test('the second lock suffices: the model refuses though no shield dropped it', 
     sensitivity: 'private',
     system: null,
     lines: [{ role: 'user', text: 'my secret' }],
+    keptFrom: 0,
+    tools: [],
     deadlineAt: Date.now() + 10_000,
   } as const;
   const { verdict, calls } = await dispatch(members, request, desk(), common);

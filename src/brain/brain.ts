@@ -10,7 +10,7 @@ import type { HistoryLine } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { GrantMode, Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { Ability, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 
 export interface Brain {
@@ -28,13 +28,6 @@ export type AgentFacts = {
   readonly notes: NoteScope | null;
   /** Its tools as they stand on that channel. */
   abilitiesOn(channel: ChannelType): readonly Ability[];
-};
-
-/** `cage` in a few words; null: the tool needs none. */
-export type Ability = {
-  readonly tool: string;
-  readonly mode: GrantMode;
-  readonly cage: string | null;
 };
 
 /** `text` is what the brain is to answer: the message's, less what a session trigger took. */

@@ -84,6 +84,8 @@ test('one model is asked once, and its answer is the reply', async (t) => {
   assert.deepEqual(a.last.request, {
     sensitivity: 'public',
     system: null,
+    keptFrom: 1,
+    tools: [],
     lines: [...history, { role: 'user', text: 'hi' }],
     deadlineAt: 1_600_000,
   });

@@ -22,6 +22,8 @@ function explainStep(step: TraceStep): string {
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
       return `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
     }
+    case 'tool':
+      return `${step.tool}: ${step.outcome} in ${step.ms} ms (${step.mode}, ${step.rule})`;
     case 'policy':
       return `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;
     default:

@@ -1,19 +1,29 @@
 /** How a tool may be used, by the operator's grant. */
 export type GrantMode = 'allow' | 'shadow' | 'deny';
 
+/** A tool as it stands somewhere. `cage` in a few words; null: it needs none. */
+export type Ability = {
+  readonly tool: string;
+  readonly mode: GrantMode;
+  readonly cage: string | null;
+};
+
 /**
  * What became of one call. `rehearsed`: shadow, so it did not run. `denied`: no grant. `refused`:
  * the cage said no. `invalid`: the arguments were wrong. `unknown`: it had begun when the process
  * died, and was not repeated.
  */
-export type ToolOutcome =
-  | 'done'
-  | 'failed'
-  | 'rehearsed'
-  | 'denied'
-  | 'refused'
-  | 'invalid'
-  | 'unknown';
+export const toolOutcomes = [
+  'done',
+  'failed',
+  'rehearsed',
+  'denied',
+  'refused',
+  'invalid',
+  'unknown',
+] as const;
+
+export type ToolOutcome = (typeof toolOutcomes)[number];
 
 /** One call in the audit: who may see the arguments is decided where it is shown. */
 export type ToolUse = {

@@ -1,7 +1,6 @@
-import type { Ability } from '../brain/brain.ts';
 import type { Apology } from '../domain/decision.ts';
 import type { Note } from '../domain/note.ts';
-import type { ToolUse } from '../domain/tool-use.ts';
+import type { Ability, ToolUse } from '../domain/tool-use.ts';
 
 /**
  * What a sender is told when there is no model's answer. The sentences name no provider and no
@@ -15,6 +14,9 @@ export const sentences: Readonly<Record<Apology, string>> = {
   no_answer:
     'Sorry, I have no answer right now. ' +
     'If this keeps happening, please tell the person who runs this service.',
+  unfinished:
+    'I did not come to the end of this within the steps that I may take. ' +
+    'A smaller question may help.',
   fault: 'Sorry, something went wrong here. Please send your message again.',
 };
 

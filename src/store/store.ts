@@ -223,6 +223,7 @@ export type Gauges = {
  * Reads for people: lists, traces, dead letters, conversations, exports. It never writes, holds up
  * no message, and sees what was committed. Every list is bounded; `after` is the `next` of the page
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
+ * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
 export interface LedgerReader extends AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
@@ -242,6 +243,20 @@ export interface LedgerReader extends AsyncDisposable {
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
 }
 
-/** At most `limit` (1–500) rows behind the row that `after` names; null: from the beginning. */
+/** `message` is a sentence for a person. `busy`: so many reads wait that this one may not. */
+export class ReadFailed extends Error {
+  override readonly name = 'ReadFailed';
+  readonly reason: 'busy' | 'too_slow' | 'storage' | 'closed';
+
+  constructor(reason: ReadFailed['reason'], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/**
+ * At most `limit` (1–500) rows behind the place that `after` names; null: from the beginning. Behind
+ * an `after` that no page gave there is nothing. Pages with long texts hold fewer rows.
+ */
 export type PageAsked = { readonly after: string | null; readonly limit: number };
 export type Page<T> = { readonly rows: readonly T[]; readonly next: string | null };

@@ -238,9 +238,12 @@ export class DurableLedger implements Ledger {
     this.closeIntake();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
-    // The writer is to be the last to close: only then is the log folded into the database.
-    this.#parts.reader.close();
+    // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
+    // do that, but not once a sync has failed: the next start finds what is on the disk.
+    const { reader } = this.#parts;
+    if (!this.#journal.broken) reader.close();
     await this.#journal.close();
+    if (reader.isOpen) reader.close();
     this.#parts.lock.release();
   }
 
