@@ -35,7 +35,7 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
   for (const form of forms) {
     const share = count < sharedFrom ? 1 : form === 'memory' ? 0.8 : 0.2;
     const { steps, crashes } = await walkOn(form, Math.round(count * share), seed, say);
-    figures[`steps, ${form}`] = steps;
+    figures[form === 'memory' ? 'steps in memory' : 'steps on SQLite'] = steps;
     if (form === 'sqlite') figures['crashes'] = crashes;
   }
   let noticed = 0;
