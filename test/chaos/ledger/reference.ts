@@ -6,7 +6,7 @@ import type { Box } from '../../../src/domain/event.ts';
 import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { Inbound, Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
-import type { Effects, Memory } from '../../../src/store/store.ts';
+import type { DeadLetterMove, Effects, Memory } from '../../../src/store/store.ts';
 
 /** With so many unsettled replies a conversation's inbox is not claimed. */
 const repliesMax = 100;
@@ -35,6 +35,10 @@ export type ReplyRow = Common & {
   readonly reply: Reply;
   possibleDuplicate: boolean;
   late: boolean;
+  /** It has left its lane. */
+  parked: boolean;
+  /** Attempts before the last replay. */
+  replayedAfter: number;
   /** When it is tried again; null: it waits for no time. */
   dueAt: number | null;
 };
@@ -45,8 +49,14 @@ type Remembered = {
   session: number;
   startedAt: number;
   previousAt: number;
-  turns: readonly TurnRow[];
+  turns: readonly Turn[];
+  /** The sessions before, with their turns. */
+  readonly past: (readonly Turn[])[];
+  /** A turn was taken out of it: when the session began is not known. */
+  unsure: boolean;
 };
+/** `of`: the message; null: a quoted block. */
+type Turn = { readonly of: string | null; readonly row: TurnRow };
 
 export type Expected =
   | { readonly kind: 'refused'; readonly reason: 'full' | 'shutting_down' }
@@ -63,8 +73,11 @@ export class Reference {
   outbox: ReplyRow[] = [];
   closed = false;
   readonly cursors = new Map<string, string>();
-  /** What was buried in one go is one dead letter; whole ids. */
-  readonly #dead: string[] = [];
+  dead: Row[] = [];
+  /** Whole ids of what was buried in one go. */
+  #burials: string[] = [];
+  /** Messages and replies that are on the disk, settled ones too; `of`: the message answered. */
+  #kept: { readonly id: string; readonly lane: string; readonly of: string | null }[] = [];
   readonly #keys = new Map<string, { readonly id: string; readonly until: number }>();
   readonly #remembered = new Map<string, Remembered>();
 
@@ -93,11 +106,11 @@ export class Reference {
   }
 
   get deadLettersFrom(): number {
-    return new Set(this.#dead).size;
+    return new Set(this.#burials).size;
   }
 
   get deadLettersTo(): number {
-    return this.#dead.length;
+    return this.#burials.length;
   }
 
   /** What accepting this batch must answer, when `more` are on their way in before it. */
@@ -133,6 +146,7 @@ export class Reference {
       const lane = `${channel} ${facts.conversation}`;
       const common = { id, channel, lane, attempt: 1, claimed: false };
       this.inbox.push({ ...common, box: 'in', message, readySince: null, givenBack: false });
+      this.#kept.push({ id, lane, of: null });
     }
   }
 
@@ -150,7 +164,11 @@ export class Reference {
       return first === row && replies < repliesMax;
     }
     if (row.dueAt !== null && row.dueAt > this.now) return false;
-    return row.late || this.outbox.find(({ lane, late }) => lane === row.lane && !late) === row;
+    return row.parked || this.#headOf(row.lane) === row;
+  }
+
+  #headOf(lane: string): ReplyRow | undefined {
+    return this.outbox.find((row) => row.lane === lane && !row.parked);
   }
 
   /** What a claim of that row must remember. */
@@ -163,7 +181,7 @@ export class Reference {
     }
     return {
       session: { number: known.session, startedAt: known.startedAt },
-      turns: windowOf(known.turns),
+      turns: windowOf(known.turns.map(({ row }) => row)),
       previousAt: known.previousAt,
       empty: known.turns.length === 0,
     };
@@ -172,18 +190,26 @@ export class Reference {
   /** The message is done, or dead, and this is what it leaves. */
   finish(row: MessageRow, effects: Effects | null, dead: boolean): void {
     this.inbox = this.inbox.filter((one) => one !== row);
-    if (dead) this.#dead.push(row.id);
+    if (dead) this.#bury([row]);
     for (const reply of effects?.replies ?? []) this.#send(reply);
     const before = this.#remembered.get(row.lane);
     const { acceptedAt } = row.message;
     const move = effects?.session ?? null;
+    const imported = effects?.imported ?? null;
     const turn = effects?.turn ?? null;
-    const turns = move === null ? (before?.turns ?? []) : [];
+    const turns: Turn[] = move === null ? [...(before?.turns ?? [])] : [];
+    if (imported !== null) {
+      turns.push({ of: null, row: { at: acceptedAt, text: imported, reply: null } });
+    }
+    if (turn !== null) turns.push({ of: row.id, row: turn });
+    const past = before?.past ?? [];
     this.#remembered.set(row.lane, {
       session: (before?.session ?? 1) + (move === null ? 0 : 1),
       startedAt: move?.at ?? before?.startedAt ?? acceptedAt,
       previousAt: acceptedAt,
-      turns: turn === null ? turns : [...turns, turn],
+      turns,
+      past: move === null ? past : [...past, before?.turns ?? []],
+      unsure: move === null && (before?.unsure ?? false),
     });
   }
 
@@ -191,9 +217,10 @@ export class Reference {
     const { channel } = reply.address;
     const lane = `${channel} ${reply.conversation}`;
     const common = { id: reply.id, channel, lane, attempt: 1, claimed: false };
-    const marks = { possibleDuplicate: false, late: false, dueAt: null };
+    const marks = { possibleDuplicate: false, late: false, parked: false, dueAt: null };
     const row = { box: 'out', reply, readySince: null, givenBack: false } as const;
-    this.outbox.push({ ...row, ...common, ...marks });
+    this.outbox.push({ ...row, ...common, ...marks, replayedAfter: 0 });
+    this.#kept.push({ id: reply.id, lane, of: reply.inReplyTo });
   }
 
   delivered(row: ReplyRow): void {
@@ -202,19 +229,26 @@ export class Reference {
 
   /** A part that dies takes the later ones of its reply with it, as one dead letter. */
   buryReply(row: ReplyRow): void {
-    const lane = this.outbox.filter((one) => one.lane === row.lane && !one.late);
+    const lane = this.outbox.filter((one) => one.lane === row.lane && !one.parked);
     const behind = lane.slice(lane.indexOf(row) + 1);
     const other = behind.findIndex(({ id }) => wholeId(id) !== wholeId(row.id));
-    const parts = row.late ? [] : behind.slice(0, other < 0 ? behind.length : other);
+    const parts = row.parked ? [] : behind.slice(0, other < 0 ? behind.length : other);
     this.outbox = this.outbox.filter((one) => one !== row && !parts.includes(one));
-    this.#dead.push(wholeId(row.id));
+    row.attempt++;
+    this.#bury([row, ...parts]);
+  }
+
+  #bury(rows: readonly Row[]): void {
+    this.#burials.push(wholeId(rows[0]!.id));
+    this.dead.push(...rows);
   }
 
   defer(row: ReplyRow, at: number, park: boolean, possibleDuplicate: boolean): void {
     row.claimed = false;
     row.attempt++;
     row.dueAt = at;
-    row.late ||= park;
+    row.parked ||= park;
+    row.late ||= row.parked;
     row.possibleDuplicate = possibleDuplicate;
     row.givenBack = false;
   }
@@ -222,6 +256,85 @@ export class Reference {
   release(row: Row): void {
     row.claimed = false;
     row.givenBack = true;
+  }
+
+  /** A dead letter's rows, in their order. */
+  #take(id: string): readonly Row[] {
+    const rows = this.dead.filter((row) => wholeId(row.id) === id);
+    this.dead = this.dead.filter((row) => !rows.includes(row));
+    this.#burials = this.#burials.filter((one) => one !== id);
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** A dead letter again: a message as of now, a reply late and at the end of its lane. */
+  replay(id: string): DeadLetterMove {
+    const rows = this.#take(id);
+    for (const row of rows) {
+      const again = { ...row, claimed: false, readySince: null, givenBack: false };
+      if (again.box === 'in') {
+        const message = { ...again.message, acceptedAt: this.now };
+        this.inbox.push({ ...again, message, attempt: 1 });
+        this.#unsay(again);
+      } else {
+        const replayedAfter = again.attempt - 1;
+        this.outbox.push({ ...again, replayedAfter, late: true, parked: false, dueAt: null });
+      }
+    }
+    return rows.length === 0 ? 'not_found' : 'done';
+  }
+
+  /** It is said again: the turn that its burial left goes. */
+  #unsay({ lane, id }: MessageRow): void {
+    const known = this.#remembered.get(lane);
+    if (known === undefined) return;
+    const without = (turns: readonly Turn[]): readonly Turn[] =>
+      turns.filter(({ of }) => of !== id);
+    known.unsure = true;
+    known.turns = without(known.turns);
+    for (const [i, turns] of known.past.entries()) known.past[i] = without(turns);
+  }
+
+  discard(id: string): DeadLetterMove {
+    const rows = this.#take(id);
+    this.#kept = this.#kept.filter((one) => !rows.some((row) => row.id === one.id));
+    return rows.length === 0 ? 'not_found' : 'done';
+  }
+
+  /** @returns how many messages, replies and turns went; in memory there are no others than rows */
+  forget(lanes: ReadonlySet<string>): number {
+    const stays = ({ lane }: { readonly lane: string }): boolean => !lanes.has(lane);
+    const gone = [...this.inbox, ...this.outbox].filter((row) => !stays(row)).length;
+    const kept = this.#kept.filter((row) => !stays(row)).length;
+    let turns = 0;
+    for (const lane of lanes) {
+      const known = this.#remembered.get(lane);
+      for (const session of [known?.turns ?? [], ...(known?.past ?? [])]) turns += session.length;
+      this.#remembered.delete(lane);
+    }
+    const dead = this.dead.filter((row) => !stays(row)).map(({ id }) => wholeId(id));
+    if (this.durable) {
+      this.#burials = this.#burials.filter((id) => !dead.includes(id));
+      this.dead = this.dead.filter(stays);
+    }
+    this.inbox = this.inbox.filter(stays);
+    this.outbox = this.outbox.filter(stays);
+    this.#kept = this.#kept.filter(stays);
+    return this.durable ? kept + turns : gone;
+  }
+
+  /** The last n turns of the newest session that has any; null where the active one has. */
+  recall({ lane }: MessageRow, n: number): readonly TurnRow[] | null {
+    const known = this.#remembered.get(lane);
+    if (known === undefined || !this.durable) return [];
+    if (known.turns.length > 0) return null;
+    const said = known.past.map((turns) => turns.filter(({ of }) => of !== null));
+    const newest = said.findLast((turns) => turns.length > 0) ?? [];
+    return newest.slice(-n).map(({ row }) => row);
+  }
+
+  /** Something of what is remembered cannot be known. */
+  unsureOf({ lane }: MessageRow): boolean {
+    return this.#remembered.get(lane)?.unsure ?? false;
   }
 
   /** The process stopped as it should, and another one begins. */
@@ -244,8 +357,7 @@ export class Reference {
     }
     for (const row of this.outbox) {
       const due = row.dueAt === null || row.dueAt <= this.now;
-      const head = this.outbox.find(({ lane, late }) => lane === row.lane && !late) === row;
-      if (!due || !(row.late || head)) continue;
+      if (!due || !(row.parked || this.#headOf(row.lane) === row)) continue;
       row.attempt++;
       row.possibleDuplicate = true;
     }

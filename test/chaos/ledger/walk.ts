@@ -290,7 +290,7 @@ export class Walk {
       const [, pause = 0, park = 0, twice = 0] = dice;
       const at = this.#world.now + pick(pausesMs, pause) - (pause < 0.05 ? 7 : 0);
       const how = {
-        park: row.late || park > 0.6,
+        park: row.parked || park > 0.6,
         possibleDuplicate: row.possibleDuplicate || twice > 0.6,
       };
       this.#model.defer(row, at, how.park, how.possibleDuplicate);
