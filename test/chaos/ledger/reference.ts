@@ -300,6 +300,12 @@ export class Reference {
     return rows.length === 0 ? 'not_found' : 'done';
   }
 
+  /** Conversations that anything is known of. */
+  lanesOf(is: (lane: string) => boolean): ReadonlySet<string> {
+    const known = [...this.inbox, ...this.outbox, ...this.#kept].map(({ lane }) => lane);
+    return new Set([...known, ...this.#remembered.keys()].filter(is));
+  }
+
   /** @returns how many messages, replies and turns went; in memory there are no others than rows */
   forget(lanes: ReadonlySet<string>): number {
     const stays = ({ lane }: { readonly lane: string }): boolean => !lanes.has(lane);
@@ -311,9 +317,9 @@ export class Reference {
       for (const session of [known?.turns ?? [], ...(known?.past ?? [])]) turns += session.length;
       this.#remembered.delete(lane);
     }
-    const dead = this.dead.filter((row) => !stays(row)).map(({ id }) => wholeId(id));
+    const dead = new Set(this.dead.filter((row) => !stays(row)).map(({ id }) => wholeId(id)));
     if (this.durable) {
-      this.#burials = this.#burials.filter((id) => !dead.includes(id));
+      this.#burials = this.#burials.filter((id) => !dead.has(id));
       this.dead = this.dead.filter(stays);
     }
     this.inbox = this.inbox.filter(stays);
