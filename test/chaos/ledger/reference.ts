@@ -22,6 +22,8 @@ type Common = {
   readonly id: string;
   readonly channel: string;
   readonly lane: string;
+  /** What it takes room as: a message and its replies take it once. */
+  roomOf: string;
   attempt: number;
   claimed: boolean;
   /** The step since which it may be claimed; null: it may not. */
@@ -102,7 +104,10 @@ export class Reference {
   }
 
   get room(): number {
-    return Math.max(0, this.messagesMax - this.unsettledMessages.size);
+    const taken = new Set<string>();
+    for (const { roomOf } of this.inbox) taken.add(roomOf);
+    for (const { roomOf } of this.outbox) taken.add(roomOf);
+    return Math.max(0, this.messagesMax - taken.size);
   }
 
   get deadLettersFrom(): number {
@@ -144,7 +149,7 @@ export class Reference {
       }
       const message = { ...facts, id, acceptedAt: this.now } as Message;
       const lane = `${channel} ${facts.conversation}`;
-      const common = { id, channel, lane, attempt: 1, claimed: false };
+      const common = { id, channel, lane, roomOf: id, attempt: 1, claimed: false };
       this.inbox.push({ ...common, box: 'in', message, readySince: null, givenBack: false });
       this.#kept.push({ id, lane, of: null });
     }
@@ -191,7 +196,7 @@ export class Reference {
   finish(row: MessageRow, effects: Effects | null, dead: boolean): void {
     this.inbox = this.inbox.filter((one) => one !== row);
     if (dead) this.#bury([row]);
-    for (const reply of effects?.replies ?? []) this.#send(reply);
+    for (const reply of effects?.replies ?? []) this.#send(reply, row.roomOf);
     const before = this.#remembered.get(row.lane);
     const { acceptedAt } = row.message;
     const move = effects?.session ?? null;
@@ -213,10 +218,10 @@ export class Reference {
     });
   }
 
-  #send(reply: Reply): void {
+  #send(reply: Reply, roomOf: string): void {
     const { channel } = reply.address;
     const lane = `${channel} ${reply.conversation}`;
-    const common = { id: reply.id, channel, lane, attempt: 1, claimed: false };
+    const common = { id: reply.id, channel, lane, roomOf, attempt: 1, claimed: false };
     const marks = { possibleDuplicate: false, late: false, parked: false, dueAt: null };
     const row = { box: 'out', reply, readySince: null, givenBack: false } as const;
     this.outbox.push({ ...row, ...common, ...marks, replayedAfter: 0 });
@@ -270,7 +275,8 @@ export class Reference {
   replay(id: string): DeadLetterMove {
     const rows = this.#take(id);
     for (const row of rows) {
-      const again = { ...row, claimed: false, readySince: null, givenBack: false };
+      const roomOf = `${id} since step ${this.step}`;
+      const again = { ...row, roomOf, claimed: false, readySince: null, givenBack: false };
       if (again.box === 'in') {
         const message = { ...again.message, acceptedAt: this.now };
         this.inbox.push({ ...again, message, attempt: 1 });
@@ -349,6 +355,7 @@ export class Reference {
       row.claimed = false;
       row.readySince = null;
       row.givenBack = false;
+      row.roomOf = row.box === 'in' ? row.id : row.reply.inReplyTo;
     }
     this.closed = false;
   }
