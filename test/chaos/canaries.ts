@@ -24,10 +24,11 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
     const share = Math.ceil(count / 2);
     await talk(stage, share, storage);
     if (storage) {
-      await killAndRestart(stage, share);
+      await restart(stage, share, small);
       await failStorage(stage);
+    } else {
+      await useCommands(stage, small);
     }
-    await useCommands(stage, small);
     const seen = stage.seen();
     const leaks = leaksIn(seen, stage.canaries);
     assert.deepEqual(leaks, [], 'a secret or a text stands where it does not belong');
@@ -60,12 +61,14 @@ async function talk(stage: Stage, count: number, storage: boolean): Promise<void
   await program.ended;
 }
 
-async function killAndRestart(stage: Stage, count: number): Promise<void> {
+/** After a kill: what was accepted is worked off, and people look at it. */
+async function restart(stage: Stage, count: number, small: boolean): Promise<void> {
   const program = stage.run(['serve', '--config', stage.file, '--log-level', 'debug']);
   await program.until(/"listening"/, 'err');
   const before = stage.receiver.received.length;
   await speak(stage, count);
   await stage.receiver.waitFor(before + 1);
+  await useCommands(stage, small);
   program.child.kill('SIGTERM');
   await program.ended;
 }
@@ -125,9 +128,10 @@ async function beRefused(stage: Stage): Promise<void> {
 async function lookAround(stage: Stage): Promise<void> {
   const spec = await stage.ask(`${stage.admin}/api/v1/openapi.json`, {});
   const { paths } = (await spec.json()) as { paths: Record<string, object> };
+  const id = String(stage.receiver.received[0]!.body['in_reply_to']);
   const wanted = new Set([...Object.keys(paths), '/metrics', '/healthz', '/ui', '/builder']);
   for (const path of wanted) {
-    const url = stage.admin + path.replaceAll(/\{[^}]*\}/g, 'nothing');
+    const url = stage.admin + path.replace('{channel}', 'webhook').replaceAll(/\{\w*\}/g, id);
     const query = `?token=${stage.text('query')}`;
     const bearer = (value: string): RequestInit => ({
       headers: { authorization: `Bearer ${value}` },
@@ -141,23 +145,43 @@ async function lookAround(stage: Stage): Promise<void> {
   }
 }
 
-/** What a person runs beside the service. */
+/** What a person runs beside the service; some of it is there to show what was said. */
 async function useCommands(stage: Stage, few: boolean): Promise<void> {
-  const { file } = stage;
-  const commands = [
-    ['config', 'check', file, '--preflight', '--json'],
-    ['serve', '--config', `${file}.missing`],
+  const config = ['--config', stage.file];
+  const id = String(stage.receiver.received[0]!.body['in_reply_to']);
+  const list = stage.run(['dead-letters', 'list', '--json', ...config]);
+  await list.ended;
+  const dead = /"id": *"([^"]+)"/.exec(list.out())?.[1] ?? id;
+  const whom = ['webhook', `${stage.text('conversation')} 0`];
+  const silent = [
+    ['config', 'check', stage.file, '--preflight', '--json'],
+    ['serve', '--config', `${stage.file}.missing`],
+    ['doctor', ...config],
+    ['trace', id, ...config],
   ];
   const more = [
-    ['config', 'check', file],
-    ['config', 'check', file, '--json'],
-    ['config', 'check', file, '--preflight'],
+    ['config', 'check', stage.file],
+    ['config', 'check', stage.file, '--json'],
+    ['config', 'check', stage.file, '--preflight'],
     ['config', 'schema'],
+    ['doctor', '--json', ...config],
+    ['dead-letters', 'list', ...config],
+    ['dead-letters', 'replay', dead, ...config],
+    ['backup', 'copy.db', ...config],
     ['version'],
     ['help'],
     ['serve', '--token', stage.text('query').slice(0, 4)],
   ];
-  await Promise.all([...commands, ...(few ? [] : more)].map((args) => stage.run(args).ended));
+  const telling = [
+    ['trace', id, '--text', ...config],
+    ['dead-letters', 'show', dead, ...config],
+    ['conversations', 'list', ...config],
+    ['conversations', 'show', ...whom, ...config],
+    ['conversations', 'export', ...whom, ...config],
+  ];
+  const quiet = few ? silent : [...silent, ...more];
+  await Promise.all(quiet.map((args) => stage.run(args).ended));
+  if (!few) await Promise.all(telling.map((args) => stage.run(args, 'texts').ended));
 }
 
 /** The search is worth something: what is planted in each place is found there. */

@@ -39,7 +39,7 @@ export class Stage implements AsyncDisposable {
   readonly receiver: Receiver;
   readonly #folder: AsyncDisposable & { readonly path: string };
   readonly #local: FakeModel;
-  readonly #runs: { readonly what: string; readonly run: Run }[] = [];
+  readonly #runs: { readonly what: string; readonly run: Run; readonly may: Seen['may'] }[] = [];
   readonly #answers: Seen[] = [];
 
   private constructor(parts: {
@@ -102,14 +102,14 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Runs `svc <args>`; all that it writes is looked at. */
-  run(args: readonly string[]): Run {
+  run(args: readonly string[], may: Seen['may'] = []): Run {
     const env = Object.entries(this.secrets).map(([name, { value }]) => [name, value] as const);
     const home = join(this.#folder.path, 'home');
     const run = runSvc(args, {
       cwd: join(this.#folder.path, 'cwd'),
       env: { ...Object.fromEntries(env), HOME: home, XDG_CONFIG_HOME: join(home, '.config') },
     });
-    this.#runs.push({ what: `svc ${args.slice(0, 2).join(' ')}`, run });
+    this.#runs.push({ what: `svc ${args.slice(0, 2).join(' ')}`, run, may });
     return run;
   }
 
@@ -132,8 +132,8 @@ export class Stage implements AsyncDisposable {
 
   /** Everything that left the program, so far. */
   seen(): readonly Seen[] {
-    const outputs = this.#runs.map(({ what, run }) => {
-      return { place: `output of ${what}`, text: run.out() + run.err(), may: [] };
+    const outputs = this.#runs.map(({ what, run, may }) => {
+      return { place: `output of ${what}`, text: run.out() + run.err(), may };
     });
     return [...outputs, ...this.#answers, ...this.#files(), ...this.#sent()];
   }
@@ -143,7 +143,7 @@ export class Stage implements AsyncDisposable {
     return names.flatMap((name): readonly Seen[] => {
       const path = join(this.#folder.path, name);
       if (!statSync(path).isFile()) return [];
-      const kept = /svc\.db(-wal|-shm)?$/.test(name);
+      const kept = /\.db(-wal|-shm)?$/.test(name);
       return [{ place: name, text: readFileSync(path, 'latin1'), may: kept ? 'texts' : [] }];
     });
   }
