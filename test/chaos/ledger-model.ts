@@ -103,8 +103,8 @@ async function walkThrough({ form, seed, plant }: Start, steps: readonly Step[])
     if (form === 'memory') return Infinity;
     return (channel.startsWith('messenger_') ? 30 : 7) * dayMs;
   };
-  const { durable, now } = world;
-  const model = new Reference({ durable, messagesMax, keyMs, now });
+  const { durable, now, quarantines } = world;
+  const model = new Reference({ durable, quarantines, messagesMax, keyMs, now });
   const walk = new Walk(world, model, conversations);
   let taken = 0;
   const ended = (fault: Error | null): End => ({
@@ -131,9 +131,8 @@ async function fail(start: Start, steps: readonly Step[], first: End): Promise<n
   const few = await shortest(steps.slice(0, first.taken), fails);
   const { fault, told } = await walkThrough(start, few);
   const where = `${start.form}, seed ${start.seed}, step ${first.taken} of ${steps.length}`;
-  assert.fail(
-    `${where}; ${few.length} steps are enough:\n${told.slice(-linesMax).join('\n')}\n${fault?.message}`,
-  );
+  const lines = told.slice(-linesMax).join('\n');
+  assert.fail(`${where}; ${few.length} steps are enough:\n${lines}\n${fault?.message}`);
 }
 
 /** What was wrong, without ids and numbers. */

@@ -18,7 +18,7 @@ const secretNames = {
   ADMIN: 'admin token',
 } as const;
 
-/** What a provider does with one question after the other; each error says back what it was sent. */
+/** What a provider does, in turn; each error says back what it was sent. */
 const moods: readonly Step[] = [
   { fail: '401' },
   { answer: '' },

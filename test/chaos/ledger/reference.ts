@@ -7,11 +7,10 @@ import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { Inbound, Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { DeadLetterMove, Effects, Memory } from '../../../src/store/store.ts';
+import { windowOf } from './turns.ts';
 
 /** With so many unsettled replies a conversation's inbox is not claimed. */
 const repliesMax = 100;
-const windowTurns = 20;
-const windowCharacters = 16_000;
 const wholeId = (id: string): string => id.slice(0, 22);
 
 /** In place of an id that is not known yet: of a message of the same batch, or of one before. */
@@ -64,8 +63,12 @@ export type Expected =
   | { readonly kind: 'refused'; readonly reason: 'full' | 'shutting_down' }
   | { readonly kind: 'accepted'; readonly duplicateOf: readonly (string | null)[] };
 
+type Form = Pick<Reference, 'durable' | 'quarantines' | 'messagesMax' | 'keyMs' | 'now'>;
+
 export class Reference {
   readonly durable: boolean;
+  /** Deaths count neither after a clean stop nor along a reply's schedule. */
+  readonly quarantines: boolean;
   readonly messagesMax: number;
   /** How long a key is remembered, by channel. */
   readonly keyMs: (channel: string) => number;
@@ -83,13 +86,9 @@ export class Reference {
   readonly #keys = new Map<string, { readonly id: string; readonly until: number }>();
   readonly #remembered = new Map<string, Remembered>();
 
-  constructor(form: {
-    readonly durable: boolean;
-    readonly messagesMax: number;
-    readonly keyMs: (channel: string) => number;
-    readonly now: number;
-  }) {
+  constructor(form: Form) {
     this.durable = form.durable;
+    this.quarantines = form.quarantines;
     this.messagesMax = form.messagesMax;
     this.keyMs = form.keyMs;
     this.now = form.now;
@@ -351,6 +350,11 @@ export class Reference {
 
   /** The process stopped as it should, and another one begins. */
   restart(): void {
+    if (this.quarantines) for (const row of this.inbox) row.attempt = 1;
+    this.#begin();
+  }
+
+  #begin(): void {
     for (const row of [...this.inbox, ...this.outbox]) {
       row.claimed = false;
       row.readySince = null;
@@ -358,6 +362,11 @@ export class Reference {
       row.roomOf = row.box === 'in' ? row.id : row.reply.inReplyTo;
     }
     this.closed = false;
+  }
+
+  /** One more death would make suspects, which run alone: those are not for this walk. */
+  get mayDie(): boolean {
+    return !this.quarantines || this.inbox.every(({ attempt }) => attempt === 1);
   }
 
   /**
@@ -373,8 +382,9 @@ export class Reference {
       if (!due || !(row.parked || this.#headOf(row.lane) === row)) continue;
       row.attempt++;
       row.possibleDuplicate = true;
+      if (this.quarantines) row.replayedAfter++;
     }
-    this.restart();
+    this.#begin();
   }
 
   /** Notes since when each row may be claimed. */
@@ -384,14 +394,5 @@ export class Reference {
       else row.readySince ??= this.step;
     }
     this.step++;
-  }
-}
-
-/** The newest turns that fit, oldest first; a turn is taken whole or left out. */
-function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
-  for (let n = Math.min(windowTurns, turns.length); ; n--) {
-    const newest = n === 0 ? [] : turns.slice(-n);
-    const texts = newest.map(({ text, reply }) => text + (reply ?? ''));
-    if (texts.join('').length <= windowCharacters) return newest;
   }
 }

@@ -1,6 +1,6 @@
 /** What is done to a ledger, as data: any part of a list of steps can be done again by itself. */
 export type Kind = keyof typeof weights;
-/** The dice say which of the rows at hand a step takes, and how; with none at hand it does nothing. */
+/** The dice say which of the rows at hand a step takes, and how; with none it does nothing. */
 export type Step = { readonly kind: Kind; readonly dice: readonly number[] };
 
 const weights = {

@@ -1,8 +1,12 @@
 /** What the turns of a walk change. */
+import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { ReplyId } from '../../../src/domain/ids.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { Effects, InClaim } from '../../../src/store/store.ts';
 import type { World } from './worlds.ts';
+
+const windowTurns = 20;
+const windowCharacters = 16_000;
 
 /** The dice say how many replies there are, in parts or not, and what is kept of the turn. */
 export function effectsOf(
@@ -58,4 +62,13 @@ export function tellEffects({ replies, turn, session }: Effects): string {
 /** The beginning of a text, by which it is known. */
 export function short(text: string): string {
   return text.split(' ')[0]!;
+}
+
+/** The newest turns that fit, oldest first; a turn is taken whole or left out. */
+export function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
+  for (let n = Math.min(windowTurns, turns.length); ; n--) {
+    const newest = n === 0 ? [] : turns.slice(-n);
+    const texts = newest.map(({ text, reply }) => text + (reply ?? ''));
+    if (texts.join('').length <= windowCharacters) return newest;
+  }
 }

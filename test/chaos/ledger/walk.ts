@@ -315,6 +315,7 @@ export class Walk {
 
   /** With something under way that had not reached the disk, or with nothing. */
   async #crash(dice: readonly number[]): Promise<boolean> {
+    if (!this.#model.mayDie) return false;
     const open = this.#openIn[0];
     const under = dice[0]! > 0.5 && open !== undefined;
     this.#tell(under ? 'crash under a completion' : 'crash');

@@ -13,6 +13,7 @@ import { createIdSource } from '../../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
+import { sqliteLimits } from '../../../src/store/sqlite/terms.ts';
 import type { Effects, Ledger } from '../../../src/store/store.ts';
 
 /** Puts a bug round a ledger each time it is opened; `crashes` counts those before. */
@@ -41,6 +42,8 @@ export type WorldOptions = {
 export abstract class World implements AsyncDisposable {
   abstract readonly durable: boolean;
   ledger!: Ledger;
+  /** A message under which the process dies again and again is found out. */
+  readonly quarantines = 'aloneMs' in sqliteLimits;
   now = startAt;
   crashes = 0;
   /** What people ask of this form is done. */

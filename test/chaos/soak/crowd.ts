@@ -43,7 +43,8 @@ export class Crowd implements AsyncDisposable {
 
   async open(): Promise<void> {
     this.modelUrl = await this.#listen((text, socket) => this.#think(text, socket));
-    this.receiverUrl = `${await this.#listen((text, socket) => this.#receive(text, socket))}/replies`;
+    const receiver = await this.#listen((text, socket) => this.#receive(text, socket));
+    this.receiverUrl = `${receiver}/replies`;
   }
 
   enter(port: number): void {
