@@ -72,6 +72,7 @@ export class Host {
     }
     const before = this.#plan;
     this.#plan = plan;
+    this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     plan.run(this.#accept, this.#kit.events);
     this.#kit.events.planUsed({

@@ -10,7 +10,7 @@ import type { Inbound } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, OutClaim } from '../store/store.ts';
 import { effectsOf } from './effects.ts';
-import { think } from './faults.ts';
+import { buryFaulty, think } from './faults.ts';
 import type { Kit, Line } from './kit.ts';
 import { nextStep } from './outbox.ts';
 
@@ -32,6 +32,7 @@ export async function takeTurn(
   claim: InClaim,
   signal: AbortSignal,
 ): Promise<void> {
+  if (claim.condemned) return buryFaulty(kit, line, claim, 'poison');
   const { message, memory } = claim;
   const claimedAt = kit.now();
   const where = { channel: message.channel, id: message.id, brain: line.brain.name };

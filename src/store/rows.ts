@@ -61,6 +61,8 @@ export type InRow = {
   readonly settlement: Settlement;
   /** The number of the try that comes next or is under way; counts from 1. */
   attempt: number;
+  /** The process ended twice while it ran alone: it is buried, and runs no more. */
+  condemned: boolean;
 };
 
 export type OutRow = {
@@ -71,7 +73,10 @@ export type OutRow = {
   readonly bytes: number;
   readonly settlement: Settlement;
   attempt: number;
-  /** Attempts made before the last replay: its schedule began anew after them. */
+  /**
+   * Attempts that do not move it along its schedule: those before the last replay, and those that
+   * were only counted because the process died.
+   */
   replayedAfter: number;
   possibleDuplicate: boolean;
   /** Parked: it holds up nothing, and may arrive after what came later. */

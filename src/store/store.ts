@@ -141,6 +141,8 @@ export type InClaim = {
   readonly message: Message;
   /** Counts from 1. */
   readonly attempt: number;
+  /** The process ended twice while this message ran alone: it is to be buried, not worked on. */
+  readonly condemned: boolean;
   readonly memory: Memory;
 };
 
@@ -149,7 +151,10 @@ export type OutClaim = {
   readonly reply: Reply;
   /** Counts from 1, over replays too. */
   readonly attempt: number;
-  /** The same since the last replay: where the schedule is. */
+  /**
+   * Where the schedule is: the same since the last replay, without those that were only counted
+   * because the process died.
+   */
   readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;

@@ -55,10 +55,13 @@ export class WorkingSet {
     return this.#bell.onRing(wake);
   }
 
-  addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
+  /** @param held it is the head of its lane, and whoever holds it takes it by `takeHeld` */
+  addMessage(message: Message, seq = this.nextSeq(), attempt = 1, held = false): InRow {
     const lane = this.#lanes.of(message.channel, message.conversation);
     const settlement = new Settlement(bytesOfMessage(message));
-    const row: InRow = { box: 'in', seq, lane, message, settlement, attempt };
+    const condemned = false;
+    const row: InRow = { box: 'in', seq, lane, message, settlement, attempt, condemned };
+    if (held) lane.inBusy = true;
     this.#seq = Math.max(this.#seq, seq);
     this.unsettled++;
     this.bytes += settlement.bytes;
@@ -83,6 +86,28 @@ export class WorkingSet {
     const row = this.#sides.get(channel)?.[box].shift();
     if (row !== undefined) this.#claimed[box]++;
     return row;
+  }
+
+  takeHeld(): void {
+    this.#claimed.in++;
+  }
+
+  /** A row that was taken by `takeHeld` is held again. */
+  holdAgain(): void {
+    this.#claimed.in--;
+  }
+
+  /** Tells that something may be claimable. */
+  ring(box: Box, channel: ChannelKey): void {
+    this.#bell.ring(box, channel);
+  }
+
+  /** The same for whatever waits. */
+  ringAll(): void {
+    for (const [channel, side] of this.#sides) {
+      if (side.in.length > 0) this.#bell.ring('in', channel);
+      if (side.out.length > 0) this.#bell.ring('out', channel);
+    }
   }
 
   /**
@@ -141,6 +166,7 @@ export class WorkingSet {
     seq: number,
     state: {
       readonly attempt: number;
+      readonly replayedAfter: number;
       readonly possibleDuplicate: boolean;
       readonly late: boolean;
       readonly dueAt: number | null;
@@ -149,6 +175,7 @@ export class WorkingSet {
     const row = this.#makeReply(reply, of, seq);
     const { lane } = row;
     row.attempt = state.attempt;
+    row.replayedAfter = state.replayedAfter;
     row.possibleDuplicate = state.possibleDuplicate;
     row.late = state.late;
     if (row.late) {

@@ -34,6 +34,7 @@ export type InboxRecord = {
   readonly accepted_at: number;
   readonly body: string;
   readonly attempts: number;
+  readonly alone: number;
 };
 
 export function messageOf(record: InboxRecord): Message {
@@ -63,6 +64,7 @@ export type OutboxRecord = {
   readonly due_at: number | null;
   readonly late: number;
   readonly possible_duplicate: number;
+  readonly replayed: number;
 };
 
 export function replyOf(record: OutboxRecord): Reply {

@@ -27,6 +27,7 @@ import type { WorkingSet } from '../working-set.ts';
 import { acceptWrite, replyWrite, traceWrite } from './bodies.ts';
 import type { Journal, Known } from './journal.ts';
 import type { DurableParts } from './parts.ts';
+import { Quarantine } from './quarantine.ts';
 import { Recollection } from './recollection.ts';
 import { deadLettersIn } from './recovery.ts';
 import type { Write } from './statements.ts';
@@ -44,10 +45,12 @@ export class DurableLedger implements Ledger {
   readonly #journal: Journal;
   readonly #door: Doorway;
   readonly #recollection: Recollection;
+  readonly #quarantine: Quarantine;
   readonly #open = new OpenClaims();
   /** Messages on their way to the disk. */
   #arriving = 0;
   #deadLetters: number;
+  #tracesDropped = 0;
   #failed = false;
   #closing: Promise<void> | null = null;
 
@@ -57,6 +60,10 @@ export class DurableLedger implements Ledger {
     this.#journal = parts.journal;
     this.#door = new Doorway(() => this.room());
     this.#recollection = new Recollection(parts.reader);
+    this.#quarantine = new Quarantine(parts.suspects, {
+      ...parts,
+      write: (write) => this.#journal.write([write]).then(isWritten, isNotWritten),
+    });
     this.#deadLetters = deadLettersIn(parts.reader);
     parts.journal.onDisk(() => this.#door.settled());
     parts.journal.onBroken((message) => this.#fail(new Error(message)));
@@ -98,7 +105,8 @@ export class DurableLedger implements Ledger {
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     // A failed one gives no work: its end could not be written down.
     if (this.#failed) return [];
-    return upTo<Claim>(n, () => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)));
+    if (this.#quarantine.suspects > 0) return this.#claimBeside(box, channel, n);
+    return this.#claimOthers(box, channel, n);
   }
 
   complete(claim: InClaim, effects: Effects): Promise<boolean> {
@@ -140,7 +148,8 @@ export class DurableLedger implements Ledger {
 
   async release(claim: Claim): Promise<void> {
     const row = claim.box === 'in' ? this.#open.endIn(claim) : this.#open.endOut(claim);
-    if (row !== null) this.#rows.giveBack(row);
+    if (row === null || (row.box === 'in' && this.#quarantine.released(row))) return;
+    this.#rows.giveBack(row);
   }
 
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
@@ -169,7 +178,9 @@ export class DurableLedger implements Ledger {
     return Promise.resolve([]);
   }
 
-  serve(): void {}
+  serve(channels: readonly ChannelKey[]): void {
+    this.#quarantine.serve(channels);
+  }
 
   replay(): Promise<DeadLetterMove> {
     return Promise.resolve('not_kept');
@@ -200,8 +211,8 @@ export class DurableLedger implements Ledger {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters,
       unroutable: 0,
-      suspects: 0,
-      tracesDropped: 0,
+      suspects: this.#quarantine.suspects,
+      tracesDropped: this.#tracesDropped,
       bytesMax: this.#parts.limits.bytesMax,
       messagesMax: this.#parts.limits.messagesMax,
       rememberedBytes: this.#recollection.bytes,
@@ -222,6 +233,7 @@ export class DurableLedger implements Ledger {
     this.closeIntake();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
+    this.#quarantine.close();
     // The writer is to be the last to close: only then is the log folded into the database.
     this.#parts.reader.close();
     await this.#journal.close();
@@ -253,9 +265,25 @@ export class DurableLedger implements Ledger {
     this.#parts.onFault?.(error);
   }
 
+  /** The next suspect, if it is of this channel, and what need not wait for it. */
+  async #claimBeside(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    const row = box === 'in' ? await this.#quarantine.next(channel) : null;
+    const first = row === null ? null : this.#claimOf(row);
+    if (this.#quarantine.holdsOthers()) return first === null ? [] : [first];
+    if (first === null) return this.#claimOthers(box, channel, n);
+    return [first, ...this.#claimOthers(box, channel, n - 1)];
+  }
+
+  #claimOthers(box: Box, channel: ChannelKey, n: number): readonly Claim[] {
+    return upTo<Claim>(n, () => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)));
+  }
+
   #claimIn(channel: ChannelKey): InClaim | null {
     const row = this.#rows.take('in', channel);
-    if (row === undefined) return null;
+    return row === undefined ? null : this.#claimOf(row);
+  }
+
+  #claimOf(row: InRow): InClaim | null {
     try {
       return this.#open.claimIn(row, this.#recollection.of(row.message));
     } catch (error) {
@@ -287,9 +315,8 @@ export class DurableLedger implements Ledger {
       return { reply, seq };
     });
     const trace = effects?.trace ?? null;
-    if (trace !== null && this.#journal.pending < tracesPendingMax) {
-      this.#journal.add(traceWrite(message.id, trace));
-    }
+    if (trace !== null && this.#journal.pending >= tracesPendingMax) this.#tracesDropped++;
+    else if (trace !== null) this.#journal.add(traceWrite(message.id, trace));
     return this.#written(() => {
       for (const { reply, seq } of replies) this.#rows.addReply(reply, row.settlement, seq);
       this.#recollection.put(message, memory);
@@ -309,8 +336,11 @@ export class DurableLedger implements Ledger {
 
   #settle(row: InRow | OutRow, parts?: readonly OutRow[]): void {
     this.#rows.settle(row, parts);
+    if (row.box === 'in') this.#quarantine.ended(row);
     this.#door.settled();
   }
 }
 
 const storageRetryMs = 5_000;
+const isWritten = (): boolean => true;
+const isNotWritten = (): boolean => false;

@@ -4,6 +4,7 @@ import type { IdSource } from '../../domain/ids.ts';
 import type { WorkingSet } from '../working-set.ts';
 import type { Journal } from './journal.ts';
 import type { OwnerLock } from './place.ts';
+import type { Suspect } from './quarantine.ts';
 import type { SqliteLimits } from './terms.ts';
 
 export type DurableParts = {
@@ -16,4 +17,5 @@ export type DurableParts = {
   readonly reader: DatabaseSync;
   readonly rows: WorkingSet;
   readonly journal: Journal;
+  readonly suspects: readonly Suspect[];
 };

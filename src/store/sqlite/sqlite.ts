@@ -41,9 +41,9 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const rows = new WorkingSet(now);
     const journal = new Journal(writer, freeBytesAt(path));
     const limits = { ...sqliteLimits, ...options.limits };
-    const writes = recover(reader, rows, now());
+    const { writes, suspects } = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
-    return new DurableLedger({ ...options, limits, lock, reader, rows, journal });
+    return new DurableLedger({ ...options, limits, lock, reader, rows, journal, suspects });
   } catch (error) {
     lock?.release();
     return problemOf(path, error as Error);

@@ -10,6 +10,8 @@ export const statements = {
   inboxSettled: 'UPDATE inbox SET state = 1, settled_at = ? WHERE seq = ?',
   inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
+  inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
+  inboxCleared: 'UPDATE inbox SET attempts = 0, alone = 0 WHERE seq = ?',
   turn:
     'INSERT INTO turns (channel, conversation, session, seq, at, text, reply) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -24,6 +26,9 @@ export const statements = {
   outboxSettled: 'UPDATE outbox SET state = 1, settled_at = ? WHERE seq = ?',
   outboxDeferred:
     'UPDATE outbox SET attempts = ?, due_at = ?, late = ?, possible_duplicate = ?, failure = ? ' +
+    'WHERE seq = ?',
+  outboxDied:
+    'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
     'WHERE seq = ?',
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   owned: 'UPDATE owner SET clean = 0',
