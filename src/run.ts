@@ -13,7 +13,7 @@ import { Host, type Left } from './host.ts';
 import type { Log } from './lib/log.ts';
 import type { Plan, TrustedModel } from './plan.ts';
 import { createPlan, createServiceKit, openAdmin, openLedger, type ServiceKit } from './service.ts';
-import type { Ledger } from './store/store.ts';
+import type { Ledger, LedgerNews } from './store/store.ts';
 
 export type Setup = {
   readonly config: Config;
@@ -53,6 +53,7 @@ export async function runService(setup: Setup): Promise<Ending> {
     path: setup.storagePath,
     ids,
     now: kit.now,
+    news: newsTo(events),
     failed(error) {
       events.faulted({ where: 'the storage', error });
       health.now = { status: 'failing', reason: 'the storage failed' };
@@ -82,6 +83,22 @@ export async function runService(setup: Setup): Promise<Ending> {
   const left = await close(kit, host, admin?.server ?? null);
   sayDrained(events, left, ledger.terms.durable);
   return ending;
+}
+
+/** What the ledger tells of itself, as log lines and counts. */
+function newsTo(events: Events): LedgerNews {
+  return {
+    unroutable({ channel, rows, untilAt }) {
+      const until = new Date(untilAt).toISOString();
+      events.warned({
+        code: 'unroutable',
+        message:
+          `${rows} messages and replies of ${channel} wait, since it is not configured or has no ` +
+          `route. Bring it back before ${until}, or they become dead letters.`,
+      });
+    },
+    buried: (e) => events.buried(e),
+  };
 }
 
 type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };

@@ -34,7 +34,7 @@ import { createConsensus } from './policy/consensus.ts';
 import { createPriority } from './policy/priority.ts';
 import { createMemoryLedger } from './store/memory.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
-import type { Ledger } from './store/store.ts';
+import type { Ledger, LedgerNews } from './store/store.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
 export type ServiceKit = {
@@ -146,15 +146,16 @@ export type LedgerChoice = {
   readonly now: () => number;
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
+  readonly news: LedgerNews;
 };
 
 /** SQLite where a path is given, else memory. */
 export async function openLedger(choice: LedgerChoice): Promise<Ledger | StoreProblem> {
-  const { storage, path, ids, now } = choice;
-  if (storage === null || path === null) return createMemoryLedger({ now, ids });
+  const { storage, path, ids, now, news } = choice;
+  if (storage === null || path === null) return createMemoryLedger({ now, ids, news });
   const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
   const { retentionDays } = storage;
-  return openSqliteLedger({ path, retentionDays, now, ids, onFault: choice.failed });
+  return openSqliteLedger({ path, retentionDays, now, ids, news, onFault: choice.failed });
 }
 
 export type AdminChoice = {

@@ -17,10 +17,12 @@ import type {
   Gauges,
   InClaim,
   Ledger,
+  LedgerNews,
   Memory,
   OutClaim,
   Terms,
 } from './store.ts';
+import { Unroutable } from './unroutable.ts';
 import { WorkingSet } from './working-set.ts';
 
 export type MemoryLimits = {
@@ -58,8 +60,10 @@ export function createMemoryLedger(options: {
   readonly now: () => number;
   readonly ids: IdSource;
   readonly limits?: Partial<MemoryLimits>;
+  readonly news?: LedgerNews;
 }): Ledger {
-  return new MemoryLedger(options.now, options.ids, { ...defaults, ...options.limits });
+  const limits = { ...defaults, ...options.limits };
+  return new MemoryLedger(options.now, options.ids, limits, options.news ?? {});
 }
 
 type Known = { readonly id: MessageId; readonly settlement: Settlement };
@@ -90,14 +94,24 @@ class MemoryLedger implements Ledger {
   readonly #known = new Map<string, Known>();
   readonly #cursors = new Map<string, string>();
   readonly #open = new OpenClaims();
+  readonly #unroutable: Unroutable;
   #deadLetters = 0;
 
-  constructor(now: () => number, ids: IdSource, limits: MemoryLimits) {
+  constructor(now: () => number, ids: IdSource, limits: MemoryLimits, news: LedgerNews) {
     this.#now = now;
     this.#ids = ids;
     this.#limits = limits;
     this.#rows = new WorkingSet(now);
     this.#door = new Doorway(() => this.room());
+    this.#unroutable = new Unroutable({
+      now,
+      rows: this.#rows,
+      news,
+      read: () => null,
+      keep: () => {},
+      take: (box, channel) => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)),
+      bury: (claim, why) => this.bury(claim, why),
+    });
   }
 
   async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
@@ -171,7 +185,9 @@ class MemoryLedger implements Ledger {
     return Promise.resolve([]);
   }
 
-  serve(): void {}
+  serve(channels: readonly ChannelKey[]): void {
+    this.#unroutable.serve(channels);
+  }
 
   replay(): Promise<DeadLetterMove> {
     return Promise.resolve('not_kept');
@@ -190,7 +206,7 @@ class MemoryLedger implements Ledger {
   }
 
   backlog(): readonly ChannelBacklog[] {
-    return this.#rows.backlog();
+    return this.#unroutable.backlog();
   }
 
   unsettled(most: number): readonly string[] {
@@ -201,7 +217,7 @@ class MemoryLedger implements Ledger {
     return {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters,
-      unroutable: 0,
+      unroutable: this.#unroutable.rows,
       suspects: 0,
       tracesDropped: 0,
       bytesMax: this.#limits.bytesMax,
@@ -217,6 +233,7 @@ class MemoryLedger implements Ledger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.closeIntake();
+    this.#unroutable.close();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
   }

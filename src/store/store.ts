@@ -182,6 +182,26 @@ export type ChannelBacklog = {
   /** Unsettled rows, claimed ones included. */
   readonly inbox: number;
   readonly outbox: number;
+  /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
+  readonly unroutableSince: number | null;
+};
+
+/** What a ledger tells of itself, at any time; whoever listens returns at once. */
+export type LedgerNews = {
+  /** Rows of a channel that is not served wait; at `untilAt` they become dead letters. */
+  readonly unroutable?: (e: {
+    readonly channel: ChannelKey;
+    readonly rows: number;
+    readonly since: number;
+    readonly untilAt: number;
+  }) => void;
+  /** A dead letter that no claim made. */
+  readonly buried?: (e: {
+    readonly box: Box;
+    readonly channel: ChannelKey;
+    readonly id: string;
+    readonly failure: Failure;
+  }) => void;
 };
 
 export type Gauges = {

@@ -237,7 +237,7 @@ export class WorkingSet {
     return rows - this.#claimed[box] - (box === 'out' ? this.#deferred : 0);
   }
 
-  backlog(): readonly ChannelBacklog[] {
+  backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
     return [...this.#sides]
       .filter(([, { inbox, outbox }]) => inbox + outbox > 0)
       .map(([channel, { inbox, outbox }]) => ({ channel, inbox, outbox }));

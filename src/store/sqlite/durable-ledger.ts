@@ -23,12 +23,13 @@ import type {
   Ledger,
   OutClaim,
 } from '../store.ts';
+import { Unroutable } from '../unroutable.ts';
 import type { WorkingSet } from '../working-set.ts';
 import { acceptWrite, replyWrite, traceWrite } from './bodies.ts';
 import type { Journal, Known } from './journal.ts';
 import type { DurableParts } from './parts.ts';
 import { Quarantine } from './quarantine.ts';
-import { Recollection } from './recollection.ts';
+import { Recollection, unroutableCursor } from './recollection.ts';
 import { deadLettersIn } from './recovery.ts';
 import type { Write } from './statements.ts';
 import { memoryAfter, turnWrites } from './turn.ts';
@@ -46,6 +47,7 @@ export class DurableLedger implements Ledger {
   readonly #door: Doorway;
   readonly #recollection: Recollection;
   readonly #quarantine: Quarantine;
+  readonly #unroutable: Unroutable;
   readonly #open = new OpenClaims();
   /** Messages on their way to the disk. */
   #arriving = 0;
@@ -63,6 +65,18 @@ export class DurableLedger implements Ledger {
     this.#quarantine = new Quarantine(parts.suspects, {
       ...parts,
       write: (write) => this.#journal.write([write]).then(isWritten, isNotWritten),
+    });
+    this.#unroutable = new Unroutable({
+      ...parts,
+      read: (channel) => this.#recollection.unroutableSince(channel),
+      keep: (channel, since) => {
+        const value = since === null ? '' : String(since);
+        this.#journal.add(['cursor', channel, unroutableCursor, value]);
+        this.#journal.flush(() => {});
+      },
+      take: (box, channel) =>
+        box === 'in' ? this.#claimUnserved(channel) : this.#claimOut(channel),
+      bury: (claim, why) => this.bury(claim, why),
     });
     this.#deadLetters = deadLettersIn(parts.reader);
     parts.journal.onDisk(() => this.#door.settled());
@@ -180,6 +194,7 @@ export class DurableLedger implements Ledger {
 
   serve(channels: readonly ChannelKey[]): void {
     this.#quarantine.serve(channels);
+    this.#unroutable.serve(channels);
   }
 
   replay(): Promise<DeadLetterMove> {
@@ -199,7 +214,7 @@ export class DurableLedger implements Ledger {
   }
 
   backlog(): readonly ChannelBacklog[] {
-    return this.#rows.backlog();
+    return this.#unroutable.backlog();
   }
 
   unsettled(most: number): readonly string[] {
@@ -210,7 +225,7 @@ export class DurableLedger implements Ledger {
     return {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters,
-      unroutable: 0,
+      unroutable: this.#unroutable.rows,
       suspects: this.#quarantine.suspects,
       tracesDropped: this.#tracesDropped,
       bytesMax: this.#parts.limits.bytesMax,
@@ -231,6 +246,7 @@ export class DurableLedger implements Ledger {
 
   async #close(): Promise<void> {
     this.closeIntake();
+    this.#unroutable.close();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
     this.#quarantine.close();
@@ -281,6 +297,11 @@ export class DurableLedger implements Ledger {
   #claimIn(channel: ChannelKey): InClaim | null {
     const row = this.#rows.take('in', channel);
     return row === undefined ? null : this.#claimOf(row);
+  }
+
+  #claimUnserved(channel: ChannelKey): InClaim | null {
+    const held = this.#quarantine.takeUnserved(channel);
+    return held === null ? this.#claimIn(channel) : this.#claimOf(held);
   }
 
   #claimOf(row: InRow): InClaim | null {

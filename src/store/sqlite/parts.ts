@@ -1,6 +1,7 @@
 /** What a durable ledger is made of; it owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
+import type { LedgerNews } from '../store.ts';
 import type { WorkingSet } from '../working-set.ts';
 import type { Journal } from './journal.ts';
 import type { OwnerLock } from './place.ts';
@@ -17,5 +18,6 @@ export type DurableParts = {
   readonly reader: DatabaseSync;
   readonly rows: WorkingSet;
   readonly journal: Journal;
+  readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
 };

@@ -1,7 +1,7 @@
 /** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
-import type { Ledger } from '../store.ts';
+import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
 import { Journal, startWriter } from './journal.ts';
@@ -21,6 +21,7 @@ export type SqliteOptions = {
   readonly retentionDays: number;
   /** Told once when the storage has failed for good; everything after is refused. */
   readonly onFault?: (error: unknown) => void;
+  readonly news?: LedgerNews;
   readonly limits?: Partial<SqliteLimits>;
 };
 
@@ -43,7 +44,8 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const limits = { ...sqliteLimits, ...options.limits };
     const { writes, suspects } = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
-    return new DurableLedger({ ...options, limits, lock, reader, rows, journal, suspects });
+    const parts = { lock, reader, rows, journal, suspects };
+    return new DurableLedger({ ...options, ...parts, limits, news: options.news ?? {} });
   } catch (error) {
     lock?.release();
     return problemOf(path, error as Error);
