@@ -11,9 +11,10 @@ import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
 import type { Log } from './lib/log.ts';
+import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
 import { createPlan, createServiceKit, openAdmin, openLedger, type ServiceKit } from './service.ts';
-import type { Ledger, LedgerNews } from './store/store.ts';
+import type { Ledger } from './store/store.ts';
 
 export type Setup = {
   readonly config: Config;
@@ -47,13 +48,14 @@ export async function runService(setup: Setup): Promise<Ending> {
   const kit = createServiceKit(events, setup.version);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
+  const heard = listenTo(events);
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
   const ledger = await openLedger({
     storage: setup.config.storage,
     path: setup.storagePath,
     ids,
     now: kit.now,
-    news: newsTo(events),
+    news: heard.news,
     failed(error) {
       events.faulted({ where: 'the storage', error });
       health.now = { status: 'failing', reason: 'the storage failed' };
@@ -69,7 +71,10 @@ export async function runService(setup: Setup): Promise<Ending> {
     (await startAdmin(
       setup,
       kit,
-      portsOf(setup, kit, events, host, ledger, () => health.now),
+      portsOf(setup, kit, events, host, ledger, {
+        health: () => (health.now.status === 'ok' ? heard.health() : health.now),
+        warnings: () => [...setup.warnings, ...heard.warnings()],
+      }),
     ));
   if (admin?.kind === 'problem') {
     await close(kit, host, null);
@@ -83,22 +88,6 @@ export async function runService(setup: Setup): Promise<Ending> {
   const left = await close(kit, host, admin?.server ?? null);
   sayDrained(events, left, ledger.terms.durable);
   return ending;
-}
-
-/** What the ledger tells of itself, as log lines and counts. */
-function newsTo(events: Events): LedgerNews {
-  return {
-    unroutable({ channel, rows, untilAt }) {
-      const until = new Date(untilAt).toISOString();
-      events.warned({
-        code: 'unroutable',
-        message:
-          `${rows} messages and replies of ${channel} wait, since it is not configured or has no ` +
-          `route. Bring it back before ${until}, or they become dead letters.`,
-      });
-    },
-    buried: (e) => events.buried(e),
-  };
 }
 
 type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };
@@ -126,15 +115,15 @@ function portsOf(
   events: EventHub,
   host: Host,
   ledger: Ledger,
-  health: () => Health,
+  state: { readonly health: () => Health; readonly warnings: () => PlanView['warnings'] },
 ): AdminPorts {
-  const { config, warnings, version } = setup;
+  const { config, version } = setup;
   const view = (): PlanView => {
     const channels = host.plan?.channels ?? [];
     return {
       revision: host.plan?.revision ?? setup.revision,
       config,
-      warnings,
+      warnings: state.warnings(),
       channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
     };
   };
@@ -142,7 +131,7 @@ function portsOf(
     version,
     startedAt: kit.now(),
     now: kit.now,
-    health,
+    health: state.health,
     plan: view,
     meters: events.meters,
     gauges: () => ledger.gauges(),

@@ -37,7 +37,8 @@ export type Health =
 export type PlanView = {
   readonly revision: string;
   readonly config: Config;
-  readonly warnings: readonly ConfigProblem[];
+  /** Of the check, and of what is wrong now. */
+  readonly warnings: readonly WarningStatus[];
   readonly channels: readonly ChannelView[];
 };
 

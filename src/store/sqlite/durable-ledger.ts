@@ -26,6 +26,7 @@ import type {
 import { Unroutable } from '../unroutable.ts';
 import type { WorkingSet } from '../working-set.ts';
 import { acceptWrite, replyWrite, traceWrite } from './bodies.ts';
+import { DiskWatch } from './disk-watch.ts';
 import type { Journal, Known } from './journal.ts';
 import type { DurableParts } from './parts.ts';
 import { Quarantine } from './quarantine.ts';
@@ -48,6 +49,7 @@ export class DurableLedger implements Ledger {
   readonly #recollection: Recollection;
   readonly #quarantine: Quarantine;
   readonly #unroutable: Unroutable;
+  readonly #disk: DiskWatch;
   readonly #open = new OpenClaims();
   /** Messages on their way to the disk. */
   #arriving = 0;
@@ -64,7 +66,10 @@ export class DurableLedger implements Ledger {
     this.#recollection = new Recollection(parts.reader);
     this.#quarantine = new Quarantine(parts.suspects, {
       ...parts,
-      write: (write) => this.#journal.write([write]).then(isWritten, isNotWritten),
+      write: (write) => {
+        this.#journal.add(write);
+        return this.#written(() => {});
+      },
     });
     this.#unroutable = new Unroutable({
       ...parts,
@@ -79,7 +84,13 @@ export class DurableLedger implements Ledger {
       bury: (claim, why) => this.bury(claim, why),
     });
     this.#deadLetters = deadLettersIn(parts.reader);
-    parts.journal.onDisk(() => this.#door.settled());
+    this.#disk = new DiskWatch(parts.limits.freeBytesMin, (room) => parts.news.storageRoom?.(room));
+    const look = (): void => {
+      this.#disk.look(parts.journal.freeBytes, parts.journal.full);
+      this.#door.settled();
+    };
+    parts.journal.onDisk(look);
+    look();
     parts.journal.onBroken((message) => this.#fail(new Error(message)));
   }
 
@@ -92,18 +103,24 @@ export class DurableLedger implements Ledger {
     }
     this.#arriving += arrivals.length;
     return new Promise((resolve) => {
-      this.#journal.flush((known) => {
+      const written = (known: Known | null): void => {
         this.#arriving -= arrivals.length;
         if (known === null) return resolve(refused('storage_failed', storageRetryMs));
         const receipts = arrivals.map((arrival) => this.#receive(arrival, known));
         resolve({ kind: 'accepted', receipts });
-      });
+      };
+      const noRoom = (): void => {
+        this.#arriving -= arrivals.length;
+        // To the sender it is as any full inbox: it goes on by itself.
+        resolve(refused('full', storageRetryMs));
+      };
+      this.#journal.flush(written, noRoom);
     });
   }
 
   room(): { readonly messages: number; readonly bytes: number } {
-    const { messagesMax, bytesMax, freeBytesMin } = this.#parts.limits;
-    if (this.#journal.freeBytes < freeBytesMin) return { messages: 0, bytes: 0 };
+    const { messagesMax, bytesMax } = this.#parts.limits;
+    if (!this.#disk.hasRoom) return { messages: 0, bytes: 0 };
     return {
       messages: Math.max(0, messagesMax - this.#rows.unsettled - this.#arriving),
       bytes: Math.max(0, bytesMax - this.#rows.bytes),
@@ -250,9 +267,11 @@ export class DurableLedger implements Ledger {
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
     this.#quarantine.close();
-    // The writer is to be the last to close: only then is the log folded into the database.
-    this.#parts.reader.close();
+    // The last to close folds the log into the database, and fsyncs. That is to be the writer,
+    // and nobody where the storage has failed: a reader cannot.
+    if (!this.#failed) this.#parts.reader.close();
     await this.#journal.close();
+    if (this.#parts.reader.isOpen) this.#parts.reader.close();
     this.#parts.lock.release();
   }
 
@@ -363,5 +382,3 @@ export class DurableLedger implements Ledger {
 }
 
 const storageRetryMs = 5_000;
-const isWritten = (): boolean => true;
-const isNotWritten = (): boolean => false;

@@ -29,24 +29,26 @@ export type SqliteOptions = {
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
   const { path, retentionDays, now } = options;
   let lock: OwnerLock | null = null;
+  let journal: Journal | null = null;
   try {
     preparePlace(path);
     lock = takeOwnerLock(path);
     if (lock === null) return lockedProblem(path);
-    const writer = await startWriter({ path, retentionDays });
+    const limits = { ...sqliteLimits, ...options.limits };
+    const writer = await startWriter({ path, retentionDays, pagesMax: limits.pagesMax });
     if ('errcode' in writer) {
       lock.release();
       return problemOf(path, writer);
     }
     const reader = new DatabaseSync(path, { readOnly: true });
     const rows = new WorkingSet(now);
-    const journal = new Journal(writer, freeBytesAt(path));
-    const limits = { ...sqliteLimits, ...options.limits };
+    journal = new Journal(writer, freeBytesAt(path));
     const { writes, suspects } = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
     const parts = { lock, reader, rows, journal, suspects };
     return new DurableLedger({ ...options, ...parts, limits, news: options.news ?? {} });
   } catch (error) {
+    await journal?.abandon();
     lock?.release();
     return problemOf(path, error as Error);
   }

@@ -35,6 +35,9 @@ export const statements = {
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
     'ON CONFLICT DO UPDATE SET value = excluded.value',
+  /** 64 KiB, so that there is more room than for a word. */
+  roomTaken: "INSERT OR REPLACE INTO cursors VALUES ('', 'room', hex(zeroblob(32768)))",
+  roomGiven: "DELETE FROM cursors WHERE channel = ''",
 } as const;
 
 export type StatementName = keyof typeof statements;
@@ -58,6 +61,8 @@ export type GroupDone =
       readonly number: number;
       readonly known: readonly (readonly [place: number, id: string])[];
     }
+  /** There was no room for it, and nothing of it was written. */
+  | { readonly kind: 'full'; readonly number: number }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
 /**

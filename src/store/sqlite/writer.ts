@@ -7,11 +7,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { migrate } from './migrations.ts';
 import { freeBytesAt } from './place.ts';
+import { sqliteFull } from './problem.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { StatementName, ToWriter } from './statements.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 
-export type WriterData = { readonly path: string; readonly retentionDays: number };
+export type WriterData = {
+  readonly path: string;
+  readonly retentionDays: number;
+  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  readonly pagesMax: number | null;
+};
 
 /** What SQLite calls `synchronous = FULL`. */
 const fullSync = 2;
@@ -19,7 +25,7 @@ const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
 const port = parentPort!;
-const { path, retentionDays } = workerData as WriterData;
+const { path, retentionDays, pagesMax } = workerData as WriterData;
 const tell = (message: FromWriter): void => port.postMessage(message);
 
 function open(): DatabaseSync {
@@ -29,6 +35,7 @@ function open(): DatabaseSync {
     db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
     proveSync(db);
     migrate(db);
+    if (pagesMax !== null) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
     return db;
   } catch (error) {
     db.close();
@@ -61,6 +68,7 @@ function serve(db: DatabaseSync): void {
       'expires_at = excluded.expires_at WHERE expires_at <= ?',
   );
   const recall = db.prepare('SELECT message_id AS id FROM dedupe WHERE channel = ? AND key = ?');
+  let over = false;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
 
@@ -87,27 +95,53 @@ function serve(db: DatabaseSync): void {
     } catch (error) {
       // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
       if (db.isTransaction) db.exec('ROLLBACK');
+      if (isFull(error)) return { kind: 'full', number };
+      end();
       return { kind: 'failed', number, message: (error as Error).message };
     }
   };
 
   /** A step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
-    if (!db.isOpen) return;
-    if (sweep(db, retentionDays, Date.now()) >= rowsAtOnce) setImmediate(sweepOn);
+    if (over) return;
+    try {
+      if (sweep(db, retentionDays, Date.now()) >= rowsAtOnce) setImmediate(sweepOn);
+    } catch (error) {
+      // Deleting takes room at first; there will be some later.
+      if (!isFull(error)) throw error;
+    }
   };
   const sweeping = setInterval(sweepOn, sweepEveryMs);
   setImmediate(sweepOn);
   const looking = setInterval(tellDisk, diskEveryMs);
-  port.on('message', (message: ToWriter) => {
-    if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
+  /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
+  const end = (): void => {
+    over = true;
     clearInterval(sweeping);
     clearInterval(looking);
-    db.exec('UPDATE owner SET clean = 1');
+  };
+  port.on('message', (message: ToWriter) => {
+    if (over) return;
+    if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
+    end();
+    markClean(db);
     db.close();
     tell({ kind: 'closed' });
     port.close();
   });
+}
+
+/** Without room for the mark the next start takes this for a crash, and repeats what it must. */
+function markClean(db: DatabaseSync): void {
+  try {
+    db.exec('UPDATE owner SET clean = 1');
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteFull;
 }
 
 function tellDisk(): void {
