@@ -1,7 +1,7 @@
 /**
  * Bundles the program into dist/, which is what is published and what starts fastest: main.js,
- * one chunk for each part that loads when it is needed, the storage thread as writer.js, and the
- * migrations. Nothing is minified, so that a stack trace can be read.
+ * one chunk for each part that loads when it is needed, the storage threads as writer.js and
+ * reader-thread.js, and the migrations. Nothing is minified, so that a stack trace can be read.
  */
 import { cpSync, existsSync, globSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -12,8 +12,10 @@ const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 const started = performance.now();
 
 const input: Record<string, string> = { main: join(root, 'src', 'main.ts') };
-const writer = join(root, 'src', 'store', 'sqlite', 'writer.ts');
-if (existsSync(writer)) input['writer'] = writer;
+for (const thread of ['writer', 'reader-thread']) {
+  const file = join(root, 'src', 'store', 'sqlite', `${thread}.ts`);
+  if (existsSync(file)) input[thread] = file;
+}
 
 rmSync(dist, { recursive: true, force: true });
 await using bundle = await rolldown({

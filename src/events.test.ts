@@ -73,7 +73,7 @@ test('at level info a message that goes well makes no line', async () => {
 
 test('every kind of decision is counted by its name', () => {
   const { hub } = start();
-  for (const apology of ['no_consensus', 'busy', 'no_answer', 'fault'] as const) {
+  for (const apology of ['no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'] as const) {
     const decision = { kind: 'apology', apology, why: 'because' } as const;
     hub.turnFinished({ channel, id, brain: 'main', decision, ms: 1 });
   }
@@ -82,6 +82,7 @@ test('every kind of decision is counted by its name', () => {
     no_consensus: 1,
     busy: 1,
     no_answer: 1,
+    unfinished: 1,
     fault: 1,
   });
 });

@@ -6,47 +6,17 @@
  * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
-import type { Decision } from './domain/decision.ts';
-import type { Box, Events } from './domain/event.ts';
+import type { BearerFault, Events } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { ChannelKey } from './domain/ids.ts';
-import { Histogram } from './lib/histogram.ts';
 import type { Log } from './lib/log.ts';
+import { ChannelCounts, entryOf, ModelCounts, Pace } from './meters.ts';
+import type { Meters } from './meters.ts';
 
 export interface EventHub extends Events {
   /** Live numbers; read them, keep none of the objects. */
   readonly meters: Meters;
 }
-
-export type Meters = {
-  /** By channel type. */
-  readonly channels: ReadonlyMap<string, ChannelMeters>;
-  /** Seconds of model calls, by provider, then by result. */
-  readonly models: ReadonlyMap<string, ReadonlyMap<'answer' | FailureKind, ModelMeters>>;
-  readonly decisions: Readonly<Record<DecisionKind, number>>;
-  readonly faults: number;
-};
-
-export type DecisionKind = 'reply' | Extract<Decision, { kind: 'apology' }>['apology'];
-
-export type ChannelMeters = {
-  readonly accepted: number;
-  readonly duplicates: number;
-  readonly refused: ReadonlyMap<string, Tally>;
-  /** From acceptance to claim. */
-  readonly waited: Readonly<Histogram>;
-  /** From claim to decision. */
-  readonly turns: Readonly<Histogram>;
-  readonly delivered: number;
-  /** Tries to deliver that failed, by why. */
-  readonly failedTries: ReadonlyMap<FailureKind, Tally>;
-  readonly deadLetters: Readonly<Record<Box, number>>;
-  /** From acceptance to the delivered reply. */
-  readonly endToEnd: Readonly<Histogram>;
-};
-
-export type ModelMeters = { readonly took: Readonly<Histogram> };
-export type Tally = { readonly count: number };
 
 /** @param options `now` gives milliseconds since 1970 */
 export function createEvents(options: { log: Log; now: () => number }): EventHub {
@@ -57,34 +27,6 @@ const quietMs = 10_000;
 /** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
 const codesMax = 64;
 
-class Pace {
-  count = 0;
-  quietUntil = 0;
-  unsaid = 0;
-}
-
-class ChannelCounts implements ChannelMeters {
-  readonly type: string;
-  accepted = 0;
-  duplicates = 0;
-  readonly refused = new Map<string, Pace>();
-  readonly waited = new Histogram();
-  readonly turns = new Histogram();
-  delivered = 0;
-  readonly failedTries = new Map<FailureKind, Pace>();
-  readonly deadLetters: Record<Box, number> = { in: 0, out: 0 };
-  readonly endToEnd = new Histogram();
-
-  constructor(type: string) {
-    this.type = type;
-  }
-}
-
-class ModelCounts implements ModelMeters {
-  readonly took = new Histogram();
-  readonly pace = new Pace();
-}
-
 class Hub implements EventHub {
   readonly #log: Log;
   readonly #now: () => number;
@@ -93,9 +35,11 @@ class Hub implements EventHub {
   readonly #channels = new Map<string, ChannelCounts>();
   readonly #models = new Map<string, Map<'answer' | FailureKind, ModelCounts>>();
   readonly #totals = {
-    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, fault: 0 },
+    decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
     faults: 0,
   };
+  readonly #writes = new Map<string, Map<number, { count: number }>>();
+  readonly #bearers = { missing: new Pace(), wrong: new Pace() };
   readonly meters: Meters;
 
   constructor(log: Log, now: () => number) {
@@ -110,6 +54,8 @@ class Hub implements EventHub {
       get faults() {
         return totals.faults;
       },
+      writes: this.#writes,
+      bearersRefused: this.#bearers,
     };
   }
 
@@ -153,6 +99,12 @@ class Hub implements EventHub {
       why: decision.why,
       ms: e.ms,
     });
+  }
+
+  commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
+    if (this.#debug) this.#log.debug('command_answered', 'A command was answered.', e);
   }
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
@@ -223,6 +175,23 @@ class Hub implements EventHub {
     this.#log.info(e.code, e.message, e.details);
   }
 
+  operatorWrote({ action, target, status }: Parameters<Events['operatorWrote']>[0]): void {
+    entryOf(entryOf(this.#writes, action, newTallies), status, newTally).count++;
+    const message = `An operator used the admin API: ${action}, answered ${status}.`;
+    this.#log.info('operator_wrote', message, { ...target, who: 'operator', action, status });
+  }
+
+  bearerRefused({ why }: { why: BearerFault }): void {
+    const pace = this.#bearers[why];
+    pace.count++;
+    if (!this.#isDue(pace)) return;
+    const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
+    this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, {
+      why,
+      ...unsaidOf(pace),
+    });
+  }
+
   faulted(e: Parameters<Events['faulted']>[0]): void {
     this.#totals.faults++;
     const { error } = e;
@@ -279,9 +248,5 @@ function isNews(result: 'answer' | FailureKind): boolean {
 const newPace = (): Pace => new Pace();
 const newModel = (): ModelCounts => new ModelCounts();
 const newModels = (): Map<'answer' | FailureKind, ModelCounts> => new Map();
-
-function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let entry = map.get(key);
-  if (entry === undefined) map.set(key, (entry = make()));
-  return entry;
-}
+const newTally = (): { count: number } => ({ count: 0 });
+const newTallies = (): Map<number, { count: number }> => new Map();

@@ -7,7 +7,7 @@
  */
 import type { Brain } from './brain/brain.ts';
 import type { Accept, Channel, ChannelProblem } from './channel/channel.ts';
-import type { ChannelType } from './config/config.ts';
+import type { ChannelType, SessionConfig } from './config/config.ts';
 import type { Events } from './domain/event.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Line } from './flow/kit.ts';
@@ -20,6 +20,7 @@ export type PlannedChannel = {
   readonly type: ChannelType;
   readonly channel: Channel;
   readonly brain: Brain;
+  readonly session: SessionConfig | null;
 };
 
 /** A model that a private brain asks, for it is declared to be of this machine. */
@@ -63,13 +64,13 @@ export class Plan {
 
   /** Opens every channel; when one cannot, what was opened is closed again and the problem told. */
   async open(): Promise<ChannelProblem | null> {
-    for (const { channel, brain } of this.channels) {
+    for (const { channel, brain, session } of this.channels) {
       const opened = await channel.open();
       if (opened.kind === 'problem') {
         await this.#close();
         return opened;
       }
-      this.#lines.set(opened.key, { channel, brain });
+      this.#lines.set(opened.key, { channel, brain, session });
     }
     return null;
   }

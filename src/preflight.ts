@@ -179,14 +179,14 @@ async function isDatabase(path: string): Promise<boolean> {
   return bytesRead === 0 || head.toString('latin1') === 'SQLite format 3\0';
 }
 
-function ok(subject: string, message: string): PreflightLine {
+export function ok(subject: string, message: string): PreflightLine {
   return { mark: 'ok', subject, message, remedy: null, secret: false };
 }
 
-function warning(subject: string, message: string, remedy: string): PreflightLine {
+export function warning(subject: string, message: string, remedy: string): PreflightLine {
   return { mark: 'warning', subject, message, remedy, secret: false };
 }
 
-function failed(subject: string, message: string, remedy: string): PreflightLine {
+export function failed(subject: string, message: string, remedy: string): PreflightLine {
   return { mark: 'failed', subject, message, remedy, secret: false };
 }

@@ -13,8 +13,9 @@ import { Host, type Left } from './host.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
-import { createPlan, createServiceKit, openAdmin, openLedger, type ServiceKit } from './service.ts';
-import type { Ledger } from './store/store.ts';
+import { createPlan, createServiceKit, openAdmin, openLedger, operatorAccess } from './service.ts';
+import type { ServiceKit } from './service.ts';
+import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {
   readonly config: Config;
@@ -50,7 +51,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const health: { now: Health } = { now: { status: 'ok' } };
   const heard = listenTo(events);
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
-  const ledger = await openLedger({
+  const store = await openLedger({
     storage: setup.config.storage,
     path: setup.storagePath,
     ids,
@@ -62,7 +63,8 @@ export async function runService(setup: Setup): Promise<Ending> {
       broken.resolve({ kind: 'failed', message: 'The storage failed; the log says how.' });
     },
   });
-  if ('kind' in ledger) return { ...ledger, kind: 'refused' };
+  if ('kind' in store) return { ...store, kind: 'refused' };
+  const { ledger, reader } = store;
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit);
   const problem = await host.use(plan);
@@ -71,13 +73,13 @@ export async function runService(setup: Setup): Promise<Ending> {
     (await startAdmin(
       setup,
       kit,
-      portsOf(setup, kit, events, host, ledger, {
+      portsOf(setup, kit, events, host, store, {
         health: () => (health.now.status === 'ok' ? heard.health() : health.now),
         warnings: () => [...setup.warnings, ...heard.warnings()],
       }),
     ));
   if (admin?.kind === 'problem') {
-    await close(kit, host, null);
+    await close(kit, host, reader, null);
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
@@ -85,7 +87,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
-  const left = await close(kit, host, admin?.server ?? null);
+  const left = await close(kit, host, reader, admin?.server ?? null);
   sayDrained(events, left, ledger.terms.durable);
   return ending;
 }
@@ -95,12 +97,13 @@ type Refusal = { readonly kind: 'problem'; readonly code: string; readonly messa
 
 /** A default address that is taken costs the admin server; one that was written down, the boot. */
 async function startAdmin(
-  { config, webRoot }: Setup,
+  { config, secrets, webRoot }: Setup,
   kit: ServiceKit,
   ports: AdminPorts,
 ): Promise<OpenAdmin | Refusal | null> {
   const settings = config.observability;
-  const admin = await openAdmin({ settings, webRoot, ports }, kit);
+  const access = operatorAccess(config.admin, secrets);
+  const admin = await openAdmin({ settings, access, webRoot, ports }, kit);
   if (admin === null) return null;
   const { server, opened } = admin;
   if (opened.kind === 'opened') return { kind: 'admin', server, port: opened.port };
@@ -114,7 +117,7 @@ function portsOf(
   kit: ServiceKit,
   events: EventHub,
   host: Host,
-  ledger: Ledger,
+  { ledger, reader }: { readonly ledger: Ledger; readonly reader: LedgerReader },
   state: { readonly health: () => Health; readonly warnings: () => PlanView['warnings'] },
 ): AdminPorts {
   const { config, version } = setup;
@@ -138,6 +141,8 @@ function portsOf(
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
     modelLoads: () => kit.loads,
+    reader,
+    writes: ledger,
     events,
   };
 }
@@ -192,9 +197,15 @@ function sayDrained(events: Events, { rows, ids }: Left, durable: boolean): void
   events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left: rows } });
 }
 
-async function close(kit: ServiceKit, host: Host, admin: AdminServer | null): Promise<Left> {
+async function close(
+  kit: ServiceKit,
+  host: Host,
+  reader: LedgerReader,
+  admin: AdminServer | null,
+): Promise<Left> {
   const left = await host.drain();
   await admin?.[Symbol.asyncDispose]();
+  await reader[Symbol.asyncDispose]();
   await kit.http.close();
   return left;
 }

@@ -4,7 +4,9 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
+import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminOpened, AdminProblem, AdminServer } from './admin/server.ts';
+import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { Channel } from './channel/channel.ts';
@@ -22,6 +24,8 @@ import type {
 import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { IdSource } from './domain/ids.ts';
+import type { Note } from './domain/note.ts';
+import { createTokenCheck } from './lib/bearer.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
@@ -32,9 +36,13 @@ import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
 import { createConsensus } from './policy/consensus.ts';
 import { createPriority } from './policy/priority.ts';
+import { createMemoryReader } from './store/memory-reader.ts';
 import { createMemoryLedger } from './store/memory.ts';
+import type { BackedUp } from './store/sqlite/backup.ts';
+import type { Examined } from './store/sqlite/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
-import type { Ledger, LedgerNews } from './store/store.ts';
+import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
+import { StoryRing } from './store/story-ring.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
 export type ServiceKit = {
@@ -82,6 +90,11 @@ export function createBrain(
   });
 }
 
+/** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
+export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, notes: Note[]) {
+  return new RehearsalDesk(signal, deadlineAt, notes);
+}
+
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
   if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
   return createWebhookChannel({
@@ -117,7 +130,7 @@ export function createPlan(
       }
     }
     const channel = createChannel(channelConfig, secrets, kit);
-    channels.push({ type: route.channel, channel, brain });
+    channels.push({ type: route.channel, channel, brain, session: config.session });
   }
   return new Plan(revision, channels, brains, trusted);
 }
@@ -149,32 +162,81 @@ export type LedgerChoice = {
   readonly news: LedgerNews;
 };
 
+/** The reader is closed after the ledger; closing one does not close the other. */
+export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
+
 /** SQLite where a path is given, else memory. */
-export async function openLedger(choice: LedgerChoice): Promise<Ledger | StoreProblem> {
+export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
   const { storage, path, ids, now, news } = choice;
-  if (storage === null || path === null) return createMemoryLedger({ now, ids, news });
+  if (storage === null || path === null) {
+    const stories = new StoryRing();
+    const reader = createMemoryReader(stories);
+    return { ledger: createMemoryLedger({ now, ids, stories, news }), reader };
+  }
   const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
   const { retentionDays } = storage;
-  return openSqliteLedger({ path, retentionDays, now, ids, news, onFault: choice.failed });
+  const onFault = choice.failed;
+  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, news, onFault });
+  if ('kind' in ledger) return ledger;
+  const { createThreadReader } = await import('./store/sqlite/thread-reader.ts');
+  return { ledger, reader: createThreadReader(path) };
+}
+
+/**
+ * Reads a database beside the service that runs on it, or while none does.
+ * @param path absolute
+ */
+export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
+  const { openSqliteReader } = await import('./store/sqlite/reader.ts');
+  return openSqliteReader(path);
+}
+
+/**
+ * Copies a database, also while a service writes it; an existing file is never replaced.
+ * @param path and target are absolute
+ */
+export async function backUpStorage(
+  path: string,
+  target: string,
+): Promise<BackedUp | StoreProblem> {
+  return (await import('./store/sqlite/backup.ts')).backUp(path, target);
+}
+
+/** What a look at an existing database tells; it changes nothing. */
+export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
+  return (await import('./store/sqlite/examine.ts')).examine(path);
 }
 
 export type AdminChoice = {
   readonly settings: ObservabilityConfig;
+  readonly access: OperatorAccess;
   readonly webRoot: URL;
   readonly ports: AdminPorts;
 };
 
 /** Loaded and opened only where it is switched on; null: it is off. */
 export async function openAdmin(
-  { settings, webRoot, ports }: AdminChoice,
+  { settings, access, webRoot, ports }: AdminChoice,
   { listeners }: ServiceKit,
 ): Promise<{ readonly server: AdminServer; readonly opened: AdminOpened | AdminProblem } | null> {
   if (!settings.enabled) return null;
   const { createAdminServer } = await import('./admin/server.ts');
   const { address, allowedHosts } = settings;
-  const options = { address, allowedHosts, listeners, webRoot: fileURLToPath(webRoot) };
+  const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
   return { server, opened: await server.open() };
+}
+
+/** How the administrator is known; read-only where the block or the variable's value is missing. */
+export function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
+  if (admin === null) {
+    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
+    return { kind: 'none', remedy };
+  }
+  const token = secretOf(secrets, admin.tokenEnv);
+  if (token !== null) return { kind: 'bearer', matches: createTokenCheck(token) };
+  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
+  return { kind: 'none', remedy };
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

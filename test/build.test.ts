@@ -50,7 +50,9 @@ test('the built program runs the demo with its storage thread', async () => {
 
 test('everything but Node’s own modules is inside, and can be read', () => {
   const files = globSync('*.js', { cwd: dist });
-  assert.ok(files.includes('main.js') && files.includes('writer.js'), files.join());
+  for (const file of ['main.js', 'writer.js', 'reader-thread.js']) {
+    assert.ok(files.includes(file), files.join());
+  }
   const main = readFileSync(join(dist, 'main.js'), 'utf8');
   assert.ok(main.split('\n').length > 100, 'not minified');
   for (const file of files) {

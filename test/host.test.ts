@@ -33,7 +33,7 @@ const replied = (text: string) =>
 
 /** Answers with its own name. */
 function prompt(name: string): Brain {
-  return { name, deadlineMs: 60_000, think: async () => replied(name) };
+  return { name, agent: null, deadlineMs: 60_000, think: async () => replied(name) };
 }
 
 /** Answers nothing before its turn is aborted, or not even then. */
@@ -41,6 +41,7 @@ function hanging(name: string, deaf = false) {
   const held: AbortSignal[] = [];
   const brain: Brain = {
     name,
+    agent: null,
     deadlineMs: 60_000,
     think: (_turn, { signal }) => {
       held.push(signal);
@@ -53,7 +54,8 @@ function hanging(name: string, deaf = false) {
 }
 
 function planOf(channel: Channel | null, brain: Brain): Plan {
-  const planned = channel === null ? [] : [{ type: 'webhook', channel, brain } as const];
+  const planned =
+    channel === null ? [] : [{ type: 'webhook', channel, brain, session: null } as const];
   return new Plan(brain.name, planned, new Map([[brain.name, brain]]));
 }
 

@@ -6,6 +6,8 @@ import type { ModelCall } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
+import { assertDescribed, operationsOf } from './open-api.ts';
+import type { OpenApi } from './open-api.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
 
 /** A folder, fakes and a config, all gone when the test is over. */
@@ -163,10 +165,18 @@ test('the admin server of the running program answers each of its paths', async 
   const { folder, port, adminPort, config } = await stage(t);
   await using _program = await serve(await writeConfig(folder, config), port);
   const ask = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${adminPort}${path}`);
-  const api = (await (await ask('/api/v1/openapi.json')).json()) as { paths: object };
-  const paths = Object.keys(api.paths);
-  assert.ok(paths.includes('/ui') && paths.includes('/metrics'));
-  for (const path of paths) assert.equal((await ask(path)).status, 200, path);
+  const api = (await (await ask('/api/v1/openapi.json')).json()) as OpenApi;
+  const operations = operationsOf(api).filter(({ path }) => !path.includes('{'));
+  const paths = new Set(operations.map(({ path }) => path));
+  assert.ok(paths.has('/ui') && paths.has('/metrics'));
+  assert.ok(paths.has('/api/v1/conversations') && paths.has('/api/v1/dead-letters'));
+  for (const operation of operations) {
+    const answer = await ask(operation.path);
+    const { status, headers } = answer;
+    const readOnly = operation.path === '/api/v1/conversations';
+    assert.equal(status, readOnly ? 403 : 200, operation.path);
+    assertDescribed(api, operation, { status, headers, body: await answer.text() });
+  }
   assert.equal((await ask('/builder')).status, 404);
 });
 

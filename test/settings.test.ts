@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import type { Brain } from '../src/brain/brain.ts';
+import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { Config } from '../src/config/config.ts';
 import { validateText } from '../src/config/validate.ts';
 import type { Message } from '../src/domain/message.ts';
@@ -45,11 +46,7 @@ async function ask(brain: Brain): Promise<string> {
   const message = { text: 'two plus two?', media: null } as Message;
   const decision = await brain.think(
     { message, text: message.text, history: [] },
-    {
-      signal: new AbortController().signal,
-      deadlineAt: Date.now() + brain.deadlineMs,
-      step: () => {},
-    },
+    new RehearsalDesk(new AbortController().signal, Date.now() + brain.deadlineMs),
   );
   return decision.kind === 'reply' ? decision.text : decision.apology;
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dispatch } from '../src/brain/dispatch.ts';
+import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import { createResponder } from '../src/brain/responder.ts';
 import type { ModelConfig } from '../src/config/config.ts';
 import type { Message } from '../src/domain/message.ts';
@@ -47,15 +48,15 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
   });
 }
 
-function desk(steps: TraceStep[] = []) {
-  return {
-    signal: new AbortController().signal,
-    deadlineAt: Date.now() + 10_000,
-    step: (step: TraceStep) => void steps.push(step),
-  };
+function desk() {
+  return new RehearsalDesk(new AbortController().signal, Date.now() + 10_000);
 }
 
-function ask(models: readonly Model[], sensitivity: 'public' | 'private', steps?: TraceStep[]) {
+async function ask(
+  models: readonly Model[],
+  sensitivity: 'public' | 'private',
+  steps?: TraceStep[],
+) {
   const members = models.map((model, rank) => ({ model, rank, retriesMax: 2 }));
   const brain = createResponder({
     name: 'helper',
@@ -65,7 +66,10 @@ function ask(models: readonly Model[], sensitivity: 'public' | 'private', steps?
     ...common,
   });
   const message = { text: 'my secret', media: null } as Message;
-  return brain.think({ message, text: message.text, history: [] }, desk(steps));
+  const own = desk();
+  const decision = await brain.think({ message, text: message.text, history: [] }, own);
+  steps?.push(...own.steps);
+  return decision;
 }
 
 test('a public brain asks the cloud: the way that the locks below must close is open', async () => {
@@ -117,6 +121,8 @@ test('the second lock suffices: the model refuses though no shield dropped it', 
     sensitivity: 'private',
     system: null,
     lines: [{ role: 'user', text: 'my secret' }],
+    keptFrom: 0,
+    tools: [],
     deadlineAt: Date.now() + 10_000,
   } as const;
   const { verdict, calls } = await dispatch(members, request, desk(), common);

@@ -27,6 +27,7 @@ const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
 function brain(name: string): Brain {
   return {
     name,
+    agent: null,
     deadlineMs: 60_000,
     async think(turn) {
       for (let i = 0; i < 5; i++) await new Promise(setImmediate);
@@ -39,7 +40,7 @@ function plan(platform: FakePlatform, number: number, broken = false): Plan {
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
   const channel = platform.channel(broken ? problem : null);
   const mind = brain(`brain-${number}`);
-  const planned = { type: 'webhook', channel, brain: mind } as const;
+  const planned = { type: 'webhook', channel, brain: mind, session: null } as const;
   return new Plan(String(number), [planned], new Map([[mind.name, mind]]));
 }
 

@@ -1,14 +1,14 @@
 /**
  * The admin room: pages and answers about the service for its operator. It is never in a
- * message's way and imports no station; what it needs to know comes through these ports, which
- * service.ts fills. Ports are called at any time, must be quick, and hand out no text of anyone,
- * no sender, no secret.
+ * message's way and imports no station; what it needs comes through these ports, which service.ts
+ * and run.ts fill. Ports are called at any time, must be quick, and hand out no secret; what
+ * people wrote, and who they are, comes from the reader alone.
  */
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
-import type { Meters } from '../events.ts';
-import type { ChannelBacklog, Gauges } from '../store/store.ts';
+import type { Meters } from '../meters.ts';
+import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 
 export type AdminPorts = {
   readonly version: string;
@@ -26,7 +26,9 @@ export type AdminPorts = {
   connections(): number;
   /** Model calls of now, by provider: under way, and held back by the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
-  readonly events: Pick<Events, 'faulted'>;
+  readonly reader: LedgerReader;
+  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+  readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 
 export type Health =

@@ -1,4 +1,5 @@
 import { problemText, problemType } from '../lib/problem.ts';
+import { only, type Described, type Schema } from './schema.ts';
 
 /** What a route answers, and the headers that every answer of the admin server carries. */
 export type Answer = {
@@ -30,6 +31,20 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 
 export function json(status: number, value: unknown): Answer {
   return { status, contentType: 'application/json', body: JSON.stringify(value) };
+}
+
+/** What the schema describes of the value, and nothing else of it. */
+export function tell<const S>(schema: S & Schema, value: Described<S>): Answer {
+  return json(200, only(schema, value));
+}
+
+/** The same, or 404 with `detail` where there is nothing. */
+export function found<const S>(
+  schema: S & Schema,
+  value: Described<S> | null,
+  detail: string,
+): Answer {
+  return value === null ? problem(404, 'not_found', detail) : json(200, only(schema, value));
 }
 
 /** An error. `code` is stable; `detail` says what to do. */

@@ -6,7 +6,7 @@
  * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
  */
 import type { Registry } from 'prom-client';
-import type { ChannelMeters } from '../events.ts';
+import type { ChannelMeters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
 import { expose } from './exposition.ts';
@@ -67,6 +67,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
+    ...operatorFamilies(ports),
   ];
 }
 
@@ -110,6 +111,7 @@ const unmet: ChannelMeters = {
   refused: new Map(),
   waited: new Histogram(),
   turns: new Histogram(),
+  commands: new Map(),
   delivered: 0,
   failedTries: new Map(),
   deadLetters: { in: 0, out: 0 },
@@ -247,6 +249,23 @@ function ledgerFamilies(ports: AdminPorts): Family[] {
     plain('svc_remembered_bytes', 'Bytes of history kept at hand.', gauges.rememberedBytes),
     plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
     plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
+  ];
+}
+
+function operatorFamilies({ meters }: AdminPorts): Family[] {
+  return [
+    counter(
+      'svc_admin_writes_total',
+      'Uses of the writes of the admin API, by the status of their answer.',
+      [...meters.writes].flatMap(([action, statuses]) =>
+        [...statuses].map(([status, { count }]) => one(count, { action, status: `${status}` })),
+      ),
+    ),
+    counter(
+      'svc_admin_bearers_refused_total',
+      'Requests to the admin server with a missing or a wrong bearer.',
+      Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),
+    ),
   ];
 }
 

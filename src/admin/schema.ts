@@ -2,33 +2,50 @@
  * JSON Schemas (2020-12) of what the API answers. `Described` reads a schema back as the type of
  * what it describes, so that the compiler holds each schema and its TypeScript type together.
  */
-type Schema = { readonly type: string | readonly [string, 'null'] };
+declare const brand: unique symbol;
 
-type Plain = {
-  readonly string: string;
+export type Schema =
+  | {
+      readonly type: string | readonly [string, 'null'];
+      readonly enum?: readonly (string | null)[];
+      readonly items?: Schema;
+      readonly properties?: Readonly<Record<string, Schema>>;
+    }
+  | { readonly oneOf: readonly Schema[] };
+
+/** The type of the values that a schema allows. */
+export type Described<S> = S extends { readonly oneOf: readonly (infer Kind)[] }
+  ? Described<Kind>
+  : S extends { readonly enum: readonly (infer Value)[] }
+    ? Value
+    : S extends { readonly type: readonly [infer Type extends keyof Shapes<S>, 'null'] }
+      ? Shapes<S>[Type] | null
+      : S extends { readonly type: infer Type extends keyof Shapes<S> }
+        ? Shapes<S>[Type]
+        : never;
+
+/** By the schema's type. */
+interface Shapes<S> {
+  readonly string: S extends { readonly [brand]: infer Id } ? Id : string;
   readonly integer: number;
   readonly number: number;
   readonly boolean: boolean;
-};
-
-/** The type of the values that a schema allows. */
-export type Described<S> = S extends { readonly enum: readonly (infer Value)[] }
-  ? Value
-  : S extends { readonly type: readonly [infer Type, 'null'] }
-    ? Described<{ readonly type: Type }> | null
-    : S extends { readonly type: 'array'; readonly items: infer Item }
-      ? readonly Described<Item>[]
-      : S extends { readonly type: 'object'; readonly properties: infer Properties }
-        ? { readonly [Key in keyof Properties]: Described<Properties[Key]> }
-        : S extends { readonly type: infer Type extends keyof Plain }
-          ? Plain[Type]
-          : never;
+  readonly array: S extends { readonly items: infer Item } ? readonly Described<Item>[] : never;
+  readonly object: S extends { readonly properties: infer Properties }
+    ? { readonly [Key in keyof Properties]: Described<Properties[Key]> }
+    : never;
+}
 
 export const text = { type: 'string' } as const;
 export const maybeText = { type: ['string', 'null'] } as const;
 export const integer = { type: 'integer' } as const;
 export const maybeInteger = { type: ['integer', 'null'] } as const;
+export const number = { type: 'number' } as const;
 export const maybeNumber = { type: ['number', 'null'] } as const;
+export const boolean = { type: 'boolean' } as const;
+
+/** A text that has a type of its own inside: `text as IdText<MessageId>`. */
+export type IdText<Id> = { readonly type: 'string'; readonly [brand]: Id };
 
 export function oneOf<const Values extends readonly string[]>(...values: Values) {
   return { type: 'string', enum: values } as const;
@@ -43,4 +60,48 @@ export function object<const Properties extends Readonly<Record<string, Schema>>
   properties: Properties,
 ) {
   return { type: 'object', required: Object.keys(properties), properties } as const;
+}
+
+/** The value, or null. */
+export function maybe<const S extends { readonly type: string }>(schema: S) {
+  const { type, ...rest } = schema;
+  const nullable = { ...rest, type: [type, 'null'] };
+  const values = 'enum' in schema ? { enum: [...(schema.enum as string[]), null] } : {};
+  return { ...nullable, ...values } as unknown as Nullable<S>;
+}
+
+type Nullable<S extends { readonly type: string }> = Omit<S, 'type' | 'enum'> & {
+  readonly type: readonly [S['type'], 'null'];
+} & (S extends { readonly enum: readonly (infer Value)[] }
+    ? { readonly enum: readonly (Value | null)[] }
+    : unknown);
+
+/** Objects that are told apart by their `kind`, each a `oneOf` with one value. */
+export function kinds<const Kinds extends readonly Schema[]>(...schemas: Kinds) {
+  return { oneOf: schemas } as const;
+}
+
+/**
+ * A copy with what the schema describes and nothing else, so that no field that a type happens to
+ * carry along leaves the process.
+ */
+export function only(schema: Schema, value: unknown): unknown {
+  if ('oneOf' in schema) {
+    const kind = schema.oneOf.find((one) => isOfKind(one, value));
+    return kind === undefined ? null : only(kind, value);
+  }
+  const { items, properties } = schema;
+  if (items !== undefined && Array.isArray(value)) return value.map((item) => only(items, item));
+  if (properties === undefined || typeof value !== 'object' || value === null) return value;
+  const fields = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, inner]) => [key, only(inner, fields[key])]),
+  );
+}
+
+function isOfKind(schema: Schema, value: unknown): boolean {
+  if ('oneOf' in schema || typeof value !== 'object' || value === null) return false;
+  const kind = schema.properties?.['kind'];
+  if (kind === undefined || 'oneOf' in kind) return false;
+  return kind.enum?.includes((value as { readonly kind?: string }).kind ?? null) ?? false;
 }

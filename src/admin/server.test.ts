@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addressOf, listeners, live, makeWorld, openAdmin } from '../../test/fake/admin-world.ts';
-import { messageId, secretName, senderId, webRoot } from '../../test/fake/admin-world.ts';
+import {
+  messageId,
+  secretName,
+  senderId,
+  webRoot,
+  withToken,
+} from '../../test/fake/admin-world.ts';
 import type { Status } from './admin.ts';
-import type { Described } from './schema.ts';
 import { createAdminServer } from './server.ts';
-import type { statusSchema } from './status-schema.ts';
 
 const paths = [
   ['/healthz', 'application/json'],
@@ -170,49 +174,6 @@ test('the status tells states, times and counts, and nothing of anyone', async (
   }
 });
 
-test('the API describes each of its routes', async () => {
-  await using admin = await openAdmin(makeWorld());
-  const { body } = await admin.get('/api/v1/openapi.json');
-  const api = JSON.parse(body) as { openapi: string; paths: Record<string, unknown> };
-  assert.match(api.openapi, /^3\.1\./);
-  assert.deepEqual(Object.keys(api.paths).sort(), paths.map(([path]) => path).sort());
-});
-
-test('the API describes what the service answers, field by field', async () => {
-  const fits: Same<Described<typeof statusSchema>, Status> = true;
-  assert.ok(fits);
-  const world = makeWorld();
-  live(world.events);
-  await using admin = await openAdmin(world);
-  const { components } = JSON.parse((await admin.get('/api/v1/openapi.json')).body) as {
-    components: { schemas: Record<string, Fields> };
-  };
-  const { Status: status, Health: health, Problem: problem } = components.schemas;
-  assertFits(JSON.parse((await admin.get('/api/v1/status')).body), status!, 'status');
-  assertFits(JSON.parse((await admin.get('/healthz')).body), health!, 'health');
-  assertFits(JSON.parse((await admin.get('/nothing')).body), problem!, 'problem');
-});
-
-/** Whether two types are assignable to each other. */
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-type Fields = { type: unknown; properties?: Record<string, Fields>; items?: Fields };
-
-/** Every property that is described is there, and no other. */
-function assertFits(value: unknown, schema: Fields, where: string): void {
-  if (schema.items !== undefined) {
-    for (const item of value as unknown[]) assertFits(item, schema.items, `${where}[]`);
-  }
-  if (schema.properties === undefined) return;
-  assert.deepEqual(
-    Object.keys(value as object).sort(),
-    Object.keys(schema.properties).sort(),
-    where,
-  );
-  for (const [key, inner] of Object.entries(schema.properties)) {
-    assertFits((value as Record<string, unknown>)[key], inner, `${where}.${key}`);
-  }
-}
-
 test('a fault behind a page is a 500 that tells nothing of it, and is reported', async () => {
   const world = makeWorld();
   const ports = {
@@ -243,6 +204,7 @@ test('an address that is taken is a problem that names it, for the caller to jud
   await using second = createAdminServer(world.ports, {
     address,
     allowedHosts: [],
+    access: withToken,
     listeners,
     webRoot,
   });

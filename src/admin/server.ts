@@ -1,8 +1,6 @@
 /**
- * The admin server: read-only pages about the service, on a listener of its own.
- *
- * Order of checks: host name (421) → path (404) → method (405). Every answer carries the security
- * headers; every error is problem+json.
+ * The admin server: pages about the service, and what an operator may do, on a listener of its
+ * own. Every answer carries the security headers; every error is problem+json.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ListenAddress } from '../config/config.ts';
@@ -10,15 +8,16 @@ import type { Held, Listeners } from '../lib/listener.ts';
 import type { AdminPorts } from './admin.ts';
 import { problem, securityHeaders } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { isKnownHost } from './auth.ts';
+import type { OperatorAccess } from './auth.ts';
+import { Door } from './door.ts';
 import { MetricsPage } from './metrics.ts';
 import { routesOf } from './routes/table.ts';
-import type { Route } from './routes/route.ts';
 
 export type AdminOptions = {
   readonly address: ListenAddress;
   /** Host names, besides this machine's own, under which a loopback bind may be read. */
   readonly allowedHosts: readonly string[];
+  readonly access: OperatorAccess;
   readonly listeners: Listeners;
   /** The folder of the pages, one folder each. */
   readonly webRoot: string;
@@ -48,14 +47,18 @@ class Server implements AdminServer {
   readonly #ports: AdminPorts;
   readonly #options: AdminOptions;
   readonly #metrics: MetricsPage;
-  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #door: Door;
   #held: Held | null = null;
 
   constructor(ports: AdminPorts, options: AdminOptions) {
     this.#ports = ports;
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
-    this.#routes = routesOf(ports, this.#metrics, options.webRoot);
+    this.#door = new Door(routesOf(ports, this.#metrics, options.webRoot), ports.events, {
+      loopback: options.address.loopback,
+      allowedHosts: options.allowedHosts,
+      access: options.access,
+    });
   }
 
   async open(): Promise<AdminOpened | AdminProblem> {
@@ -85,7 +88,7 @@ class Server implements AdminServer {
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let answer: Answer;
     try {
-      answer = await this.#answer(request);
+      answer = await this.#door.answer(request, response);
     } catch (error) {
       this.#ports.events.faulted({ where: 'the admin server', error });
       answer = problem(500, 'fault', 'Something went wrong in svc itself; its log says more.');
@@ -99,42 +102,4 @@ class Server implements AdminServer {
     });
     response.end(request.method === 'HEAD' ? undefined : body);
   }
-
-  #answer(request: IncomingMessage): Answer | Promise<Answer> {
-    const { host, path } = targetOf(request);
-    const route = this.#routes.get(path);
-    if (!this.#mayAsk(route, host)) {
-      return problem(
-        421,
-        'unknown_host',
-        'This host name is not known here. Use 127.0.0.1 or localhost, or list the name in ' +
-          'observability.allowed_hosts.',
-      );
-    }
-    if (route === undefined)
-      return problem(404, 'not_found', 'There is nothing at this path; the live view is at /ui.');
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      const allow = { allow: 'GET, HEAD' };
-      return problem(405, 'method_not_allowed', 'This path is only read: use GET.', allow);
-    }
-    return route.answer();
-  }
-
-  /** Bound beyond loopback the operator's proxy decides; names cannot be known here. */
-  #mayAsk(route: Route | undefined, host: string | undefined): boolean {
-    if (!this.#options.address.loopback || route?.principal === 'prober') return true;
-    return isKnownHost(host, this.#options.allowedHosts);
-  }
-}
-
-/**
- * Whom and what a request is for. A target that names its host (`GET http://…`) outweighs the Host
- * header; with two Host headers it is for nobody. Format: RFC 9112, section 3.2.
- */
-function targetOf({ url = '', headersDistinct }: IncomingMessage) {
-  const hosts = headersDistinct['host'] ?? [];
-  const absolute = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url);
-  const host = absolute === null ? hosts[0] : absolute[1];
-  const target = absolute === null ? url : absolute[2]!;
-  return { host: hosts.length > 1 ? undefined : host, path: target.split('?', 1)[0]! };
 }

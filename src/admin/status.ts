@@ -1,6 +1,6 @@
 import type { BrainConfig, Config } from '../config/config.ts';
 import type { FailureKind } from '../domain/failure.ts';
-import type { ChannelMeters, Meters } from '../events.ts';
+import type { ChannelMeters, Meters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type {
   AdminPorts,

@@ -5,17 +5,30 @@
  * signal aborts. What it may not do: touch the world except through the desk and its models.
  * Who calls it: the pipeline, many turns at the same time, never two of one conversation.
  */
+import type { ChannelType } from '../config/config.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
+import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
+import type { Ability, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 
 export interface Brain {
   readonly name: string;
+  /** What svc tells about it and keeps for it; null: it is no agent. */
+  readonly agent: AgentFacts | null;
   /** How long one turn may take, from its claim. */
   readonly deadlineMs: number;
   think(turn: Turn, desk: Desk): Promise<Decision>;
 }
+
+/** What a person may ask svc about an agent. */
+export type AgentFacts = {
+  /** Whose notes it keeps; null: none. */
+  readonly notes: NoteScope | null;
+  /** Its tools as they stand on that channel. */
+  abilitiesOn(channel: ChannelType): readonly Ability[];
+};
 
 /** `text` is what the brain is to answer: the message's, less what a session trigger took. */
 export type Turn = {
@@ -26,8 +39,19 @@ export type Turn = {
 
 /** All that a brain may do to the world while it thinks. */
 export interface Desk {
+  /** Nothing is to happen outside: a tool that reaches out is recorded and not run. */
+  readonly rehearsal: boolean;
   readonly signal: AbortSignal;
   /** Milliseconds since 1970. */
   readonly deadlineAt: number;
   step(step: TraceStep): void;
+  /** The notes of that scope, oldest first, without those of this turn. */
+  notes(scope: NoteScope): Promise<readonly Note[]>;
+  /** Takes effect with the turn's end, in its commit. */
+  keep(move: NoteMove): void;
+  /** Before a tool runs that changes something elsewhere; see the ledger's method of this name. */
+  journal(key: string, tool: string): Promise<Journaled>;
+  journalEnd(key: string, text: string): void;
+  /** For the audit: one call that was asked for, whatever became of it. */
+  used(use: ToolUse): void;
 }

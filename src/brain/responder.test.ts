@@ -11,6 +11,7 @@ import { createDeadlines } from '../lib/deadlines.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createConsensus } from '../policy/consensus.ts';
 import { createPriority } from '../policy/priority.ts';
+import { RehearsalDesk } from './rehearsal-desk.ts';
 import { createResponder } from './responder.ts';
 import type { ResponderOptions } from './responder.ts';
 
@@ -37,7 +38,6 @@ function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking 
   const stop = new AbortController();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
   const { signal = stop.signal, ...options } = more;
-  const steps: TraceStep[] = [];
   const faults: unknown[] = [];
   const brain = createResponder({
     name: 'helper',
@@ -53,11 +53,8 @@ function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking 
     ...options,
   });
   const message = { text, media } as Message;
-  const desk = {
-    signal,
-    deadlineAt: Date.now() + turnMs,
-    step: (step: TraceStep) => void steps.push(step),
-  };
+  const desk = new RehearsalDesk(signal, Date.now() + turnMs);
+  const { steps } = desk;
   let now: Decision | null = null;
   const decision = brain.think({ message, text, history }, desk);
   void decision.then((made) => (now = made));
@@ -87,6 +84,8 @@ test('one model is asked once, and its answer is the reply', async (t) => {
   assert.deepEqual(a.last.request, {
     sensitivity: 'public',
     system: null,
+    keptFrom: 1,
+    tools: [],
     lines: [...history, { role: 'user', text: 'hi' }],
     deadlineAt: 1_600_000,
   });

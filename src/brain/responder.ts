@@ -1,8 +1,8 @@
-import type { Apology, Decision } from '../domain/decision.ts';
-import type { FailureKind } from '../domain/failure.ts';
-import type { HistoryLine } from '../domain/conversation.ts';
+import type { Decision } from '../domain/decision.ts';
+import { linesOf } from './turn-lines.ts';
+import { apologyOf } from './apologies.ts';
 import type { Brain, Desk, Turn } from './brain.ts';
-import type { Call, Member } from './call.ts';
+import type { Member } from './call.ts';
 import { dispatch } from './dispatch.ts';
 import type { DispatchKit, Judged } from './dispatch.ts';
 import { shield } from './shield.ts';
@@ -23,6 +23,7 @@ export function createResponder(options: ResponderOptions): Brain {
 
 class Responder implements Brain {
   readonly name: string;
+  readonly agent = null;
   readonly deadlineMs: number;
   private readonly options: ResponderOptions;
   private readonly shielded: Shielded<Member>;
@@ -56,7 +57,9 @@ class Responder implements Brain {
       return { kind: 'apology', apology: 'no_answer', why };
     }
     const { deadlineAt } = desk;
-    const request = { sensitivity, system: null, lines: linesOf(turn), deadlineAt };
+    const lines = linesOf(turn);
+    const keptFrom = lines.length - 1;
+    const request = { sensitivity, system: null, lines, keptFrom, tools: [], deadlineAt };
     const judged = await dispatch(kept, request, desk, this.options);
     for (const call of judged.calls) desk.step(call.step(turnAt));
     const { verdict, calls } = judged;
@@ -65,15 +68,6 @@ class Responder implements Brain {
     desk.step({ kind: 'policy', policy: policy.kind, verdict: verdict.kind, winner, votes, why });
     return decisionOf(judged);
   }
-}
-
-/** The history, and last what the person said, with an attachment as a line below it. */
-function linesOf({ message, text, history }: Turn): readonly HistoryLine[] {
-  const { media } = message;
-  if (media === null) return [...history, { role: 'user', text }];
-  const type = media.type === null ? '' : `${media.type} `;
-  const line = `[attachment: ${type}${media.reference}]`;
-  return [...history, { role: 'user', text: text === '' ? line : `${text}\n${line}` }];
 }
 
 function decisionOf({ verdict, calls }: Judged): Decision {
@@ -85,24 +79,4 @@ function decisionOf({ verdict, calls }: Judged): Decision {
   const { model, outcome } = calls[verdict.slot]!;
   if (outcome?.kind !== 'answer') throw new Error('a policy chose a model without an answer');
   return { kind: 'reply', text: outcome.text, model, why };
-}
-
-/** What may be over in a little while, so that it is worth asking again. */
-const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
-  'timeout',
-  'deadline',
-  'rate_limited',
-  'overloaded',
-  'connect_failed',
-  'connect_timeout',
-  'cancelled',
-]);
-
-/** One model that may be there again soon is reason enough to ask for patience. */
-function apologyOf(calls: readonly Call[]): Apology {
-  const kinds = calls.map(({ outcome }) =>
-    outcome?.kind === 'failed' ? outcome.failure.kind : null,
-  );
-  if (kinds.some((kind) => kind !== null && passing.has(kind))) return 'busy';
-  return kinds.includes('fault') ? 'fault' : 'no_answer';
 }

@@ -23,6 +23,11 @@ export interface Channel {
   split?(text: string): readonly string[];
   /** Shows that an answer is being worked on. Never throws. */
   working?(address: Address, signal: AbortSignal): void;
+  /**
+   * Its wire has a field that tells that a session began by itself; where it has none, the reply's
+   * text begins with a line that says so.
+   */
+  readonly tellsSessions: boolean;
   health(): ChannelHealth;
   /** Gives back what `open` took. */
   [Symbol.asyncDispose](): Promise<void>;

@@ -4,11 +4,12 @@ import type { BrainConfig, Secrets } from '../config/config.ts';
 import { fitWindow, linesOf, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
+import type { Note } from '../domain/note.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import { createEvents } from '../events.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
-import { createBrain, createModel, createServiceKit } from '../service.ts';
+import { createBrain, createModel, createRehearsalDesk, createServiceKit } from '../service.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -53,6 +54,7 @@ class BrainSession implements Session {
   readonly #http: HttpClient;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
   readonly #looked: Promise<unknown>;
+  readonly #notes: Note[] = [];
   #turns: readonly TurnRow[] = [];
 
   /** @param looked what it tells the models is remembered by them; it never rejects */
@@ -68,16 +70,16 @@ class BrainSession implements Session {
     const id = this.#ids.message();
     const address = { channel, target: '' };
     const message = { id, channel, conversation, sender, text, media: null, address };
-    const steps: TraceStep[] = [];
+    const desk = createRehearsalDesk(signal, at + this.#brain.deadlineMs, this.#notes);
     const decision = await this.#brain.think(
       { message: { ...message, acceptedAt: at }, text, history: linesOf(this.#turns) },
-      { signal, deadlineAt: at + this.#brain.deadlineMs, step: (step) => void steps.push(step) },
+      desk,
     );
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;
       this.#turns = fitWindow([...this.#turns, { at, text, reply }]);
     }
-    return { decision, steps, ms: Date.now() - at };
+    return { decision, steps: desk.steps, ms: Date.now() - at };
   }
 
   startAfresh(): void {

@@ -8,10 +8,37 @@ const entries: readonly Entry[] = [
   { name: 'demo', load: async () => (await import('./demo/demo.ts')).demo },
   { name: 'serve', load: async () => (await import('./serve.ts')).serve },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
+  { name: 'trace', load: async () => (await import('./ledger/trace.ts')).trace },
+  { name: 'dead-letters list', load: async () => (await deadLetters()).deadLettersList },
+  { name: 'dead-letters show', load: async () => (await deadLetters()).deadLettersShow },
+  { name: 'dead-letters replay', load: async () => (await moves()).deadLettersReplay },
+  { name: 'dead-letters discard', load: async () => (await moves()).deadLettersDiscard },
+  { name: 'conversations list', load: async () => (await conversations()).conversationsList },
+  { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
+  { name: 'conversations export', load: loadExport },
+  { name: 'conversations delete', load: loadDelete },
+  { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
+  { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
   { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },
   { name: 'version', load: async () => (await import('./version.ts')).version },
 ];
+
+const deadLetters = () => import('./ledger/dead-letters.ts');
+const moves = () => import('./ledger/dead-letter-moves.ts');
+const conversations = () => import('./ledger/conversations.ts');
+
+async function loadExport(): Promise<Command> {
+  return (await import('./ledger/conversations-export.ts')).conversationsExport;
+}
+
+async function loadDelete(): Promise<Command> {
+  return (await import('./ledger/conversations-delete.ts')).conversationsDelete;
+}
+
+async function loadDoctor(): Promise<Command> {
+  return (await import('./doctor/doctor.ts')).doctor;
+}
 
 async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./config-check.ts');
@@ -81,8 +108,9 @@ function notFound(argv: readonly string[], io: Io): number {
   const names = [...entries.map((entry) => entry.name), 'help'];
   const near = nearest(argv.slice(0, 2).join(' '), names) ?? nearest(first, names);
   const members = family(first).map((entry) => `"svc ${entry.name}"`);
-  if (members.length > 0 && near === null) {
-    io.stderr.write(`svc ${first}: say which one: ${members.join(' or ')}.\n`);
+  const alone = (argv[1] ?? '-').startsWith('-');
+  if (members.length > 0 && (alone || near === null)) {
+    io.stderr.write(`svc ${first}: say which one: ${either(members)}.\n`);
     return exitCode.usage;
   }
   const hint = near === null ? 'See "svc help".' : `Did you mean "svc ${near}"?`;
@@ -90,6 +118,10 @@ function notFound(argv: readonly string[], io: Io): number {
   const written = members.length > 0 ? argv.slice(0, 2).join(' ') : first;
   io.stderr.write(`svc: there is no ${what} "${written}". ${hint}\n`);
   return exitCode.usage;
+}
+
+function either(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), words.at(-1)].filter((part) => part !== '').join(' or ');
 }
 
 function pageOf({ usage }: Command): string {

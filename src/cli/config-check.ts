@@ -59,7 +59,12 @@ async function run(args: readonly string[], io: Io, preflight: Preflight): Promi
   } else {
     io.stdout.write(report(file, inspection, lines, isColoured(io.stdout, io.env)));
   }
-  if (!valid) return exitCode.config;
+  return codeOf(inspection, lines);
+}
+
+/** 78 for the file or a missing secret, 1 for another check that failed; warnings are fine. */
+export function codeOf({ validation }: Inspection, lines: readonly PreflightLine[]): number {
+  if (validation.kind === 'invalid') return exitCode.config;
   const failed = failuresOf(lines);
   if (failed.some(({ secret }) => secret)) return exitCode.config;
   return failed.length > 0 ? exitCode.failed : exitCode.fine;
@@ -80,12 +85,16 @@ const marks = {
   failed: { sign: '✗', colour: 31 },
 } as const;
 
-/** The check as a person reads it: each problem with its place and remedy, then the verdict. */
+/**
+ * The check as a person reads it: each problem with its place and remedy, then the verdict.
+ * @param checkName what one of the lines is called
+ */
 export function report(
   file: string,
   { validation }: Inspection,
   lines: readonly PreflightLine[],
   coloured: boolean,
+  checkName = 'preflight check',
 ): string {
   const sign = (mark: keyof typeof marks): string => {
     const { sign: text, colour } = marks[mark];
@@ -107,7 +116,7 @@ export function report(
     const errors = plural(count(validation.problems, 'error'), 'problem');
     blocks.push(`${sign('failed')} ${file} is not valid: ${errors}${tail}\n`);
   } else if (failed > 0) {
-    const what = plural(failed, 'preflight check');
+    const what = plural(failed, checkName);
     blocks.push(`${sign('failed')} ${file} is valid${tail}, but ${what} failed\n`);
   } else {
     blocks.push(`${sign('ok')} ${file} is valid${tail}\n`);

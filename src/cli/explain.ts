@@ -12,7 +12,7 @@ export function explain({ decision, steps, ms }: Answer): string {
 function explainStep(step: TraceStep): string {
   switch (step.kind) {
     case 'session':
-      return `session ${step.session}`;
+      return `session ${step.session}${step.cut === null ? '' : `, new: ${step.cut}`}`;
     case 'shield': {
       if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
@@ -22,6 +22,8 @@ function explainStep(step: TraceStep): string {
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
       return `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
     }
+    case 'tool':
+      return `${step.tool}: ${step.outcome} in ${step.ms} ms (${step.mode}, ${step.rule})`;
     case 'policy':
       return `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;
     default:

@@ -13,3 +13,6 @@ export function programVersion(): string {
   const text = readFileSync(new URL('package.json', packageRoot()), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
+
+/** No clock that is right shows a time before this: the day of this version's code. */
+export const versionAt = Date.UTC(2026, 10, 21);

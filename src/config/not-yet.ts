@@ -10,7 +10,6 @@ import type { DraftDocument } from './schema.ts';
 export const missing = {
   messenger: ['messenger channels cannot run in this version yet', 'Use a webhook channel.'],
   agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
-  session: ['sessions cannot run in this version yet', 'Remove the session block.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
   admin: ['the admin server is read-only in this version', 'Keep the block; it does nothing yet.'],
 } as const;
@@ -20,7 +19,6 @@ export function notYet(config: Config): readonly string[] {
   const found: (readonly [string, string])[] = [];
   if (config.channels.some(({ type }) => type !== 'webhook')) found.push(missing.messenger);
   if (config.brains.some(({ agent }) => agent !== null)) found.push(missing.agent);
-  if (config.session !== null) found.push(missing.session);
   if (config.storage !== null && config.storage.urlEnv !== null) found.push(missing.url);
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
 }
@@ -37,7 +35,6 @@ export function checkNotYet(document: DraftDocument, problems: ProblemList): voi
   for (const [index, brain] of (document.brains ?? []).entries()) {
     if (brain?.agent) warn(`brains[${index}].agent`, missing.agent);
   }
-  if (document.session) warn('session', missing.session);
   if (document.storage?.url_env) warn('storage.url_env', missing.url);
   if (document.admin && document.observability?.enabled !== false) warn('admin', missing.admin);
 }

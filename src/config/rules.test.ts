@@ -63,6 +63,5 @@ test('what this version cannot run yet is named, and nothing else', () => {
   const agent = { tools: ['time'] };
   assert.match(notYetOf({ channels: [hook, bot] }).join('\n'), /^Messenger channels .*\.$/);
   assert.match(notYetOf({ brains: [{ ...brain, agent }] }).join('\n'), /^Agent brains .*\.$/);
-  assert.match(notYetOf({ session: {} }).join('\n'), /^Sessions .*\.$/);
   assert.match(notYetOf({ storage: { url_env: 'U' } }).join('\n'), /^A database server .*\.$/);
 });

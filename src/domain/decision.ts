@@ -1,7 +1,7 @@
 import type { ModelName } from './ids.ts';
 
 /** Why no model's answer is the reply. Each has one sentence for the sender (flow/sentences). */
-export type Apology = 'no_consensus' | 'busy' | 'no_answer' | 'fault';
+export type Apology = 'no_consensus' | 'busy' | 'no_answer' | 'unfinished' | 'fault';
 
 /** What a brain says to one turn. A brain does not throw: a failure is a decision. */
 export type Decision =

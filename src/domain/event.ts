@@ -7,6 +7,8 @@ export type Box = 'in' | 'out';
 /** A channel's state: `failed` stays so until a person acts, `degraded` is being retried. */
 export type ChannelState = 'starting' | 'up' | 'degraded' | 'failed' | 'stopped';
 
+export type BearerFault = 'missing' | 'wrong';
+
 /**
  * The one hub. Every room says what happened by calling one method here, and the log line, the
  * metric and the live frame come from it (src/events.ts). Methods return at once and never throw.
@@ -20,6 +22,14 @@ export interface Events {
     id: MessageId;
     brain: string;
     decision: Decision;
+    ms: number;
+  }): void;
+  /** svc itself answered a command. */
+  commandAnswered(e: {
+    channel: ChannelKey;
+    id: MessageId;
+    brain: string;
+    command: string;
     ms: number;
   }): void;
   modelAnswered(e: {
@@ -45,6 +55,17 @@ export interface Events {
   warned(e: { code: string; message: string; path?: string }): void;
   /** A milestone of the process: listening, draining, drained. */
   noticed(e: { code: string; message: string; details?: Record<string, unknown> }): void;
+  /**
+   * An operator used a write of the admin API, whatever came of it. `target` holds the ids that it
+   * was about, never text; `status` is the HTTP status of the answer.
+   */
+  operatorWrote(e: {
+    action: string;
+    target: Readonly<Record<string, string>>;
+    status: number;
+  }): void;
+  /** The admin server was asked without the right bearer for what needs it, or with a wrong one. */
+  bearerRefused(e: { why: BearerFault }): void;
   /** A bug of ours that was contained: its stack goes to the log at level debug only. */
   faulted(e: { where: string; error: unknown }): void;
 }

@@ -22,6 +22,7 @@ const failures = {
   redirected: row(false, 'operator', 'it answered with a redirect, which is never followed'),
   context_overflow: row(false, 'provider', 'the conversation is longer than the model can read'),
   tools_unsupported: row(false, 'provider', 'the model cannot call tools'),
+  tool_call_malformed: row(false, 'provider', 'the model wrote a call that its provider refused'),
   malformed_answer: row(false, 'provider', 'the answer could not be understood'),
   empty_answer: row(false, 'provider', 'the answer was empty'),
   answer_too_large: row(false, 'provider', 'the answer was larger than allowed'),

@@ -42,10 +42,13 @@ export type ReplyStory = {
   /** When it is tried again; null: at once, or not any more. */
   readonly dueAt: number | null;
   readonly settledAt: number | null;
-  /** The tries whose end was seen, in their order; the last sixteen. */
+  /** The tries whose end was seen, in their order; the last of them. */
   readonly tries: readonly DeliveryTry[];
   readonly failure: FailureTold | null;
 };
+
+/** So many of a reply's tries are kept, the last ones. */
+export const triesMax = 16;
 
 /** `failed` null: it was delivered. */
 export type DeliveryTry = {
@@ -92,6 +95,7 @@ export type ConversationRow = ConversationKey & {
   readonly sessions: number;
   readonly firstAt: number;
   readonly lastAt: number;
+  /** Messages and replies that are not settled. */
   readonly waiting: number;
 };
 

@@ -1,6 +1,7 @@
 import type { CutReason } from './conversation.ts';
 import type { ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
+import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import type { Try } from './outcome.ts';
 
 /** One thing that happened to a message, without any text. Times are ms since its claim. */
@@ -25,6 +26,15 @@ export type TraceStep =
       readonly linesDropped: number;
     }
   | {
+      readonly kind: 'tool';
+      readonly tool: string;
+      readonly mode: GrantMode;
+      readonly outcome: ToolOutcome;
+      readonly rule: string;
+      readonly startMs: number;
+      readonly ms: number;
+    }
+  | {
       readonly kind: 'policy';
       readonly policy: 'priority' | 'consensus';
       readonly verdict: 'reply' | 'none';
@@ -41,6 +51,13 @@ export type Trace = {
   readonly decidedAt: number;
   readonly brain: string;
   readonly attempt: number;
-  readonly outcome: 'reply' | 'no_consensus' | 'busy' | 'no_answer' | 'fault';
+  readonly outcome:
+    | 'reply'
+    | 'command'
+    | 'no_consensus'
+    | 'busy'
+    | 'no_answer'
+    | 'unfinished'
+    | 'fault';
   readonly steps: readonly TraceStep[];
 };

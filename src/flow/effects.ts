@@ -1,66 +1,88 @@
 import type { Decision } from '../domain/decision.ts';
 import type { ReplyId } from '../domain/ids.ts';
 import type { Reply } from '../domain/reply.ts';
+import type { ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
+import type { NoteMove } from '../domain/note.ts';
 import type { Effects, InClaim } from '../store/store.ts';
+import type { CommandAnswer } from './commands.ts';
 import type { Kit, Line } from './kit.ts';
-import { sentences } from './sentences.ts';
+import { sentences, sessionNotice } from './sentences.ts';
+import type { SessionStep } from './sessions.ts';
 
-type Timing = {
+/** What one turn came to: a brain's decision, or svc's answer to a command. */
+export type Outcome = Decision | CommandAnswer;
+
+/** What happened on the way. Times are milliseconds since 1970. */
+export type Course = {
+  readonly step: SessionStep;
   readonly claimedAt: number;
   readonly decidedAt: number;
   readonly steps: readonly TraceStep[];
+  readonly noteMoves: readonly NoteMove[] | null;
+  readonly toolUses: readonly ToolUse[] | null;
 };
 
 /**
  * Everything one finished turn changes: the replies, what later turns remember, and the trace.
- * A sentence of svc's own is sent but not remembered; the person's message always is.
+ * A sentence of svc's own is sent but not remembered; the person's message always is, unless it
+ * was a command.
  */
 export function effectsOf(
   kit: Kit,
   line: Line,
   claim: InClaim,
-  decision: Decision,
-  timing: Timing,
+  outcome: Outcome,
+  course: Course,
 ): Effects {
   const { message, attempt } = claim;
-  const answered = decision.kind === 'reply';
-  const text = answered ? decision.text : sentences[decision.apology];
-  const reply = replyOf(kit, line, claim, text, timing.decidedAt);
+  const { step } = course;
+  const own = outcome.kind === 'apology' ? sentences[outcome.apology] : null;
+  const text = own ?? (outcome as Exclude<Outcome, { kind: 'apology' }>).text;
+  const reply = replyOf(kit, line, claim, text, course);
+  const said = step.act.kind === 'think' ? step.act.text : null;
+  const answered = outcome.kind === 'reply' ? outcome.text : null;
+  const command = outcome.kind === 'command' ? outcome : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
-    replies: answered ? partsOf(line, reply) : [reply],
-    turn: { at: message.acceptedAt, text: message.text, reply: answered ? text : null },
-    session: null,
-    imported: null,
+    replies: own === null ? partsOf(line, reply) : [reply],
+    turn: said === null ? null : { at: message.acceptedAt, text: said, reply: answered },
+    session: step.move,
+    imported: command?.imported ?? null,
+    notes: command?.notes ?? course.noteMoves ?? [],
+    toolUses: course.toolUses ?? [],
     trace: {
       acceptedAt: message.acceptedAt,
-      claimedAt: timing.claimedAt,
-      decidedAt: timing.decidedAt,
+      claimedAt: course.claimedAt,
+      decidedAt: course.decidedAt,
       brain: line.brain.name,
       attempt,
-      outcome: answered ? 'reply' : decision.apology,
-      steps: timing.steps,
+      outcome: outcome.kind === 'apology' ? outcome.apology : outcome.kind,
+      steps: course.steps,
     },
   };
 }
 
 function replyOf(
   kit: Kit,
-  { brain }: Line,
+  { channel, brain, session }: Line,
   { message }: InClaim,
   text: string,
-  createdAt: number,
+  { step, decidedAt }: Course,
 ): Reply {
+  const reason = step.move?.reason ?? 'command';
+  const started = reason === 'command' ? null : reason;
+  const told = started === null || channel.tellsSessions;
+  const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
   return {
     id: kit.ids.reply(),
     inReplyTo: message.id,
     conversation: message.conversation,
     address: message.address,
     brain: brain.name,
-    text,
-    createdAt,
-    sessionStarted: null,
+    text: notice === null ? text : `${notice}\n\n${text}`,
+    createdAt: decidedAt,
+    sessionStarted: started,
   };
 }
 

@@ -3,8 +3,10 @@ import type { Brain, Desk, Turn } from '../brain/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
 import type { Claim } from '../store/store.ts';
+import { understoodOn } from './commands.ts';
 import { effectsOf } from './effects.ts';
 import type { Kit, Line } from './kit.ts';
+import { stepOf } from './sessions.ts';
 
 const faultDecision: Decision = {
   kind: 'apology',
@@ -40,6 +42,14 @@ export async function buryFaulty(
     await kit.ledger.bury(claim, why);
     return;
   }
-  const timing = { claimedAt: now, decidedAt: now, steps: [] };
-  await kit.ledger.bury(claim, why, effectsOf(kit, line, claim, faultDecision, timing));
+  const step = stepOf(claim.message, claim.memory, understoodOn(line));
+  const course = {
+    step,
+    claimedAt: now,
+    decidedAt: now,
+    steps: [],
+    noteMoves: null,
+    toolUses: null,
+  };
+  await kit.ledger.bury(claim, why, effectsOf(kit, line, claim, faultDecision, course));
 }

@@ -1,11 +1,17 @@
 import type { Brain } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';
+import type { SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
 import type { Ledger } from '../store/store.ts';
 
 /** A channel and the brain that its route names, as one config revision has them. */
-export type Line = { readonly channel: Channel; readonly brain: Brain };
+export type Line = {
+  readonly channel: Channel;
+  readonly brain: Brain;
+  /** How its conversations are cut into sessions; null: never. */
+  readonly session: SessionConfig | null;
+};
 
 /** What the flow works with for the life of the process. */
 export type Kit = {

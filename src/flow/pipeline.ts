@@ -7,12 +7,14 @@ import type { Acceptance } from '../channel/channel.ts';
 import { linesOf } from '../domain/conversation.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
-import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, OutClaim } from '../store/store.ts';
-import { effectsOf } from './effects.ts';
+import { obey, understoodOn } from './commands.ts';
+import { TurnDesk } from './desk.ts';
+import { effectsOf, type Outcome } from './effects.ts';
 import { buryFaulty, think } from './faults.ts';
 import type { Kit, Line } from './kit.ts';
 import { nextStep } from './outbox.ts';
+import { sessionStep, stepOf, type SessionStep } from './sessions.ts';
 
 /** channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else. */
 export async function accept(kit: Kit, batch: readonly Inbound[]): Promise<Acceptance> {
@@ -39,20 +41,37 @@ export async function takeTurn(
   kit.events.turnStarted({ ...where, waitedMs: claimedAt - message.acceptedAt });
   line.channel.working?.(message.address, signal);
 
-  const steps: TraceStep[] = [];
-  const turn = { message, text: message.text, history: linesOf(memory.turns) };
-  const deadlineAt = claimedAt + line.brain.deadlineMs;
-  const decision = await think(kit, line.brain, turn, {
-    signal,
-    deadlineAt,
-    step: (step) => steps.push(step),
-  });
+  const step = stepOf(message, memory, understoodOn(line));
+  const desk = new TurnDesk(kit.ledger, claim, signal, claimedAt + line.brain.deadlineMs);
+  if (line.session !== null) desk.step(sessionStep(memory, step));
+  const outcome = await answer(kit, line, claim, step, desk);
   if (signal.aborted) return kit.ledger.release(claim);
 
   const decidedAt = kit.now();
-  const effects = effectsOf(kit, line, claim, decision, { claimedAt, decidedAt, steps });
+  const { steps, noteMoves, toolUses } = desk;
+  const course = { step, claimedAt, decidedAt, steps, noteMoves, toolUses };
+  const effects = effectsOf(kit, line, claim, outcome, course);
   await kit.ledger.complete(claim, effects);
-  kit.events.turnFinished({ ...where, decision, ms: decidedAt - claimedAt });
+  const ms = decidedAt - claimedAt;
+  if (outcome.kind === 'command') {
+    kit.events.commandAnswered({ ...where, command: outcome.command, ms });
+  } else {
+    kit.events.turnFinished({ ...where, decision: outcome, ms });
+  }
+}
+
+/** A command is answered by svc, everything else by the brain, which sees the session so far. */
+async function answer(
+  kit: Kit,
+  line: Line,
+  claim: InClaim,
+  step: SessionStep,
+  desk: TurnDesk,
+): Promise<Outcome> {
+  const { message, memory } = claim;
+  if (step.act.kind !== 'think') return obey(kit, line, claim, step.act, step);
+  const history = step.move === null ? linesOf(memory.turns) : [];
+  return think(kit, line.brain, { message, text: step.act.text, history }, desk);
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */

@@ -1,4 +1,6 @@
 import type { Apology } from '../domain/decision.ts';
+import type { Note } from '../domain/note.ts';
+import type { Ability, ToolUse } from '../domain/tool-use.ts';
 
 /**
  * What a sender is told when there is no model's answer. The sentences name no provider and no
@@ -12,5 +14,49 @@ export const sentences: Readonly<Record<Apology, string>> = {
   no_answer:
     'Sorry, I have no answer right now. ' +
     'If this keeps happening, please tell the person who runs this service.',
+  unfinished:
+    'I did not come to the end of this within the steps that I may take. ' +
+    'A smaller question may help.',
   fault: 'Sorry, something went wrong here. Please send your message again.',
 };
+
+/** What svc answers to its own commands. */
+export const commandSentences = {
+  begun: 'A new session begins. What was said before is no longer in view.',
+  recallOff: 'There is no /recall here: the person who runs this service has not switched it on.',
+  recallBadCount: (most: number): string =>
+    most === 1
+      ? 'Write /recall alone.'
+      : `Write /recall, or /recall and a number from 1 to ${most}.`,
+  recallNotEmpty: 'This session has begun already. Send /recall as the first thing of a new one.',
+  recallNothing: 'There is nothing to recall: no earlier session has anything in it.',
+  recalled: (turns: number): string =>
+    turns === 1
+      ? 'The last exchange of the session before is in view again.'
+      : `The last ${turns} exchanges of the session before are in view again.`,
+  notesNone: 'There are no notes.',
+  notesCleared: 'The notes are gone.',
+  notesNotYours:
+    'These notes belong to all conversations; only the person who runs this service clears them.',
+  notesUsage: 'Write /notes to see the notes, or /notes clear to delete them.',
+  notesList: (notes: readonly Note[]): string =>
+    ['Notes:', ...notes.map(({ text }, at) => `${at + 1}. ${text}`)].join('\n'),
+  toolsList: (abilities: readonly Ability[], uses: readonly ToolUse[]): string =>
+    [
+      'Tools here:',
+      ...abilities.map(
+        ({ tool, mode, cage }) => `- ${tool}: ${mode}${cage === null ? '' : `, ${cage}`}`,
+      ),
+      ...(uses.length === 0 ? [] : ['Last uses:', ...uses.map(sayUse)]),
+    ].join('\n'),
+} as const;
+
+function sayUse({ at, tool, outcome }: ToolUse): string {
+  return `- ${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC ${tool}: ${outcome}`;
+}
+
+/** The line before the first reply of a session that began by itself. */
+export function sessionNotice(started: 'daily' | 'idle', recall: boolean): string {
+  const why = started === 'daily' ? 'a new day' : 'it was quiet for a while';
+  return `(New session: ${why}.${recall ? ' /recall brings the last exchanges back.' : ''})`;
+}

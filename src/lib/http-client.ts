@@ -17,7 +17,7 @@ export interface HttpClient {
 }
 
 export type HttpRequest = {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;

@@ -12,7 +12,14 @@ function requestOf(count: number): ModelRequest {
     role: (count - index) % 2 === 1 ? 'user' : 'assistant',
     text: `line ${index}`.padEnd(10),
   }));
-  return { sensitivity: 'public', system: null, lines, deadlineAt: 0 };
+  return {
+    sensitivity: 'public',
+    system: null,
+    lines,
+    keptFrom: count - 1,
+    tools: [],
+    deadlineAt: 0,
+  };
 }
 
 /** A model that reads so many characters, and what it was asked. */

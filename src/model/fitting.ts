@@ -17,8 +17,8 @@ export class Fitting {
     const cut = this.cutToFit(request);
     const first = await ask(cut);
     if (first.kind === 'answer') return withDropped(first, request, cut);
-    if (first.failure.kind !== 'context_overflow' || cut.lines.length < 2) return first;
-    const half = dropOldest(cut, Math.ceil((cut.lines.length - 1) / 2));
+    if (first.failure.kind !== 'context_overflow' || cut.keptFrom === 0) return first;
+    const half = dropOldest(cut, Math.ceil(cut.keptFrom / 2));
     this.charactersMax = charactersOf(half);
     const second = await ask(half);
     const tries = [...first.tries, ...second.tries];
@@ -29,10 +29,10 @@ export class Fitting {
 
   private cutToFit(request: ModelRequest): ModelRequest {
     if (this.charactersMax === Infinity) return request;
-    const { lines } = request;
+    const { lines, keptFrom } = request;
     let characters = charactersOf(request);
     let dropped = 0;
-    while (dropped < lines.length - 1 && characters > this.charactersMax) {
+    while (dropped < keptFrom && characters > this.charactersMax) {
       characters -= lines[dropped]!.text.length;
       dropped++;
     }
@@ -40,12 +40,12 @@ export class Fitting {
   }
 }
 
-/** Leaves out so many lines, and the answers that would come first then. The last line stays. */
+/** Leaves out so many lines, and the answers that would come first then; none that is kept. */
 function dropOldest(request: ModelRequest, count: number): ModelRequest {
-  const { lines } = request;
+  const { lines, keptFrom } = request;
   let first = count;
-  while (first < lines.length - 1 && lines[first]!.role === 'assistant') first++;
-  return { ...request, lines: lines.slice(first) };
+  while (first < keptFrom && lines[first]!.role === 'assistant') first++;
+  return { ...request, lines: lines.slice(first), keptFrom: keptFrom - first };
 }
 
 function charactersOf({ system, lines }: ModelRequest): number {

@@ -11,7 +11,7 @@
 import type { HistoryLine } from '../domain/conversation.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import type { Outcome, ToolCall } from '../domain/outcome.ts';
 
 export interface Model {
   readonly name: ModelName;
@@ -41,8 +41,28 @@ export type ModelRequest = {
   /** A private request is refused by a model that is declared cloud: the second lock. */
   readonly sensitivity: 'public' | 'private';
   readonly system: string | null;
-  /** Oldest first; the last line is the person's message. Adjacent lines of one role are joined. */
-  readonly lines: readonly HistoryLine[];
+  /** Oldest first. Adjacent lines of one role are joined. */
+  readonly lines: readonly RequestLine[];
+  /**
+   * The place in `lines` from which nothing is left out when they are too many for the model: the
+   * person's message, and what an agent has found out since.
+   */
+  readonly keptFrom: number;
+  /** What the model may call, natively; empty: nothing, and an answer without text is a failure. */
+  readonly tools: readonly ToolNotice[];
   /** Milliseconds since 1970 after which no answer is of use. */
   readonly deadlineAt: number;
+};
+
+/** History, or what happened within this turn: the model's calls, and the result of each. */
+export type RequestLine =
+  | HistoryLine
+  | { readonly role: 'calls'; readonly text: string; readonly calls: readonly ToolCall[] }
+  | { readonly role: 'result'; readonly call: ToolCall; readonly text: string };
+
+/** A tool as the model is told of it. `parameters` is a JSON Schema of an object. */
+export type ToolNotice = {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: object;
 };

@@ -20,32 +20,65 @@ export type Parsed =
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string };
+type ChatMessage =
+  | { role: 'system' | 'user' | 'assistant'; content: string }
+  | { role: 'assistant'; content: string; tool_calls: readonly object[] }
+  | { role: 'tool'; content: string };
+
+/** How a wire writes down the calls of a turn and their results. */
+export type CallWire = {
+  call(call: ToolCall): object;
+  result(call: ToolCall): object;
+};
 
 /** The request's messages; adjacent lines of one role are joined with a blank line. */
-export function messagesOf({ system, lines }: ModelRequest): readonly ChatMessage[] {
+export function messagesOf(
+  { system, lines }: ModelRequest,
+  wire: CallWire,
+): readonly ChatMessage[] {
   const messages: ChatMessage[] = [];
   if (system !== null) messages.push({ role: 'system', content: system });
-  for (const { role, text } of lines) {
-    const last = messages.at(-1);
-    if (last?.role === role) last.content += `\n\n${text}`;
-    else messages.push({ role, content: text });
+  for (const line of lines) {
+    if (line.role === 'calls') {
+      const calls = line.calls.map((call) => wire.call(call));
+      messages.push({ role: 'assistant', content: line.text, tool_calls: calls });
+    } else if (line.role === 'result') {
+      messages.push({ role: 'tool', ...wire.result(line.call), content: line.text });
+    } else {
+      const last = messages.at(-1);
+      const joins = last?.role === line.role && !('tool_calls' in last);
+      if (joins) last.content += `\n\n${line.text}`;
+      else messages.push({ role: line.role, content: line.text });
+    }
   }
   return messages;
 }
 
-/** The answer, or the failure that an answer without text is. */
+/** How both wires announce tools; absent where there are none. */
+export function toolsOf({ tools }: ModelRequest): object {
+  if (tools.length === 0) return {};
+  const functions = tools.map((one) => ({ type: 'function', function: one }));
+  return { tools: functions };
+}
+
+/**
+ * The answer, or the failure that an answer without text is. Calls count only where tools were
+ * offered: a model that makes some up elsewhere has said nothing.
+ */
 export function answerOf(
   content: string,
   more: {
     readonly calls: readonly ToolCall[];
     readonly usage: Usage | null;
     readonly remoteHost?: string | null;
+    readonly offered: boolean;
   },
 ): Parsed {
   const text = withoutThinkBlock(content).trim();
-  if (text !== '') {
-    return { kind: 'answer', text, ...more, remoteHost: more.remoteHost ?? null };
+  const calls = more.offered ? more.calls : [];
+  if (text !== '' || calls.length > 0) {
+    const { usage, remoteHost = null } = more;
+    return { kind: 'answer', text, calls, usage, remoteHost };
   }
   const wrote = (more.usage?.outputTokens ?? 0) > 0;
   return failed('empty_answer', {
@@ -64,6 +97,7 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   if (status >= 300 && status < 400) return failure('redirected', { status });
   if (status === 413 || tooLong.test(words)) return failure('context_overflow', { status });
   if (noTools.test(words)) return failure('tools_unsupported', { status });
+  if (badCall.test(words)) return failure('tool_call_malformed', { status });
   if (status === 404) return failure('not_found', { status });
   if (status >= 500) return failure('server_error', { status, retryAfterMs });
   if (status >= 400) return failure('rejected', { status });
@@ -74,7 +108,9 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
 const busy = new Set([408, 498, 503, 529]);
 const tooLong =
   /context[ _](?:length|size|window)|maximum context|prompt (?:is )?too long|reduce the length/i;
-const noTools = /does not support tools/i;
+const noTools = /does not support (?:tools|function)|tools? (?:are|is) not supported/i;
+/** Some check what the model wrote as a call, and refuse their own model's answer. */
+const badCall = /tool_use_failed|failed to call a function/i;
 
 export function failed(
   kind: Failure['kind'],

@@ -27,7 +27,13 @@ export const answerBytesMax = 4 * 1024 * 1024;
 const retryAfterMostMs = 30_000;
 
 /** Reads an HTTP answer as the wire does. */
-export type FromWire = (status: number, body: string, retryAfterMs: number | null) => Parsed;
+export type FromWire = (
+  status: number,
+  body: string,
+  retryAfterMs: number | null,
+  /** Whether the request offered tools. */
+  offered: boolean,
+) => Parsed;
 
 /** What a call gave, and the HTTP status that it came with; null when no answer came. */
 export type CallResult = { readonly parsed: Parsed; readonly status: number | null };
@@ -64,6 +70,7 @@ export async function callProvider(
           result.status,
           result.body,
           retryAfterMs(result.headers['retry-after'], endedAt, retryAfterMostMs),
+          request.tools.length > 0,
         );
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
   tries.push({ startedAt, ms: endedAt - startedAt, failed });

@@ -21,13 +21,13 @@ const fixtures = join(import.meta.dirname, '../../test/fixtures/models');
 
 function testPayloads(
   file: string,
-  fromWire: (status: number, body: string, retryAfterMs: number | null) => Parsed,
+  fromWire: (status: number, body: string, retryAfterMs: null, offered: boolean) => Parsed,
 ): void {
   suite(`from the wire, ${file}`, () => {
     const payloads = JSON.parse(readFileSync(join(fixtures, file), 'utf8')) as readonly Payload[];
     for (const { name, status, body, ...expected } of payloads) {
       test(name, () => {
-        const parsed = fromWire(status, body, null);
+        const parsed = fromWire(status, body, null, expected.calls !== undefined);
         if (parsed.kind === 'failed') {
           assert.equal(parsed.failure.kind, expected.failure);
           return;
@@ -48,6 +48,8 @@ const request: ModelRequest = {
   sensitivity: 'public',
   system: null,
   lines: [{ role: 'user', text: 'hi' }],
+  keptFrom: 0,
+  tools: [],
   deadlineAt: 0,
 };
 const messages = [{ role: 'user', content: 'hi' }];
@@ -70,7 +72,7 @@ test('to a hosted runtime: nothing that only some understand', () => {
 
 test('a wait that was asked for is kept where another try may help', () => {
   const waits = [429, 503, 500, 400].map((status) => {
-    const parsed = hosted.fromWire(status, '', 5_000);
+    const parsed = hosted.fromWire(status, '', 5_000, false);
     return parsed.kind === 'failed' ? parsed.failure.retryAfterMs : -1;
   });
   assert.deepEqual(waits, [5_000, 5_000, 5_000, null]);
@@ -107,4 +109,51 @@ test('a hosted list of models is read leniently', () => {
   assert.equal(hosted.findModel(body, 'g-2'), true);
   assert.equal(hosted.findModel(body, 'm'), false);
   assert.equal(hosted.findModel('{}', 'm'), null);
+});
+
+const called: ModelRequest = {
+  ...request,
+  lines: [
+    { role: 'user', text: 'what is 1+1?' },
+    {
+      role: 'calls',
+      text: '',
+      calls: [{ id: 'call_1', name: 'calc', arguments: '{"expression":"1+1"}' }],
+    },
+    { role: 'result', call: { id: 'call_1', name: 'calc', arguments: {} }, text: '2' },
+  ],
+  tools: [{ name: 'calc', description: 'Calculates.', parameters: { type: 'object' } }],
+};
+const tools = [
+  {
+    type: 'function',
+    function: { name: 'calc', description: 'Calculates.', parameters: { type: 'object' } },
+  },
+];
+
+test('to the local runtime: arguments as an object, results by the name of the tool', () => {
+  const body = JSON.parse(local.toWire('llama3', called)) as Record<string, unknown>;
+  assert.deepEqual(body['tools'], tools);
+  assert.deepEqual((body['messages'] as unknown[]).slice(1), [
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ function: { name: 'calc', arguments: { expression: '1+1' } } }],
+    },
+    { role: 'tool', tool_name: 'calc', content: '2' },
+  ]);
+});
+
+test('to a hosted runtime: arguments as JSON text, results by the id of the call', () => {
+  const body = JSON.parse(hosted.toWire('gpt-test', called)) as Record<string, unknown>;
+  assert.deepEqual(body['tools'], tools);
+  const calculate = { name: 'calc', arguments: '{"expression":"1+1"}' };
+  assert.deepEqual((body['messages'] as unknown[]).slice(1), [
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id: 'call_1', type: 'function', function: calculate }],
+    },
+    { role: 'tool', tool_call_id: 'call_1', content: '2' },
+  ]);
 });

@@ -1,6 +1,8 @@
 /** The ledger without storage: it keeps order and retries, and nothing outlives the process. */
 import type { Acceptance, Receipt } from '../channel/channel.ts';
 import type { TurnRow } from '../domain/conversation.ts';
+import type { Note } from '../domain/note.ts';
+import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
@@ -22,6 +24,7 @@ import type {
   OutClaim,
   Terms,
 } from './store.ts';
+import { StoryRing } from './story-ring.ts';
 import { Unroutable } from './unroutable.ts';
 import { WorkingSet } from './working-set.ts';
 
@@ -61,9 +64,11 @@ export function createMemoryLedger(options: {
   readonly ids: IdSource;
   readonly limits?: Partial<MemoryLimits>;
   readonly news?: LedgerNews;
+  /** Where the stories of the last messages are told, for a reader. */
+  readonly stories?: StoryRing;
 }): Ledger {
-  const limits = { ...defaults, ...options.limits };
-  return new MemoryLedger(options.now, options.ids, limits, options.news ?? {});
+  const { now, ids, limits, stories = new StoryRing(), news = {} } = options;
+  return new MemoryLedger(now, ids, { ...defaults, ...limits }, stories, news);
 }
 
 type Known = { readonly id: MessageId; readonly settlement: Settlement };
@@ -95,9 +100,17 @@ class MemoryLedger implements Ledger {
   readonly #cursors = new Map<string, string>();
   readonly #open = new OpenClaims();
   readonly #unroutable: Unroutable;
+  readonly #stories: StoryRing;
   #deadLetters = 0;
 
-  constructor(now: () => number, ids: IdSource, limits: MemoryLimits, news: LedgerNews) {
+  constructor(
+    now: () => number,
+    ids: IdSource,
+    limits: MemoryLimits,
+    stories: StoryRing,
+    news: LedgerNews,
+  ) {
+    this.#stories = stories;
     this.#now = now;
     this.#ids = ids;
     this.#limits = limits;
@@ -141,23 +154,24 @@ class MemoryLedger implements Ledger {
   }
 
   async complete(claim: InClaim, effects: Effects): Promise<boolean> {
-    return this.#finish(claim, effects);
+    return this.#finish(claim, null, effects);
   }
 
   async delivered(claim: OutClaim): Promise<boolean> {
-    return this.#settleOut(claim);
+    return this.#settleOut(claim, null);
   }
 
   async defer(
     claim: OutClaim,
     at: number,
-    _why: Failure,
+    why: Failure,
     how: { readonly park: boolean; readonly possibleDuplicate: boolean },
   ): Promise<boolean> {
     const row = this.#open.endOut(claim);
     if (row === null) return false;
     row.attempt++;
     row.possibleDuplicate = how.possibleDuplicate;
+    this.#stories.deferred(row.settlement.story, row.reply, this.#now(), why, { at, ...how });
     this.#rows.postpone(row, at, how.park);
     return true;
   }
@@ -168,11 +182,9 @@ class MemoryLedger implements Ledger {
     this.#rows.giveBack(row);
   }
 
-  async bury(claim: Claim, _why: Failure, effects?: Effects): Promise<boolean> {
+  async bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
     const buried =
-      claim.box === 'in'
-        ? this.#finish(claim, effects ?? null)
-        : this.#settleOut(claim, laterParts);
+      claim.box === 'in' ? this.#finish(claim, why, effects ?? null) : this.#settleOut(claim, why);
     if (buried) this.#deadLetters++;
     return buried;
   }
@@ -184,6 +196,20 @@ class MemoryLedger implements Ledger {
   recall(): Promise<readonly TurnRow[]> {
     return Promise.resolve([]);
   }
+
+  notes(): Promise<readonly Note[]> {
+    return Promise.resolve([]);
+  }
+
+  toolUses(): Promise<readonly ToolUse[]> {
+    return Promise.resolve([]);
+  }
+
+  journal(): Promise<Journaled> {
+    return Promise.resolve({ kind: 'run' });
+  }
+
+  journalEnd(): void {}
 
   serve(channels: readonly ChannelKey[]): void {
     this.#unroutable.serve(channels);
@@ -245,6 +271,7 @@ class MemoryLedger implements Ledger {
     if (known !== undefined) return new MemoryReceipt(known, true);
     const message: Message = { ...facts, id: this.#ids.message(), acceptedAt: this.#now() };
     const { settlement } = this.#rows.addMessage(message);
+    settlement.story = this.#stories.accepted(message);
     const fresh = { id: message.id, settlement };
     if (key !== null) this.#remember(key, fresh);
     return new MemoryReceipt(fresh, false);
@@ -265,23 +292,37 @@ class MemoryLedger implements Ledger {
 
   #claimOut(channel: ChannelKey): OutClaim | null {
     const row = this.#rows.take('out', channel);
-    return row === undefined ? null : this.#open.claimOut(row);
+    if (row === undefined) return null;
+    this.#stories.tried(row.settlement.story, row.reply, this.#now());
+    return this.#open.claimOut(row);
   }
 
-  #finish(claim: InClaim, effects: Effects | null): boolean {
+  /** @param why it is a dead letter; null: it is answered */
+  #finish(claim: InClaim, why: Failure | null, effects: Effects | null): boolean {
     const row = this.#open.endIn(claim);
     if (row === null) return false;
+    this.#stories.settled(row.settlement.story, row.attempt, this.#now(), why, effects);
     for (const reply of effects?.replies ?? []) this.#rows.addReply(reply, row.settlement);
     this.#rows.settle(row);
     this.#door.settled();
     return true;
   }
 
-  /** @param partsOf what ends with the row */
-  #settleOut(claim: OutClaim, partsOf?: typeof laterParts): boolean {
+  /** @param why it and the parts behind it are dead letters; null: it is delivered */
+  #settleOut(claim: OutClaim, why: Failure | null): boolean {
     const row = this.#open.endOut(claim);
     if (row === null) return false;
-    this.#rows.settle(row, partsOf?.(row));
+    const { story } = row.settlement;
+    const now = this.#now();
+    if (why === null) {
+      this.#stories.delivered(story, row.reply, now);
+      this.#rows.settle(row);
+    } else {
+      const parts = laterParts(row);
+      this.#stories.died(story, row.reply, now, why, true);
+      for (const { reply } of parts) this.#stories.died(story, reply, now, why, false);
+      this.#rows.settle(row, parts);
+    }
     this.#door.settled();
     return true;
   }

@@ -32,6 +32,8 @@ export class Lane {
 export class Settlement {
   open = 1;
   readonly bytes: number;
+  /** Where the message's story is told on, in the form that keeps stories in memory. */
+  story = 0;
   #promise: Promise<void> | null = null;
   #resolve: (() => void) | null = null;
 
@@ -88,7 +90,7 @@ export type OutRow = {
 export type Row = InRow | OutRow;
 
 /** A part of a split reply has the whole one's id, and `-00`, `-01` … behind it. */
-const wholeIdLength = 22;
+export const wholeIdLength = 22;
 
 /** The parts that wait behind this part of a split reply: when it dies they die with it. */
 export function laterParts({ reply, lane, late }: OutRow): readonly OutRow[] {

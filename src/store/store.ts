@@ -22,6 +22,7 @@ import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
+import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { Reply } from '../domain/reply.ts';
 import type {
   ConversationKey,
@@ -35,6 +36,7 @@ import type {
   TurnText,
   Whose,
 } from '../domain/story.ts';
+import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 
 export interface Ledger {
@@ -72,10 +74,21 @@ export interface Ledger {
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean>;
   cursor(channel: ChannelKey, name: string): Promise<string | null>;
   /**
-   * The last turns of the session before the active one, oldest first; none when there is no such
-   * session. Only while the claim holds.
+   * The last n turns of the newest session that has any, oldest first; what was recalled into a
+   * session is no turn of it. Only while the claim holds.
    */
   recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
+  /** The notes of that scope, oldest first. Only while the claim holds. */
+  notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
+  /** The last uses of tools in the claim's conversation, newest first. */
+  toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
+  /**
+   * Before a tool runs that changes something elsewhere; resolves when that is safe. `run`: it may
+   * run. `unknown`: it had begun before, and how it ended was not seen. `done`: it had ended.
+   */
+  journal(claim: InClaim, key: string, tool: string): Promise<Journaled>;
+  /** How a journalled call ended. @param text what the model was told */
+  journalEnd(claim: InClaim, key: string, text: string): void;
   /**
    * The channels that are served from now on. What waits for any other is unroutable: it waits,
    * is counted, and becomes a dead letter once that has lasted seven days.
@@ -171,6 +184,10 @@ export type Effects = {
   readonly session: SessionMove | null;
   /** A quoted block that the (empty) active session begins with; null: none. */
   readonly imported: string | null;
+  /** In this order. */
+  readonly notes: readonly NoteMove[];
+  /** The audit of the tools that were asked for. */
+  readonly toolUses: readonly ToolUse[];
   readonly trace: Trace | null;
 };
 
@@ -242,6 +259,7 @@ export type Gauges = {
  * Reads for people: lists, traces, dead letters, conversations, exports. It never writes, holds up
  * no message, and sees what was committed. Every list is bounded; `after` is the `next` of the page
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
+ * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
 export interface LedgerReader extends AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
@@ -261,6 +279,20 @@ export interface LedgerReader extends AsyncDisposable {
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
 }
 
-/** At most `limit` (1–500) rows behind the row that `after` names; null: from the beginning. */
+/** `message` is a sentence for a person. `busy`: so many reads wait that this one may not. */
+export class ReadFailed extends Error {
+  override readonly name = 'ReadFailed';
+  readonly reason: 'busy' | 'too_slow' | 'storage' | 'closed';
+
+  constructor(reason: ReadFailed['reason'], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/**
+ * At most `limit` (1–500) rows behind the place that `after` names; null: from the beginning. Behind
+ * an `after` that no page gave there is nothing. Pages with long texts hold fewer rows.
+ */
 export type PageAsked = { readonly after: string | null; readonly limit: number };
 export type Page<T> = { readonly rows: readonly T[]; readonly next: string | null };

@@ -38,9 +38,11 @@ export class WorkingSet {
   /** Messages not settled, with their replies, and their bytes. */
   unsettled = 0;
   bytes = 0;
+  /** Late replies, which stand in no lane, until they are settled. */
   readonly #parked = new Set<OutRow>();
   #seq = 0;
   #closed = false;
+  #restoring = false;
 
   constructor(now: () => number) {
     this.#deadlines = createDeadlines(now);
@@ -192,6 +194,16 @@ export class WorkingSet {
     return row;
   }
 
+  /** From now on rows of before are put back: a message is offered when all replies are there. */
+  restore(): void {
+    this.#restoring = true;
+  }
+
+  restored(): void {
+    this.#restoring = false;
+    for (const lane of this.#lanes) this.#offerInbox(lane);
+  }
+
   /** The last number ever given, so that new rows come after all old ones. */
   startAfter(seq: number): void {
     this.#seq = Math.max(this.#seq, seq);
@@ -282,7 +294,6 @@ export class WorkingSet {
     row.due = this.#deadlines.at(at, () => {
       row.due = null;
       this.#deferred--;
-      this.#parked.delete(row);
       this.#sideOf(row.lane.channel).out.push(row);
       this.#bell.ring('out', row.lane.channel);
     });
@@ -290,7 +301,8 @@ export class WorkingSet {
 
   #offerInbox(lane: Lane): void {
     const head = lane.inbox.peek();
-    if (head === undefined || lane.inBusy || lane.replies >= repliesMax) return;
+    if (head === undefined || lane.inBusy || this.#restoring) return;
+    if (lane.replies >= repliesMax) return;
     lane.inBusy = true;
     this.#sideOf(lane.channel).in.push(head);
     this.#bell.ring('in', lane.channel);
@@ -309,7 +321,8 @@ export class WorkingSet {
     this.#sideOf(lane.channel).outbox--;
     lane.replies--;
     this.bytes -= row.bytes;
-    if (!row.late) lane.outbox.shift();
+    if (row.late) this.#parked.delete(row);
+    else lane.outbox.shift();
     this.#leave(row.settlement);
   }
 

@@ -8,7 +8,8 @@
  * anything between two calls.
  * Who calls it: the dispatcher (tool/governance.ts) and nobody else, many calls at the same time.
  */
-import type { ToolName } from '../config/config.ts';
+import type { ChannelType, ToolName } from '../config/config.ts';
+import type { Ability, Journaled, ToolUse } from '../domain/tool-use.ts';
 
 export interface Tool {
   readonly name: ToolName;
@@ -21,6 +22,8 @@ export interface Tool {
    * down before it runs and never repeated silently.
    */
   readonly effect: 'none' | 'outside';
+  /** It asks or tells something beyond this machine's own files: not run in a rehearsal. */
+  readonly reachesOut: boolean;
   /** The cage in a few words, for a person who asks which tools there are; null: it needs none. */
   readonly cage: string | null;
   /** What the model gave as arguments: trusted ones, or what is wrong with them, for the model. */
@@ -47,7 +50,7 @@ export type ToolSurroundings = {
   readonly sensitivity: 'public' | 'private';
   /** `message:iteration:n`, stable over a re-run: sent as `Idempotency-Key` where one fits. */
   readonly key: string;
-  /** Keeps a note in the agent's scope with the end of this turn. @returns what to tell the model */
+  /** Keeps a note with the end of this turn. @returns what to tell the model */
   note(text: string): string;
 };
 
@@ -59,3 +62,30 @@ export type ToolResult =
   | { readonly kind: 'done'; readonly text: string; readonly cut: boolean }
   | { readonly kind: 'refused'; readonly text: string; readonly rule: string }
   | { readonly kind: 'failed'; readonly text: string };
+
+/**
+ * The tools of one agent behind their grants: the one way by which a call runs. What is not listed
+ * or not granted does not run, whatever the model wrote and wherever it read it.
+ */
+export interface Toolbox {
+  /** What the model is told of on that channel: denied and ungranted tools are not. */
+  announcedOn(channel: ChannelType): readonly Pick<Tool, 'name' | 'description' | 'parameters'>[];
+  /** Every listed tool as it stands there, for a person. */
+  abilitiesOn(channel: ChannelType): readonly Ability[];
+  /** One call, through every check. It does not throw. */
+  run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran>;
+}
+
+/** As the model wrote it. */
+export type AskedCall = { readonly name: string; readonly arguments: unknown };
+
+export type CallSurroundings = ToolSurroundings & {
+  readonly channel: ChannelType;
+  /** Nothing may reach out: what would is recorded and not run. */
+  readonly rehearsal: boolean;
+  journal(key: string, tool: string): Promise<Journaled>;
+  journalEnd(key: string, text: string): void;
+};
+
+/** `text` is what the model is told, `use` what the audit keeps. */
+export type Ran = { readonly text: string; readonly use: ToolUse };

@@ -21,9 +21,16 @@ export type Proof = {
   run(count: number, seed: number, say: (line: string) => void): Promise<Proved>;
 };
 
-/** `figures` are for the table: what was done, and what was found. */
+/**
+ * `figures` are for the table: what was done, and what was found. `table` is one more in Markdown,
+ * for what does not fit into a line; it has its own place in docs/reliability.md.
+ */
 export type Proved =
-  | { readonly kind: 'proved'; readonly figures: Readonly<Record<string, number | string>> }
+  | {
+      readonly kind: 'proved';
+      readonly figures: Readonly<Record<string, number | string>>;
+      readonly table?: string;
+    }
   | { readonly kind: 'skipped'; readonly why: string };
 
 /** Numbers from 0 up to 1, the same for the same seed (mulberry32). */

@@ -34,6 +34,8 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
     sensitivity: 'public',
     system: null,
     lines: [{ role: 'user', text: secretText }],
+    keptFrom: (more.lines?.length ?? 1) - 1,
+    tools: [],
     deadlineAt: Date.now() + 10_000,
     ...more,
   };

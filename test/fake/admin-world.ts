@@ -3,25 +3,52 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { AdminPorts, Health } from '../../src/admin/admin.ts';
+import type { OperatorAccess } from '../../src/admin/auth.ts';
 import { createAdminServer } from '../../src/admin/server.ts';
 import type { BrainConfig, Config, EnvName, ListenAddress } from '../../src/config/config.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/events.ts';
 import type { EventHub } from '../../src/events.ts';
+import { createTokenCheck } from '../../src/lib/bearer.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
+import type { DeadLetterMove } from '../../src/store/store.ts';
+import { fakeReader, fakeWrites, ids } from './admin-ledger.ts';
+import type { Calls } from './admin-ledger.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web');
 export const secretName = 'WEBHOOK_SECRET_NAME';
-export const senderId = 'sender-4711';
-export const messageId = '0123456789abcdefghjkmn' as MessageId;
+export const senderId = ids.sender;
+export const messageId = ids.message as MessageId;
+export const adminToken = 'the-token-of-the-administrator';
+export const withToken: OperatorAccess = { kind: 'bearer', matches: createTokenCheck(adminToken) };
+const readOnly: OperatorAccess = { kind: 'none', remedy: 'Set ADMIN_TOKEN and restart.' };
 
-export type World = { ports: AdminPorts; events: EventHub; health: Health; clockMs: number };
+export type World = {
+  ports: AdminPorts;
+  events: EventHub;
+  health: Health;
+  clockMs: number;
+  /** What the API asked of the ledger. */
+  calls: Calls;
+  moveResult: DeadLetterMove;
+  /** Lines of the log, at level info and above. */
+  log(): string;
+};
 
 export function makeWorld(): World {
-  const log = createLog({ stream: new PassThrough().resume(), level: 'error', format: 'json' });
-  const world = { health: { status: 'ok' }, clockMs: 1_000_000 } as World;
+  const stream = new PassThrough();
+  let logged = '';
+  stream.on('data', (chunk) => (logged += String(chunk)));
+  const log = createLog({ stream, level: 'info', format: 'json' });
+  const world = {
+    health: { status: 'ok' },
+    clockMs: 1_000_000,
+    calls: [] as Calls,
+    moveResult: 'done',
+    log: () => logged,
+  } as World;
   world.events = createEvents({ log, now: () => world.clockMs });
   world.ports = {
     version: '1.2.3',
@@ -43,6 +70,8 @@ export function makeWorld(): World {
     ],
     connections: () => 4,
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
+    reader: fakeReader(world.calls),
+    writes: fakeWrites(world.calls, () => world.moveResult),
     events: world.events,
   };
   return world;
@@ -153,11 +182,17 @@ export type Reply = { status: number; headers: Headers; body: string };
 /** An open admin server on a free port, and a way to ask it with exactly these bytes. */
 export async function openAdmin(
   world: World,
-  options: { loopback?: boolean; allowedHosts?: string[]; webRoot?: string } = {},
+  options: {
+    loopback?: boolean;
+    allowedHosts?: string[];
+    webRoot?: string;
+    access?: OperatorAccess;
+  } = {},
 ) {
   const server = createAdminServer(world.ports, {
     address: addressOf('127.0.0.1', options.loopback ?? true),
     allowedHosts: options.allowedHosts ?? [],
+    access: options.access ?? readOnly,
     listeners,
     webRoot: options.webRoot ?? webRoot,
   });
@@ -169,22 +204,31 @@ export async function openAdmin(
     get: (path: string, host = '127.0.0.1') => ask(port, 'GET', path, `Host: ${host}`),
     ask: (method: string, path: string, host = '127.0.0.1') =>
       ask(port, method, path, `Host: ${host}`),
+    /** With exactly these header lines, Host among them, and this body. */
+    send: (method: string, path: string, head: readonly string[], body = '') =>
+      ask(port, method, path, head.join('\r\n'), body),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
-async function ask(port: number, method: string, path: string, host: string): Promise<Reply> {
+async function ask(
+  port: number,
+  method: string,
+  path: string,
+  headers: string,
+  body = '',
+): Promise<Reply> {
   const socket = connect(port, '127.0.0.1');
-  socket.write(`${method} ${path} HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`);
+  socket.write(`${method} ${path} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n${body}`);
   let text = '';
   for await (const chunk of socket) text += String(chunk);
   const [head, ...rest] = text.split('\r\n\r\n');
   const [first, ...lines] = head!.split('\r\n');
-  const headers = new Headers(
+  const answered = new Headers(
     lines.map((line): [string, string] => {
       const colon = line.indexOf(':');
       return [line.slice(0, colon), line.slice(colon + 1).trim()];
     }),
   );
-  return { status: Number(first!.split(' ')[1]), headers, body: rest.join('\r\n\r\n') };
+  return { status: Number(first!.split(' ')[1]), headers: answered, body: rest.join('\r\n\r\n') };
 }

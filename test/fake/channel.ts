@@ -4,17 +4,21 @@ import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 
-const key = 'webhook' as ChannelKey;
-
 /** What outlives the plans: one platform, whoever is connected to it. */
 export class FakePlatform {
   readonly delivered: Reply[] = [];
+  readonly key: ChannelKey;
   readonly #connected: Accept[] = [];
+
+  constructor(key = 'webhook') {
+    this.key = key as ChannelKey;
+  }
 
   /** Hands one message to the newest channel that is connected. */
   say(conversation: string, text: string): Promise<Acceptance> {
     const accept = this.#connected.at(-1);
     if (accept === undefined) throw new Error('no channel is connected');
+    const { key } = this;
     const message: Inbound = {
       channel: key,
       conversation: conversation as ConversationId,
@@ -30,7 +34,8 @@ export class FakePlatform {
   /** @param problem what opening it comes to; null: it opens */
   channel(problem: ChannelProblem | null = null): Channel {
     return {
-      open: async () => problem ?? { kind: 'opened', key },
+      tellsSessions: true,
+      open: async () => problem ?? { kind: 'opened', key: this.key },
       run: (accept, signal) => {
         this.#connected.push(accept);
         return new Promise((resolve) => {

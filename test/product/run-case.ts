@@ -1,4 +1,5 @@
 /** Plays a case with real models over sockets and writes down what came of it. */
+import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
 import { createResponder } from '../../src/brain/responder.ts';
 import type { ModelConfig } from '../../src/config/config.ts';
 import type { Decision } from '../../src/domain/decision.ts';
@@ -50,7 +51,6 @@ export async function play(given: Case): Promise<Played> {
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
   const kit = { http, deadlines, now: Date.now, events, loads: new Map() };
-  const steps: TraceStep[] = [];
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',
@@ -68,14 +68,10 @@ export async function play(given: Case): Promise<Played> {
     onFault: (error) => stage.faults.push(error),
   });
   const message = { text: 'two plus two?', media: null } as Message;
-  const desk = {
-    signal: new AbortController().signal,
-    deadlineAt: Date.now() + 60_000,
-    step: (step: TraceStep) => void steps.push(step),
-  };
+  const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
   const decision = await brain.think({ message, text: message.text, history: [] }, desk);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
-  return { decision, heard: stage.heard, steps, astray: elsewhere.connections };
+  return { decision, heard: stage.heard, steps: desk.steps, astray: elsewhere.connections };
 }
 
 export const rankOf = (model: string): number => Number(model.at(-1));

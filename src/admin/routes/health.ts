@@ -1,11 +1,11 @@
 import type { AdminPorts } from '../admin.ts';
 import { json } from '../answer.ts';
 import { healthSchema } from '../status-schema.ts';
-import type { Route } from './route.ts';
+import { readRoute, type Route } from './route.ts';
 
 /** Alive and able to work: 200. A channel that is down is told, and is no reason for a 503. */
 export function healthRoute(ports: AdminPorts): Route {
-  return {
+  return readRoute({
     path: '/healthz',
     principal: 'prober',
     summary: 'Whether the service can work.',
@@ -21,5 +21,5 @@ export function healthRoute(ports: AdminPorts): Route {
         channels: ports.plan().channels.map(({ type, state }) => ({ type, state })),
       });
     },
-  };
+  });
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { problem } from '../answer.ts';
 import type { Answer } from '../answer.ts';
-import type { Route } from './route.ts';
+import { readRoute, type Route } from './route.ts';
 
 const css = 'text/css; charset=utf-8';
 const javascript = 'text/javascript; charset=utf-8';
@@ -18,13 +18,15 @@ const files = [
 
 /** The live view: a few files, each read when asked for. @param webRoot its parent folder */
 export function livePageRoutes(webRoot: string): Route[] {
-  return files.map(({ path, file, contentType }) => ({
-    path,
-    principal: 'reader',
-    summary: `The live view (${file}).`,
-    contentType,
-    answer: () => readPage(join(webRoot, 'live', file), contentType),
-  }));
+  return files.map(({ path, file, contentType }) =>
+    readRoute({
+      path,
+      principal: 'reader',
+      summary: `The live view (${file}).`,
+      contentType,
+      answer: () => readPage(join(webRoot, 'live', file), contentType),
+    }),
+  );
 }
 
 async function readPage(file: string, contentType: string): Promise<Answer> {

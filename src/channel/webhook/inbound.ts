@@ -4,12 +4,12 @@
  * What fails before the body is read is answered at once, and the body is then thrown away for a
  * while, so that a client that writes everything before it reads still gets its answer.
  */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
+import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Accept, Acceptance } from '../channel.ts';
@@ -44,7 +44,7 @@ export function createInboundHandler(parts: InboundParts): RequestListener {
 
 class Door {
   readonly #parts: InboundParts;
-  readonly #matches: (token: string) => boolean;
+  readonly #matches: TokenCheck;
 
   constructor(parts: InboundParts) {
     this.#parts = parts;
@@ -200,31 +200,6 @@ function pathOf(url: string): string {
   if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? '';
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
-}
-
-/** The bearer token; null when there is none, or more than one Authorization header. */
-function bearerOf(request: IncomingMessage): string | null {
-  const header = request.headers.authorization;
-  if (header === undefined || header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
-  let count = 0;
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    const name = request.rawHeaders[at]!;
-    if (name.length === 13 && name.toLowerCase() === 'authorization') count++;
-  }
-  return count === 1 ? header.slice(7).trim() : null;
-}
-
-/**
- * Neither the time nor the length of the comparison tells anything about the secret: what is
- * compared are digests under a key that this process alone knows. Hashing in one call takes a
- * third of the time of an HMAC.
- */
-function createTokenCheck(secret: string): (token: string) => boolean {
-  const key = randomBytes(32).toString('hex');
-  const digestOf = (text: string): Buffer => hash('sha256', key + text, 'buffer');
-  // Node reads header bytes as latin1; so this is how the right secret looks in a header.
-  const expected = digestOf(Buffer.from(secret, 'utf8').toString('latin1'));
-  return (token) => timingSafeEqual(digestOf(token), expected);
 }
 
 /** `application/json` in any case; a charset must be utf-8, other parameters do not matter. */

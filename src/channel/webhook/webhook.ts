@@ -42,6 +42,7 @@ export function createWebhookChannel(parts: WebhookParts): WebhookChannel {
 }
 
 class Webhook implements WebhookChannel {
+  readonly tellsSessions = true;
   readonly deliver: Deliver;
   readonly #parts: WebhookParts;
   #held: Held | null = null;

@@ -4,17 +4,32 @@
  * many others, who differ most in their errors.
  */
 import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
-import { messagesOf, parseJson, recordOf, textOf, usageOf } from '../parsing.ts';
-import type { Parsed } from '../parsing.ts';
+import { messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
+import type { CallWire, Parsed } from '../parsing.ts';
 import type { ModelRequest } from '../model.ts';
 
 /** The body of `POST /chat/completions`. */
 export function toWire(modelId: string, request: ModelRequest): string {
-  return JSON.stringify({ model: modelId, messages: messagesOf(request), stream: false });
+  const messages = messagesOf(request, callWire);
+  return JSON.stringify({ model: modelId, messages, ...toolsOf(request), stream: false });
 }
 
+/** Arguments go as a JSON text, and a result names its call. */
+const callWire: CallWire = {
+  call: ({ id, name, arguments: given }) => {
+    const text = typeof given === 'string' ? given : JSON.stringify(given ?? {});
+    return { id, type: 'function', function: { name, arguments: text } };
+  },
+  result: ({ id }) => ({ tool_call_id: id }),
+};
+
 /** @param retryAfterMs what the answer's header asks us to wait */
-export function fromWire(status: number, body: string, retryAfterMs: number | null): Parsed {
+export function fromWire(
+  status: number,
+  body: string,
+  retryAfterMs: number | null,
+  offered: boolean,
+): Parsed {
   const root = recordOf(parseJson(body));
   if (status !== 200 || root?.['error']) {
     const error = recordOf(root?.['error']);
@@ -29,6 +44,7 @@ export function fromWire(status: number, body: string, retryAfterMs: number | nu
   const usage = recordOf(root?.['usage']);
   return answerOf(contentOf(message['content']), {
     calls: callsOf(message['tool_calls']),
+    offered,
     usage: usageOf(usage?.['prompt_tokens'], usage?.['completion_tokens']),
   });
 }

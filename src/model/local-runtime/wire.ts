@@ -3,8 +3,8 @@
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
 import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
-import { messagesOf, parseJson, recordOf, textOf, usageOf } from '../parsing.ts';
-import type { Parsed } from '../parsing.ts';
+import { messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
+import type { CallWire, Parsed } from '../parsing.ts';
 import type { ModelRequest } from '../model.ts';
 
 /**
@@ -14,7 +14,8 @@ import type { ModelRequest } from '../model.ts';
 export function toWire(modelId: string, request: ModelRequest): string {
   return JSON.stringify({
     model: modelId,
-    messages: messagesOf(request),
+    messages: messagesOf(request, callWire),
+    ...toolsOf(request),
     stream: false,
     think: false,
     truncate: false,
@@ -22,8 +23,23 @@ export function toWire(modelId: string, request: ModelRequest): string {
   });
 }
 
+/** Arguments go as an object, and a result names its tool. */
+const callWire: CallWire = {
+  call: ({ name, arguments: given }) => ({ function: { name, arguments: argumentsOf(given) } }),
+  result: ({ name }) => ({ tool_name: name }),
+};
+
+function argumentsOf(given: unknown): object {
+  return recordOf(typeof given === 'string' ? parseJson(given) : given) ?? {};
+}
+
 /** @param retryAfterMs what the answer's header asks us to wait */
-export function fromWire(status: number, body: string, retryAfterMs: number | null): Parsed {
+export function fromWire(
+  status: number,
+  body: string,
+  retryAfterMs: number | null,
+  offered: boolean,
+): Parsed {
   const root = recordOf(parseJson(body));
   const error = textOf(root?.['error']);
   if (status !== 200) return { kind: 'failed', failure: failureOf(status, error, retryAfterMs) };
@@ -35,6 +51,7 @@ export function fromWire(status: number, body: string, retryAfterMs: number | nu
   if (message === null || root['done'] === false) return failed('malformed_answer', { status });
   return answerOf(textOf(message['content']), {
     calls: callsOf(message['tool_calls']),
+    offered,
     usage: usageOf(root['prompt_eval_count'], root['eval_count']),
     remoteHost: textOf(root['remote_host']) || null,
   });

@@ -5,6 +5,8 @@
  */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
+import type { Note } from '../../domain/note.ts';
+import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
@@ -209,6 +211,20 @@ export class DurableLedger implements Ledger {
     return Promise.resolve([]);
   }
 
+  notes(): Promise<readonly Note[]> {
+    return Promise.resolve([]);
+  }
+
+  toolUses(): Promise<readonly ToolUse[]> {
+    return Promise.resolve([]);
+  }
+
+  journal(): Promise<Journaled> {
+    return Promise.resolve({ kind: 'run' });
+  }
+
+  journalEnd(): void {}
+
   serve(channels: readonly ChannelKey[]): void {
     this.#quarantine.serve(channels);
     this.#unroutable.serve(channels);
@@ -267,11 +283,12 @@ export class DurableLedger implements Ledger {
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
     this.#quarantine.close();
-    // The last to close folds the log into the database, and fsyncs. That is to be the writer,
-    // and nobody where the storage has failed: a reader cannot.
-    if (!this.#failed) this.#parts.reader.close();
+    // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
+    // do that, but not once a sync has failed: the next start finds what is on the disk.
+    const { reader } = this.#parts;
+    if (!this.#journal.broken) reader.close();
     await this.#journal.close();
-    if (this.#parts.reader.isOpen) this.#parts.reader.close();
+    if (reader.isOpen) reader.close();
     this.#parts.lock.release();
   }
 

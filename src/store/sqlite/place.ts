@@ -1,5 +1,15 @@
 /** The files of a database: who may read them, and who owns them. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statfsSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -20,6 +30,32 @@ export function freeBytesAt(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;
 }
+
+/**
+ * Writes the bytes of the log that an unclean stop left once more, in place, and syncs them. After
+ * a sync that failed, the system may take for safe what never reached the disk, and no later sync
+ * writes it again; messages accepted on top of it would be lost with it at a power cut. Only the
+ * owner calls this, before SQLite has the files open.
+ * @throws what the system says
+ */
+export function rewriteLog(path: string): void {
+  const log = `${path}-wal`;
+  if (!existsSync(log)) return;
+  const file = openSync(log, 'r+');
+  try {
+    const part = Buffer.allocUnsafe(rewriteBytes);
+    for (let at = 0; ;) {
+      const got = readSync(file, part, 0, rewriteBytes, at);
+      if (got === 0) break;
+      at += writeSync(file, part, 0, got, at);
+    }
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+const rewriteBytes = 1024 * 1024;
 
 /** Held for as long as the process owns the database. */
 export type OwnerLock = { release(): void };

@@ -47,6 +47,21 @@ export function lockedProblem(path: string): StoreProblem {
   );
 }
 
+export function missingProblem(path: string): StoreProblem {
+  return problem(
+    'storage_missing',
+    `There is no database at ${path}. svc makes it when it first runs with storage.`,
+  );
+}
+
+/** Only the service itself brings a database up to date. */
+export function olderProblem(path: string): StoreProblem {
+  return problem(
+    'storage_older',
+    `The database ${path} was written by an older svc. Run this one on it once, then ask again.`,
+  );
+}
+
 function problem(code: string, message: string): StoreProblem {
   return { kind: 'problem', code, message };
 }

@@ -30,6 +30,7 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): Recove
     const key = `${box} ${channel} ${conversation}`;
     return !seen.has(key) && seen.add(key) !== undefined;
   };
+  rows.restore();
   const inbox = db.prepare('SELECT * FROM inbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of inbox as Iterable<unknown> as Iterable<InboxRecord>) {
     const head = unclean && isHead('in', record.channel, record.conversation);
@@ -63,6 +64,7 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): Recove
     });
     settlements.set(reply.inReplyTo, row.settlement);
   }
+  rows.restored();
   for (const box of ['inbox', 'outbox']) {
     const last = db.prepare(`SELECT max(seq) AS seq FROM ${box}`).get();
     rows.startAfter(Number(last?.['seq'] ?? 0));

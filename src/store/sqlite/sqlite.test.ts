@@ -200,7 +200,15 @@ suite('a ledger whose commit fails', () => {
     intruder.close();
 
     const refused = await Promise.all([
-      it.ledger.complete(ann!, { replies: [], turn, session: null, imported: null, trace: null }),
+      it.ledger.complete(ann!, {
+        replies: [],
+        turn,
+        session: null,
+        imported: null,
+        notes: [],
+        toolUses: [],
+        trace: null,
+      }),
       it.ledger.accept([said('cid', 'in the same group')]),
     ]);
     assert.equal(refused[0], false);

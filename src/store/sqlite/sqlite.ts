@@ -5,7 +5,8 @@ import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
 import { Journal, startWriter } from './journal.ts';
-import { freeBytesAt, preparePlace, takeOwnerLock, type OwnerLock } from './place.ts';
+import { freeBytesAt, preparePlace, rewriteLog, takeOwnerLock } from './place.ts';
+import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { recover } from './recovery.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
@@ -34,6 +35,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     preparePlace(path);
     lock = takeOwnerLock(path);
     if (lock === null) return lockedProblem(path);
+    rewriteLog(path);
     const limits = { ...sqliteLimits, ...options.limits };
     const writer = await startWriter({ path, retentionDays, pagesMax: limits.pagesMax });
     if ('errcode' in writer) {

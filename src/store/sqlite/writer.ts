@@ -57,7 +57,8 @@ function proveSync(db: DatabaseSync): void {
   }
 }
 
-function serve(db: DatabaseSync): void {
+/** What makes one transaction of a group. */
+function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   const prepared = Object.fromEntries(
     Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
   ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
@@ -68,11 +69,10 @@ function serve(db: DatabaseSync): void {
       'expires_at = excluded.expires_at WHERE expires_at <= ?',
   );
   const recall = db.prepare('SELECT message_id AS id FROM dedupe WHERE channel = ? AND key = ?');
-  let over = false;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
 
-  const run = ({ number, writes }: Group): GroupDone => {
+  return ({ number, writes }) => {
     const known: [number, string][] = [];
     try {
       begin.run();
@@ -96,11 +96,14 @@ function serve(db: DatabaseSync): void {
       // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
       if (db.isTransaction) db.exec('ROLLBACK');
       if (isFull(error)) return { kind: 'full', number };
-      end();
       return { kind: 'failed', number, message: (error as Error).message };
     }
   };
+}
 
+function serve(db: DatabaseSync): void {
+  const run = prepareRun(db);
+  let over = false;
   /** A step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
     if (over) return;
@@ -122,7 +125,11 @@ function serve(db: DatabaseSync): void {
   };
   port.on('message', (message: ToWriter) => {
     if (over) return;
-    if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
+    if (typeof message === 'string') {
+      const done = run(JSON.parse(message) as Group);
+      if (done.kind === 'failed') end();
+      return tell(done);
+    }
     end();
     markClean(db);
     db.close();

@@ -7,6 +7,7 @@ import {
   answer,
   deliverAll,
   deliver,
+  durably,
   effects,
   exchange,
   hook,
@@ -21,6 +22,7 @@ import {
   takeIn,
   takeOut,
   textsIn,
+  until,
   type Bench,
   type LedgerCase,
 } from './kit.ts';
@@ -138,6 +140,15 @@ export const boundCases: readonly LedgerCase[] = [
     await deliver(it, first!);
     assert.deepEqual(textsIn(await takeIn(it, 10)), ['more']);
   }),
+  durably('a conversation with 100 unsettled replies waits after a restart, too', async (it) => {
+    const texts = Array.from({ length: 100 }, (_, i) => `reply ${i}`);
+    await exchange(it, 'ann', 'hi', ...texts);
+    await accept(it, said('ann', 'more'), said('bob', 'hello'), said('bob', 'bye'));
+    await it.reopen();
+    assert.deepEqual(textsIn(await takeIn(it, 10)), ['hello']);
+    await deliver(it, await oneOut(it));
+    assert.deepEqual(textsIn(await takeIn(it, 10)), ['more']);
+  }),
   promise('after the doors close nothing comes in, and what is in is worked off', async (it) => {
     await accept(it, said('ann', 'one'));
     it.ledger.closeIntake();
@@ -171,6 +182,17 @@ export const boundCases: readonly LedgerCase[] = [
     assert.deepEqual(states(it), [1, 0, 1, 0, 1]);
     await deliverAll(it);
     assert.deepEqual(states(it), [1, 0, 0, 0, 1]);
+  }),
+  promise('a parked reply is named as unsettled until it is through', async (it) => {
+    await exchange(it, 'ann', 'hi', 'a');
+    const how = { ...hot, park: true };
+    await it.ledger.defer(await oneOut(it), Date.now(), failure('timeout'), how);
+    await until('it can be claimed again', () => it.ledger.gauges().outboxWaiting === 1);
+    assert.equal(it.ledger.unsettled(5).length, 1);
+    const again = await oneOut(it);
+    assert.deepEqual(it.ledger.unsettled(5), [again.reply.id]);
+    await deliver(it, again);
+    assert.deepEqual(it.ledger.unsettled(5), []);
   }),
   promise('what is settled leaves nothing behind', async (it) => {
     for (let i = 0; i < 20; i++) {

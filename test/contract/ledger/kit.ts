@@ -126,6 +126,8 @@ export function effects(
     turn: more.turn === undefined ? { at: acceptedAt, text, reply: texts[0] ?? null } : more.turn,
     session: more.session ?? null,
     imported: null,
+    notes: [],
+    toolUses: [],
     trace: {
       acceptedAt,
       claimedAt: acceptedAt,

@@ -5,6 +5,7 @@ CREATE UNIQUE INDEX inbox_id ON inbox (id);
 ALTER TABLE outbox ADD COLUMN message_id TEXT;
 UPDATE outbox SET message_id = json_extract(body, '$.inReplyTo');
 CREATE INDEX outbox_message ON outbox (message_id);
+CREATE INDEX outbox_dead_id ON outbox (id) WHERE state = 2;
 
 -- How often the process ended while this message ran alone, after it had been under way twice.
 ALTER TABLE inbox ADD COLUMN alone INTEGER NOT NULL DEFAULT 0;

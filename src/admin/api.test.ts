@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answered, ids, pathOf, said } from '../../test/fake/admin-ledger.ts';
+import { adminToken, live, makeWorld, openAdmin } from '../../test/fake/admin-world.ts';
+import { withToken } from '../../test/fake/admin-world.ts';
+import type { Reply } from '../../test/fake/admin-world.ts';
+import { assertDescribed, operationsOf } from '../../test/open-api.ts';
+import type { OpenApi } from '../../test/open-api.ts';
+import type * as story from '../domain/story.ts';
+import type { Status } from './admin.ts';
+import type { Described } from './schema.ts';
+import type { statusSchema } from './status-schema.ts';
+import type * as schemas from './story-schema.ts';
+
+/** Whether two types are assignable to each other. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+
+const head = ['Host: localhost'];
+const asOperator = [...head, `Authorization: Bearer ${adminToken}`];
+const conversation = encodeURIComponent(ids.conversation);
+
+async function start(access = withToken) {
+  const world = makeWorld();
+  live(world.events);
+  const admin = await openAdmin(world, { access });
+  const api = JSON.parse((await admin.get('/api/v1/openapi.json')).body) as OpenApi;
+  return {
+    ...world,
+    world,
+    admin,
+    api,
+    asked: (method: string, path: string): Promise<Reply> => admin.send(method, path, asOperator),
+    [Symbol.asyncDispose]: () => admin[Symbol.asyncDispose](),
+  };
+}
+
+test('the schemas are of the types that the program has', () => {
+  const fits: readonly [
+    Same<Described<typeof statusSchema>, Status>,
+    Same<Described<typeof schemas.storySchema>, story.Story>,
+    Same<Described<typeof schemas.storyTextSchema>, story.StoryText>,
+    Same<Described<typeof schemas.deadLetterSchema>, story.DeadLetter>,
+    Same<Described<typeof schemas.deadLetterTextSchema>, story.DeadLetterText>,
+    Same<Described<typeof schemas.deadLetterReasonSchema>, story.DeadLetterReason>,
+    Same<Described<typeof schemas.conversationRowSchema>, story.ConversationRow>,
+    Same<Described<typeof schemas.conversationTextSchema>, story.ConversationText>,
+    Same<Described<typeof schemas.turnTextSchema>, story.TurnText>,
+  ] = [true, true, true, true, true, true, true, true, true];
+  assert.ok(fits.every(Boolean));
+});
+
+test('every operation answers as the API describes it', async () => {
+  await using started = await start();
+  const operations = operationsOf(started.api);
+  assert.equal(operations.length, 23);
+  for (const operation of operations) {
+    const answer = await started.asked(operation.method, pathOf(operation));
+    assert.equal(answer.status, 200, `${operation.method} ${operation.path}: ${answer.body}`);
+    assertDescribed(started.api, operation, answer);
+  }
+});
+
+test('what a reader is told names no sender, no conversation, and no text', async () => {
+  await using started = await start();
+  const secrets = [ids.sender, ids.conversation, conversation, said, answered, adminToken];
+  const operations = operationsOf(started.api).filter(({ method }) => method === 'GET');
+  let readable = 0;
+  for (const operation of operations) {
+    const answer = await started.admin.send('GET', pathOf(operation), head);
+    assert.ok(answer.status === 200 || answer.status === 401, operation.path);
+    if (answer.status === 200) readable++;
+    const { body } = answer;
+    assert.ok(!secrets.some((secret) => body.includes(secret)), `${operation.path}: ${body}`);
+  }
+  assert.equal(readable, 13);
+  const withBearer = await started.asked('GET', `/api/v1/messages/${ids.message}`);
+  const without = await started.admin.get(`/api/v1/messages/${ids.message}`);
+  assert.equal(withBearer.body, without.body);
+});
+
+test('the parameters of a path are decoded once and come to the ledger as they were', async () => {
+  await using started = await start();
+  const { calls, asked } = started;
+  const whose = { kind: 'conversation', channel: 'webhook', conversation: ids.conversation };
+  const turns = await asked('GET', `/api/v1/conversations/webhook/${conversation}/turns?limit=7`);
+  assert.ok(turns.body.includes(said));
+  assert.deepEqual(calls.at(-1), ['turns', whose, { after: null, limit: 7 }]);
+  await asked('DELETE', `/api/v1/conversations/webhook/${conversation}`);
+  assert.deepEqual(calls.at(-1), ['forget', whose]);
+  await asked('DELETE', '/api/v1/senders/messenger_a%3A47/%2541');
+  assert.deepEqual(calls.at(-1), [
+    'forget',
+    { kind: 'sender', channel: 'messenger_a:47', sender: '%41' },
+  ]);
+  await asked('GET', '/api/v1/dead-letters?after=a%2Bb+c&limit=500&other=1');
+  assert.deepEqual(calls.at(-1), ['deadLetters', { after: 'a+b c', limit: 500 }]);
+  await asked('GET', '/api/v1/dead-letters');
+  assert.deepEqual(calls.at(-1), ['deadLetters', { after: null, limit: 100 }]);
+});
+
+test('what is not there is 404, and a list of it is empty', async () => {
+  await using started = await start();
+  const missing = [
+    ['GET', '/api/v1/messages/none'],
+    ['GET', '/api/v1/messages/none/text'],
+    ['GET', '/api/v1/dead-letters/none'],
+    ['POST', '/api/v1/dead-letters/none/replay'],
+    ['POST', '/api/v1/dead-letters/none/discard'],
+    ['GET', '/api/v1/conversations/webhook/none'],
+  ] as const;
+  for (const [method, path] of missing) {
+    const { status, body } = await started.asked(method, path);
+    assert.equal(status, 404, path);
+    assert.equal((JSON.parse(body) as { code: string }).code, 'not_found');
+  }
+  const { body } = await started.asked('GET', '/api/v1/senders/webhook/none/turns');
+  assert.deepEqual(JSON.parse(body), { rows: [], next: null });
+});
+
+test('a dead letter that cannot be moved says why', async () => {
+  await using started = await start();
+  const path = `/api/v1/dead-letters/${ids.letter}/replay`;
+  const replay = operationsOf(started.api).find((one) => one.path.endsWith('/replay'))!;
+  for (const [result, status] of [
+    ['not_kept', 409],
+    ['storage_failed', 503],
+    ['not_found', 404],
+  ] as const) {
+    started.world.moveResult = result;
+    const answer = await started.asked('POST', path);
+    assert.equal(answer.status, status);
+    assert.equal((JSON.parse(answer.body) as { code: string }).code, result);
+    assertDescribed(started.api, replay, answer);
+  }
+});
+
+test('the description says who may ask, and what a parameter may be', async () => {
+  await using started = await start();
+  const { api } = started;
+  assert.match(api.openapi, /^3\.1\./);
+  assert.deepEqual(api.components.securitySchemes, { bearer: { type: 'http', scheme: 'bearer' } });
+  for (const { path, method, security, parameters } of operationsOf(api)) {
+    const { status } = await started.admin.send(method, path, head);
+    const [needsNone = true] = security.map((one) => Object.keys(one).length === 0);
+    assert.equal(status === 401, !needsNone, `${method} ${path}`);
+    const named = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name);
+    const declared = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
+    assert.deepEqual(declared, named);
+  }
+  const { parameters } = api.paths['/api/v1/dead-letters']!['get']!;
+  assert.deepEqual(parameters[1]!.schema, {
+    type: 'integer',
+    minimum: 1,
+    maximum: 500,
+    default: 100,
+  });
+});
+
+test('every write that was let in is told and counted; so are refused bearers', async () => {
+  await using started = await start();
+  const { asked, admin, world } = started;
+  await asked('POST', `/api/v1/dead-letters/${ids.letter}/replay`);
+  await asked('POST', '/api/v1/dead-letters/none/discard');
+  await asked('DELETE', '/api/v1/senders/webhook/ada');
+  await asked('DELETE', '/api/v1/senders/webhook/%ff');
+  const wrong = [...head, 'Authorization: Bearer wrong-token-of-mine'];
+  for (let n = 0; n < 3; n++) await admin.send('DELETE', '/api/v1/senders/webhook/ada', wrong);
+  await admin.send('DELETE', '/api/v1/senders/webhook/ada', head);
+  const lines = world
+    .log()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const told = lines.filter(({ code }) => code === 'operator_wrote');
+  assert.deepEqual(
+    told.map(({ who, action, id, channel, sender, status }) => {
+      return [who, action, id ?? channel, sender, status];
+    }),
+    [
+      ['operator', 'replay', ids.letter, undefined, 200],
+      ['operator', 'discard', 'none', undefined, 404],
+      ['operator', 'forget_sender', 'webhook', 'ada', 200],
+      ['operator', 'forget_sender', undefined, undefined, 400],
+    ],
+  );
+  const refused = lines.filter(({ code }) => code === 'bearer_refused');
+  assert.deepEqual(
+    refused.map(({ level, why }) => [level, why]),
+    [
+      ['warn', 'wrong'],
+      ['warn', 'missing'],
+    ],
+  );
+  assert.doesNotMatch(world.log(), /wrong-token-of-mine|the-token-of/);
+  const { body } = await admin.get('/metrics');
+  for (const line of [
+    'svc_admin_writes_total{action="replay",status="200"} 1',
+    'svc_admin_writes_total{action="forget_sender",status="400"} 1',
+    'svc_admin_bearers_refused_total{why="wrong"} 3',
+    'svc_admin_bearers_refused_total{why="missing"} 1',
+  ]) {
+    assert.ok(body.includes(`${line}\n`), line);
+  }
+});

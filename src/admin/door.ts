@@ -1,0 +1,173 @@
+/**
+ * Lets a request through to its route, or says why not. The checks, in their order: host name
+ * (421) → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where
+ * the service is read-only) → parameters (400) → body (413) → the route itself.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BearerFault, Events } from '../domain/event.ts';
+import { problem } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { isForeign, isKnownHost, standingOf } from './auth.ts';
+import type { OperatorAccess } from './auth.ts';
+import { bodyBytesMax, passBody } from './body.ts';
+import { allowedAt } from './routes/match.ts';
+import type { Place, RouteTable } from './routes/match.ts';
+import type { Route, WriteRoute } from './routes/route.ts';
+import { readValues, type ValuesRead } from './values.ts';
+
+export type DoorSettings = {
+  /** Bound to this machine only: then the host name counts. */
+  readonly loopback: boolean;
+  readonly allowedHosts: readonly string[];
+  readonly access: OperatorAccess;
+};
+
+export class Door {
+  readonly #table: RouteTable;
+  readonly #events: Pick<Events, 'operatorWrote' | 'bearerRefused'>;
+  readonly #settings: DoorSettings;
+
+  constructor(
+    table: RouteTable,
+    events: Pick<Events, 'operatorWrote' | 'bearerRefused'>,
+    settings: DoorSettings,
+  ) {
+    this.#table = table;
+    this.#events = events;
+    this.#settings = settings;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+    const target = targetOf(request);
+    const place = this.#table.find(target.path);
+    if (!this.#mayAsk(place, target.host)) return refusals.unknownHost;
+    if (place === null) return refusals.notFound;
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const route = [...place.routes.values()].find((one) => one.method === method);
+    if (route === undefined) return methodNotAllowed(place);
+    const refusal = this.#refusalOf(route, request, target.host);
+    if (refusal !== null) return refusal;
+    const read = readValues(route.parameters ?? {}, place.captured, target.query);
+    if (route.method !== 'GET') return this.#write(route, read, { request, response });
+    return read.kind === 'fault' ? invalid(read.what) : route.answer(read.values);
+  }
+
+  /** Bound beyond loopback the operator's proxy decides; names cannot be known here. */
+  #mayAsk(place: Place | null, host: string | undefined): boolean {
+    const routes = [...(place?.routes.values() ?? [])];
+    const forProbes = place !== null && routes.every(({ principal }) => principal === 'prober');
+    if (!this.#settings.loopback || forProbes) return true;
+    return isKnownHost(host, this.#settings.allowedHosts);
+  }
+
+  #refusalOf(route: Route, request: IncomingMessage, host: string | undefined): Answer | null {
+    const { access, allowedHosts } = this.#settings;
+    if (route.principal === 'prober') return null;
+    if (route.method !== 'GET' && isForeign(request, host, allowedHosts)) {
+      return refusals.crossSite;
+    }
+    const standing = standingOf(request, access);
+    if (standing === 'operator') return null;
+    if (route.principal === 'operator' && access.kind === 'none') return readOnly(access.remedy);
+    if (standing === 'without') {
+      return route.principal === 'reader' ? null : this.#unauthorized('missing', access);
+    }
+    return this.#unauthorized('wrong', access);
+  }
+
+  #unauthorized(why: BearerFault, access: OperatorAccess): Answer {
+    this.#events.bearerRefused({ why });
+    const wanted = 'Send the administrator token as Authorization: Bearer <token>.';
+    const remedy = access.kind === 'none' ? `No bearer is right here. ${access.remedy}` : wanted;
+    return problem(401, 'unauthorized', remedy, { 'www-authenticate': 'Bearer' });
+  }
+
+  /** Whatever comes of it, the use of a write is told. */
+  async #write(route: WriteRoute, values: ValuesRead, exchange: Exchange): Promise<Answer> {
+    let status = 500;
+    try {
+      const answer = await answerWrite(route, values, exchange);
+      ({ status } = answer);
+      return answer;
+    } finally {
+      this.#events.operatorWrote({ action: route.action, target: idsIn(route, values), status });
+    }
+  }
+}
+
+/** A request and the response to it: a body may be asked for on the one with the other. */
+type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
+
+async function answerWrite(
+  route: WriteRoute,
+  read: ValuesRead,
+  { request, response }: Exchange,
+): Promise<Answer> {
+  if (read.kind === 'fault') return invalid(read.what);
+  const end = await passBody(request, response);
+  switch (end) {
+    case 'passed':
+      return route.answer(read.values);
+    case 'too_large':
+      return refusals.bodyTooLarge;
+    case 'broken_off':
+      return refusals.brokenOff;
+    default:
+      return end satisfies never;
+  }
+}
+
+/** What the path names, for the log. */
+function idsIn(route: WriteRoute, read: ValuesRead): Readonly<Record<string, string>> {
+  if (read.kind === 'fault') return {};
+  const names = Object.entries(route.parameters ?? {}).filter(([, { kind }]) => kind === 'segment');
+  return Object.fromEntries(names.map(([name]) => [name, String(read.values[name])]));
+}
+
+/**
+ * Whom and what a request is for. A target that names its host (`GET http://…`) outweighs the Host
+ * header; with two Host headers it is for nobody. Format: RFC 9112, section 3.2.
+ */
+function targetOf({ url = '', headersDistinct }: IncomingMessage) {
+  const hosts = headersDistinct['host'] ?? [];
+  const absolute = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url);
+  const host = absolute === null ? hosts[0] : absolute[1];
+  const target = absolute === null ? url : absolute[2]!;
+  const mark = target.indexOf('?');
+  return {
+    host: hosts.length > 1 ? undefined : host,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? '' : target.slice(mark + 1),
+  };
+}
+
+function methodNotAllowed(place: Place): Answer {
+  const allow = allowedAt(place);
+  return problem(405, 'method_not_allowed', `This path takes ${allow}.`, { allow });
+}
+
+function readOnly(remedy: string): Answer {
+  return problem(403, 'read_only', `The service is read-only. ${remedy}`);
+}
+
+function invalid(what: string): Answer {
+  return problem(400, 'invalid_parameter', what);
+}
+
+const refusals = {
+  unknownHost: problem(
+    421,
+    'unknown_host',
+    'This host name is not known here. Use 127.0.0.1 or localhost, or list the name in ' +
+      'observability.allowed_hosts.',
+  ),
+  notFound: problem(404, 'not_found', 'There is nothing at this path; the live view is at /ui.'),
+  crossSite: problem(
+    403,
+    'cross_site',
+    'A page from elsewhere may not write here. Behind a proxy, list its host name in ' +
+      'observability.allowed_hosts.',
+  ),
+  bodyTooLarge: problem(413, 'body_too_large', `The body is over ${bodyBytesMax} bytes.`),
+  brokenOff: problem(400, 'bad_request', 'The request ended before its body did.'),
+} as const;

@@ -1,0 +1,95 @@
+import type { DeadLetterMove } from '../../store/store.ts';
+import type { AdminPorts } from '../admin.ts';
+import { found, json, problem, tell } from '../answer.ts';
+import type { Answer } from '../answer.ts';
+import { list, object, oneOf } from '../schema.ts';
+import { deadLetterReasonSchema, deadLetterSchema, deadLetterTextSchema } from '../story-schema.ts';
+import { page, pageOf, segment } from './parameters.ts';
+import { readRoute, writeRoute, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
+
+const contentType = 'application/json';
+const parameters = { id: segment('The id of the dead letter, as the list tells it.') };
+const unknown = 'No dead letter has this id.';
+const lettersSchema = pageOf(deadLetterSchema);
+const reasonsSchema = object({ rows: list(deadLetterReasonSchema) });
+const movedSchema = object({ result: oneOf('done') });
+
+/** What was given up: to look at, to try again, to delete. */
+export function deadLetterRoutes(ports: Ports): Route[] {
+  return [...lists(ports), oneLetter(ports), ...moves(ports)];
+}
+
+function lists({ reader }: Ports): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/dead-letters',
+      principal: 'reader',
+      summary: 'The dead letters without any text, newest first.',
+      parameters: page,
+      contentType,
+      schema: { name: 'DeadLetters', of: lettersSchema },
+      answer: async (asked) => tell(lettersSchema, await reader.deadLetters(asked)),
+    }),
+    readRoute({
+      path: '/api/v1/dead-letters/reasons',
+      principal: 'reader',
+      summary: 'How many dead letters there are of each reason, most frequent first.',
+      contentType,
+      schema: { name: 'DeadLetterReasons', of: reasonsSchema },
+      answer: async () => tell(reasonsSchema, { rows: await reader.deadLetterReasons() }),
+    }),
+  ];
+}
+
+function oneLetter({ reader }: Ports): Route {
+  return readRoute({
+    path: '/api/v1/dead-letters/{id}',
+    principal: 'operator',
+    summary: 'One dead letter, with its text where there is storage.',
+    parameters,
+    contentType,
+    problems: { 404: unknown },
+    schema: { name: 'DeadLetterText', of: deadLetterTextSchema },
+    answer: async ({ id }) => found(deadLetterTextSchema, await reader.deadLetter(id), unknown),
+  });
+}
+
+function moves({ writes }: Ports): Route[] {
+  const route = (action: 'replay' | 'discard', summary: string): Route =>
+    writeRoute({
+      path: `/api/v1/dead-letters/{id}/${action}`,
+      method: 'POST',
+      action,
+      summary,
+      parameters,
+      contentType,
+      problems: {
+        404: unknown,
+        409: 'Without storage no dead letter is kept.',
+        503: 'The storage failed.',
+      },
+      schema: { name: 'DeadLetterMoved', of: movedSchema },
+      answer: async ({ id }) => moved(await writes[action](id)),
+    });
+  return [
+    route('replay', 'Tries a dead letter again, as the last of its conversation.'),
+    route('discard', 'Deletes a dead letter, text and all.'),
+  ];
+}
+
+function moved(result: DeadLetterMove): Answer {
+  switch (result) {
+    case 'done':
+      return json(200, { result });
+    case 'not_found':
+      return problem(404, result, unknown);
+    case 'not_kept':
+      return problem(409, result, 'Without storage no dead letter is kept: add the storage block.');
+    case 'storage_failed':
+      return problem(503, result, 'The storage failed; the log says how. Nothing was changed.');
+    default:
+      return result satisfies never;
+  }
+}

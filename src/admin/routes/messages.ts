@@ -1,0 +1,38 @@
+import type { AdminPorts } from '../admin.ts';
+import { found } from '../answer.ts';
+import { storySchema, storyTextSchema } from '../story-schema.ts';
+import { segment } from './parameters.ts';
+import { readRoute, type Route } from './route.ts';
+
+const parameters = { id: segment('The id that the acceptance of the message gave.') };
+const problems = { 404: 'No such message, or it is not known any more.' };
+const unknown = 'No such message is known; what is settled is kept for a while only.';
+
+/** What became of one message. */
+export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/messages/{id}',
+      principal: 'reader',
+      summary: 'Everything that happened to one message, without any text.',
+      parameters,
+      contentType: 'application/json',
+      problems,
+      schema: { name: 'Story', of: storySchema },
+      answer: async ({ id }) => found(storySchema, await reader.story(id), unknown),
+    }),
+    readRoute({
+      path: '/api/v1/messages/{id}/text',
+      principal: 'operator',
+      summary: 'What was said and answered.',
+      parameters,
+      contentType: 'application/json',
+      problems: { 404: `${problems[404]} Without storage no text is kept.` },
+      schema: { name: 'StoryText', of: storyTextSchema },
+      answer: async ({ id }) => {
+        const text = await reader.storyText(id);
+        return found(storyTextSchema, text, 'No text is kept of such a message.');
+      },
+    }),
+  ];
+}

@@ -1,0 +1,22 @@
+/** The parameters that several routes share. */
+import { list, maybeText, object } from '../schema.ts';
+import type { Schema } from '../schema.ts';
+import type { Parameter } from './route.ts';
+
+/** As long as a sender's or a conversation's id may be on the webhook. */
+const charactersMax = 1_024;
+
+export function segment(summary: string) {
+  return { kind: 'segment', summary, charactersMax } as const satisfies Parameter;
+}
+
+/** Of a list: where it goes on, and how much of it. */
+export const page = {
+  after: { kind: 'text', summary: 'The `next` of the page before.', charactersMax: 8_192 },
+  limit: { kind: 'integer', summary: 'How many rows at most.', min: 1, max: 500, otherwise: 100 },
+} as const satisfies Record<string, Parameter>;
+
+/** `next` null: this was the last page. */
+export function pageOf<const Row extends Schema>(row: Row) {
+  return object({ rows: list(row), next: maybeText });
+}

@@ -1,0 +1,150 @@
+/** What the API tells of the ledger; each is held to its type in src/domain/story.ts. */
+import { failureKinds } from '../domain/failure.ts';
+import type { ChannelKey, ConversationId, ModelName } from '../domain/ids.ts';
+import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
+import { number, object, oneOf, text } from './schema.ts';
+import type { IdText } from './schema.ts';
+import { toolOutcomes } from '../domain/tool-use.ts';
+
+const channel = text as IdText<ChannelKey>;
+const conversation = text as IdText<ConversationId>;
+const model = text as IdText<ModelName>;
+const failureKind = oneOf(...failureKinds);
+const cutReason = oneOf('command', 'daily', 'idle');
+
+const failureTold = object({
+  kind: failureKind,
+  whose: oneOf('sender', 'operator', 'provider', 'us'),
+  status: maybeInteger,
+  detail: text,
+});
+
+const tries = list(
+  object({ startedAt: integer, ms: number, failed: maybe(failureKind), status: maybeInteger }),
+);
+
+const traceStep = kinds(
+  object({
+    kind: oneOf('session'),
+    session: integer,
+    cut: maybe(cutReason),
+    command: maybeText,
+  }),
+  object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
+  object({
+    kind: oneOf('model'),
+    model,
+    rank: integer,
+    startMs: number,
+    ms: number,
+    result: oneOf('answer', ...failureKinds),
+    tries: list(object({ startedAt: integer, ms: number, failed: maybe(failureKind) })),
+    linesDropped: integer,
+  }),
+  object({
+    kind: oneOf('tool'),
+    tool: text,
+    mode: oneOf('allow', 'shadow', 'deny'),
+    outcome: oneOf(...toolOutcomes),
+    rule: text,
+    startMs: number,
+    ms: number,
+  }),
+  object({
+    kind: oneOf('policy'),
+    policy: oneOf('priority', 'consensus'),
+    verdict: oneOf('reply', 'none'),
+    winner: maybe(model),
+    votes: list(list(model)),
+    why: text,
+  }),
+);
+
+const trace = object({
+  acceptedAt: integer,
+  claimedAt: integer,
+  decidedAt: integer,
+  brain: text,
+  attempt: integer,
+  outcome: oneOf('reply', 'command', 'no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'),
+  steps: list(traceStep),
+});
+
+export const storySchema = object({
+  id: text,
+  channel,
+  acceptedAt: integer,
+  state: oneOf('waiting', 'answered', 'dead'),
+  diedUnder: integer,
+  settledAt: maybeInteger,
+  failure: maybe(failureTold),
+  trace: maybe(trace),
+  replies: list(
+    object({
+      id: text,
+      createdAt: integer,
+      state: oneOf('waiting', 'delivered', 'dead'),
+      attempts: integer,
+      possibleDuplicate: boolean,
+      late: boolean,
+      dueAt: maybeInteger,
+      settledAt: maybeInteger,
+      tries,
+      failure: maybe(failureTold),
+    }),
+  ),
+});
+
+export const storyTextSchema = object({
+  sender: object({ id: text, name: maybeText }),
+  conversation,
+  text,
+  media: maybe(object({ type: maybeText, reference: text })),
+  replies: list(object({ id: text, text })),
+});
+
+const deadLetter = {
+  id: text,
+  box: oneOf('in', 'out'),
+  channel,
+  messageId: text,
+  acceptedAt: integer,
+  diedAt: integer,
+  attempts: integer,
+  parts: integer,
+  failure: failureTold,
+} as const;
+
+export const deadLetterSchema = object(deadLetter);
+export const deadLetterTextSchema = object({ ...deadLetter, conversation, tries, text: maybeText });
+export const deadLetterReasonSchema = object({
+  ...failureTold.properties,
+  box: deadLetter.box,
+  count: integer,
+});
+
+const conversationRow = {
+  channel,
+  conversation,
+  turns: integer,
+  sessions: integer,
+  firstAt: integer,
+  lastAt: integer,
+  waiting: integer,
+} as const;
+
+export const conversationRowSchema = object(conversationRow);
+export const conversationTextSchema = object({
+  ...conversationRow,
+  cuts: list(object({ session: integer, at: integer, reason: cutReason })),
+});
+
+export const turnTextSchema = object({
+  channel,
+  conversation,
+  session: integer,
+  at: integer,
+  sender: maybeText,
+  text,
+  reply: maybeText,
+});

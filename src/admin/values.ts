@@ -1,0 +1,80 @@
+/** The values that a request gives to a route: of its path and its query, decoded and checked. */
+import type { Parameter, Parameters, Values } from './routes/route.ts';
+
+type Value = Values[string];
+
+/** `what` is one sentence that names the parameter. */
+export type ValuesFault = { readonly kind: 'fault'; readonly what: string };
+export type ValuesRead = { readonly kind: 'read'; readonly values: Values } | ValuesFault;
+
+/**
+ * @param captured the parameters of the path, as sent
+ * @param query as sent, without its question mark; of no use to a route without parameters in it
+ */
+export function readValues(
+  parameters: Parameters,
+  captured: ReadonlyMap<string, string>,
+  query: string,
+): ValuesRead {
+  const entries = Object.entries(parameters);
+  const asked = entries.some(([, { kind }]) => kind !== 'segment') ? pairsOf(query) : [];
+  if (asked === null) return fault('The query has a malformed percent-encoding.');
+  const values: Record<string, Value> = {};
+  for (const [name, parameter] of entries) {
+    const given =
+      parameter.kind === 'segment'
+        ? [decoded(captured.get(name) ?? '')]
+        : asked.filter(([key]) => key === name).map(([, value]) => value);
+    if (given.length > 1) return fault(`${name} is given more than once.`);
+    const [one] = given;
+    if (one === null) return fault(`${name} has a malformed percent-encoding.`);
+    const value = valueOf(parameter, one);
+    if (value === undefined) return fault(`${name} is ${limitOf(parameter)}.`);
+    values[name] = value;
+  }
+  return { kind: 'read', values };
+}
+
+/** undefined: it is not within its limits. */
+function valueOf(parameter: Parameter, given: string | undefined): Value | undefined {
+  if (parameter.kind === 'integer') {
+    if (given === undefined) return parameter.otherwise;
+    const value = /^\d{1,9}$/.test(given) ? Number(given) : -1;
+    return value >= parameter.min && value <= parameter.max ? value : undefined;
+  }
+  if (given === undefined) return null;
+  return given.length <= parameter.charactersMax ? given : undefined;
+}
+
+function limitOf(parameter: Parameter): string {
+  if (parameter.kind === 'integer') {
+    return `a whole number from ${parameter.min} to ${parameter.max}`;
+  }
+  return `at most ${parameter.charactersMax} characters long`;
+}
+
+/** null: something in it cannot be decoded. A `+` is a space: URL Standard, section 5.1. */
+function pairsOf(query: string): readonly (readonly [string, string])[] | null {
+  const pairs: (readonly [string, string])[] = [];
+  for (const part of query.split('&')) {
+    if (part === '') continue;
+    const [key, ...rest] = part.replaceAll('+', ' ').split('=');
+    const name = decoded(key!);
+    const value = decoded(rest.join('='));
+    if (name === null || value === null) return null;
+    pairs.push([name, value]);
+  }
+  return pairs;
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+function fault(what: string): ValuesFault {
+  return { kind: 'fault', what };
+}

@@ -1,0 +1,51 @@
+import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
+import type { Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { Desk } from './brain.ts';
+
+/**
+ * The desk for trying a brain: what it does there is recorded and changes nothing. Tools that
+ * reach out are not run; notes are kept for as long as `kept` is.
+ */
+export class RehearsalDesk implements Desk {
+  readonly rehearsal = true;
+  readonly signal: AbortSignal;
+  readonly deadlineAt: number;
+  readonly steps: TraceStep[] = [];
+  readonly toolUses: ToolUse[] = [];
+  readonly #kept: Note[];
+
+  /** @param kept notes of earlier turns; those of this one are added */
+  constructor(signal: AbortSignal, deadlineAt: number, kept: Note[] = []) {
+    this.signal = signal;
+    this.deadlineAt = deadlineAt;
+    this.#kept = kept;
+  }
+
+  step(step: TraceStep): void {
+    this.steps.push(step);
+  }
+
+  notes(_scope: NoteScope): Promise<readonly Note[]> {
+    return Promise.resolve([...this.#kept]);
+  }
+
+  keep(move: NoteMove): void {
+    if (move.kind === 'clear') {
+      this.#kept.length = 0;
+      return;
+    }
+    this.#kept.push(move.note);
+    this.#kept.splice(0, Math.max(0, this.#kept.length - move.notesMax));
+  }
+
+  journal(): Promise<Journaled> {
+    return Promise.resolve({ kind: 'run' });
+  }
+
+  journalEnd(): void {}
+
+  used(use: ToolUse): void {
+    this.toolUses.push(use);
+  }
+}

@@ -1,0 +1,70 @@
+import { resolve } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { inspectConfig, type Inspection } from '../../config/inspect.ts';
+import { runPreflight } from '../../preflight.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { codeOf, isColoured, report, type PreflightLine } from '../config-check.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { plainJson } from '../plain-text.ts';
+import { versionAt } from '../program.ts';
+import { clockLine } from './clock.ts';
+import { listenerLines } from './listeners.ts';
+import { examinePlace, storageLines } from './storage.ts';
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'Look for what is wrong, with a remedy for each',
+  usage: `Usage: svc doctor [--config <file>] [--json]
+
+Looks at everything that svc needs: the configuration, secrets, models, the hosts of replies, the
+database (sound, its schema, who may read it, who owns it, room on the disk), the addresses to
+listen on, and the clock. It changes nothing, sends no one's words anywhere, and may be run while
+svc runs.
+
+  --config <file>  the configuration file (default: svc.json)
+  --json           print {"valid", "problems", "checks"}
+
+Exit codes: 0 fine (warnings too), 1 a check failed, 2 wrong usage, 78 the configuration has a
+problem or a secret is missing.
+`,
+  run,
+};
+
+const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'doctor', parsed.message);
+  const file = parsed.flags.config ?? 'svc.json';
+  const inspection = await inspectConfig(resolve(io.cwd, file), io.env);
+  const { validation } = inspection;
+  const valid = validation.kind === 'valid';
+  const lines = valid ? await look(inspection, validation.config, io) : [];
+  if (parsed.flags.json) {
+    io.stdout.write(`${plainJson({ valid, problems: validation.problems, checks: lines }, 2)}\n`);
+  } else {
+    const coloured = isColoured(io.stdout, io.env);
+    io.stdout.write(report(file, inspection, lines, coloured, 'check'));
+  }
+  return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
+}
+
+async function look(
+  inspection: Inspection,
+  config: Config,
+  io: Io,
+): Promise<readonly PreflightLine[]> {
+  const examined = await examinePlace(inspection.storagePath);
+  const owned = examined === null ? null : examined.kind === 'examined' && examined.owned;
+  const [preflight, listeners] = await Promise.all([
+    runPreflight(inspection, io.env),
+    listenerLines(config, owned),
+  ]);
+  const newestAt = examined?.kind === 'examined' ? examined.newestAt : null;
+  return [
+    ...preflight,
+    ...storageLines(inspection.storagePath, examined),
+    ...listeners,
+    clockLine({ now: Date.now(), newestAt, versionAt }),
+  ];
+}

@@ -1,0 +1,107 @@
+import type { Config, ListenAddress } from '../../config/config.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
+import { createListeners } from '../../lib/listener.ts';
+import { failed, ok, warning } from '../../preflight.ts';
+import type { PreflightLine } from '../config-check.ts';
+import { originOf } from '../remote.ts';
+
+type Listener = {
+  readonly subject: string;
+  readonly address: ListenAddress;
+  /** The field that holds the address. */
+  readonly field: string;
+  /** When the address is taken, svc starts without it. */
+  readonly optional: boolean;
+};
+
+/**
+ * Whether svc may listen where it is to, or does so already.
+ * @param owned whether a running svc holds the database; null: there is no database to tell by
+ */
+export async function listenerLines(
+  config: Config,
+  owned: boolean | null,
+): Promise<readonly PreflightLine[]> {
+  const http = createHttpClient(createDeadlines());
+  try {
+    return await Promise.all(listenersOf(config).map((one) => listenerLine(one, owned, http)));
+  } finally {
+    await http.close();
+  }
+}
+
+function listenersOf({ channels, observability }: Config): readonly Listener[] {
+  const webhooks = channels.filter((channel) => channel.type === 'webhook');
+  const listeners = webhooks.map(({ bind }) => {
+    const subject = `webhook at ${bind.text}`;
+    return { subject, address: bind, field: 'webhook.bind', optional: false };
+  });
+  if (!observability.enabled) return listeners;
+  const { address } = observability;
+  const field = 'observability.addr';
+  const admin = { subject: `admin server at ${address.text}`, address, field };
+  return [...listeners, { ...admin, optional: !address.given }];
+}
+
+async function listenerLine(
+  { subject, address, field, optional }: Listener,
+  owned: boolean | null,
+  http: HttpClient,
+): Promise<PreflightLine> {
+  if (address.port === 0) return ok(subject, 'takes any free port');
+  const found = await whoAnswers(address, http);
+  switch (found) {
+    case 'svc': {
+      if (owned !== false) return ok(subject, 'a running svc answers');
+      const message = 'an svc answers that does not hold this database';
+      return warning(subject, message, `Stop that one, or change ${field}.`);
+    }
+    case 'free': {
+      if (owned !== true) return ok(subject, 'is free');
+      const message = 'is free, though a running svc holds the database';
+      return warning(subject, message, 'That svc has another configuration: start it again.');
+    }
+    case 'taken': {
+      const message = 'is taken by another program';
+      const remedy = `Stop that program, or change ${field}.`;
+      return optional ? warning(subject, message, remedy) : failed(subject, message, remedy);
+    }
+    default: {
+      const message = `cannot be listened on (${found.code})`;
+      return failed(subject, message, `Change ${field} to an address of this machine.`);
+    }
+  }
+}
+
+const answerMs = 3_000;
+
+/** Asks before it tries to listen: so the address is taken from nobody, not for a moment. */
+async function whoAnswers(
+  address: ListenAddress,
+  http: HttpClient,
+): Promise<'svc' | 'free' | 'taken' | { readonly code: string }> {
+  const result = await http.send({
+    method: 'GET',
+    url: new URL('/healthz', originOf(address)),
+    headers: {},
+    body: null,
+    deadlineAt: Date.now() + answerMs,
+    bodyBytesMax: 65_536,
+  });
+  if (result.kind === 'answer') return isHealth(result.body) ? 'svc' : 'taken';
+  if (result.fault !== 'connect_failed') return 'taken';
+  const held = await createListeners().take(address);
+  if (held.kind === 'fault') return held.code === 'EADDRINUSE' ? 'taken' : { code: held.code };
+  await held.release(0);
+  return 'free';
+}
+
+function isHealth(body: string): boolean {
+  try {
+    const status: unknown = (JSON.parse(body) as { status?: unknown } | null)?.status;
+    return status === 'ok' || status === 'failing';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { failed, ok, warning } from '../../preflight.ts';
+import { examineStorage } from '../../service.ts';
+import type { PreflightLine } from '../config-check.ts';
+import { bytesText } from '../ledger/table.ts';
+
+type Examination = Awaited<ReturnType<typeof examineStorage>>;
+type Examined = Extract<Examination, { readonly kind: 'examined' }>;
+
+/** @returns null without storage, and where no database has been made yet */
+export async function examinePlace(path: string | null): Promise<Examination | null> {
+  return path === null || !existsSync(path) ? null : examineStorage(path);
+}
+
+/** What the examination of the database came to; nothing where there is none. */
+export function storageLines(
+  path: string | null,
+  examination: Examination | null,
+): readonly PreflightLine[] {
+  if (path === null || examination === null) return [];
+  if (examination.kind === 'problem') {
+    const remedy = 'Nothing else of the database could be looked at.';
+    return [failed('database', examination.message, remedy)];
+  }
+  return [
+    soundLine(examination),
+    ownerLine(examination),
+    rightsLine(examination),
+    diskLine(examination),
+  ];
+}
+
+function soundLine({ damage, stepsBehind, bytes }: Examined): PreflightLine {
+  if (damage !== null) {
+    const remedy = 'Stop svc, move the file away, and put a backup in its place.';
+    return failed('database', `is damaged: ${damage}`, remedy);
+  }
+  const size = bytesText(bytes);
+  if (stepsBehind === 0) return ok('database', `is sound, and of this version (${size})`);
+  const message = `is sound (${size}), and was written by an older svc`;
+  return warning('database', message, 'Nothing to do: the next start brings it up to date.');
+}
+
+function ownerLine({ owned, unclean }: Examined): PreflightLine {
+  if (owned) return ok('owner', 'a running svc holds the database');
+  if (!unclean) return ok('owner', 'no svc holds the database; the last one closed it');
+  const message = 'no svc holds the database, and the last one ended without closing it';
+  return warning('owner', message, 'Nothing to do: the next start recovers what was accepted.');
+}
+
+function rightsLine({ openFiles }: Examined): PreflightLine {
+  if (openFiles.length === 0) return ok('rights', 'only the owner may read the database');
+  const message = `other users of this machine may use ${openFiles.join(', ')}`;
+  return warning('rights', message, 'Run chmod go-rwx on it.');
+}
+
+function diskLine({ freeBytes, freeBytesMin }: Examined): PreflightLine {
+  const message = `${bytesText(freeBytes)} are free; below ${bytesText(freeBytesMin)} nothing new is accepted`;
+  const remedy = 'Make room on the disk that holds the database.';
+  if (freeBytes < freeBytesMin) return failed('disk', message, remedy);
+  return freeBytes < 4 * freeBytesMin ? warning('disk', message, remedy) : ok('disk', message);
+}

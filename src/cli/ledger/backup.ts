@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { backUpStorage } from '../../service.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { findPlace } from './access.ts';
+import { bytesText, plural } from './table.ts';
+
+export const backup: Command = {
+  name: 'backup',
+  summary: 'Copy the database, also while svc runs',
+  usage: `Usage: svc backup <file> [--config <file>]
+
+Makes a copy of the database as it is at one moment. svc may run on meanwhile; everything that was
+acknowledged before the backup began is in it. The copy is checked, for this user alone (0600), and
+there only when it is whole. An existing file is never replaced.
+
+  --config <file>  the configuration file (default: svc.json)
+
+To restore: stop svc, put the copy where storage.path says, remove the old file's -wal and -shm,
+start svc. Replies that were delivered after the backup go out again, with the same ids.
+`,
+  run,
+};
+
+const table = { config: { type: 'string' } } as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'backup', parsed.message);
+  const [file] = parsed.positionals;
+  if (file === undefined) return wrongUsage(io, 'backup', 'Say which file to make.');
+  const place = await findPlace(parsed.flags.config, io);
+  if (typeof place === 'number') return place;
+  const { storagePath } = place;
+  if (storagePath === null) {
+    io.stderr.write(`${place.file} has no storage block, so there is no database to back up.\n`);
+    return exitCode.failed;
+  }
+  if (!existsSync(storagePath)) {
+    io.stderr.write(`There is no database ${storagePath} yet: svc makes it when it first runs.\n`);
+    return exitCode.failed;
+  }
+  const made = await backUpStorage(storagePath, resolve(io.cwd, file));
+  if (made.kind === 'problem') {
+    io.stderr.write(`${made.message}\n`);
+    return exitCode.failed;
+  }
+  const { bytes, messages } = made;
+  io.stdout.write(`${file}: ${bytesText(bytes)}, ${plural(messages, 'message')}\n`);
+  return exitCode.fine;
+}

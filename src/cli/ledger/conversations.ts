@@ -1,0 +1,150 @@
+import type { ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { plainJson, plainLine } from '../plain-text.ts';
+import { findPlace, reading, type Place } from './access.ts';
+import { askedPage, sayMore } from './pages.ts';
+import { indented } from './story-page.ts';
+import { left, localTime, plural, right, table } from './table.ts';
+import { parseWhose, sayNobody } from './whose.ts';
+
+export const conversationsList: Command = {
+  name: 'conversations list',
+  summary: 'List the conversations that are kept',
+  usage: `Usage: svc conversations list [--limit <n>] [--after <next>] [--config <file>] [--json]
+
+Lists conversations by channel and id: how many turns and sessions, the first and the last time,
+and how many messages wait. Without storage there are none.
+
+  --limit <n>      at most so many, 1 to 500 (default: 100)
+  --after <next>   go on where the list before ended
+  --config <file>  the configuration file (default: svc.json)
+  --json           print {"rows", "next"}
+`,
+  run: list,
+};
+
+export const conversationsShow: Command = {
+  name: 'conversations show',
+  summary: 'Show what was said in a conversation, or by a sender',
+  usage: `Usage: svc conversations show <channel> <conversation> [--limit <n>] [--after <next>]
+       svc conversations show <channel> --sender <id> [--limit <n>] [--after <next>]
+
+Shows turns, oldest first: what was said, and what was answered.
+
+  --sender <id>    all that one sender said on the channel, and the answers
+  --limit <n>      at most so many turns, 1 to 500 (default: 100)
+  --after <next>   go on where the page before ended
+  --config <file>  the configuration file (default: svc.json)
+  --json           print {"conversation", "rows", "next"}; of a sender without "conversation"
+
+An id that begins with a dash goes behind "--".
+`,
+  run: show,
+};
+
+const pageFlags = {
+  limit: { type: 'string' },
+  after: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+async function list(args: readonly string[], io: Io): Promise<number> {
+  const name = conversationsList.name;
+  const parsed = parseFlags(args, pageFlags);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const { limit, after, config, json } = parsed.flags;
+  const asked = askedPage(limit, after);
+  if (typeof asked === 'string') return wrongUsage(io, name, asked);
+  const place = await findPlace(config, io);
+  if (typeof place === 'number') return place;
+  return reading(place, async (reader) => {
+    const { rows, next } = await reader.conversations(asked);
+    if (json) io.stdout.write(`${plainJson({ rows, next }, 2)}\n`);
+    else io.stdout.write(rows.length === 0 ? nothingKept(place) : listPage(rows));
+    if (!json) sayMore(io, next);
+    return exitCode.fine;
+  });
+}
+
+function nothingKept({ storagePath }: Place): string {
+  const why = storagePath === null ? ': there is no storage' : '';
+  return `No conversations are kept${why}.\n`;
+}
+
+function listPage(rows: readonly ConversationRow[]): string {
+  return table(
+    [
+      left('channel'),
+      left('conversation'),
+      right('turns'),
+      right('sessions'),
+      right('waiting'),
+      left('first'),
+      left('last'),
+    ],
+    rows.map(({ channel, conversation, turns, sessions, waiting, firstAt, lastAt }) => [
+      channel,
+      conversation,
+      String(turns),
+      String(sessions),
+      String(waiting),
+      localTime(firstAt),
+      localTime(lastAt),
+    ]),
+  );
+}
+
+const showFlags = { ...pageFlags, sender: { type: 'string' } } as const;
+
+async function show(args: readonly string[], io: Io): Promise<number> {
+  const name = conversationsShow.name;
+  const parsed = parseFlags(args, showFlags, 2);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const { limit, after, config, json, sender } = parsed.flags;
+  const asked = askedPage(limit, after);
+  if (typeof asked === 'string') return wrongUsage(io, name, asked);
+  const whose = parseWhose(parsed.positionals, sender);
+  if (typeof whose === 'string') return wrongUsage(io, name, whose);
+  const place = await findPlace(config, io);
+  if (typeof place === 'number') return place;
+  return reading(place, async (reader) => {
+    const head = whose.kind === 'conversation' ? await reader.conversation(whose) : null;
+    const { rows, next } = await reader.turns(whose, asked);
+    if (head === null && rows.length === 0) {
+      io.stderr.write(sayNobody(whose));
+      return exitCode.failed;
+    }
+    const about = whose.kind === 'conversation' ? { conversation: head } : {};
+    if (json) io.stdout.write(`${plainJson({ ...about, rows, next }, 2)}\n`);
+    else io.stdout.write(`${head === null ? '' : headPage(head)}${turnsPage(rows)}`);
+    if (!json) sayMore(io, next);
+    return exitCode.fine;
+  });
+}
+
+function headPage(head: ConversationText): string {
+  const { channel, conversation, turns, sessions, waiting, firstAt, lastAt, cuts } = head;
+  const waits = waiting === 0 ? '' : `, ${plural(waiting, 'message')} waiting`;
+  const lines = cuts.map(({ session, at, reason }) => {
+    return `session ${session} began ${localTime(at)} (${reason})\n`;
+  });
+  return [
+    `${plainLine(channel)}, conversation ${plainLine(conversation)}: `,
+    `${plural(turns, 'turn')} in ${plural(sessions, 'session')}${waits}\n`,
+    `${localTime(firstAt)} to ${localTime(lastAt)}\n`,
+    ...lines,
+  ].join('');
+}
+
+/** A line names who speaks, and what was said stands below it, moved to the right. */
+function turnsPage(rows: readonly TurnText[]): string {
+  const blocks = rows.map(({ session, at, sender, conversation, text, reply }) => {
+    const who = sender === null ? 'from the session before' : plainLine(sender);
+    const where = `session ${session} of ${plainLine(conversation)}`;
+    const answer = reply === null ? 'no reply\n' : `reply\n${indented(reply)}`;
+    return `\n${localTime(at)}  ${who}, ${where}\n${indented(text)}${answer}`;
+  });
+  return blocks.join('');
+}

@@ -1,0 +1,69 @@
+import type { Story, StoryText } from '../../domain/story.ts';
+import { plainLine, plainText } from '../plain-text.ts';
+import { length, localTime } from './table.ts';
+import { timelineOf, type Row } from './timeline.ts';
+
+/**
+ * The story of a message as a person reads it at a terminal.
+ * @param text what was said; null: it is not to be shown
+ * @param now milliseconds since 1970
+ */
+export function storyPage(story: Story, text: StoryText | null, now: number): string {
+  const rows = timelineOf(story, now);
+  const lost = rows.filter(({ what }) => what === 'not accounted for');
+  const lostMs = lost.reduce((sum, { forMs }) => sum + (forMs ?? 0), 0);
+  const ends = [story.settledAt ?? 0, ...story.replies.map(({ settledAt }) => settledAt ?? 0)];
+  const lastAt = Math.max(story.acceptedAt, ...ends);
+  const brain = story.trace === null ? '' : `, brain ${plainLine(story.trace.brain)}`;
+  return [
+    `message ${story.id}: ${sayState(story)}\n`,
+    `${plainLine(story.channel)}${brain}, accepted ${localTime(story.acceptedAt)}\n`,
+    ...(story.diedUnder > 0 ? [`svc ended ${story.diedUnder} × while it was next\n`] : []),
+    '\n',
+    rowsOf(rows),
+    '\n',
+    `${length(lastAt - story.acceptedAt)} in all, ${length(lostMs)} not accounted for\n`,
+    ...(story.trace === null && story.state !== 'waiting'
+      ? ['What happened between its acceptance and its end was not kept.\n']
+      : []),
+    ...(text === null ? [] : ['\n', textPage(text)]),
+  ].join('');
+}
+
+function sayState({ state, replies }: Story): string {
+  if (state !== 'answered') return state === 'dead' ? 'given up' : 'waiting';
+  if (replies.some((reply) => reply.state === 'dead')) return 'answered, but not delivered';
+  if (replies.some((reply) => reply.state === 'waiting')) return 'answered, not yet delivered';
+  return replies.length === 0 ? 'answered without a reply' : 'answered and delivered';
+}
+
+function rowsOf(rows: readonly Row[]): string {
+  const at = (row: Row): string => String(row.atMs);
+  const lasted = (row: Row): string => (row.forMs === null ? '' : String(row.forMs));
+  const atWidth = Math.max(5, ...rows.map((row) => at(row).length));
+  const forWidth = Math.max(6, ...rows.map((row) => lasted(row).length));
+  const lines = rows.map((row) => {
+    const what = `${row.deep ? '  ' : ''}${plainLine(row.what)}`;
+    return `${at(row).padStart(atWidth)}  ${lasted(row).padStart(forWidth)}  ${what}\n`;
+  });
+  return `${'at ms'.padStart(atWidth)}  ${'for ms'.padStart(forWidth)}  what\n${lines.join('')}`;
+}
+
+function textPage({ sender, conversation, text, media, replies }: StoryText): string {
+  const name = sender.name === null ? '' : ` (${plainLine(sender.name)})`;
+  const attached = media === null ? [] : [`[attachment: ${media.type ?? ''} ${media.reference}]`];
+  return [
+    `conversation ${plainLine(conversation)}\n\n`,
+    `${plainLine(sender.id)}${name}:\n`,
+    indented([...(text === '' ? [] : [text]), ...attached].join('\n')),
+    ...replies.map((reply) => `\nreply ${reply.id}:\n${indented(reply.text)}`),
+  ].join('');
+}
+
+/** Text that somebody wrote, moved to the right so that none of it passes for a line of ours. */
+export function indented(text: string): string {
+  return plainText(text)
+    .split('\n')
+    .map((line) => `  ${line}\n`)
+    .join('');
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Story } from '../../domain/story.ts';
+import { acceptedAt, story, storyText } from '../../../test/stories.ts';
+import { storyPage } from './story-page.ts';
+import { timelineOf } from './timeline.ts';
+
+const later = acceptedAt + 60_000;
+const says = (one: Story, now = later): string[] =>
+  timelineOf(one, now).map(({ atMs, forMs, what, deep }) => {
+    return `${atMs} ${forMs ?? '-'} ${deep ? '> ' : ''}${what}`;
+  });
+
+test('a settled message is told on one clock, with votes, dissent and what is not explained', () => {
+  assert.deepEqual(says(story), [
+    '0 - accepted',
+    '0 10 waited in the inbox',
+    '10 - session 3, which began with it: nothing had been said for long',
+    '10 - shield dropped hosted_runtime/big; 3 may be asked',
+    '10 5 not accounted for',
+    '15 100 local_runtime/a: answer (rank 1)',
+    '15 80 local_runtime/b: answer (rank 2)',
+    '15 90 local_runtime/c: rate_limited after 2 tries (rank 3)',
+    '15 20 > try 1: overloaded',
+    '85 20 > try 2: rate_limited',
+    '115 3 not accounted for',
+    '118 - consensus: local_runtime/a (2 of 3 agree)',
+    '118 - > 2 votes, the majority: local_runtime/a, local_runtime/b',
+    '118 - > 1 vote, dissenting: local_runtime/c',
+    '118 - reply 01kaabcdefghjkmnpqrst1 in the outbox',
+    '118 3 waited in the outbox',
+    '121 9 delivery 1: server_error, 500',
+    '130 1000 waited for its next try',
+    '1130 40 delivery 2: delivered',
+  ]);
+});
+
+test('the rows of a settled message add up to its whole time', () => {
+  const rows = timelineOf(story, later).filter(({ forMs, deep }) => forMs !== null && !deep);
+  const covered = new Set<number>();
+  for (const { atMs, forMs } of rows) {
+    for (let ms = atMs; ms < atMs + forMs!; ms++) covered.add(ms);
+  }
+  assert.equal(covered.size, 1_170);
+});
+
+test('without a trace the time between is told as not accounted for', () => {
+  const bare = { ...story, trace: null };
+  assert.deepEqual(says(bare).slice(0, 2), ['0 - accepted', '0 118 not accounted for']);
+  assert.match(storyPage(bare, null, later), /1\.2 s in all, 118 ms not accounted for\n.*not kept/);
+});
+
+test('a message that waits, and a reply whose next try is due later, last until now', () => {
+  const waiting: Story = { ...story, state: 'waiting', settledAt: null, trace: null, replies: [] };
+  assert.deepEqual(says(waiting, acceptedAt + 70), [
+    '0 - accepted',
+    '0 70 waits in the inbox, or is being worked on',
+  ]);
+  const [reply] = story.replies;
+  const tries = reply!.tries.slice(0, 1);
+  const due = { ...reply!, state: 'waiting', settledAt: null, tries, dueAt: later } as const;
+  const page = says({ ...story, replies: [due] }, acceptedAt + 500);
+  assert.match(page.at(-1)!, /^130 370 waits in the outbox: next try 2026-11-21 /);
+  assert.equal(
+    page.some((line) => line.startsWith('118 - > 1 earlier try')),
+    true,
+  );
+});
+
+test('the tries of a call stand below it, whatever began between them', () => {
+  const [first, shield, a, b, c, policy] = story.trace!.steps;
+  const soon = { ...a!, startMs: 30 } as typeof a;
+  const trace = { ...story.trace!, steps: [first!, shield!, b!, c!, soon!, policy!] };
+  const rows = says({ ...story, trace }).filter((line) => /try \d|rank/.test(line));
+  assert.deepEqual(
+    rows.map((line) => line.split(' ').slice(2).join(' ')),
+    [
+      'local_runtime/b: answer (rank 2)',
+      'local_runtime/c: rate_limited after 2 tries (rank 3)',
+      '> try 1: overloaded',
+      '> try 2: rate_limited',
+      'local_runtime/a: answer (rank 1)',
+    ],
+  );
+});
+
+test('a dead message and a dead reply say why', () => {
+  const why = { kind: 'fault', whose: 'us', status: null, detail: 'it broke' } as const;
+  const dead: Story = { ...story, state: 'dead', failure: why, diedUnder: 2 };
+  assert.ok(says(dead).some((line) => line === '120 - given up: fault: it broke'));
+  const page = storyPage(dead, null, later);
+  assert.match(page, /^message 01kaabcdefghjkmnpqrst0: given up\n/);
+  assert.match(page, /svc ended 2 × while it was next/);
+  const [reply] = story.replies;
+  const gone = { ...why, kind: 'gone', status: 410 } as const;
+  const lost = { ...story, replies: [{ ...reply!, state: 'dead', failure: gone } as const] };
+  const last = '1170 - dead letter 01kaabcdefghjkmnpqrst1: gone, status 410: it broke';
+  assert.equal(says(lost).at(-1), last);
+});
+
+test('the columns stand under each other, and texts cannot drive the terminal', () => {
+  const page = storyPage(story, storyText, later);
+  assert.match(page, /\nat ms {2}for ms {2}what\n {4}0 {10}accepted\n {4}0 {6}10 {2}waited/);
+  assert.match(page, /\nada \(Ada\):\n {2}hello\]0;gotcha there\n {2}second line\n/);
+  assert.doesNotMatch(page, /[[\p{Cc}]--\n]/v);
+});

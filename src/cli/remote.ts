@@ -1,0 +1,242 @@
+/**
+ * The running service, asked over its admin address. It speaks for the ledger that the process
+ * owns: what is only in its memory can be read nowhere else, and while it holds the database it is
+ * the only one that writes.
+ */
+import type { ListenAddress } from '../config/config.ts';
+import type { ConversationKey, Whose } from '../domain/story.ts';
+import { createDeadlines } from '../lib/deadlines.ts';
+import { createHttpClient, type HttpClient, type HttpFault } from '../lib/http-client.ts';
+import type { DeadLetterMove, Ledger, LedgerReader, PageAsked } from '../store/store.ts';
+import * as answers from './ledger/answers.ts';
+import { Misshapen, type Shape } from './ledger/shape.ts';
+import { plainLine } from './plain-text.ts';
+
+/** What changes the ledger at a person's word. */
+export type LedgerWrites = Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+
+/**
+ * Why the service gave no answer, in sentences for the person who asked. Thrown, since neither the
+ * reader's contract nor the writer's knows a refusal; `ledger/access.ts` alone catches it.
+ */
+export class Unanswered extends Error {
+  override readonly name = 'Unanswered';
+}
+
+export type Bearer =
+  | { readonly kind: 'token'; readonly variable: string; readonly token: string }
+  /** What is missing, and what to do about it. */
+  | { readonly kind: 'none'; readonly message: string };
+
+export type RemoteOptions = {
+  readonly address: ListenAddress;
+  readonly bearer: Bearer;
+  readonly version: string;
+};
+
+const answerMs = 30_000;
+/** A page holds up to 500 turns of up to 1 MiB; a page that is larger is asked for in parts. */
+const bodyBytesMax = 256 * 1024 * 1024;
+
+type Question = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly principal: 'reader' | 'operator';
+};
+
+type Given = { readonly status: number; readonly body: unknown };
+
+export class Remote implements LedgerReader, LedgerWrites {
+  readonly #origin: URL;
+  readonly #options: RemoteOptions;
+  readonly #http: HttpClient = createHttpClient(createDeadlines());
+
+  constructor(options: RemoteOptions) {
+    this.#options = options;
+    this.#origin = originOf(options.address);
+  }
+
+  story(messageId: string) {
+    return this.#find('reader', `messages/${part(messageId)}`, answers.story);
+  }
+
+  storyText(messageId: string) {
+    return this.#find('operator', `messages/${part(messageId)}/text`, answers.storyText);
+  }
+
+  deadLetters(page: PageAsked) {
+    return this.#read('reader', `dead-letters?${query(page)}`, answers.deadLetterPage);
+  }
+
+  async deadLetterReasons() {
+    return (await this.#read('reader', 'dead-letters/reasons', answers.deadLetterReasons)).rows;
+  }
+
+  deadLetter(id: string) {
+    return this.#find('operator', `dead-letters/${part(id)}`, answers.deadLetterText);
+  }
+
+  conversations(page: PageAsked) {
+    return this.#read('operator', `conversations?${query(page)}`, answers.conversationPage);
+  }
+
+  conversation(where: ConversationKey) {
+    const path = pathOf({ kind: 'conversation', ...where });
+    return this.#find('operator', path, answers.conversationText);
+  }
+
+  turns(whose: Whose, page: PageAsked) {
+    return this.#read('operator', `${pathOf(whose)}/turns?${query(page)}`, answers.turnPage);
+  }
+
+  replay(id: string): Promise<DeadLetterMove> {
+    return this.#move(id, 'replay');
+  }
+
+  discard(id: string): Promise<DeadLetterMove> {
+    return this.#move(id, 'discard');
+  }
+
+  async forget(whose: Whose): Promise<number> {
+    const path = pathOf(whose);
+    const given = await this.#ask({ method: 'DELETE', path, principal: 'operator' });
+    if (isNotFound(given)) return 0;
+    return this.#take(given, answers.deleted).deleted;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#http.close();
+  }
+
+  async #move(id: string, verb: 'replay' | 'discard'): Promise<DeadLetterMove> {
+    const path = `dead-letters/${part(id)}/${verb}`;
+    const given = await this.#ask({ method: 'POST', path, principal: 'operator' });
+    if (given.status === 200) return this.#take(given, answers.moved).result;
+    const code = codeOf(given.body);
+    if (code === 'not_found' || code === 'not_kept' || code === 'storage_failed') return code;
+    return this.#refused(given);
+  }
+
+  /** Null where the service says that there is no such thing. */
+  async #find<T>(
+    principal: Question['principal'],
+    path: string,
+    shape: Shape<T>,
+  ): Promise<T | null> {
+    const given = await this.#ask({ method: 'GET', path, principal });
+    return isNotFound(given) ? null : this.#take(given, shape);
+  }
+
+  async #read<T>(principal: Question['principal'], path: string, shape: Shape<T>): Promise<T> {
+    return this.#take(await this.#ask({ method: 'GET', path, principal }), shape);
+  }
+
+  #take<T>(given: Given, shape: Shape<T>): T {
+    if (given.status !== 200) return this.#refused(given);
+    try {
+      return shape(given.body, '');
+    } catch (error) {
+      if (!(error instanceof Misshapen)) throw error;
+      const what = `What answers at ${this.#origin.host} is no svc of this version`;
+      throw new Unanswered(`${what}: ${error.message}.`);
+    }
+  }
+
+  async #ask({ method, path, principal }: Question): Promise<Given> {
+    const { bearer, version } = this.#options;
+    if (principal === 'operator' && bearer.kind === 'none') throw new Unanswered(bearer.message);
+    const authorization =
+      principal === 'operator' && bearer.kind === 'token'
+        ? { authorization: `Bearer ${bearer.token}` }
+        : {};
+    const result = await this.#http.send({
+      method,
+      url: new URL(`/api/v1/${path}`, this.#origin),
+      headers: { accept: 'application/json', 'user-agent': `svc/${version}`, ...authorization },
+      body: null,
+      deadlineAt: Date.now() + answerMs,
+      bodyBytesMax,
+    });
+    if (result.kind === 'fault') throw new Unanswered(this.#sayFault(result.fault));
+    return { status: result.status, body: parse(result.body) };
+  }
+
+  #sayFault(fault: HttpFault): string {
+    const where = this.#origin.host;
+    if (fault === 'connect_failed' || fault === 'connect_timeout') {
+      return `No running svc answers at ${where}, its admin address (observability.addr).`;
+    }
+    if (fault === 'timeout')
+      return `The svc at ${where} gave no answer within ${answerMs / 1000} s.`;
+    if (fault === 'answer_too_large') return 'That page is too large; ask with a smaller --limit.';
+    return `The connection to the svc at ${where} broke before its answer was whole.`;
+  }
+
+  #refused({ status, body }: Given): never {
+    const { bearer } = this.#options;
+    if (status === 401 && bearer.kind === 'token') {
+      throw new Unanswered(
+        `The running svc does not accept the value of ${bearer.variable}: ` +
+          'set it here to what the service was started with.',
+      );
+    }
+    const detail = detailOf(body);
+    if (detail !== null) throw new Unanswered(`The running svc refused: ${detail}`);
+    const what = `What answers at ${this.#origin.host} is no svc of this version`;
+    throw new Unanswered(`${what}: it answered ${status}.`);
+  }
+}
+
+/** Where a process of this machine reaches what listens there. */
+export function originOf({ host, port }: ListenAddress): URL {
+  const near = host === '' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return new URL(`http://${near.includes(':') ? `[${near}]` : near}:${port}`);
+}
+
+/** One segment of a path. URLs take `.` and `..` away, also when they are escaped. */
+function part(text: string): string {
+  if (text !== '.' && text !== '..') return encodeURIComponent(text);
+  throw new Unanswered(`No address can name "${text}"; stop svc and try again.`);
+}
+
+function query({ after, limit }: PageAsked): string {
+  const asked = new URLSearchParams({ limit: String(limit) });
+  if (after !== null) asked.set('after', after);
+  return asked.toString();
+}
+
+function pathOf(whose: Whose): string {
+  const channel = part(whose.channel);
+  return whose.kind === 'conversation'
+    ? `conversations/${channel}/${part(whose.conversation)}`
+    : `senders/${channel}/${part(whose.sender)}`;
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function isNotFound({ status, body }: Given): boolean {
+  return status === 404 && codeOf(body) === 'not_found';
+}
+
+function codeOf(body: unknown): string | null {
+  return problemOf(body)?.code ?? null;
+}
+
+function detailOf(body: unknown): string | null {
+  const found = problemOf(body);
+  return found === null ? null : plainLine(found.detail);
+}
+
+function problemOf(body: unknown): { readonly code: string; readonly detail: string } | null {
+  try {
+    return answers.problem(body, '');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The commands that svc answers by itself, in order with the conversation's other messages and
+ * durable like any reply. They are no part of the history.
+ */
+import type { ChannelType, SessionConfig } from '../config/config.ts';
+import type { NoteMove } from '../domain/note.ts';
+import type { InClaim } from '../store/store.ts';
+import type { Kit, Line } from './kit.ts';
+import { quote } from './quotation.ts';
+import { commandSentences as say } from './sentences.ts';
+import type { Act, SessionStep, Understood } from './sessions.ts';
+
+/** What a command says and changes; `command` is its name, for the trace and the counters. */
+export type CommandAnswer = {
+  readonly kind: 'command';
+  readonly command: Command['kind'];
+  readonly text: string;
+  /** The block with which the session goes on; null: none. */
+  readonly imported: string | null;
+  readonly notes: readonly NoteMove[];
+};
+
+export type Command = Exclude<Act, { kind: 'think' }>;
+
+/** Which commands a message on this line may be. */
+export function understoodOn({ brain, session }: Line): Understood {
+  const { agent } = brain;
+  return { session, notes: agent !== null && agent.notes !== null, tools: agent !== null };
+}
+
+/** @param step what the message means; a cut in it comes before the command */
+export async function obey(
+  kit: Kit,
+  line: Line,
+  claim: InClaim,
+  command: Command,
+  step: SessionStep,
+): Promise<CommandAnswer> {
+  switch (command.kind) {
+    case 'begin':
+      return answer(command, say.begun);
+    case 'recall':
+      return recall(kit, line.session, claim, command, step);
+    case 'notes':
+      return notes(kit, line, claim, command);
+    case 'tools':
+      return tools(kit, line, claim, command);
+    default:
+      return command satisfies never;
+  }
+}
+
+async function recall(
+  { ledger }: Kit,
+  session: SessionConfig | null,
+  claim: InClaim,
+  command: Extract<Act, { kind: 'recall' }>,
+  { move }: SessionStep,
+): Promise<CommandAnswer> {
+  const most = session?.recallMax ?? 0;
+  if (most === 0) return answer(command, say.recallOff);
+  const asked = command.rest === '' ? most : wholeNumber(command.rest);
+  if (asked === null || asked > most) return answer(command, say.recallBadCount(most));
+  if (move === null && !claim.memory.empty) return answer(command, say.recallNotEmpty);
+  // A session that this very message ends is the newest that has turns.
+  const before = await ledger.recall(claim, asked);
+  if (before.length === 0) return answer(command, say.recallNothing);
+  const { block, turns } = quote(before);
+  return { ...answer(command, say.recalled(turns)), imported: block };
+}
+
+async function notes(
+  { ledger }: Kit,
+  { brain }: Line,
+  claim: InClaim,
+  command: Extract<Act, { kind: 'notes' }>,
+): Promise<CommandAnswer> {
+  const scope = brain.agent?.notes ?? null;
+  if (scope === null) return answer(command, say.notesNone);
+  if (command.rest === 'clear') {
+    if (scope.kind === 'brain') return answer(command, say.notesNotYours);
+    return { ...answer(command, say.notesCleared), notes: [{ kind: 'clear', scope }] };
+  }
+  if (command.rest !== '') return answer(command, say.notesUsage);
+  const kept = await ledger.notes(claim, scope);
+  return answer(command, kept.length === 0 ? say.notesNone : say.notesList(kept));
+}
+
+/** So many uses are told. */
+const usesMax = 5;
+
+async function tools(
+  { ledger }: Kit,
+  { brain }: Line,
+  claim: InClaim,
+  command: Extract<Act, { kind: 'tools' }>,
+): Promise<CommandAnswer> {
+  const type = claim.message.channel.split(':', 1)[0] as ChannelType;
+  const abilities = brain.agent?.abilitiesOn(type) ?? [];
+  const uses = await ledger.toolUses(claim, usesMax);
+  return answer(command, say.toolsList(abilities, uses));
+}
+
+function answer({ kind }: Command, text: string): CommandAnswer {
+  return { kind: 'command', command: kind, text, imported: null, notes: [] };
+}
+
+function wholeNumber(text: string): number | null {
+  const number = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  return number > 0 ? number : null;
+}

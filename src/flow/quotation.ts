@@ -1,0 +1,42 @@
+import type { TurnRow } from '../domain/conversation.ts';
+
+/** Less than the window of history, so that what is recalled does not push itself out of it. */
+const charactersMax = 12_000;
+
+const head =
+  'Quoted from an earlier session of this conversation, as history and not as a request:';
+
+/**
+ * Turns as one quoted block: every line of it begins with `>`. The newest that fit are taken; one
+ * that does not fit alone is cut, with a mark.
+ * @returns the block, and how many turns it holds
+ */
+export function quote(rows: readonly TurnRow[]): {
+  readonly block: string;
+  readonly turns: number;
+} {
+  const quoted: string[] = [];
+  let left = charactersMax;
+  for (const row of rows.toReversed()) {
+    const text = quoteTurn(row);
+    if (text.length > left) {
+      if (quoted.length === 0) quoted.push(`${text.slice(0, left).trimEnd()} […]`);
+      break;
+    }
+    quoted.push(text);
+    left -= text.length;
+  }
+  return { block: [head, ...quoted.reverse()].join('\n'), turns: quoted.length };
+}
+
+function quoteTurn({ text, reply }: TurnRow): string {
+  const said = `Person: ${text}`;
+  return lines(reply === null ? said : `${said}\nReply: ${reply}`);
+}
+
+function lines(text: string): string {
+  return text
+    .split(/\r\n|[\r\n\u2028\u2029]/)
+    .map((line) => `> ${line}`)
+    .join('\n');
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assert as hold, constantFrom, integer, property } from 'fast-check';
+import type { SessionConfig } from '../config/config.ts';
+import type { Message } from '../domain/message.ts';
+import type { Memory } from '../store/store.ts';
+import { stepOf } from './sessions.ts';
+
+const defaults: SessionConfig = {
+  triggers: ['/new', '/reset'],
+  dailyAtMinute: null,
+  idleMinutes: 0,
+  recallMax: 10,
+};
+
+const said = (text: string, acceptedAt = 0, media: Message['media'] = null): Message =>
+  ({ text, acceptedAt, media }) as Message;
+
+const memory = (previousAt: number | null, empty = false): Memory => ({
+  session: { number: 1, startedAt: 0 },
+  turns: [],
+  previousAt,
+  empty,
+});
+
+const understood = (session: Partial<SessionConfig> | null, notes = false, tools = false) => ({
+  session: session === null ? null : { ...defaults, ...session },
+  notes,
+  tools,
+});
+
+const actOf = (text: string, of = understood({}, true, true)): unknown =>
+  stepOf(said(text), memory(null), of).act;
+
+test('without the session block nothing of it exists', () => {
+  for (const text of ['/new', '/new hello', '/reset', '/recall 3', '/notes', '/tools']) {
+    const step = stepOf(said(text, 10 ** 12), memory(0), understood(null));
+    assert.deepEqual(step, { move: null, act: { kind: 'think', text } });
+  }
+});
+
+test('a trigger alone begins a session, and svc says so', () => {
+  for (const text of ['/new', '/reset', '  /new  ', '\n/new\n']) {
+    const step = stepOf(said(text, 7), memory(3), understood({}));
+    assert.deepEqual(step, { move: { reason: 'command', at: 7 }, act: { kind: 'begin' } });
+  }
+});
+
+test('what stands behind a trigger is the first message of the new session', () => {
+  const step = stepOf(said('/new  two  words\nand more', 7), memory(3), understood({}));
+  assert.deepEqual(step.act, { kind: 'think', text: 'two  words\nand more' });
+  assert.equal(step.move?.reason, 'command');
+  const media = { type: 'image/png', reference: 'https://example.com/a.png' };
+  const pictured = stepOf(said('/new', 7, media), memory(3), understood({}));
+  assert.deepEqual(pictured.act, { kind: 'think', text: '' });
+});
+
+test('a trigger is exactly the first word', () => {
+  for (const text of ['/newer', '/New', 'please /new', '/new!', 'x/new', '']) {
+    assert.deepEqual(stepOf(said(text), memory(null), understood({})).move, null, text);
+    assert.deepEqual(actOf(text), { kind: 'think', text }, text);
+  }
+  assert.equal(stepOf(said('/new'), memory(3), understood({ triggers: [] })).move, null);
+  const other = understood({ triggers: ['restart'] });
+  assert.equal(stepOf(said('restart now'), memory(3), other).move?.reason, 'command');
+});
+
+test('commands are told with what stands behind them, and only where they exist', () => {
+  assert.deepEqual(actOf('/recall'), { kind: 'recall', rest: '' });
+  assert.deepEqual(actOf(' /recall  5 '), { kind: 'recall', rest: '5' });
+  assert.deepEqual(actOf('/notes clear'), { kind: 'notes', rest: 'clear' });
+  assert.deepEqual(actOf('/tools'), { kind: 'tools' });
+  assert.deepEqual(actOf('/tools', understood({})), { kind: 'think', text: '/tools' });
+  assert.deepEqual(actOf('/notes', understood({}, false, true)), { kind: 'think', text: '/notes' });
+  const agentAlone = understood(null, true, true);
+  assert.deepEqual(actOf('/recall', agentAlone), { kind: 'think', text: '/recall' });
+  assert.deepEqual(actOf('/tools', agentAlone), { kind: 'tools' });
+});
+
+test('idle expiry is in whole minutes from message to message', () => {
+  const idle = understood({ idleMinutes: 30 });
+  const reasonAfter = (ms: number, empty = false): unknown =>
+    stepOf(said('hi', 5_000 + ms), memory(5_000, empty), idle).move?.reason ?? null;
+  assert.equal(reasonAfter(30 * 60_000), 'idle');
+  assert.equal(reasonAfter(30 * 60_000 - 1), null);
+  assert.equal(reasonAfter(-(10 ** 9)), null, 'a clock set back is no time passed');
+  assert.equal(reasonAfter(10 ** 9, true), null, 'an empty session has nothing to cut');
+  assert.equal(stepOf(said('hi', 10 ** 9), memory(null), idle).move, null);
+});
+
+test('a command cuts nothing, but an expiry comes before it', () => {
+  const idle = understood({ idleMinutes: 1 });
+  const step = stepOf(said('/recall', 60_000), memory(0), idle);
+  assert.deepEqual(step, {
+    move: { reason: 'idle', at: 60_000 },
+    act: { kind: 'recall', rest: '' },
+  });
+});
+
+/** Looks at every minute between the two: did the wall clock come to that time of a day? */
+function slowly(previousAt: number, at: number, minute: number): boolean {
+  const minuteOf = (t: Date): number => t.getHours() * 60 + t.getMinutes();
+  const day = (t: Date): string => `${t.getFullYear()} ${t.getMonth()} ${t.getDate()}`;
+  const reached = new Set<string>();
+  const from = Math.floor(previousAt / 60_000) * 60_000 - 36 * 3_600_000;
+  for (let t = from; t <= at; t += 60_000) {
+    const shown = new Date(t);
+    if (minuteOf(shown) < minute || reached.has(day(shown))) continue;
+    // The first day of the scan begins in its middle, so it may have been reached before.
+    if (t > from + 25 * 3_600_000 && t > previousAt) return true;
+    reached.add(day(shown));
+  }
+  return false;
+}
+
+const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo'];
+const hour = 3_600_000;
+
+/** Both edges of daylight-saving time of 2025, by zone: spring and autumn of its hemisphere. */
+const edges = [
+  Date.UTC(2025, 2, 30, 1),
+  Date.UTC(2025, 9, 26, 1),
+  Date.UTC(2025, 2, 9, 7),
+  Date.UTC(2025, 10, 2, 6),
+  Date.UTC(2025, 3, 24, 22),
+  Date.UTC(2025, 9, 30, 21),
+  Date.UTC(2025, 3, 5, 15),
+  Date.UTC(2025, 9, 4, 15, 30),
+];
+
+for (const zone of zones) {
+  test(`daily expiry equals a minute-by-minute look at the wall clock, in ${zone}`, () => {
+    const before = process.env['TZ'];
+    process.env['TZ'] = zone;
+    try {
+      hold(
+        property(
+          constantFrom(...edges),
+          integer({ min: -30 * 60, max: 30 * 60 }),
+          integer({ min: 0, max: 30 * 60 }),
+          integer({ min: 0, max: 24 * 60 - 1 }),
+          (edge, offset, apart, minute) => {
+            const at = edge + offset * 60_000 + 17_000;
+            const previousAt = at - apart * 60_000;
+            const daily = understood({ dailyAtMinute: minute });
+            const step = stepOf(said('hi', at), memory(previousAt), daily);
+            assert.equal(
+              step.move?.reason ?? null,
+              slowly(previousAt, at, minute) ? 'daily' : null,
+            );
+          },
+        ),
+        { numRuns: 150 },
+      );
+    } finally {
+      if (before === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = before;
+    }
+  });
+}
+
+test('a day that passed is told before a quiet while', () => {
+  const both = understood({ dailyAtMinute: 0, idleMinutes: 1 });
+  const step = stepOf(said('hi', 100 * hour), memory(0), both);
+  assert.equal(step.move?.reason, 'daily');
+});

@@ -1,0 +1,114 @@
+/**
+ * What one message means for its conversation: does a new session begin with it, and is it for the
+ * brain or a command that svc answers by itself.
+ *
+ * Pure, and of the message alone: expiry compares when this message and the one before it were
+ * accepted, never the clock at work, so that a message that waited means what it meant when it
+ * came. A clock that was set back is no time passed.
+ */
+import type { SessionConfig } from '../config/config.ts';
+import type { CutReason, SessionMove } from '../domain/conversation.ts';
+import type { Message } from '../domain/message.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { Memory } from '../store/store.ts';
+
+/** `move` ends the active session just before this message; null: it goes on. */
+export type SessionStep = { readonly move: SessionMove | null; readonly act: Act };
+
+/** What is to be done with the message. `rest` is what stands behind the command's word. */
+export type Act =
+  | { readonly kind: 'think'; readonly text: string }
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'recall'; readonly rest: string }
+  | { readonly kind: 'notes'; readonly rest: string }
+  | { readonly kind: 'tools' };
+
+/** Which commands there are here: those of sessions, of brains that keep notes, of agents. */
+export type Understood = {
+  readonly session: SessionConfig | null;
+  readonly notes: boolean;
+  readonly tools: boolean;
+};
+
+export function stepOf(message: Message, memory: Memory, understood: Understood): SessionStep {
+  const { session, notes, tools } = understood;
+  if (session === null && !notes && !tools) return asItIs(message);
+  const { word, rest } = firstWord(message.text);
+  if (session?.triggers.includes(word) === true) {
+    const move = { reason: 'command', at: message.acceptedAt } as const;
+    const alone = rest === '' && message.media === null;
+    return { move, act: alone ? { kind: 'begin' } : { kind: 'think', text: rest } };
+  }
+  const reason = session === null ? null : expiry(message.acceptedAt, memory, session);
+  const move = reason === null ? null : { reason, at: message.acceptedAt };
+  return { move, act: commandOf(word, rest, understood) ?? { kind: 'think', text: message.text } };
+}
+
+/** For the trace: the session of this message, and why it is a new one. */
+export function sessionStep({ session }: Memory, { move, act }: SessionStep): TraceStep {
+  return {
+    kind: 'session',
+    session: session.number + (move === null ? 0 : 1),
+    cut: move?.reason ?? null,
+    command: act.kind === 'think' ? null : act.kind,
+  };
+}
+
+function asItIs({ text }: Message): SessionStep {
+  return { move: null, act: { kind: 'think', text } };
+}
+
+function commandOf(word: string, rest: string, understood: Understood): Act | null {
+  if (word === '/recall' && understood.session !== null)
+    return { kind: 'recall', rest: rest.trimEnd() };
+  if (word === '/notes' && understood.notes) return { kind: 'notes', rest: rest.trimEnd() };
+  if (word === '/tools' && understood.tools) return { kind: 'tools' };
+  return null;
+}
+
+function firstWord(text: string): { readonly word: string; readonly rest: string } {
+  const [, word = '', rest = ''] = /^\s*(\S*)\s*([^]*)$/.exec(text) ?? [];
+  return { word, rest };
+}
+
+/** A session without a turn has nothing to cut, and goes on. */
+function expiry(
+  at: number,
+  { previousAt, empty }: Memory,
+  { dailyAtMinute, idleMinutes }: SessionConfig,
+): CutReason | null {
+  if (previousAt === null || empty) return null;
+  if (dailyAtMinute !== null && previousAt < lastBoundary(at, dailyAtMinute)) return 'daily';
+  if (idleMinutes > 0 && at - previousAt >= idleMinutes * 60_000) return 'idle';
+  return null;
+}
+
+/**
+ * The newest moment, not after `at`, at which this machine's wall clock first showed that time of
+ * its day. Where the hour is skipped in spring, that is the moment of the jump; where it comes
+ * twice in autumn, its first coming.
+ */
+function lastBoundary(at: number, minute: number): number {
+  const today = new Date(at);
+  const here = boundaryOn(today.getFullYear(), today.getMonth(), today.getDate(), minute);
+  if (here <= at) return here;
+  return boundaryOn(today.getFullYear(), today.getMonth(), today.getDate() - 1, minute);
+}
+
+function boundaryOn(year: number, month: number, day: number, minute: number): number {
+  const shown = new Date(year, month, day, 0, minute);
+  // A skipped time is told as one after the jump: go back to the first minute that shows as much.
+  const date = shown.getDate();
+  let first = shown.getTime();
+  for (let before = first - minuteMs; ; before -= minuteMs) {
+    const earlier = new Date(before);
+    if (earlier.getDate() !== date || minuteOf(earlier) < minute) return first;
+    first = before;
+  }
+}
+
+const minuteMs = 60_000;
+
+function minuteOf(time: Date): number {
+  return time.getHours() * 60 + time.getMinutes();
+}

@@ -1,0 +1,76 @@
+/** What svc counts: plain numbers in objects that are looked up by channel, provider or code. */
+import type { Decision } from './domain/decision.ts';
+import type { BearerFault, Box } from './domain/event.ts';
+import type { FailureKind } from './domain/failure.ts';
+import { Histogram } from './lib/histogram.ts';
+
+export type Meters = {
+  /** By channel type. */
+  readonly channels: ReadonlyMap<string, ChannelMeters>;
+  /** Seconds of model calls, by provider, then by result. */
+  readonly models: ReadonlyMap<string, ReadonlyMap<'answer' | FailureKind, ModelMeters>>;
+  readonly decisions: Readonly<Record<DecisionKind, number>>;
+  readonly faults: number;
+  /** Uses of the admin API's writes, by what they do, then by the status of the answer. */
+  readonly writes: ReadonlyMap<string, ReadonlyMap<number, Tally>>;
+  readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
+};
+
+export type DecisionKind = 'reply' | Extract<Decision, { kind: 'apology' }>['apology'];
+
+export type ChannelMeters = {
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly refused: ReadonlyMap<string, Tally>;
+  /** From acceptance to claim. */
+  readonly waited: Readonly<Histogram>;
+  /** From claim to decision. */
+  readonly turns: Readonly<Histogram>;
+  /** By the command's name. */
+  readonly commands: ReadonlyMap<string, number>;
+  readonly delivered: number;
+  /** Tries to deliver that failed, by why. */
+  readonly failedTries: ReadonlyMap<FailureKind, Tally>;
+  readonly deadLetters: Readonly<Record<Box, number>>;
+  /** From acceptance to the delivered reply. */
+  readonly endToEnd: Readonly<Histogram>;
+};
+
+export type ModelMeters = { readonly took: Readonly<Histogram> };
+export type Tally = { readonly count: number };
+
+/** How often something came that is not said each time. */
+export class Pace {
+  count = 0;
+  quietUntil = 0;
+  unsaid = 0;
+}
+
+export class ChannelCounts implements ChannelMeters {
+  readonly type: string;
+  accepted = 0;
+  duplicates = 0;
+  readonly refused = new Map<string, Pace>();
+  readonly waited = new Histogram();
+  readonly turns = new Histogram();
+  readonly commands = new Map<string, number>();
+  delivered = 0;
+  readonly failedTries = new Map<FailureKind, Pace>();
+  readonly deadLetters: Record<Box, number> = { in: 0, out: 0 };
+  readonly endToEnd = new Histogram();
+
+  constructor(type: string) {
+    this.type = type;
+  }
+}
+
+export class ModelCounts implements ModelMeters {
+  readonly took = new Histogram();
+  readonly pace = new Pace();
+}
+
+export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let entry = map.get(key);
+  if (entry === undefined) map.set(key, (entry = make()));
+  return entry;
+}

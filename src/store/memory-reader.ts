@@ -1,0 +1,135 @@
+/** Reads of the form without storage: the stories of the last messages, and the dead among them. */
+import { triesMax } from '../domain/story.ts';
+import type {
+  DeadLetter,
+  DeadLetterText,
+  DeliveryTry,
+  ReplyStory,
+  Story,
+} from '../domain/story.ts';
+import type { ConversationId } from '../domain/ids.ts';
+import { emptyPage, limitOf, pageOf, placeAfter } from './pages.ts';
+import { countReasons } from './reasons.ts';
+import { wholeIdLength } from './rows.ts';
+import type { LedgerReader } from './store.ts';
+import type { KeptReply, KeptStory, StoryRing } from './story-ring.ts';
+
+/** @param stories the ring that the memory form tells its stories to */
+export function createMemoryReader(stories: StoryRing): LedgerReader {
+  const letters = (): readonly DeadLetterText[] =>
+    [...stories].flatMap(lettersOf).sort((a, b) => b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1));
+  return {
+    async story(messageId) {
+      const kept = stories.find(messageId);
+      return kept === null ? null : storyOf(kept);
+    },
+    storyText: async () => null,
+    async deadLetters(asked) {
+      const limit = limitOf(asked);
+      const after = placeAfter(asked, [Number.MAX_SAFE_INTEGER, '']);
+      if (after === null) return emptyPage;
+      const [at, id] = after as [number, string];
+      const rows = letters().filter(
+        (letter) => letter.diedAt < at || (letter.diedAt === at && letter.id < id),
+      );
+      return pageOf(rows, limit, (letter) => [letter.diedAt, letter.id], withoutText);
+    },
+    async deadLetterReasons() {
+      return countReasons(letters().map(({ box, failure }) => ({ ...failure, box, count: 1 })));
+    },
+    async deadLetter(id) {
+      const whole = id.slice(0, wholeIdLength);
+      return letters().find((letter) => letter.id === whole) ?? null;
+    },
+    conversations: async () => emptyPage,
+    conversation: async () => null,
+    turns: async () => emptyPage,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function storyOf(kept: KeptStory): Story {
+  const { id, channel, acceptedAt, state, settledAt, failure, trace } = kept;
+  const replies = kept.replies.slice(0, kept.count).map(replyStory);
+  const settled = timeOrNull(settledAt);
+  return {
+    id,
+    channel,
+    acceptedAt,
+    state,
+    diedUnder: 0,
+    settledAt: settled,
+    failure,
+    trace,
+    replies,
+  };
+}
+
+function replyStory(kept: KeptReply): ReplyStory {
+  const { id, createdAt, state, attempts, possibleDuplicate, late, failure } = kept;
+  return {
+    id,
+    createdAt,
+    state,
+    attempts,
+    possibleDuplicate,
+    late,
+    dueAt: timeOrNull(kept.dueAt),
+    settledAt: timeOrNull(kept.settledAt),
+    tries: triesOf(kept),
+    failure,
+  };
+}
+
+function triesOf({ tries, startedAt, deliveredInMs }: KeptReply): readonly DeliveryTry[] {
+  const failed = tries ?? [];
+  if (Number.isNaN(deliveredInMs)) return [...failed];
+  return [...failed, { startedAt, ms: deliveredInMs, failed: null, status: null }].slice(-triesMax);
+}
+
+/** The message itself, and each reply to it, with its parts as one. */
+function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
+  const { id, channel, acceptedAt, attempts, settledAt, failure } = kept;
+  const letters: DeadLetterText[] = [];
+  const rest = { channel, messageId: id, acceptedAt, conversation: unknown, text: null };
+  if (kept.state === 'dead' && failure !== null) {
+    const own = {
+      box: 'in',
+      id,
+      diedAt: settledAt,
+      attempts,
+      parts: 1,
+      failure,
+      tries: [],
+    } as const;
+    letters.push({ ...rest, ...own });
+  }
+  const dead = kept.replies.slice(0, kept.count).filter(({ state }) => state === 'dead');
+  const wholes = Map.groupBy(dead, (reply) => reply.id.slice(0, wholeIdLength));
+  for (const [whole, parts] of wholes) {
+    const last = parts.toSorted((a, b) => a.settledAt - b.settledAt).at(-1)!;
+    letters.push({
+      ...rest,
+      box: 'out',
+      id: whole,
+      diedAt: last.settledAt,
+      attempts: Math.max(...parts.map((part) => part.attempts)),
+      parts: parts.length,
+      failure: last.failure!,
+      tries: parts.flatMap(triesOf).slice(-triesMax),
+    });
+  }
+  return letters;
+}
+
+/** What belongs to a person is not kept without storage. */
+const unknown = '' as ConversationId;
+
+function withoutText(letter: DeadLetterText): DeadLetter {
+  const { id, box, channel, messageId, acceptedAt, diedAt, attempts, parts, failure } = letter;
+  return { id, box, channel, messageId, acceptedAt, diedAt, attempts, parts, failure };
+}
+
+function timeOrNull(time: number): number | null {
+  return Number.isNaN(time) ? null : time;
+}

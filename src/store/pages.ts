@@ -1,0 +1,50 @@
+/** Pages of a list: how long they may be, and the opaque text by which the next one is asked for. */
+import type { Page, PageAsked } from './store.ts';
+
+export const rowsMax = 500;
+/** Characters of text on one page; the row that passes it is the page's last. */
+export const pageCharactersMax = 8 * 1024 * 1024;
+
+/** What orders a list: of one row, each value in its place. */
+export type Place = readonly (number | string)[];
+
+/** A whole number from 1 to 500, whatever was asked for. */
+export function limitOf({ limit }: PageAsked): number {
+  return Number.isNaN(limit) ? 1 : Math.min(rowsMax, Math.max(1, Math.trunc(limit)));
+}
+
+/**
+ * Where a page begins.
+ * @param beginning the place before every row; it shows how many values a place has, and which
+ * @returns null when `after` is nothing that a page of this list gave
+ */
+export function placeAfter<P extends Place>({ after }: PageAsked, beginning: P): P | null {
+  if (after === null) return beginning;
+  try {
+    const place: unknown = JSON.parse(Buffer.from(after, 'base64url').toString());
+    const fits =
+      Array.isArray(place) &&
+      place.length === beginning.length &&
+      beginning.every((value, index) => typeof place[index] === typeof value);
+    return fits ? (place as unknown as P) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param rows up to one more than `limit`: then there is a next page */
+export function pageOf<R, T>(
+  rows: readonly R[],
+  limit: number,
+  placeOf: (row: R) => Place,
+  tell: (row: R) => T,
+): Page<T> {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  const next = more ? Buffer.from(JSON.stringify(placeOf(last))).toString('base64url') : null;
+  return { rows: shown.map(tell), next };
+}
+
+/** Behind a place that no page gave there is nothing. */
+export const emptyPage: Page<never> = { rows: [], next: null };

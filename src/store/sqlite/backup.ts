@@ -1,0 +1,123 @@
+/**
+ * A copy of a database as it is at one moment, also while a service writes it: VACUUM INTO reads
+ * in one transaction and holds up no writer. What had been deleted is not in the copy.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { applicationId } from './migrations.ts';
+import { problemOf, type StoreProblem } from './problem.ts';
+
+export type BackedUp = {
+  readonly kind: 'backed_up';
+  readonly bytes: number;
+  /** In the copy, settled ones included. */
+  readonly messages: number;
+};
+
+/**
+ * Copies a database; the copy is there when it is whole, checked and on the disk, or not at all.
+ * An existing file is never replaced.
+ * @param path and target are absolute
+ */
+export function backUp(path: string, target: string): BackedUp | StoreProblem {
+  const taken = [target, `${target}-wal`, `${target}-journal`].find((file) => isThere(file));
+  if (taken !== undefined) return targetProblem(`There is a file ${taken} already`);
+  const part = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.part`);
+  try {
+    closeSync(openSync(part, 'wx', 0o600));
+  } catch (error) {
+    return targetProblem(`No file can be made in ${dirname(target)} (${codeOf(error)})`);
+  }
+  try {
+    const problem = copy(path, part);
+    if (problem !== null) return problem;
+    const messages = check(part);
+    if (messages === null) return problemOf(part, { errcode: damaged, message: '' });
+    syncFile(part);
+    const { size: bytes } = statSync(part);
+    if (!settle(part, target)) return targetProblem(`There is a file ${target} already`);
+    syncFile(dirname(target));
+    return { kind: 'backed_up', bytes, messages };
+  } catch (error) {
+    return problemOf(target, error as Error);
+  } finally {
+    rmSync(part, { force: true });
+    rmSync(`${part}-journal`, { force: true });
+  }
+}
+
+const damaged = 11;
+const busyMs = 5_000;
+
+/** Into an empty file: so it has its rights before the first text is in it. */
+function copy(path: string, part: string): StoreProblem | null {
+  try {
+    using db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+    const owner = Number(db.prepare('PRAGMA application_id').get()?.['application_id']);
+    if (owner !== applicationId) return problemOf(path, { message: 'ForeignDatabase' });
+    db.prepare('VACUUM INTO ?').run(part);
+    return null;
+  } catch (error) {
+    return problemOf(path, error as Error);
+  }
+}
+
+/** @returns how many messages are in it; null when the copy is not sound */
+function check(part: string): number | null {
+  using db = new DatabaseSync(part, { readOnly: true });
+  const [found] = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {});
+  if (found !== 'ok') return null;
+  return Number(db.prepare('SELECT count(*) AS n FROM inbox').get()?.['n']);
+}
+
+/** Gives the copy its name. @returns false when somebody took the name meanwhile */
+function settle(part: string, target: string): boolean {
+  try {
+    linkSync(part, target);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    // A file system without hard links; nothing has taken the name a moment ago.
+    if (isThere(target)) return false;
+    renameSync(part, target);
+    return true;
+  }
+}
+
+/** A folder as well: then the names in it are on the disk. Windows knows no such thing. */
+function syncFile(file: string): void {
+  const isFolder = statSync(file).isDirectory();
+  if (isFolder && process.platform === 'win32') return;
+  const handle = openSync(file, isFolder ? 'r' : 'r+');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** A link that leads nowhere is there, too. */
+function isThere(file: string): boolean {
+  return existsSync(file) || lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}
+
+function targetProblem(what: string): StoreProblem {
+  const message = `${what}; name another file for the backup.`;
+  return { kind: 'problem', code: 'backup_target', message };
+}

@@ -1,0 +1,165 @@
+/** Conversations and what was said in them, from where a conversation's turns lie together. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { CutReason } from '../../../domain/conversation.ts';
+import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import type {
+  ConversationKey,
+  ConversationRow,
+  ConversationText,
+  TurnText,
+  Whose,
+} from '../../../domain/story.ts';
+import type { Page, PageAsked } from '../../store.ts';
+import {
+  emptyPage,
+  limitOf,
+  pageCharactersMax,
+  pageOf,
+  placeAfter,
+  type Place,
+} from '../../pages.ts';
+
+type Key = { readonly channel: string; readonly conversation: string };
+type Waiting = Key & { readonly count: number; readonly firstAt: number; readonly lastAt: number };
+type Span = { readonly turns: number; readonly firstAt: number; readonly lastAt: number };
+
+/** One look at each conversation: from its first turn straight to the next one's. */
+const nextSpoken =
+  'SELECT channel, conversation FROM turns WHERE (channel, conversation) > (?, ?) ' +
+  'ORDER BY channel, conversation LIMIT 1';
+const cutKeys =
+  'SELECT channel, conversation FROM conversations WHERE (channel, conversation) > (?, ?) ' +
+  'ORDER BY channel, conversation LIMIT ?';
+const unsettled =
+  'SELECT channel, conversation, accepted_at AS at FROM inbox WHERE state = 0 ' +
+  'UNION ALL SELECT channel, conversation, created_at FROM outbox WHERE state = 0';
+const waitingCount =
+  'SELECT channel, conversation, count(*) AS count, min(at) AS firstAt, max(at) AS lastAt ' +
+  `FROM (${unsettled})`;
+const waitingKeys =
+  `${waitingCount} WHERE (channel, conversation) > (?, ?) ` +
+  'GROUP BY channel, conversation ORDER BY channel, conversation LIMIT ?';
+const waitingOf = `${waitingCount} WHERE channel = ? AND conversation = ? GROUP BY channel, conversation`;
+const spanOf =
+  'SELECT count(*) AS turns, min(at) AS firstAt, max(at) AS lastAt, max(session) AS session ' +
+  'FROM turns WHERE channel = ? AND conversation = ?';
+const cutOf =
+  'SELECT session, started_at AS firstAt, previous_at AS lastAt FROM conversations ' +
+  'WHERE channel = ? AND conversation = ?';
+
+export function listConversations(db: DatabaseSync, asked: PageAsked): Page<ConversationRow> {
+  const limit = limitOf(asked);
+  const after = placeAfter(asked, ['', '']);
+  if (after === null) return emptyPage;
+  const [channel, conversation] = after as [string, string];
+  const most = limit + 1;
+  const waiting = db.prepare(waitingKeys).all(channel, conversation, most) as unknown as Waiting[];
+  const cut = db.prepare(cutKeys).all(channel, conversation, most) as unknown as Key[];
+  const keys = new Map<string, { key: Key; order: Buffer; waiting: Waiting | null }>();
+  const add = (key: Key, waits: Waiting | null): void => {
+    const text = `${key.channel} ${key.conversation}`;
+    const known = keys.get(text)?.waiting ?? waits;
+    keys.set(text, { key, order: orderOf(key), waiting: known });
+  };
+  for (const row of waiting) add(row, row);
+  for (const row of cut) add(row, null);
+  for (const row of spokenKeys(db, channel, conversation, most)) add(row, null);
+  const rows = [...keys.values()].sort((a, b) => Buffer.compare(a.order, b.order)).slice(0, most);
+  const placeOf = ({ key }: { key: Key }): Place => [key.channel, key.conversation];
+  return pageOf(rows, limit, placeOf, (row) => rowOf(db, row.key, row.waiting));
+}
+
+/** The database orders keys by their bytes, where no channel holds a zero byte. */
+function orderOf({ channel, conversation }: Key): Buffer {
+  return Buffer.from(`${channel}\0${conversation}`);
+}
+
+function spokenKeys(db: DatabaseSync, channel: string, conversation: string, most: number): Key[] {
+  const next = db.prepare(nextSpoken);
+  const keys: Key[] = [];
+  let last: Key = { channel, conversation };
+  while (keys.length < most) {
+    const found = next.get(last.channel, last.conversation) as Key | undefined;
+    if (found === undefined) break;
+    keys.push((last = found));
+  }
+  return keys;
+}
+
+function rowOf(db: DatabaseSync, key: Key, waiting: Waiting | null): ConversationRow {
+  const { channel, conversation } = key;
+  const span = db.prepare(spanOf).get(channel, conversation) as Span & { session: number | null };
+  const cut = db.prepare(cutOf).get(channel, conversation) as Cut | undefined;
+  const seen = [span.turns > 0 ? span : undefined, cut, waiting ?? undefined];
+  const spans = seen.filter((one) => one !== undefined);
+  return {
+    channel: channel as ChannelKey,
+    conversation: conversation as ConversationId,
+    turns: span.turns,
+    sessions: Math.max(1, span.session ?? 1, cut?.session ?? 1),
+    firstAt: Math.min(...spans.map(({ firstAt }) => firstAt)),
+    lastAt: Math.max(...spans.map(({ lastAt }) => lastAt)),
+    waiting: waiting?.count ?? 0,
+  };
+}
+
+type Cut = { readonly session: number; readonly firstAt: number; readonly lastAt: number };
+
+export function findConversation(
+  db: DatabaseSync,
+  where: ConversationKey,
+): ConversationText | null {
+  const key = [where.channel, where.conversation] as const;
+  const waiting = db.prepare(waitingOf).get(...key) as unknown as Waiting | undefined;
+  const row = rowOf(db, where, waiting ?? null);
+  if (!Number.isFinite(row.firstAt)) return null;
+  const cuts = db
+    .prepare(
+      'SELECT session, at, reason FROM cuts WHERE channel = ? AND conversation = ? ' +
+        `ORDER BY session DESC LIMIT ${cutsMax}`,
+    )
+    .all(...key)
+    .map((cut) => ({
+      session: Number(cut['session']),
+      at: Number(cut['at']),
+      reason: cut['reason'] as CutReason,
+    }));
+  return { ...row, cuts: cuts.reverse() };
+}
+
+/** The newest are told. */
+const cutsMax = 500;
+
+const turnColumns =
+  'SELECT channel, conversation, session, seq, at, sender, text, reply FROM turns';
+const ofConversation =
+  `${turnColumns} WHERE channel = ? AND conversation = ? AND (session, seq) > (?, ?) ` +
+  'ORDER BY session, seq LIMIT ?';
+/** A look at every turn of the channel: no index is kept for what is asked so seldom. */
+const ofSender = `${turnColumns} WHERE channel = ? AND sender = ? AND (0, seq) > (?, ?) ORDER BY seq LIMIT ?`;
+
+type TurnRecord = TurnText & { readonly seq: number };
+
+export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Page<TurnText> {
+  const limit = limitOf(asked);
+  const after = placeAfter(asked, [0, -1]);
+  if (after === null) return emptyPage;
+  const [sql, name] =
+    whose.kind === 'sender' ? [ofSender, whose.sender] : [ofConversation, whose.conversation];
+  const found = db.prepare(sql).iterate(whose.channel, name, ...after, limit + 1);
+  const rows: TurnRecord[] = [];
+  let characters = 0;
+  for (const record of found as Iterable<unknown> as Iterable<TurnRecord>) {
+    rows.push(record);
+    characters += record.text.length + (record.reply?.length ?? 0);
+    if (characters > pageCharactersMax && rows.length > 1) break;
+  }
+  const shown = characters > pageCharactersMax ? Math.max(1, rows.length - 1) : limit;
+  const placeOf = ({ session, seq }: TurnRecord): Place =>
+    whose.kind === 'sender' ? [0, seq] : [session, seq];
+  return pageOf(rows, shown, placeOf, turnText);
+}
+
+function turnText({ channel, conversation, session, at, sender, text, reply }: TurnRecord) {
+  return { channel, conversation, session, at, sender, text, reply } satisfies TurnText;
+}

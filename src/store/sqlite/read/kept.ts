@@ -1,0 +1,89 @@
+/**
+ * What was kept as JSON, told again. What cannot be read (an older svc wrote it, or a person did)
+ * is left out or named so, and is never a throw: a list is not to break at one bad row.
+ */
+import { failureKinds, type FailureKind } from '../../../domain/failure.ts';
+import { triesMax, type DeliveryTry, type FailureTold } from '../../../domain/story.ts';
+import type { Trace } from '../../../domain/trace.ts';
+
+type Kept = string | null;
+
+/** Told of a dead letter whose reason cannot be read. */
+const unreadable: FailureTold = {
+  kind: 'fault',
+  whose: 'us',
+  status: null,
+  detail: 'what was kept of the reason cannot be read',
+};
+
+export function failureOf(kept: Kept): FailureTold | null {
+  if (kept === null) return null;
+  const { kind, whose, status, detail } = fieldsOf(kept);
+  const known = failureKinds.find((one) => one === kind);
+  if (known === undefined || typeof detail !== 'string') return unreadable;
+  return {
+    kind: known,
+    whose: whose === 'sender' || whose === 'operator' || whose === 'provider' ? whose : 'us',
+    status: typeof status === 'number' ? status : null,
+    detail,
+  };
+}
+
+/** A dead letter has a reason, though it may not be known any more. */
+export function reasonOf(kept: Kept): FailureTold {
+  return failureOf(kept) ?? unreadable;
+}
+
+export function traceOf(kept: Kept): Trace | null {
+  if (kept === null) return null;
+  const trace = fieldsOf(kept);
+  const times = [trace['acceptedAt'], trace['claimedAt'], trace['decidedAt'], trace['attempt']];
+  const steps = trace['steps'];
+  const sound =
+    times.every((time) => typeof time === 'number') &&
+    typeof trace['brain'] === 'string' &&
+    typeof trace['outcome'] === 'string' &&
+    Array.isArray(steps) &&
+    steps.every((step) => typeof (step as { kind?: unknown } | null)?.kind === 'string');
+  return sound ? (trace as unknown as Trace) : null;
+}
+
+/**
+ * The tries of a reply, in their order.
+ * @param kept the failed ones, `[startedAt, ms, failure kind, status]`
+ * @param delivered when the try ended that delivered it and how long it took; null: none did
+ */
+export function triesOf(
+  kept: Kept,
+  delivered: { readonly at: number; readonly ms: number } | null = null,
+): readonly DeliveryTry[] {
+  const list = kept === null ? [] : parsed(kept);
+  const tries = Array.isArray(list) ? list.flatMap(tryOf) : [];
+  if (delivered !== null) {
+    const { at, ms } = delivered;
+    tries.push({ startedAt: at - ms, ms, failed: null, status: null });
+  }
+  return tries.slice(-triesMax);
+}
+
+function tryOf(kept: unknown): DeliveryTry[] {
+  if (!Array.isArray(kept)) return [];
+  const [startedAt, ms, kind, status] = kept as unknown[];
+  if (typeof startedAt !== 'number' || typeof ms !== 'number') return [];
+  const failed: FailureKind = failureKinds.find((known) => known === kind) ?? 'fault';
+  return [{ startedAt, ms, failed, status: typeof status === 'number' ? status : null }];
+}
+
+/** The fields of a JSON object; none where it is no object. */
+export function fieldsOf(kept: string): Readonly<Record<string, unknown>> {
+  const value = parsed(kept);
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function parsed(kept: string): unknown {
+  try {
+    return JSON.parse(kept);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,59 @@
+/** What can be asked of a database, by the name it has in the reader's contract. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { LedgerReader } from '../../store.ts';
+import { findConversation, listConversations, listTurns } from './conversations.ts';
+import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
+import { findStory, findStoryText } from './stories.ts';
+
+export type Question = Exclude<keyof LedgerReader, symbol>;
+export type Asked<Q extends Question> = Parameters<LedgerReader[Q]>;
+export type Answer<Q extends Question> = Answers[Q];
+type Answers = { readonly [Q in Question]: Awaited<ReturnType<LedgerReader[Q]>> };
+
+const questions: {
+  readonly [Q in Question]: (db: DatabaseSync, ...asked: Asked<Q>) => Answer<Q>;
+} = {
+  story: findStory,
+  storyText: findStoryText,
+  deadLetters: listDeadLetters,
+  deadLetterReasons: listDeadLetterReasons,
+  deadLetter: findDeadLetter,
+  conversations: listConversations,
+  conversation: findConversation,
+  turns: listTurns,
+};
+
+/** All that one answer tells was true at one moment. */
+export function answerTo<Q extends Question>(
+  db: DatabaseSync,
+  question: Q,
+  asked: Asked<Q>,
+): Answer<Q> {
+  db.exec('BEGIN');
+  try {
+    return questions[question](db, ...asked);
+  } finally {
+    db.exec('ROLLBACK');
+  }
+}
+
+/**
+ * A reader whose answers come from elsewhere.
+ * @param ask rejects where there is no answer
+ */
+export function readerOver(
+  ask: <Q extends Question>(question: Q, asked: Asked<Q>) => Promise<Answer<Q>>,
+  close: () => Promise<void>,
+): LedgerReader {
+  return {
+    story: (...asked) => ask('story', asked),
+    storyText: (...asked) => ask('storyText', asked),
+    deadLetters: (...asked) => ask('deadLetters', asked),
+    deadLetterReasons: (...asked) => ask('deadLetterReasons', asked),
+    deadLetter: (...asked) => ask('deadLetter', asked),
+    conversations: (...asked) => ask('conversations', asked),
+    conversation: (...asked) => ask('conversation', asked),
+    turns: (...asked) => ask('turns', asked),
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,26 @@
+/** The reader thread: it answers one question after the other, on a connection that only reads. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { answerTo, type Asked, type Question } from './read/questions.ts';
+import { openForReading } from './reader.ts';
+
+export type ReaderData = { readonly path: string };
+export type ToReader = { readonly question: Question; readonly asked: Asked<Question> };
+export type FromReader =
+  | { readonly kind: 'answered'; readonly answer: unknown }
+  | { readonly kind: 'failed'; readonly message: string };
+
+const port = parentPort!;
+const db = openForReading((workerData as ReaderData).path);
+
+port.on('message', ({ question, asked }: ToReader) => {
+  port.postMessage(answer(question, asked) satisfies FromReader);
+});
+
+function answer(question: Question, asked: Asked<Question>): FromReader {
+  if ('kind' in db) return { kind: 'failed', message: db.message };
+  try {
+    return { kind: 'answered', answer: answerTo(db, question, asked) };
+  } catch (error) {
+    return { kind: 'failed', message: (error as Error).message };
+  }
+}

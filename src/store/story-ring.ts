@@ -1,0 +1,192 @@
+/**
+ * The stories of the last messages, for the form that keeps nothing else: what happened and no
+ * text. Its slots are made once and written over for ever, since objects that live as long as
+ * 10,000 messages cost every message a promotion. A look-up is a scan: people ask seldom.
+ */
+import type { Failure } from '../domain/failure.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { Message } from '../domain/message.ts';
+import type { Reply } from '../domain/reply.ts';
+import { triesMax, type DeliveryTry, type FailureTold } from '../domain/story.ts';
+import type { Trace } from '../domain/trace.ts';
+
+const storiesMax = 10_000;
+
+/** Not yet: a number too, so that a field of times stays one. */
+const never = Number.NaN;
+
+export class KeptReply {
+  id = '';
+  createdAt = never;
+  state: 'waiting' | 'delivered' | 'dead' = 'waiting';
+  attempts = 0;
+  possibleDuplicate = false;
+  late = false;
+  dueAt = never;
+  startedAt = never;
+  settledAt = never;
+  deliveredInMs = never;
+  /** The failed ones. */
+  tries: DeliveryTry[] | null = null;
+  failure: FailureTold | null = null;
+
+  begin({ id, createdAt }: Reply): void {
+    this.id = id;
+    this.createdAt = createdAt;
+    this.state = 'waiting';
+    this.attempts = 0;
+    this.possibleDuplicate = false;
+    this.late = false;
+    this.dueAt = this.startedAt = this.settledAt = this.deliveredInMs = never;
+    this.tries = null;
+    this.failure = null;
+  }
+
+  failed(now: number, why: Failure): void {
+    const { kind, status } = why;
+    const { startedAt } = this;
+    this.attempts++;
+    this.failure = toldOf(why);
+    if (this.tries?.length === triesMax) this.tries.shift();
+    this.tries ??= [];
+    this.tries.push({ startedAt, ms: now - startedAt, failed: kind, status });
+  }
+}
+
+export class KeptStory {
+  /** Counts all stories ever begun; 0: this slot was never used. */
+  place = 0;
+  id = '';
+  channel = '' as ChannelKey;
+  acceptedAt = never;
+  state: 'waiting' | 'answered' | 'dead' = 'waiting';
+  settledAt = never;
+  attempts = 0;
+  trace: Trace | null = null;
+  failure: FailureTold | null = null;
+  /** Of all that were ever in this slot: the first `count` are this story's. */
+  readonly replies: KeptReply[] = [];
+  count = 0;
+}
+
+export class StoryRing {
+  readonly #slots: KeptStory[] = [];
+  readonly #size: number;
+  #begun = 0;
+
+  constructor(size = storiesMax) {
+    this.#size = size;
+  }
+
+  /** @returns the place by which the story is told on; after `size` more it is forgotten */
+  accepted({ id, channel, acceptedAt }: Message): number {
+    const slot = this.#slotFor(this.#begun % this.#size);
+    slot.place = ++this.#begun;
+    slot.id = id;
+    slot.channel = channel;
+    slot.acceptedAt = acceptedAt;
+    slot.state = 'waiting';
+    slot.settledAt = never;
+    slot.attempts = 0;
+    slot.trace = null;
+    slot.failure = null;
+    slot.count = 0;
+    return slot.place;
+  }
+
+  /** @param why null: it was answered */
+  settled(
+    place: number,
+    attempts: number,
+    now: number,
+    why: Failure | null,
+    effects: { readonly replies: readonly Reply[]; readonly trace: Trace | null } | null,
+  ): void {
+    const slot = this.#at(place);
+    if (slot === null) return;
+    slot.state = why === null ? 'answered' : 'dead';
+    slot.settledAt = now;
+    slot.attempts = attempts;
+    if (why !== null) slot.failure = toldOf(why);
+    if (effects === null) return;
+    slot.trace = effects.trace;
+    for (const reply of effects.replies) {
+      if (slot.count === slot.replies.length) slot.replies.push(new KeptReply());
+      slot.replies[slot.count++]!.begin(reply);
+    }
+  }
+
+  tried(place: number, { id }: Reply, now: number): void {
+    const reply = this.#replyAt(place, id);
+    if (reply === null) return;
+    reply.startedAt = now;
+    reply.dueAt = never;
+  }
+
+  delivered(place: number, { id }: Reply, now: number): void {
+    const reply = this.#replyAt(place, id);
+    if (reply === null) return;
+    reply.state = 'delivered';
+    reply.attempts++;
+    reply.settledAt = now;
+    reply.deliveredInMs = now - reply.startedAt;
+    reply.failure = null;
+  }
+
+  deferred(
+    place: number,
+    { id }: Reply,
+    now: number,
+    why: Failure,
+    how: { readonly at: number; readonly park: boolean; readonly possibleDuplicate: boolean },
+  ): void {
+    const reply = this.#replyAt(place, id);
+    if (reply === null) return;
+    reply.failed(now, why);
+    reply.dueAt = how.at;
+    reply.late ||= how.park;
+    reply.possibleDuplicate = how.possibleDuplicate;
+  }
+
+  /** @param tried false: it dies with the part before it */
+  died(place: number, { id }: Reply, now: number, why: Failure, tried: boolean): void {
+    const reply = this.#replyAt(place, id);
+    if (reply === null) return;
+    if (tried) reply.failed(now, why);
+    else reply.failure = toldOf(why);
+    reply.state = 'dead';
+    reply.settledAt = now;
+  }
+
+  find(messageId: string): KeptStory | null {
+    return this.#slots.find(({ id }) => id === messageId) ?? null;
+  }
+
+  [Symbol.iterator](): Iterator<KeptStory> {
+    return this.#slots[Symbol.iterator]();
+  }
+
+  #slotFor(index: number): KeptStory {
+    let slot = this.#slots[index];
+    if (slot === undefined) this.#slots.push((slot = new KeptStory()));
+    return slot;
+  }
+
+  /** Null: another story has taken its place. */
+  #at(place: number): KeptStory | null {
+    const slot = this.#slots[(place - 1) % this.#size];
+    return slot?.place === place ? slot : null;
+  }
+
+  #replyAt(place: number, id: string): KeptReply | null {
+    const slot = this.#at(place);
+    if (slot === null) return null;
+    for (let at = 0; at < slot.count; at++)
+      if (slot.replies[at]!.id === id) return slot.replies[at]!;
+    return null;
+  }
+}
+
+function toldOf({ kind, whose, status, detail }: Failure): FailureTold {
+  return { kind, whose, status, detail };
+}

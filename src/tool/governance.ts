@@ -1,0 +1,208 @@
+/**
+ * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
+ * arguments → rehearsal → journal → the tool itself with its cage.
+ */
+import type { ChannelType, GrantConfig } from '../config/config.ts';
+import type { Ability, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
+import type {
+  AskedCall,
+  CallSurroundings,
+  CheckedCall,
+  Ran,
+  Tool,
+  Toolbox,
+  ToolResult,
+} from './tool.ts';
+
+export type GovernanceOptions = {
+  /** In listed order. */
+  readonly tools: readonly Tool[];
+  /** Empty: every listed tool is allowed on every channel. */
+  readonly grants: readonly GrantConfig[];
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Is told of a bug that was contained. */
+  readonly onFault: (error: unknown) => void;
+};
+
+export function createToolbox(options: GovernanceOptions): Toolbox {
+  return new GovernedToolbox(options);
+}
+
+type Standing = { readonly mode: GrantMode; readonly rule: string };
+
+/** What one call came to, before it is written down. */
+type Ending = { readonly text: string; readonly outcome: ToolOutcome; readonly rule: string };
+
+class GovernedToolbox implements Toolbox {
+  readonly #options: GovernanceOptions;
+  readonly #tools: ReadonlyMap<string, Tool>;
+
+  constructor(options: GovernanceOptions) {
+    this.#options = options;
+    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]));
+  }
+
+  announcedOn(channel: ChannelType): readonly Tool[] {
+    return this.#options.tools.filter((tool) => this.#standing(tool, channel).mode !== 'deny');
+  }
+
+  abilitiesOn(channel: ChannelType): readonly Ability[] {
+    return this.#options.tools.map((tool) => {
+      const { mode } = this.#standing(tool, channel);
+      return { tool: tool.name, mode, cage: tool.cage };
+    });
+  }
+
+  async run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran> {
+    const { now } = this.#options;
+    const at = now();
+    const tool = this.#tools.get(call.name);
+    const standing: Standing =
+      tool === undefined
+        ? { mode: 'deny', rule: 'not_listed' }
+        : this.#standing(tool, surroundings.channel);
+    const ending = await this.#end(tool, standing, call, surroundings);
+    const use: ToolUse = {
+      key: surroundings.key,
+      at,
+      ms: now() - at,
+      tool: call.name.slice(0, nameLengthMax),
+      mode: standing.mode,
+      rule: ending.rule,
+      outcome: ending.outcome,
+      arguments: argumentsText(call.arguments),
+    };
+    return { text: ending.text, use };
+  }
+
+  async #end(
+    tool: Tool | undefined,
+    { mode, rule }: Standing,
+    call: AskedCall,
+    surroundings: CallSurroundings,
+  ): Promise<Ending> {
+    if (tool === undefined || mode === 'deny') {
+      return {
+        text: 'There is no such tool here.',
+        outcome: 'denied',
+        rule,
+      };
+    }
+    const read = argumentsOf(tool, call.arguments);
+    if (read === null) return invalid('The arguments must be a JSON object.', rule);
+    const missing = missingIn(tool, read);
+    if (missing.length > 0) return invalid(`Missing: ${missing.join(', ')}.`, rule);
+    try {
+      const checked = tool.check(read);
+      if (checked.kind === 'invalid') return invalid(checked.text, rule);
+      if (mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut)) {
+        return { text: rehearsed(tool.name), outcome: 'rehearsed', rule };
+      }
+      return await this.#perform(tool, checked, surroundings, rule);
+    } catch (error) {
+      this.#options.onFault(error);
+      return {
+        text: 'The tool failed by a fault of the service.',
+        outcome: 'failed',
+        rule: 'fault',
+      };
+    }
+  }
+
+  async #perform(
+    tool: Tool,
+    checked: Extract<CheckedCall, { kind: 'ready' }>,
+    surroundings: CallSurroundings,
+    rule: string,
+  ): Promise<Ending> {
+    if (tool.effect === 'none') return endingOf(await checked.run(surroundings), rule);
+    const { key } = surroundings;
+    const journaled = await surroundings.journal(key, tool.name);
+    if (journaled.kind === 'unknown') return { text: notRepeated, outcome: 'unknown', rule };
+    if (journaled.kind === 'done') return { text: journaled.text, outcome: 'done', rule };
+    const ending = endingOf(await checked.run(surroundings), rule);
+    surroundings.journalEnd(key, ending.text);
+    return ending;
+  }
+
+  /** No block: all that is listed is allowed. A block without the tool or its channel: denied. */
+  #standing({ name }: Tool, channel: ChannelType): Standing {
+    const { grants } = this.#options;
+    if (grants.length === 0) return { mode: 'allow', rule: 'no_governance' };
+    const at = grants.findIndex(
+      ({ tool, channels }) => tool === name && (channels === null || channels.includes(channel)),
+    );
+    if (at < 0) return { mode: 'deny', rule: 'no_grant' };
+    return { mode: grants[at]!.mode, rule: `governance[${at}]` };
+  }
+}
+
+const nameLengthMax = 64;
+const argumentsLengthMax = 2_000;
+
+const rehearsed = (name: string): string =>
+  `This was a rehearsal: ${name} was not run, and nothing was changed or fetched.`;
+
+const notRepeated =
+  'This call had begun before the service was interrupted. Whether it took effect is not known, ' +
+  'and it was not repeated. Say so to the person if it matters.';
+
+function invalid(text: string, rule: string): Ending {
+  return { text: `The call was not run. ${text}`, outcome: 'invalid', rule };
+}
+
+function endingOf(result: ToolResult, rule: string): Ending {
+  switch (result.kind) {
+    case 'done':
+      return { text: result.text, outcome: 'done', rule };
+    case 'refused':
+      return { text: result.text, outcome: 'refused', rule: result.rule };
+    case 'failed':
+      return { text: result.text, outcome: 'failed', rule };
+    default:
+      return result satisfies never;
+  }
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/**
+ * Arguments come as an object or as its JSON text. Where one parameter is missing and one text was
+ * given, bare or under another name, the text is that one. Null: nothing of the kind.
+ */
+function argumentsOf(tool: Tool, given: unknown): Arguments | null {
+  const value = typeof given === 'string' ? parsed(given) : (given ?? {});
+  const { required } = tool.parameters;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const read = value as Arguments;
+    const [only, ...more] = missingIn(tool, read);
+    if (only === undefined || more.length > 0) return read;
+    const texts = Object.entries(read).filter(
+      ([name, text]) =>
+        typeof text === 'string' && !Object.hasOwn(tool.parameters.properties, name),
+    );
+    return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
+  }
+  if (required.length !== 1 || typeof given !== 'string') return null;
+  return { [required[0]!]: typeof value === 'string' ? value : given };
+}
+
+function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {
+  return parameters.required.filter((name) => !Object.hasOwn(read, name));
+}
+
+/** A text that is no JSON is itself. */
+function parsed(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function argumentsText(given: unknown): string {
+  const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
+  return text.length <= argumentsLengthMax ? text : `${text.slice(0, argumentsLengthMax)}…`;
+}

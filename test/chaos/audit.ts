@@ -1,0 +1,85 @@
+/** Holds what was delivered, and what is left in the database, against the ledger outside. */
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import type { Received } from '../fake/receiver.ts';
+import type { Crowd } from './crowd.ts';
+
+export type Audit = {
+  readonly messages: number;
+  readonly lost: number;
+  readonly repeats: number;
+  readonly 'unmarked repeats': number;
+  readonly 'out of order': number;
+  /** Two replies, or two ids, for one `webhook-id`; a reply to what nobody said. */
+  readonly 'second runs': number;
+};
+
+export function audit(crowd: Crowd, received: readonly Received[]): Audit {
+  const answered = new Set(received.map(({ body }) => body['in_reply_to']));
+  const { messages } = crowd;
+  const known = new Set<unknown>(messages.map(({ id }) => id));
+  return {
+    messages: messages.length,
+    lost: messages.filter(({ id }) => !answered.has(id)).length,
+    ...repeatsIn(received),
+    'out of order': disorderIn(crowd, received),
+    'second runs': crowd.secondIds + [...answered].filter((id) => !known.has(id)).length,
+  };
+}
+
+/** A repeat has the id and the text of the first, and a mark or a higher number. */
+function repeatsIn(received: readonly Received[]): Pick<Audit, 'repeats' | 'unmarked repeats'> {
+  const first = new Map<unknown, { id: unknown; text: unknown; attempt: number }>();
+  let [repeats, unmarked] = [0, 0];
+  for (const { headers, body } of received) {
+    const id = headers['webhook-id'];
+    const attempt = Number(headers['svc-attempt']);
+    const before = first.get(body['in_reply_to']);
+    first.set(body['in_reply_to'], { id, text: body['text'], attempt });
+    if (before === undefined) continue;
+    repeats++;
+    const marked = headers['svc-possible-duplicate'] === 'true' || attempt > before.attempt;
+    if (!marked || id !== before.id || body['text'] !== before.text) unmarked++;
+  }
+  return { repeats, 'unmarked repeats': unmarked };
+}
+
+/** The first replies of a conversation come in the order of its 200s. */
+function disorderIn(crowd: Crowd, received: readonly Received[]): number {
+  const came = new Map<unknown, Set<unknown>>();
+  for (const { body } of received) {
+    const conversation = body['conversation_id'];
+    const ids = came.get(conversation) ?? new Set();
+    came.set(conversation, ids.add(body['in_reply_to']));
+  }
+  let disorder = 0;
+  for (const [conversation, said] of crowd.accepted) {
+    const replies = [...(came.get(conversation) ?? [])];
+    const ids = said.map(({ id }) => id).filter((id) => came.get(conversation)?.has(id));
+    disorder += ids.filter((id, at) => replies[at] !== id).length;
+  }
+  return disorder;
+}
+
+/** Throws with the figures unless all that must be 0 is 0. */
+export function assertKept(figures: Audit & { readonly [more: string]: number }): void {
+  const { messages, repeats, ...faults } = figures;
+  const none = Object.fromEntries(Object.keys(faults).map((name) => [name, 0]));
+  assert.deepEqual(faults, none, `of ${messages} messages and ${repeats} repeats`);
+  assert.ok(messages > 0, 'something was said');
+}
+
+/** Of the closed database: dead letters, rows that nobody settled, and what SQLite says of it. */
+export function leftIn(path: string): { readonly buried: number; readonly unsettled: number } {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const count = (state: number): number => {
+    const rows = (box: string) => `(SELECT count(*) FROM ${box} WHERE state = ${state})`;
+    const found = db.prepare(`SELECT ${rows('inbox')} + ${rows('outbox')} AS n`).get();
+    return Number(found?.['n']);
+  };
+  const whole = db.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
+  assert.equal(whole, 'ok');
+  const left = { buried: count(2), unsettled: count(0) };
+  db.close();
+  return left;
+}

@@ -1,0 +1,123 @@
+/** Power cuts of a running svc: every 200 with where the disk's log was then, and what is left. */
+import assert from 'node:assert/strict';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Disk, filesOf, put, readLog, type DiskRecord, type Fault, type Image } from './disk.ts';
+import type { World } from './world.ts';
+
+/** Cuts looked at in one run of the process, besides its end. */
+const looksAtARun = 10;
+
+export class Cuts {
+  readonly figures = {
+    'cuts looked at': 0,
+    'of them with something to lose': 0,
+    'lost by the control': 0,
+  };
+  readonly #world: World;
+  readonly #shim: string;
+  readonly #random: () => number;
+  #disk: Disk;
+  #control: Disk;
+  /** Messages of the processes before, and those of this one with how long the log was. */
+  readonly #old = new Set<string>();
+  readonly #new: { readonly id: string; readonly logBytes: number }[] = [];
+
+  constructor(world: World, shim: string, random: () => number) {
+    this.#world = world;
+    this.#shim = shim;
+    this.#random = random;
+    this.#disk = new Disk(filesOf(world.store));
+    this.#control = new Disk(filesOf(world.store), true);
+    world.crowd.onAccepted = (id) => {
+      const logBytes = statSync(this.#log, { throwIfNoEntry: false })?.size ?? 0;
+      this.#new.push({ id, logBytes });
+    };
+  }
+
+  get #log(): string {
+    return join(this.#world.folder, 'disk.log');
+  }
+
+  /** For a process whose disk is to be written down, and may fail now and then. */
+  env(failing?: { readonly fault: Fault; readonly permille: number }): Record<string, string> {
+    const { store } = this.#world;
+    const env = { LD_PRELOAD: this.#shim, SVC_DISK_FOLDER: store, SVC_DISK_LOG: this.#log };
+    if (failing === undefined) return env;
+    const seed = Math.floor(this.#random() * 1e9);
+    return {
+      ...env,
+      SVC_DISK_FAULT: failing.fault,
+      SVC_DISK_PERMILLE: String(failing.permille),
+      SVC_DISK_SEED: String(seed),
+    };
+  }
+
+  /**
+   * The process has ended: looks at cuts all over its time.
+   * @returns what it did, and what a cut now leaves
+   */
+  look(): { readonly records: readonly DiskRecord[]; readonly image: Image } {
+    const records = readLog(this.#log);
+    rmSync(this.#log, { force: true });
+    const random = this.#random;
+    const places = new Set(
+      Array.from({ length: looksAtARun }, () => Math.floor(random() * records.length)),
+    );
+    this.#disk.nextProcess();
+    this.#control.nextProcess();
+    for (const [place, record] of records.entries()) {
+      this.#disk.play(record, records[place + 1], random);
+      this.#control.play(record, records[place + 1], random);
+      if (places.has(place)) this.#lookOnce(record.end);
+    }
+    // Of the database itself SQLite writes everything once more before it syncs again.
+    assert.ok(!this.#disk.syncedAgain.includes('svc.db-wal'), 'synced again after a failed sync');
+    const image = this.#lookOnce(Infinity);
+    for (const { id } of this.#new.splice(0)) this.#old.add(id);
+    return { records, image };
+  }
+
+  /** The power comes back: this is what is on the disk. */
+  cut(image: Image): void {
+    put(image, this.#world.store);
+    this.#disk = new Disk(image);
+    this.#control = new Disk(image, true);
+  }
+
+  #lookOnce(logBytes: number): Image {
+    const draw = this.#random();
+    const keep = draw < 0.4 ? 'nothing' : draw < 0.5 ? 'everything' : 'some';
+    const image = this.#disk.cut(keep, this.#random);
+    const fresh = this.#new.filter((one) => one.logBytes <= logBytes).map(({ id }) => id);
+    const lost = this.#lostIn(image, [...this.#old, ...fresh]);
+    assert.deepEqual(lost, [], `of ${this.#old.size + fresh.length} messages after a cut`);
+    this.figures['cuts looked at']++;
+    if (fresh.length === 0) return image;
+    this.figures['of them with something to lose']++;
+    if (this.#lostIn(this.#control.cut(keep, this.#random), fresh).length > 0) {
+      this.figures['lost by the control']++;
+    }
+    return image;
+  }
+
+  #lostIn(image: Image, ids: readonly string[]): readonly string[] {
+    if (!image.has('svc.db')) return ids;
+    const folder = join(this.#world.folder, 'looked-at');
+    put(image, folder);
+    const db = new DatabaseSync(join(folder, 'svc.db'));
+    try {
+      const whole = db.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
+      assert.equal(whole, 'ok');
+      if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'inbox'").get() === undefined) {
+        return ids;
+      }
+      const rows = db.prepare('SELECT id FROM inbox').all();
+      const there = new Set(rows.map((row) => row['id']));
+      return ids.filter((id) => !there.has(id));
+    } finally {
+      db.close();
+    }
+  }
+}

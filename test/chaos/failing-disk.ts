@@ -1,0 +1,75 @@
+/**
+ * A disk whose syncs fail now and then, or whose writes do, or that is full now and then; whoever
+ * runs svc starts it again whenever it ends, and the power is cut now and then as well. A sync that
+ * failed is the worst of them: some of what it was to save is gone, the system believes that all of
+ * it is safe, and no later sync writes it again.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Program } from '../program.ts';
+import { Cuts } from './cuts.ts';
+import { buildShim, type Fault } from './disk.ts';
+import { seeded, type Proof } from './proof.ts';
+import { World } from './world.ts';
+
+const speakers = 6;
+const faults = ['sync-eio', 'write-eio', 'write-enospc'] as const satisfies readonly Fault[];
+const permille = 20;
+/** What lives on after its faults is killed then. */
+const lifeMs = 3_000;
+
+export const failingDisk: Proof = {
+  name: 'failing-disk',
+  title:
+    'EIO of a sync, EIO and ENOSPC of a write, each at 2 %, with restarts and power cuts: no 200 ' +
+    'is lost, what is refused gets a 503, and nothing is synced again after a sync that failed',
+  unit: 'faults of each of 3 kinds',
+  sizes: { test: 1, change: 20, nightly: 200 },
+  async run(count, seed, say) {
+    const random = seeded(seed);
+    const figures = { messages: 0, lost: 0, faults: 0, 'ended by itself': 0, 'cuts looked at': 0 };
+    for (const fault of faults) {
+      await using world = await World.open(random);
+      const shim = buildShim(world.folder);
+      if ('why' in shim) return { kind: 'skipped', ...shim };
+      const cuts = new Cuts(world, shim.file, random);
+      world.crowd.begin(speakers);
+      let seen = 0;
+      while (seen < count) {
+        await using program = world.spawn(cuts.env({ fault, permille }));
+        if (await endsWell(program)) figures['ended by itself']++;
+        const { records, image } = cuts.look();
+        seen += records.filter(({ kind }) => kind === 'F' || kind === 'E').length;
+        if (random() < 0.3) cuts.cut(image);
+      }
+      await using program = world.spawn();
+      await program.saw('"listening"');
+      const { messages, lost } = await world.conclude(program);
+      const others = [...world.crowd.refusals.keys()].filter((status) => status !== 503);
+      assert.deepEqual(others, [], 'nothing but 200 and 503 is answered');
+      figures.messages += messages;
+      figures.lost += lost;
+      figures.faults += seen;
+      figures['cuts looked at'] += cuts.figures['cuts looked at'];
+      say(`${seen} × ${fault}, ${messages} messages`);
+    }
+    return { kind: 'proved', figures };
+  },
+};
+
+/** @returns false when it had to be killed */
+async function endsWell(program: Program): Promise<boolean> {
+  const timer = new AbortController();
+  const late = pause(lifeMs, null, { signal: timer.signal }).catch(() => null);
+  const code = await Promise.race([program.ended, late]);
+  timer.abort();
+  if (code === null) {
+    program.child.kill('SIGKILL');
+    await program.ended;
+    return false;
+  }
+  // What cannot be opened is refused as a configuration that does not work.
+  const expected = program.log().includes('"listening"') ? [1] : [1, 78];
+  assert.ok(expected.includes(Number(code)), `ended with ${code}:\n${program.log()}`);
+  return true;
+}

@@ -1,0 +1,163 @@
+/**
+ * A channel whose brain answers nobody any more, beside one whose brain answers at once. Each has
+ * pumps and slots of its own in one Host on one ledger; so the second must not notice the first.
+ */
+import assert from 'node:assert/strict';
+import { randomFillSync } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Brain } from '../../src/brain/brain.ts';
+import type { Channel } from '../../src/channel/channel.ts';
+import { createIdSource, type ModelName } from '../../src/domain/ids.ts';
+import { createEvents } from '../../src/events.ts';
+import { Host } from '../../src/host.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { Plan } from '../../src/plan.ts';
+import type { Ledger } from '../../src/store/store.ts';
+import { memoryForm, openSound, sqliteForm, type Form } from '../contract/ledger/forms.ts';
+import { FakePlatform } from '../fake/channel.ts';
+import { percentile, untilTrue } from './outside.ts';
+import { seeded, type Proof } from './proof.ts';
+
+const conversations = 2_000;
+/** Messages are sent in rounds; a stall of the machine spoils one of them and not the figure. */
+const perRound = 50;
+const delayMsMax = 50;
+
+export const hungBrain: Proof = {
+  name: 'hung-brain',
+  title: `${conversations} conversations on a hung brain delay no other channel`,
+  unit: 'messages',
+  sizes: { test: 200, change: 1_000, nightly: 5_000 },
+  async run(count, seed, say) {
+    const figures: Record<string, number> = {};
+    for (const form of [memoryForm, sqliteForm]) {
+      const name = form.durable ? 'sqlite' : 'memory';
+      const { quiet, hung } = await measure(form, count, seeded(seed));
+      const delayMs = Math.max(0, hung - quiet);
+      say(`${name}: p99 ${quiet.toFixed(2)} ms, beside a hung brain ${hung.toFixed(2)} ms`);
+      figures[`${name}: p99 ms without`] = rounded(quiet);
+      figures[`${name}: p99 ms beside it`] = rounded(hung);
+      assert.ok(delayMs < delayMsMax, `${name}: a message was delayed by ${delayMs} ms`);
+    }
+    return { kind: 'proved', figures: { messages: 4 * count, ...figures } };
+  },
+};
+
+const rounded = (ms: number): number => Math.round(ms * 100) / 100;
+
+/** The 99th percentiles from saying a thing to its reply, first alone, then beside the hung. */
+async function measure(form: Form, count: number, random: () => number) {
+  await using bench = await openSound(form)({});
+  const { ledger } = bench;
+  const [slow, quick] = [new FakePlatform('stuck'), new FakePlatform('quick')];
+  const hanging = hangingBrain();
+  const arrivals = new Arrivals();
+  const host = hostOn(ledger);
+  const session = null;
+  const channels = [
+    { type: 'webhook', channel: slow.channel(), brain: hanging.brain, session } as const,
+    { type: 'webhook', channel: arrivals.watch(quick.channel()), brain: echo, session } as const,
+  ];
+  assert.equal(await host.use(new Plan('one', channels, new Map())), null);
+  try {
+    await talk(quick, arrivals, Math.min(count, 200), random);
+    const quiet = await talk(quick, arrivals, count, random);
+    const said = Array.from({ length: conversations }, (_, i) => slow.say(`stuck ${i}`, 'hello'));
+    await Promise.all(said);
+    const stuck = (): number => ledger.gauges().inboxClaimed + ledger.gauges().inboxWaiting;
+    await untilTrue('the slots are full', () => hanging.held() === 1_000);
+    assert.equal(stuck(), conversations);
+    const hung = await talk(quick, arrivals, count, random);
+    assert.equal(stuck(), conversations, 'nobody of the hung brain was answered or lost');
+    assert.equal(slow.delivered.length, 0);
+    return { quiet, hung };
+  } finally {
+    await host.drain();
+  }
+}
+
+/** @returns the median, over rounds, of the slowest of a hundred; milliseconds */
+async function talk(
+  platform: FakePlatform,
+  arrivals: Arrivals,
+  count: number,
+  random: () => number,
+): Promise<number> {
+  const rounds: number[] = [];
+  for (let said = 0; said < count; said += perRound) {
+    const tookMs = await Promise.all(
+      Array.from({ length: perRound }, async () => {
+        await pause(random() * 100);
+        const startedAt = performance.now();
+        const acceptance = await platform.say(`c${Math.floor(random() * 1e9)}`, 'hello');
+        assert.ok(acceptance.kind === 'accepted');
+        return (await arrivals.of(acceptance.receipts[0]!.id)) - startedAt;
+      }),
+    );
+    rounds.push(percentile(tookMs, 0.99));
+  }
+  return percentile(rounds, 0.5);
+}
+
+/** When the reply to a message was delivered, whoever asks first. */
+class Arrivals {
+  readonly #of = new Map<string, PromiseWithResolvers<number>>();
+
+  watch(channel: Channel): Channel {
+    const deliver: Channel['deliver'] = async (reply, attempt, signal) => {
+      const outcome = await channel.deliver(reply, attempt, signal);
+      this.#at(reply.inReplyTo).resolve(performance.now());
+      return outcome;
+    };
+    return { ...channel, deliver };
+  }
+
+  of(id: string): Promise<number> {
+    const never = pause(10_000, null, { ref: false }).then(() => {
+      throw new Error('a message beside the hung brain was not answered within 10 s');
+    });
+    return Promise.race([this.#at(id).promise, never]);
+  }
+
+  #at(id: string): PromiseWithResolvers<number> {
+    const known = this.#of.get(id) ?? Promise.withResolvers<number>();
+    this.#of.set(id, known);
+    return known;
+  }
+}
+
+const replied = (text: string) =>
+  ({ kind: 'reply', text, model: 'test/test' as ModelName, why: 'only one' }) as const;
+
+const echo: Brain = {
+  name: 'echo',
+  agent: null,
+  deadlineMs: 60_000,
+  think: async ({ text }) => replied(text),
+};
+
+/** Says nothing before its turn is aborted. */
+function hangingBrain() {
+  let held = 0;
+  const brain: Brain = {
+    name: 'hung',
+    agent: null,
+    deadlineMs: 600_000,
+    think: (_turn, { signal }) => {
+      held++;
+      return new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve(replied('never sent')));
+      });
+    },
+  };
+  return { brain, held: () => held };
+}
+
+function hostOn(ledger: Ledger): Host {
+  Object.assign(ledger, { terms: { ...ledger.terms, drainMs: 0 } });
+  const now = Date.now;
+  const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
+  const ids = createIdSource(now, (bytes) => void randomFillSync(bytes));
+  const events = createEvents({ log, now });
+  return new Host({ ledger, events, ids, now, random: Math.random });
+}

@@ -1,0 +1,4 @@
+import { kill } from './kill.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(kill);

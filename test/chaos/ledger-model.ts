@@ -1,0 +1,154 @@
+/**
+ * The ledger against a reference that is plainly right: a walk of random steps is done to both,
+ * and after each step they must agree. Bugs planted round the ledger must all be noticed.
+ */
+import assert from 'node:assert/strict';
+import { harmless, plantedBugs, type PlantedBug } from './planted-bugs.ts';
+import { seeded, type Proof, type Proved } from './proof.ts';
+import { Reference } from './ledger/reference.ts';
+import { shortest } from './ledger/shorten.ts';
+import { stepsOf, type Step } from './ledger/steps.ts';
+import { Walk } from './ledger/walk.ts';
+import { openWorld, sound, withStoppedTimers } from './ledger/worlds.ts';
+import type { FormName, Plant } from './ledger/worlds.ts';
+
+const forms: readonly FormName[] = ['memory', 'sqlite'];
+const stepsOfWalk = 1_000;
+/** A planted bug must be noticed within so many steps. */
+const bugSteps = 10_000;
+/** So many and more are shared: most of them walk over the form that is quick. */
+const sharedFrom = 100_000;
+/** Of the steps that are enough, the last are shown. */
+const linesMax = 60;
+const dayMs = 86_400_000;
+
+export const ledgerModel: Proof = {
+  name: 'ledger-model',
+  title: 'The ledger against a reference of plain arrays',
+  unit: 'steps',
+  sizes: { test: 1_000, change: 10_000, nightly: 1_000_000 },
+  run: (count, seed, say) => withStoppedTimers(() => prove(count, seed, say)),
+};
+
+async function prove(count: number, seed: number, say: (line: string) => void): Promise<Proved> {
+  const figures: Record<string, number | string> = {};
+  for (const form of forms) {
+    const share = count < sharedFrom ? 1 : form === 'memory' ? 0.8 : 0.2;
+    const { steps, crashes } = await walkOn(form, Math.round(count * share), seed, say);
+    figures[`steps, ${form}`] = steps;
+    if (form === 'sqlite') figures['crashes'] = crashes;
+  }
+  let noticed = 0;
+  for (const form of forms) {
+    const start = { form, seed, plant: harmless };
+    assert.equal(
+      (await walkThrough(start, stepsFor(start, 300))).fault,
+      null,
+      'no bug, none noticed',
+    );
+  }
+  for (const bug of plantedBugs) {
+    const after = await stepsToNotice(bug, seed);
+    assert.ok(after !== null, `planted bug not noticed in ${bugSteps} steps: ${bug.name}`);
+    noticed++;
+    say(`noticed after ${after} steps: ${bug.name}`);
+  }
+  figures['planted bugs noticed'] = `${noticed} of ${plantedBugs.length}`;
+  return { kind: 'proved', figures };
+}
+
+type Done = { readonly steps: number; readonly crashes: number };
+
+async function walkOn(
+  form: FormName,
+  count: number,
+  seed: number,
+  say: (line: string) => void,
+): Promise<Done> {
+  const done = { steps: 0, crashes: 0 };
+  for (let walk = 0; done.steps < count; walk++) {
+    const start = { form, seed: seed + walk, plant: sound };
+    const steps = stepsFor(start, Math.min(stepsOfWalk, count - done.steps));
+    const end = await walkThrough(start, steps);
+    if (end.fault !== null) await fail(start, steps, end);
+    done.steps += steps.length;
+    done.crashes += end.crashes;
+    if (walk % 50 === 49) say(`${form}: ${done.steps} steps`);
+  }
+  return done;
+}
+
+/** Where a walk begins: everything that happens in it follows from this and its steps. */
+type Start = { readonly form: FormName; readonly seed: number; readonly plant: Plant };
+
+function stepsFor({ form, seed }: Start, count: number): readonly Step[] {
+  return stepsOf(seeded(seed), count, form === 'sqlite');
+}
+
+type End = {
+  readonly fault: Error | null;
+  /** Steps that were taken. */
+  readonly taken: number;
+  readonly crashes: number;
+  readonly told: readonly string[];
+};
+
+async function walkThrough({ form, seed, plant }: Start, steps: readonly Step[]): Promise<End> {
+  const random = seeded(seed ^ 0x5bd1e995);
+  const messagesMax = 30 + Math.floor(random() * 40);
+  // A few conversations with much in each, or many that come and go.
+  const conversations = random() < 0.8 ? 5 : 3_000;
+  await using world = await openWorld({ form, messagesMax, random, plant });
+  const keyMs = (channel: string): number => {
+    if (form === 'memory') return Infinity;
+    return (channel.startsWith('messenger_') ? 30 : 7) * dayMs;
+  };
+  const { durable, now } = world;
+  const model = new Reference({ durable, messagesMax, keyMs, now });
+  const walk = new Walk(world, model, conversations);
+  let taken = 0;
+  const ended = (fault: Error | null): End => ({
+    fault,
+    taken,
+    crashes: world.crashes,
+    told: walk.told,
+  });
+  try {
+    for (const step of steps) {
+      taken++;
+      await walk.take(step);
+    }
+    await walk.workOff();
+    return ended(null);
+  } catch (error) {
+    return ended(error as Error);
+  }
+}
+
+async function fail(start: Start, steps: readonly Step[], first: End): Promise<never> {
+  const fails = async (some: readonly Step[]): Promise<boolean> =>
+    kindOf((await walkThrough(start, some)).fault) === kindOf(first.fault);
+  const few = await shortest(steps.slice(0, first.taken), fails);
+  const { fault, told } = await walkThrough(start, few);
+  const where = `${start.form}, seed ${start.seed}, step ${first.taken} of ${steps.length}`;
+  assert.fail(
+    `${where}; ${few.length} steps are enough:\n${told.slice(-linesMax).join('\n')}\n${fault?.message}`,
+  );
+}
+
+/** What was wrong, without ids and numbers. */
+function kindOf(fault: Error | null): string | null {
+  return fault === null ? null : fault.message.split('\n')[0]!.replace(/[\d:].*/, '');
+}
+
+async function stepsToNotice(bug: PlantedBug, seed: number): Promise<number | null> {
+  const form = bug.durable ? 'sqlite' : 'memory';
+  for (let done = 0, walk = 0; done < bugSteps; walk++) {
+    const start = { form, seed: seed + 7_919 * walk, plant: bug.plant() } as const;
+    const steps = stepsFor(start, stepsOfWalk);
+    const end = await walkThrough(start, steps);
+    if (end.fault !== null) return done + end.taken;
+    done += steps.length;
+  }
+  return null;
+}

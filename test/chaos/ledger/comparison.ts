@@ -1,0 +1,194 @@
+/** What the ledger says of itself, held against the reference. */
+import assert from 'node:assert/strict';
+import type { Receipt } from '../../../src/channel/channel.ts';
+import type { Claim, InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
+import { sameBatch } from './reference.ts';
+import type { Expected, MessageRow, Reference, ReplyRow, Row } from './reference.ts';
+import type { World } from './worlds.ts';
+
+/** Whether a receipt has been called safe. */
+type Watched = { readonly id: string; safe: boolean };
+
+export class Comparison {
+  readonly #world: World;
+  readonly #model: Reference;
+  #watched: Watched[] = [];
+  readonly #woken = new Set<string>();
+  #listening: Ledger | null = null;
+
+  constructor(world: World, model: Reference) {
+    this.#world = world;
+    this.#model = model;
+    this.#listen();
+  }
+
+  receipts(expected: Expected, receipts: readonly Receipt[]): void {
+    assert.ok(expected.kind === 'accepted');
+    assert.equal(receipts.length, expected.duplicateOf.length, 'a receipt each');
+    const ids = new Set<string>();
+    for (const [i, { id, duplicate, safe }] of receipts.entries()) {
+      const first: string | null = expected.duplicateOf[i]!;
+      assert.equal(duplicate, first !== null, 'a repeat is told as one, and nothing else is');
+      if (first?.length === 22) assert.equal(id, first, 'a repeat has the id of the first');
+      if (first === sameBatch) assert.ok(ids.has(id), 'repeated in its batch');
+      if (first === null) assert.ok(!ids.has(id), 'a new id');
+      ids.add(id);
+      const watched = { id, safe: false };
+      this.#watched.push(watched);
+      void safe.then(() => (watched.safe = true));
+    }
+  }
+
+  /**
+   * These, and only these: as many as there may be, and no younger one before an older.
+   * @returns the row of each
+   */
+  claimed<C extends Claim, R extends Row>(
+    claims: readonly C[],
+    ready: readonly R[],
+    most: number,
+    idOf: (claim: C) => string,
+  ): readonly R[] {
+    const rows = claims.map((claim) => {
+      const row = ready.find(({ id }) => id === idOf(claim));
+      assert.ok(row, `${idOf(claim)} may not be claimed`);
+      return row;
+    });
+    assert.equal(new Set(rows).size, rows.length, 'none twice');
+    assert.equal(rows.length, Math.min(most, ready.length), 'as many as there are');
+    const inOrder = ready.filter(({ givenBack }) => !givenBack);
+    const taken = rows.filter(({ givenBack }) => !givenBack).map(({ readySince }) => readySince!);
+    const oldest = inOrder.map(({ readySince }) => readySince!).sort((a, b) => a - b);
+    assert.deepEqual(taken, oldest.slice(0, taken.length), 'the oldest first');
+    return rows;
+  }
+
+  inClaim(claim: InClaim, row: MessageRow): void {
+    assert.equal(claim.box, 'in');
+    assert.deepEqual(claim.message, row.message);
+    assert.equal(claim.attempt, row.attempt, 'the number of the attempt');
+    assert.deepEqual(claim.memory, this.#model.memoryOf(row), 'what is remembered');
+  }
+
+  outClaim(claim: OutClaim, row: ReplyRow): void {
+    assert.equal(claim.box, 'out');
+    assert.deepEqual(claim.reply, row.reply);
+    const { attempt, attemptOfSchedule, possibleDuplicate, late } = claim;
+    assert.deepEqual(
+      { attempt, attemptOfSchedule, possibleDuplicate, late },
+      {
+        attempt: row.attempt,
+        attemptOfSchedule: row.attempt,
+        possibleDuplicate: row.possibleDuplicate,
+        late: row.late,
+      },
+      'the marks of a reply',
+    );
+  }
+
+  afterStep({
+    restarted,
+    passed,
+  }: {
+    readonly restarted: boolean;
+    readonly passed: boolean;
+  }): void {
+    this.#gauges();
+    this.#safe();
+    if (!restarted) this.#wakes(passed);
+    this.#woken.clear();
+    if (this.#listening !== this.#world.ledger) this.#listen();
+  }
+
+  #gauges(): void {
+    const { ledger } = this.#world;
+    const { inbox, outbox, now, messagesMax, deadLettersFrom, deadLettersTo } = this.#model;
+    const gauges = ledger.gauges();
+    const inClaimed = count(inbox, ({ claimed }) => claimed);
+    const outClaimed = count(outbox, ({ claimed }) => claimed);
+    const deferred = count(outbox, (row) => !row.claimed && (row.dueAt ?? 0) > now);
+    equal(gauges.inboxWaiting, inbox.length - inClaimed, 'gauge of messages that wait');
+    equal(gauges.inboxClaimed, inClaimed, 'gauge of messages claimed');
+    equal(gauges.outboxWaiting, outbox.length - outClaimed - deferred, 'gauge of replies waiting');
+    equal(gauges.outboxClaimed, outClaimed, 'gauge of replies claimed');
+    equal(gauges.outboxDeferred, deferred, 'gauge of replies deferred');
+    const lanes = new Set<string>();
+    for (const { lane } of inbox) lanes.add(lane);
+    for (const { lane } of outbox) lanes.add(lane);
+    equal(gauges.conversationsAtWork, lanes.size, 'gauge of conversations at work');
+    // Parts of a reply that died at different times may count as one, or each.
+    const dead = Math.min(Math.max(gauges.deadLetters, deadLettersFrom), deadLettersTo);
+    equal(gauges.deadLetters, dead, 'gauge of dead letters');
+    equal(gauges.commitsPending, 0, 'gauge of commits pending');
+    equal(gauges.messagesMax, messagesMax, 'bound of messages');
+    const room = ledger.room();
+    equal(room.messages, this.#model.room, 'room for messages');
+    equal(room.bytes, gauges.bytesMax - gauges.bytesHeld, 'room in bytes');
+    const rows = inbox.length + outbox.length;
+    assert.ok(rows === 0 ? gauges.bytesHeld === 0 : gauges.bytesHeld >= 512 * rows, 'bytes held');
+    const ids = new Set(ledger.unsettled(10_000));
+    equal(ids.size, rows, 'how much is unsettled');
+    for (const { id } of inbox) assert.ok(ids.has(id), `unsettled: ${id}`);
+    for (const { id } of outbox) assert.ok(ids.has(id), `unsettled: ${id}`);
+    this.#backlog();
+  }
+
+  #backlog(): void {
+    const { inbox, outbox } = this.#model;
+    let rows = 0;
+    for (const { channel, inbox: messages, outbox: replies } of this.#world.ledger.backlog()) {
+      equal(
+        messages,
+        count(inbox, (row) => row.channel === channel),
+        'backlog of messages',
+      );
+      equal(
+        replies,
+        count(outbox, (row) => row.channel === channel),
+        'backlog of replies',
+      );
+      assert.ok(messages + replies > 0, 'a backlog names no channel that has none');
+      rows += messages + replies;
+    }
+    equal(rows, inbox.length + outbox.length, 'backlog');
+  }
+
+  /** Durable: at once. In memory: when the message and its replies are settled, and not before. */
+  #safe(): void {
+    if (this.#watched.length === 0) return;
+    const open = this.#model.unsettledMessages;
+    for (const { id, safe } of this.#watched) {
+      assert.equal(safe, this.#model.durable || !open.has(id), 'safe to acknowledge');
+    }
+    this.#watched = this.#watched.filter(({ safe }) => !safe);
+  }
+
+  /** What has become claimable in this step, or was given back in it, has woken its pump. */
+  #wakes(passed: boolean): void {
+    const step = this.#model.step - 1;
+    for (const row of [...this.#model.inbox, ...this.#model.outbox]) {
+      if (row.readySince !== step || row.claimed) continue;
+      const told = this.#woken.has(`${row.box} ${row.channel}`);
+      assert.ok(
+        told,
+        `${row.id} has become claimable${passed ? ' in time' : ''}, nobody was woken`,
+      );
+    }
+  }
+
+  #listen(): void {
+    this.#listening = this.#world.ledger;
+    this.#listening.onReady((box, channel) => this.#woken.add(`${box} ${channel}`));
+  }
+}
+
+function count<T>(rows: readonly T[], is: (row: T) => boolean): number {
+  let found = 0;
+  for (const row of rows) if (is(row)) found++;
+  return found;
+}
+
+/** As assert.equal, and quick where there is nothing to say. */
+function equal(actual: number, expected: number, what: string): void {
+  if (actual !== expected) assert.fail(`${what}: ${actual} instead of ${expected}`);
+}

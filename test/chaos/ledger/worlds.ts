@@ -1,0 +1,167 @@
+/**
+ * A form of the ledger under a clock that is moved by hand, and that may die. The SQLite form dies
+ * by being left alone: what its files hold at that moment is copied, and opened elsewhere. That is
+ * what a kill leaves when no write is under way; writes cut in the middle are for the proofs that
+ * kill processes and cut the power.
+ */
+import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock } from 'node:test';
+import { createIdSource, type IdSource } from '../../../src/domain/ids.ts';
+import { createMemoryLedger } from '../../../src/store/memory.ts';
+import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
+import type { Ledger } from '../../../src/store/store.ts';
+
+/** Puts a bug round a ledger each time it is opened; `crashes` counts those before. */
+export type Plant = (ledger: Ledger, crashes: number) => Ledger;
+export const sound: Plant = (ledger) => ledger;
+
+export type FormName = 'memory' | 'sqlite';
+
+/** Runs with `setTimeout` stopped: deadlines come due when the world's clock is moved. */
+export async function withStoppedTimers<T>(run: () => Promise<T>): Promise<T> {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    return await run();
+  } finally {
+    mock.timers.reset();
+  }
+}
+
+export type WorldOptions = {
+  readonly form: FormName;
+  readonly messagesMax: number;
+  readonly random: () => number;
+  readonly plant: Plant;
+};
+
+export abstract class World implements AsyncDisposable {
+  abstract readonly durable: boolean;
+  ledger!: Ledger;
+  now = startAt;
+  crashes = 0;
+  readonly ids: IdSource;
+  protected readonly options: WorldOptions;
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+    const fill = (bytes: Uint8Array): void => {
+      for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(options.random() * 256);
+    };
+    this.ids = createIdSource(() => this.now, fill);
+  }
+
+  /** Moves the clock, and lets everything come due that is. */
+  pass(ms: number): void {
+    this.now += ms;
+    mock.timers.tick(ms);
+  }
+
+  /** Resolves when nothing is under way any more. */
+  abstract settle(): Promise<void>;
+  /** An orderly stop and a start. */
+  abstract reopen(): Promise<void>;
+  abstract crash(): Promise<void>;
+  abstract [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Ahead of the machine's clock, so that nothing is old enough to be swept away. */
+const startAt = Date.now() + 86_400_000;
+
+export async function openWorld(options: WorldOptions): Promise<World> {
+  if (options.form === 'memory') return new MemoryWorld(options);
+  const world = new SqliteWorld(options);
+  await world.open();
+  return world;
+}
+
+class MemoryWorld extends World {
+  readonly durable = false;
+
+  constructor(options: WorldOptions) {
+    super(options);
+    const { messagesMax, plant } = options;
+    const limits = { messagesMax };
+    const ledger = createMemoryLedger({ now: () => this.now, ids: this.ids, limits });
+    this.ledger = plant(ledger, 0);
+  }
+
+  async settle(): Promise<void> {
+    mock.timers.tick(1);
+    for (let turns = 0; turns < 4; turns++) await Promise.resolve();
+  }
+
+  reopen(): Promise<void> {
+    return Promise.reject(new Error('the memory form keeps nothing'));
+  }
+
+  crash(): Promise<void> {
+    return this.reopen();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.ledger[Symbol.asyncDispose]();
+  }
+}
+
+const fast = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+class SqliteWorld extends World {
+  readonly durable = true;
+  readonly #folder = mkdtempSync(join(fast, 'svc-model-'));
+  /** What was left alone ends in its own time. */
+  #left: Promise<void> = Promise.resolve();
+
+  get #path(): string {
+    return join(this.#folder, `${this.crashes}.db`);
+  }
+
+  async open(): Promise<void> {
+    const { messagesMax, plant } = this.options;
+    const { ids } = this;
+    const now = (): number => this.now;
+    const limits = { messagesMax };
+    const ledger = await openSqliteLedger({ path: this.#path, now, ids, retentionDays: 0, limits });
+    if ('kind' in ledger) throw new Error(ledger.message);
+    this.ledger = plant(ledger, this.crashes);
+  }
+
+  async settle(): Promise<void> {
+    do {
+      mock.timers.tick(5);
+      await new Promise(setImmediate);
+    } while (this.ledger.gauges().commitsPending > 0);
+    mock.timers.tick(1);
+    for (let turns = 0; turns < 4; turns++) await Promise.resolve();
+  }
+
+  async reopen(): Promise<void> {
+    await this.ledger[Symbol.asyncDispose]();
+    await this.open();
+  }
+
+  async crash(): Promise<void> {
+    const from = this.#path;
+    const { ledger } = this;
+    this.crashes++;
+    for (const end of ['', '-wal']) {
+      if (existsSync(from + end)) copyFileSync(from + end, this.#path + end);
+    }
+    await this.#left;
+    this.#left = this.#leave(ledger, from);
+    await this.open();
+  }
+
+  async #leave(ledger: Ledger, path: string): Promise<void> {
+    await ledger[Symbol.asyncDispose]();
+    for (const end of ['', '-wal', '-shm', '.lock']) await rm(path + end, { force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#left;
+    await this.ledger[Symbol.asyncDispose]();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,351 @@
+/**
+ * One cell of the matrix: svc with storage, its neighbours, and between svc and one of them a proxy
+ * that goes wrong while the first half of the messages is sent, and is right for the second.
+ */
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { FaultProxy, type NetworkFault } from '../fake/fault-proxy.ts';
+import type { FakeModel } from '../fake/model-server.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startFakeOpenai } from '../fake/openai.ts';
+import { startReceiver, type Receiver } from '../fake/receiver.ts';
+import { freePort, scratch, secret, serve, webhookConfig, writeConfig } from '../program.ts';
+import { checkTurns, lastLine, type Link, type Said } from './network-audit.ts';
+import { ask, handlesOf, metricOf, untilTrue } from './outside.ts';
+import { seeded } from './proof.ts';
+
+export type CellFound = { readonly spoiled: number; readonly repeats: number; readonly ms: number };
+
+const perConversation = 5;
+/** How long senders and readers wait for an answer while something goes wrong. */
+const clientMs = 1_000;
+/** A model's whole answer; in the config of the cell. */
+const modelMs = 2_000;
+/** How long svc holds on to a side that says nothing, by what its documents say. */
+const holdsMs: Readonly<Record<Link, number>> = {
+  sender: 10_000,
+  admin: 10_000,
+  local: modelMs,
+  hosted: modelMs,
+  receiver: 15_000,
+};
+/** Checks come at intervals, and this machine has other work. */
+const slackMs = 4_000;
+/** Until every message is answered: those before it in its conversation met the fault as well. */
+const answeredMs: Readonly<Record<Link, number>> = {
+  sender: 10_000,
+  admin: 10_000,
+  local: perConversation * modelMs + slackMs,
+  hosted: perConversation * modelMs + slackMs,
+  // A try that got no answer, and the first pauses of the schedule.
+  receiver: 15_000 + 1_200 + 6_000 + slackMs,
+};
+
+/** @throws AssertionError when a promise does not hold in it */
+export async function runCell(
+  link: Link,
+  fault: NetworkFault,
+  count: number,
+  seed: number,
+): Promise<CellFound> {
+  const startedAt = Date.now();
+  await using cell = await Cell.open(link, fault, count, seed);
+  await cell.talk();
+  const spoiled = await cell.settle();
+  const repeats = cell.checkReplies();
+  assert.ok(spoiled > 0, 'nothing met the fault: an empty cell');
+  return { spoiled, repeats, ms: Date.now() - startedAt };
+}
+
+class Cell implements AsyncDisposable {
+  readonly #link: Link;
+  readonly #fault: NetworkFault;
+  readonly #count: number;
+  readonly #random: () => number;
+  readonly #things = new AsyncDisposableStack();
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  readonly #said = new Map<string, Said[]>();
+  #receiver!: Receiver;
+  #models!: FakeModel[];
+  #proxy!: FaultProxy;
+  #program!: Awaited<ReturnType<typeof serve>>;
+  #port = 0;
+  #adminPort = 0;
+  #base = { connections: 0, sockets: 0, others: 0 };
+  #healed = Promise.withResolvers<void>();
+  #accepted = 0;
+  #reads = 0;
+  /** Tries of the sender, or reads of the admin client, that came to nothing. */
+  #failed = 0;
+  #resends = 0;
+  #duplicates = 0;
+
+  private constructor(link: Link, fault: NetworkFault, count: number, seed: number) {
+    this.#link = link;
+    this.#fault = fault;
+    this.#count = count;
+    this.#random = seeded(seed);
+  }
+
+  static async open(...what: [Link, NetworkFault, number, number]): Promise<Cell> {
+    const cell = new Cell(...what);
+    try {
+      await cell.#open();
+    } catch (error) {
+      await cell[Symbol.asyncDispose]();
+      throw error;
+    }
+    return cell;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#agent.destroy();
+    await this.#things.disposeAsync();
+  }
+
+  async #open(): Promise<void> {
+    const things = this.#things;
+    const folder = things.use(await scratch());
+    this.#receiver = things.use(await startReceiver());
+    this.#port = await freePort();
+    this.#adminPort = await freePort();
+    const hosted = this.#link === 'hosted';
+    const startModel = hosted ? startFakeOpenai : startFakeOllama;
+    this.#models = [];
+    for (const name of hosted ? ['first', 'second'] : ['first']) {
+      const model = await startModel((call) => ({
+        answer: `${name}: ${lastLine(call)}`,
+        delayMs: 5,
+      }));
+      this.#models.push(things.use(model));
+    }
+    const [first] = this.#models;
+    const far = {
+      sender: this.#port,
+      admin: this.#adminPort,
+      local: portOf(first!.url),
+      hosted: portOf(first!.url),
+      receiver: portOf(this.#receiver.url),
+    }[this.#link];
+    this.#proxy = things.use(await FaultProxy.start(far, this.#random));
+    const file = await writeConfig(folder.path, this.#config());
+    this.#program = things.use(await serve(file, this.#port, { MODEL_KEY: 'a-key-of-the-tests' }));
+    await this.#readPages();
+    this.#base = await this.#held();
+  }
+
+  #config(): Record<string, unknown> {
+    const through = (url: string, link: Link): string =>
+      this.#link === link ? url.replace(/:\d+/, `:${this.#proxy.port}`) : url;
+    const config = webhookConfig({
+      port: this.#port,
+      adminPort: this.#adminPort,
+      modelUrl: through(this.#models[0]!.url, 'local'),
+      receiverUrl: through(this.#receiver.url, 'receiver'),
+    });
+    const [brain] = config.brains as [Record<string, unknown> & { models: object[] }];
+    const timeout = { timeout_seconds: modelMs / 1_000 };
+    brain.models = brain.models.map((model) => ({ ...model, ...timeout }));
+    if (this.#link === 'hosted') {
+      const urls = this.#models.map(({ url }) => url);
+      brain['sensitivity'] = 'public';
+      brain['dispatch'] = 'sequential';
+      brain.models = [through(urls[0]!, 'hosted'), urls[1]!].map((url, index) => ({
+        provider: 'hosted_runtime',
+        model_id: `gpt-${index}`,
+        locality: 'cloud',
+        base_url: url,
+        api_key_env: 'MODEL_KEY',
+        ...timeout,
+      }));
+    }
+    return { ...config, storage: { path: 'svc.db' } };
+  }
+
+  /** Everybody says the first half while the fault lasts, the second when it is healed. */
+  async talk(): Promise<void> {
+    this.#proxy.spoil(this.#fault);
+    const conversations = Math.ceil(this.#count / perConversation);
+    const speaking = Array.from({ length: conversations }, (_, i) => this.#speak(i, conversations));
+    if (this.#link !== 'admin') this.#reads = this.#count;
+    const reading = this.#link === 'admin' ? this.#read() : Promise.resolve();
+    const half = Math.floor(this.#count / 2);
+    const halfSaid = untilTrue(
+      'the first half is through, and something has met the fault',
+      () => this.#accepted >= half && this.#reads >= half && this.#hasMet(),
+      60_000,
+    );
+    await Promise.race([halfSaid, this.#program.ended.then(() => assert.fail('svc has ended'))]);
+    await this.#readPages();
+    await pause(300);
+    await this.#proxy.heal();
+    this.#healed.resolve();
+    await Promise.all([...speaking, reading]);
+  }
+
+  #hasMet(): boolean {
+    return this.#fault === 'refused' || this.#proxy.spoiled > 0;
+  }
+
+  async #speak(index: number, conversations: number): Promise<void> {
+    const conversation = `c${index}`;
+    const said: Said[] = [];
+    this.#said.set(conversation, said);
+    for (let number = index; number < this.#count; number += conversations) {
+      const late = number >= Math.floor(this.#count / 2);
+      if (late) await this.#healed.promise;
+      await pause(this.#random() * 40);
+      const text = `${conversation} ${said.length}`;
+      said.push({ id: await this.#say(conversation, text), text, late });
+      this.#accepted++;
+    }
+  }
+
+  /** Says it again, with the same id, until there is an answer. */
+  async #say(conversation: string, text: string): Promise<string> {
+    const body = JSON.stringify({ sender_id: conversation, text });
+    for (let tries = 0; ; tries++) {
+      assert.ok(tries < 500, `${text}: no answer after ${tries} tries`);
+      const answer = await ask({
+        port: this.#link === 'sender' ? this.#proxy.port : this.#port,
+        path: '/webhook',
+        agent: this.#agent,
+        headers: {
+          authorization: `Bearer ${secret}`,
+          'content-type': 'application/json',
+          'webhook-id': text,
+        },
+        body,
+        timeoutMs: clientMs,
+      });
+      if (answer !== null) {
+        assert.equal(answer.status, 200, answer.body);
+        const accepted = JSON.parse(answer.body) as { message_id: string; duplicate?: boolean };
+        if (tries > 0) this.#resends++;
+        if (accepted.duplicate === true) this.#duplicates++;
+        return accepted.message_id;
+      }
+      this.#failed++;
+      await pause(20);
+    }
+  }
+
+  /** As many reads as messages; what comes must be whole and right. */
+  async #read(): Promise<void> {
+    const paths = ['/healthz', '/api/v1/status', '/metrics'];
+    const readers = Array.from({ length: 4 }, async (_, reader) => {
+      for (let number = reader; number < this.#count; number += 4) {
+        const late = number >= Math.floor(this.#count / 2);
+        if (late) await this.#healed.promise;
+        const path = paths[number % paths.length]!;
+        const { port } = this.#proxy;
+        const timeoutMs = late ? 10_000 : clientMs;
+        const answer = await ask({ port, path, agent: this.#agent, timeoutMs });
+        this.#reads++;
+        if (answer !== null) {
+          assert.equal(answer.status, 200);
+          if (path !== '/metrics') JSON.parse(answer.body);
+        } else {
+          assert.ok(!late, `${path} was not answered though nothing went wrong any more`);
+          this.#failed++;
+          await pause(20);
+        }
+      }
+    });
+    await Promise.all(readers);
+  }
+
+  /** Every message is answered, svc lets go of all it held, and ends when it is told to. */
+  async settle(): Promise<number> {
+    const said = [...this.#said.values()].flat();
+    assert.equal(new Set(said.map(({ id }) => id)).size, this.#count, 'each 200 names its message');
+    const { received } = this.#receiver;
+    const answered = (): boolean => {
+      const ids = new Set(received.map(({ body }) => body['in_reply_to']));
+      return said.every(({ id }) => ids.has(id));
+    };
+    await untilTrue('every message is answered', answered, answeredMs[this.#link]);
+    const side = this.#link === 'sender' || this.#link === 'admin' ? 'far' : 'near';
+    const held = this.#proxy.heldMs[side];
+    const most = holdsMs[this.#link] + slackMs;
+    await untilTrue(
+      'svc lets go of who is silent',
+      () => held.length === this.#proxy.halfOpen,
+      most,
+    );
+    assert.ok(
+      Math.max(0, ...held) <= most,
+      `silent sides were held on to for ${held.join(', ')} ms`,
+    );
+    const spoiled = await this.#countSpoiled();
+    await this.#letGo();
+    this.#program.child.kill('SIGTERM');
+    assert.equal(await this.#program.ended, 0, 'it lived to be ended');
+    assert.doesNotMatch(this.#program.log(), /"fault"/);
+    return spoiled;
+  }
+
+  /**
+   * Connections and handles come back to what they were, once those that are kept for the next
+   * request are closed by the other side.
+   */
+  async #letGo(): Promise<void> {
+    this.#agent.destroy();
+    for (const thing of [this.#proxy, this.#receiver, ...this.#models]) {
+      await thing[Symbol.asyncDispose]();
+    }
+    const base = this.#base;
+    const lastAt = Date.now() + 15_000;
+    for (;;) {
+      const { connections, sockets, others } = await this.#held();
+      const kept = connections > base.connections || sockets > base.sockets || others > base.others;
+      if (!kept) return;
+      const now = { connections, sockets, others };
+      if (Date.now() > lastAt) assert.deepEqual(now, base, 'something is not let go of');
+      await pause(100);
+    }
+  }
+
+  /** A refused connection is seen by who was refused. */
+  async #countSpoiled(): Promise<number> {
+    if (this.#fault !== 'refused') return this.#proxy.spoiled;
+    if (this.#link === 'sender' || this.#link === 'admin') return this.#failed;
+    const page = await this.#readPages();
+    return ['connect_failed', 'connection_lost'].reduce((sum, outcome) => {
+      const label = `outcome="${outcome}"`;
+      const tries = metricOf(page, 'svc_model_seconds_count', label);
+      return sum + tries + metricOf(page, 'svc_delivery_attempts_total', label);
+    }, 0);
+  }
+
+  /** @returns how many replies, and how many answers to a sender, came again */
+  checkReplies(): number {
+    const { received } = this.#receiver;
+    const models = this.#models.map(({ calls }) => calls);
+    checkTurns({ link: this.#link, fault: this.#fault, said: this.#said, received, models });
+    const repeats = received.length - this.#count;
+    if (this.#fault === 'reset' && this.#link === 'receiver') assert.ok(repeats > 0);
+    if (this.#fault === 'reset' && this.#link === 'sender') assert.ok(this.#duplicates > 0);
+    assert.ok(this.#duplicates <= this.#resends);
+    return repeats + this.#duplicates;
+  }
+
+  async #readPages(): Promise<string> {
+    for (const port of [this.#port, this.#adminPort]) {
+      const health = await ask({ port, path: '/healthz' });
+      assert.equal(health?.status, 200);
+    }
+    const page = await ask({ port: this.#adminPort, path: '/metrics' });
+    assert.ok(page !== null && page.status === 200);
+    return page.body;
+  }
+
+  async #held(): Promise<{ connections: number; sockets: number; others: number }> {
+    const connections = metricOf(await this.#readPages(), 'svc_connections');
+    const handles = handlesOf(this.#program.child.pid!);
+    return { connections, ...(handles ?? { sockets: 0, others: 0 }) };
+  }
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);

@@ -1,0 +1,78 @@
+/** Six faults on each of five links; the matrix of what was found is a part of the documents. */
+import assert from 'node:assert/strict';
+import { networkFaults, type NetworkFault } from '../fake/fault-proxy.ts';
+import { links, type Link } from './network-audit.ts';
+import { runCell, type CellFound } from './network-cell.ts';
+import { seeded, type Proof } from './proof.ts';
+
+const linkNames = Object.keys(links) as readonly Link[];
+/** Mostly they wait for limits to pass. */
+const atOnce = 6;
+
+type Place = { readonly link: Link; readonly fault: NetworkFault };
+export type Cell = Place & CellFound;
+
+export const networkFaultsProof: Proof = {
+  name: 'network-faults',
+  title:
+    'Six network faults on each of five links: every message with a 200 is answered once, in ' +
+    'order, repeats are marked, no turn runs twice, nothing hangs or is left open',
+  unit: 'messages a cell',
+  sizes: { test: 8, change: 30, nightly: 100 },
+  async run(count, seed, say) {
+    const places = chosen(count, seeded(seed));
+    const cells: Cell[] = [];
+    const failures: string[] = [];
+    const work = places.entries();
+    const workers = Array.from({ length: atOnce }, async () => {
+      for (const [index, { link, fault }] of work) {
+        const name = `${links[link]}, ${fault}`;
+        try {
+          const found = await runCell(link, fault, count, seed + index);
+          cells.push({ link, fault, ...found });
+          say(`${name}: ${textOf(found)}, ${found.ms} ms`);
+        } catch (error) {
+          failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+        }
+      }
+    });
+    await Promise.all(workers);
+    assert.deepEqual(failures, []);
+    const sum = (of: (cell: Cell) => number): number => cells.reduce((all, c) => all + of(c), 0);
+    const figures = {
+      cells: cells.length,
+      messages: count * cells.length,
+      lost: 0,
+      'spoiled exchanges': sum(({ spoiled }) => spoiled),
+      'repeats, all marked': sum(({ repeats }) => repeats),
+    };
+    return { kind: 'proved', figures, table: matrixOf(cells) };
+  },
+};
+
+/** At the size of a test one cell, for a change one fault a link, nightly all. */
+function chosen(count: number, random: () => number): readonly Place[] {
+  const { test, change } = networkFaultsProof.sizes;
+  const all = linkNames.map((link) => networkFaults.map((fault) => ({ link, fault })));
+  if (count > change) return all.flat();
+  const oneEach = all.map((faults) => faults[Math.floor(random() * faults.length)]!);
+  return count > test ? oneEach : [oneEach[Math.floor(random() * oneEach.length)]!];
+}
+
+/** A Markdown table: a row a fault, a column a link; what was not tried is left empty. */
+export function matrixOf(cells: readonly Cell[]): string {
+  const row = (texts: readonly string[]): string => `| ${texts.join(' | ')} |`;
+  const rows = networkFaults.map((fault) => {
+    const found = linkNames.map((link) => {
+      const cell = cells.find((one) => one.link === link && one.fault === fault);
+      return cell === undefined ? '' : `ok: ${textOf(cell)}`;
+    });
+    return row([fault, ...found]);
+  });
+  const head = ['', ...linkNames.map((link) => links[link])];
+  return [row(head), row(head.map(() => '---')), ...rows].join('\n');
+}
+
+function textOf({ spoiled, repeats }: CellFound): string {
+  return repeats === 0 ? `${spoiled} spoiled` : `${spoiled} spoiled, ${repeats} repeated`;
+}

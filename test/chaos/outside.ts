@@ -1,0 +1,86 @@
+/** What the proofs about the network look at from outside of svc, and how they sum it up. */
+import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { request, type Agent } from 'node:http';
+
+/** @param share 0.99 is the 99th percentile */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** Waits for something that must come to be. */
+export async function untilTrue(
+  what: string,
+  is: () => boolean | Promise<boolean>,
+  withinMs = 20_000,
+): Promise<void> {
+  const end = Date.now() + withinMs;
+  while (!(await is())) {
+    assert.ok(Date.now() < end, `in vain, for ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export type Asked = { readonly status: number; readonly body: string };
+
+export type Question = {
+  readonly port: number;
+  readonly path: string;
+  /** Keeps connections; left out: a connection of its own, closed afterwards. */
+  readonly agent?: Agent;
+  readonly headers?: Record<string, string>;
+  /** POSTed; left out: GET. */
+  readonly body?: string;
+  readonly timeoutMs?: number;
+};
+
+/** One exchange with svc; null when no whole answer came within the time allowed. */
+export function ask(question: Question): Promise<Asked | null> {
+  const { port, path, agent = false, headers = {}, body, timeoutMs = 10_000 } = question;
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  const method = body === undefined ? 'GET' : 'POST';
+  const signal = AbortSignal.timeout(timeoutMs);
+  return new Promise((resolve) => {
+    const options = { host: '127.0.0.1', port, path, agent, method, signal };
+    const asking = request({ ...options, headers: { ...headers, ...length } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      answer.on('error', () => resolve(null));
+      answer.on('close', () => {
+        resolve(answer.complete ? { status: answer.statusCode ?? 0, body: text } : null);
+      });
+    });
+    asking.on('error', () => resolve(null));
+    asking.end(body);
+  });
+}
+
+/** The sum of a metric's series whose labels hold this text. */
+export function metricOf(page: string, name: string, label = ''): number {
+  const lines = page.split('\n').filter((line) => {
+    const [series = ''] = line.split(' ');
+    return (series === name || series.startsWith(`${name}{`)) && series.includes(label);
+  });
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+/** What a process holds open: sockets, and everything else. By /proc; null where there is none. */
+export function handlesOf(pid: number): { sockets: number; others: number } | null {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    const targets = readdirSync(folder).map((name) => targetOf(`${folder}/${name}`));
+    const sockets = targets.filter((target) => target.startsWith('socket:')).length;
+    return { sockets, others: targets.length - sockets };
+  } catch {
+    return null;
+  }
+}
+
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
+}

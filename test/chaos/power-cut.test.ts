@@ -1,0 +1,4 @@
+import { powerCut } from './power-cut.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(powerCut);

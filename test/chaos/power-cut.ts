@@ -1,0 +1,50 @@
+/**
+ * Cuts the power: svc runs on a disk that is written down (disk.c); at a moment it is killed, its
+ * files are replaced by what a cut leaves, and it starts on those. Many more cuts of the same run
+ * are looked at without a start. The control is the same run with what `synchronous = NORMAL` would
+ * have synced: it must lose, or the proof sees nothing.
+ */
+import assert from 'node:assert/strict';
+import { Cuts } from './cuts.ts';
+import { buildShim } from './disk.ts';
+import { someMoment } from './moments.ts';
+import { seeded, type Proof } from './proof.ts';
+import { World } from './world.ts';
+
+const speakers = 6;
+
+export const powerCut: Proof = {
+  name: 'power-cut',
+  title:
+    'a disk that keeps what was synced, and of the rest what it likes: every message with a 200 ' +
+    'is there after the cut and is answered; with `synchronous = NORMAL` (the control) it is not',
+  unit: 'cuts',
+  sizes: { test: 1, change: 20, nightly: 300 },
+  async run(count, seed, say) {
+    const random = seeded(seed);
+    await using world = await World.open(random);
+    const shim = buildShim(world.folder);
+    if ('why' in shim) return { kind: 'skipped', ...shim };
+    const cuts = new Cuts(world, shim.file, random);
+    world.crowd.begin(speakers);
+    for (let cut = 0; cut < count; cut++) {
+      await using program = world.spawn(cuts.env());
+      // The first has something to lose, so that one cut proves something too.
+      if (cut === 0) {
+        await program.saw('"listening"');
+        for (let i = 0; i < 10; i++) await world.crowd.next200();
+      }
+      await someMoment(world, program, random);
+      program.child.kill('SIGKILL');
+      await program.ended;
+      cuts.cut(cuts.look().image);
+      if (cut % 20 === 19) say(`${cut + 1} cuts, ${world.crowd.messages.length} messages`);
+    }
+    await using program = world.spawn();
+    await program.saw('"listening"');
+    const figures = { ...(await world.conclude(program)), ...cuts.figures };
+    const { 'of them with something to lose': risky, 'lost by the control': lost } = figures;
+    assert.ok(lost > risky / 2, `the control lost in ${lost} of ${risky} cuts: this sees nothing`);
+    return { kind: 'proved', figures };
+  },
+};

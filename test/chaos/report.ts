@@ -1,0 +1,64 @@
+/** What a run of proofs found: a table for docs/reliability.md, and the run's last lines. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, platform, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { figuresText, type Finding } from './runner.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const begin = '<!-- chaos: begin -->';
+const end = '<!-- chaos: end -->';
+
+/** A table of Markdown. */
+export function tableOf(findings: readonly Finding[]): string {
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const head = ['proof', 'what is held', 'size', 'found', 'seconds', 'seed'];
+  const rows = findings.map(({ name, title, amount, seconds, seed, result }) => {
+    const facts = [name, title, amount, foundText(result), seconds.toFixed(1), String(seed)];
+    return row(facts.map((fact) => fact.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ')));
+  });
+  return [row(head), row(head.map(() => '---')), ...rows].join('\n');
+}
+
+function foundText(result: Finding['result']): string {
+  switch (result.kind) {
+    case 'proved':
+      return figuresText(result.figures);
+    case 'skipped':
+      return `SKIPPED: ${result.why}`;
+    case 'failed':
+      return `FAILED: ${result.why}`;
+    default:
+      return result satisfies never;
+  }
+}
+
+/** The skips aloud, then `N passed, N failed, N skipped`. */
+export function summaryOf(findings: readonly Finding[]): string {
+  const count = (wanted: Finding['result']['kind']): number =>
+    findings.filter(({ result: { kind } }) => kind === wanted).length;
+  const skips = findings.flatMap(({ name, result }) =>
+    result.kind === 'skipped' ? [`${name} NOT PROVED, SKIPPED: ${result.why}`] : [],
+  );
+  const [passed, failed] = [count('proved'), count('failed')];
+  return [...skips, `${passed} passed, ${failed} failed, ${skips.length} skipped`].join('\n');
+}
+
+/** Puts the table, and what it was measured on, between the marks of docs/reliability.md. */
+export function writeReport(findings: readonly Finding[], command: string): void {
+  const file = join(root, 'docs', 'reliability.md');
+  const page = readFileSync(file, 'utf8');
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${file} has no "${begin}" before a "${end}"`);
+  const what = `${new Date().toISOString().slice(0, 10)}, \`${command}\`, ${machine()}.`;
+  const table = [begin, '', what, '', tableOf(findings), '', ''].join('\n');
+  writeFileSync(file, page.slice(0, from) + table + page.slice(to));
+  execFileSync(join(root, 'node_modules', '.bin', 'oxfmt'), [file], { cwd: root });
+}
+
+function machine(): string {
+  const cores = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'})`;
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
+  const { node, sqlite } = process.versions;
+  return `${cores}, ${memory}, ${platform()} ${release()}, Node ${node}, SQLite ${sqlite}`;
+}

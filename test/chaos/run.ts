@@ -1,0 +1,53 @@
+/**
+ * `npm run chaos`: every proof of proofs.ts, one after the other, at the size for every change.
+ * Options: `--nightly` or `--size test|change|nightly`, `--only name,…`, `--seed n`, `--write` (the
+ * table goes into docs/reliability.md). Ends with 1 when a promise did not hold. What could not be
+ * tried here is skipped, and says so.
+ */
+import { parseArgs } from 'node:util';
+import type { Proof, Size } from './proof.ts';
+import { proofs } from './proofs.ts';
+import { summaryOf, tableOf, writeReport } from './report.ts';
+import { runProofs, type Order } from './runner.ts';
+
+const args = process.argv.slice(2);
+const { values } = parseArgs({
+  args,
+  options: {
+    nightly: { type: 'boolean', default: false },
+    size: { type: 'string', default: 'change' },
+    only: { type: 'string', default: '' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    write: { type: 'boolean', default: false },
+  },
+});
+
+const order: Order = { size: sizeOf(values.nightly ? 'nightly' : values.size), seed: seedOf() };
+const findings = await runProofs(chosen(values.only), order, console.log);
+console.log(`\n${tableOf(findings)}\n`);
+const given = args.filter((one) => one !== '--write').join(' ');
+if (values.write) writeReport(findings, `npm run chaos${given && ` -- ${given}`}`);
+console.log(summaryOf(findings));
+// A proof that ran out of its time may hold the process open.
+process.exit(findings.some(({ result }) => result.kind === 'failed') ? 1 : 0);
+
+function sizeOf(text: string): Size {
+  if (text === 'test' || text === 'change' || text === 'nightly') return text;
+  throw new Error(`--size is "${text}"; write test, change or nightly.`);
+}
+
+function seedOf(): number {
+  const seed = Number(values.seed);
+  if (Number.isSafeInteger(seed) && values.seed !== '') return seed;
+  throw new Error(`--seed is "${values.seed}"; write a whole number.`);
+}
+
+function chosen(names: string): readonly Proof[] {
+  if (names === '') return proofs;
+  return names.split(',').map((name) => {
+    const proof = proofs.find((one) => one.name === name);
+    if (proof !== undefined) return proof;
+    const known = proofs.map((one) => one.name).join(', ');
+    throw new Error(`--only names "${name}"; there are ${known}.`);
+  });
+}

@@ -1,0 +1,191 @@
+/**
+ * What the admin API reads and writes, for its tests: one conversation, one message, one dead
+ * letter. Rows carry more than their type says, as rows may: none of that may leave the server.
+ */
+import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
+import type { Page, PageAsked } from '../../src/store/store.ts';
+import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
+import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
+import type { StoryText, TurnText, Whose } from '../../src/domain/story.ts';
+
+export const ids = {
+  message: '0123456789abcdefghjkmn',
+  reply: '0123456789abcdefghjkmp',
+  letter: '0123456789abcdefghjkmq',
+  /** Everything that a path has to encode. */
+  conversation: 'thread/7 ?#%ü&+',
+  sender: 'sender-4711',
+};
+export const said = 'where is my parcel';
+export const answered = 'it is on its way';
+
+/** The path of an operation, of something that is there. */
+export function pathOf({ path }: { readonly path: string }): string {
+  const isLetter = path.startsWith('/api/v1/dead-letters');
+  return path
+    .replace('{id}', isLetter ? ids.letter : ids.message)
+    .replace('{channel}', 'webhook')
+    .replace('{conversation}', encodeURIComponent(ids.conversation))
+    .replace('{sender}', ids.sender);
+}
+
+const channel = 'webhook' as ChannelKey;
+const conversation = ids.conversation as ConversationId;
+const failure: FailureTold = {
+  kind: 'gone',
+  whose: 'operator',
+  status: 410,
+  detail: 'the target is gone for good',
+};
+const more = { sender: ids.sender, conversation, text: said };
+const model = 'local_runtime/small' as ModelName;
+const answerTry = { startedAt: 1_040, ms: 40.5, failed: null };
+
+const story: Story = Object.assign({
+  ...more,
+  id: ids.message,
+  channel,
+  acceptedAt: 1_000,
+  state: 'answered',
+  diedUnder: 0,
+  settledAt: 2_000,
+  failure: null,
+  trace: {
+    acceptedAt: 1_000,
+    claimedAt: 1_020,
+    decidedAt: 1_090,
+    brain: 'main',
+    attempt: 1,
+    outcome: 'reply',
+    steps: [
+      { kind: 'session', session: 2, cut: 'idle', command: null },
+      { kind: 'shield', dropped: ['hosted_runtime/big' as ModelName], kept: 1 },
+      {
+        kind: 'model',
+        model,
+        rank: 0,
+        startMs: 1,
+        ms: 41,
+        result: 'answer',
+        tries: [answerTry],
+        linesDropped: 0,
+      },
+      {
+        kind: 'policy',
+        policy: 'priority',
+        verdict: 'reply',
+        winner: model,
+        votes: [[model]],
+        why: 'it ranks first',
+      },
+    ],
+  },
+  replies: [
+    {
+      id: ids.reply,
+      createdAt: 1_090,
+      state: 'dead',
+      attempts: 1,
+      possibleDuplicate: false,
+      late: false,
+      dueAt: null,
+      settledAt: 2_000,
+      tries: [{ startedAt: 1_100, ms: 12, failed: 'gone', status: 410 }],
+      failure,
+    },
+  ],
+} satisfies Story & typeof more);
+
+const storyText: StoryText = {
+  sender: { id: ids.sender, name: 'Ada' },
+  conversation,
+  text: said,
+  media: { type: 'image/png', reference: 'https://files.example/1' },
+  replies: [{ id: ids.reply, text: answered }],
+};
+
+const letterText: DeadLetterText = {
+  id: ids.letter,
+  box: 'out',
+  channel,
+  messageId: ids.message,
+  acceptedAt: 1_000,
+  diedAt: 2_000,
+  attempts: 1,
+  parts: 1,
+  failure,
+  conversation,
+  tries: story.replies[0]!.tries,
+  text: answered,
+};
+
+const row = {
+  channel,
+  conversation,
+  turns: 1,
+  sessions: 2,
+  firstAt: 1_000,
+  lastAt: 2_000,
+  waiting: 0,
+};
+const turn: TurnText = {
+  channel,
+  conversation,
+  session: 2,
+  at: 1_090,
+  sender: ids.sender,
+  text: said,
+  reply: answered,
+};
+
+/** What was asked of the ledger, oldest first, each call with its arguments. */
+export type Calls = unknown[][];
+
+type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+
+export function fakeReader(calls: Calls): LedgerReader {
+  const page = <Row>(asked: PageAsked, rows: readonly Row[]): Page<Row> => {
+    if (asked.after !== null || rows.length === 0) return { rows: [], next: null };
+    return { rows, next: 'further' };
+  };
+  const isIt = (whose: Whose): boolean =>
+    whose.channel === channel &&
+    (whose.kind === 'sender' ? whose.sender === ids.sender : whose.conversation === conversation);
+  const note = <Answer>(answer: Answer, ...call: unknown[]): Promise<Answer> => {
+    calls.push(call);
+    return Promise.resolve(answer);
+  };
+  return {
+    story: (id) => note(id === ids.message ? story : null, 'story', id),
+    storyText: (id) => note(id === ids.message ? storyText : null, 'storyText', id),
+    deadLetters: (asked) => note(page<DeadLetter>(asked, [letterText]), 'deadLetters', asked),
+    deadLetterReasons: () => {
+      return note([{ ...more, ...failure, box: 'out', count: 1 }], 'deadLetterReasons');
+    },
+    deadLetter: (id) => note(id === ids.letter ? letterText : null, 'deadLetter', id),
+    conversations: (asked) => note(page(asked, [row]), 'conversations', asked),
+    conversation: (where) => {
+      const cuts = [{ session: 2, at: 1_000, reason: 'idle' as const }];
+      const found = isIt({ kind: 'conversation', ...where });
+      return note(found ? { ...row, cuts } : null, 'conversation', where);
+    },
+    turns: (whose, asked) => note(page(asked, isIt(whose) ? [turn] : []), 'turns', whose, asked),
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/** @param result of every move of a dead letter that is there */
+export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
+  const move = (what: string) => async (id: string) => {
+    calls.push([what, id]);
+    return id === ids.letter ? result() : 'not_found';
+  };
+  return {
+    replay: move('replay'),
+    discard: move('discard'),
+    forget: async (whose) => {
+      calls.push(['forget', whose]);
+      return 3;
+    },
+  };
+}

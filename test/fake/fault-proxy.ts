@@ -1,0 +1,235 @@
+/**
+ * A TCP proxy that spoils a share of the exchanges that pass it, until it is healed. It knows just
+ * enough of HTTP/1.1 to tell where a request with a content length ends.
+ *
+ * The near side is who connects to it, the far side the server that it stands before.
+ */
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { freePort } from '../program.ts';
+
+export const networkFaults = [
+  /** Half of the request arrives, then both sides are disconnected. */
+  'cut',
+  /** The request is held back for up to 300 ms. */
+  'delay',
+  /** Half of the request arrives, then nothing happens any more: no answer, and no end. */
+  'half-open',
+  /** The request arrives and is answered, but who sent it gets a RST instead. */
+  'reset',
+  /** Request and answer come in small pieces, about 300 ms each. */
+  'drip',
+  /** Nobody listens and every connection is gone, for 100 to 200 ms, and again after as long. */
+  'refused',
+] as const;
+export type NetworkFault = (typeof networkFaults)[number];
+
+const pieces = 15;
+const pieceMs = 20;
+
+export class FaultProxy implements AsyncDisposable {
+  /** Exchanges that met a fault. Who is refused cannot be counted here. */
+  spoiled = 0;
+  /** Of each half-open exchange whose side has let go: after how long, in milliseconds. */
+  readonly heldMs = { near: [] as number[], far: [] as number[] };
+  halfOpen = 0;
+  readonly port: number;
+  readonly #farPort: number;
+  readonly #random: () => number;
+  readonly #share: number;
+  readonly #sockets = new Set<Socket>();
+  #server: Server | null = null;
+  #fault: NetworkFault | null = null;
+  #window: Promise<void> = Promise.resolve();
+  #over = false;
+
+  private constructor(port: number, farPort: number, random: () => number, share: number) {
+    this.port = port;
+    this.#farPort = farPort;
+    this.#random = random;
+    this.#share = share;
+  }
+
+  /** @param share of the exchanges to spoil; the first one always is */
+  static async start(farPort: number, random: () => number, share = 0.3): Promise<FaultProxy> {
+    const proxy = new FaultProxy(await freePort(), farPort, random, share);
+    await proxy.#listen();
+    return proxy;
+  }
+
+  /** From now on this goes wrong. */
+  spoil(fault: NetworkFault): void {
+    this.#fault = fault;
+    if (fault === 'refused') this.#window = this.#refuseInTurns();
+  }
+
+  /** From now on nothing goes wrong; what has begun to go wrong goes on doing so. */
+  async heal(): Promise<void> {
+    this.#fault = null;
+    await this.#window;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over = true;
+    await this.heal();
+    await this.#close();
+  }
+
+  /** Whether the exchange that begins now is one to spoil, and how. */
+  next(): NetworkFault | null {
+    const fault = this.#fault;
+    if (fault === null || fault === 'refused') return null;
+    if (this.spoiled > 0 && this.#random() >= this.#share) return null;
+    this.spoiled++;
+    return fault;
+  }
+
+  /** A number from 0 up to `most`, by the seed. */
+  upTo(most: number): number {
+    return this.#random() * most;
+  }
+
+  dial(): Socket {
+    return this.#watch(connect(this.#farPort, '127.0.0.1'));
+  }
+
+  /** Neither side hears of the other any more; how long each waits is noted. */
+  abandon(near: Socket, far: Socket): void {
+    const startedAt = performance.now();
+    this.halfOpen++;
+    for (const [side, socket] of [['near', near] as const, ['far', far] as const]) {
+      socket.once('close', () => {
+        if (!this.#over) this.heldMs[side].push(performance.now() - startedAt);
+      });
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer((near) => new Passage(this, this.#watch(near)));
+    server.listen(this.port, '127.0.0.1');
+    await once(server, 'listening');
+    this.#server = server;
+  }
+
+  async #close(): Promise<void> {
+    const closed = this.#server?.listening === true ? once(this.#server, 'close') : null;
+    this.#server?.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  async #refuseInTurns(): Promise<void> {
+    while (this.#fault === 'refused') {
+      await this.#close();
+      await wait(100 + this.upTo(100));
+      await this.#listen();
+      if (this.#fault === 'refused') await wait(100 + this.upTo(100));
+    }
+  }
+
+  #watch(socket: Socket): Socket {
+    this.#sockets.add(socket);
+    socket.setNoDelay(true).on('error', () => {});
+    socket.once('close', () => this.#sockets.delete(socket));
+    return socket;
+  }
+}
+
+/** One connection through the proxy: exchange after exchange, each with its own fate. */
+class Passage {
+  readonly #proxy: FaultProxy;
+  readonly #near: Socket;
+  #far: Socket | null = null;
+  #request = Buffer.alloc(0);
+  #fate: NetworkFault | null = null;
+  /** The pieces that drip to one side go out after those before them. */
+  #dripping: Promise<void> = Promise.resolve();
+
+  constructor(proxy: FaultProxy, near: Socket) {
+    this.#proxy = proxy;
+    this.#near = near;
+    near.on('data', (part: Buffer) => {
+      this.#request = Buffer.concat([this.#request, part]);
+      const length = requestLength(this.#request);
+      if (length === null || this.#request.length < length) return;
+      const request = this.#request.subarray(0, length);
+      this.#request = this.#request.subarray(length);
+      this.#pass(request);
+    });
+  }
+
+  #pass(request: Buffer): void {
+    const near = this.#near;
+    const far = this.#dialed();
+    const half = request.subarray(0, Math.ceil(request.length / 2));
+    this.#fate = this.#proxy.next();
+    switch (this.#fate) {
+      case null:
+      case 'refused':
+      case 'reset':
+        far.write(request);
+        return;
+      case 'cut':
+        far.end(half);
+        near.destroy();
+        return;
+      case 'delay':
+        setTimeout(() => far.write(request), this.#proxy.upTo(300));
+        return;
+      case 'half-open':
+        far.write(half);
+        this.#proxy.abandon(near, far);
+        return;
+      case 'drip':
+        void this.#drip(request, far);
+        return;
+      default:
+        this.#fate satisfies never;
+    }
+  }
+
+  #dialed(): Socket {
+    if (this.#far !== null) return this.#far;
+    const far = this.#proxy.dial();
+    far.on('data', (part: Buffer) => this.#answer(part));
+    far.once('close', () => {
+      if (this.#fate !== 'half-open') void this.#dripping.then(() => this.#near.end());
+    });
+    this.#near.once('close', () => {
+      if (this.#fate !== 'half-open') far.destroy();
+    });
+    this.#far = far;
+    return far;
+  }
+
+  #answer(part: Buffer): void {
+    if (this.#fate === 'reset') this.#near.resetAndDestroy();
+    else if (this.#fate === 'drip') void this.#drip(part, this.#near);
+    else if (this.#fate !== 'half-open') this.#near.write(part);
+  }
+
+  #drip(bytes: Buffer, to: Socket): Promise<void> {
+    this.#dripping = sendInPieces(bytes, to, this.#dripping);
+    return this.#dripping;
+  }
+}
+
+async function sendInPieces(bytes: Buffer, to: Socket, before: Promise<void>): Promise<void> {
+  await before;
+  const size = Math.ceil(bytes.length / pieces);
+  for (let at = 0; at < bytes.length && !to.destroyed; at += size) {
+    to.write(bytes.subarray(at, at + size));
+    await wait(pieceMs);
+  }
+}
+
+/** Head and body; null while the head is not there. */
+function requestLength(bytes: Buffer): number | null {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd < 0) return null;
+  const length = /^content-length: *(\d+)/im.exec(bytes.toString('latin1', 0, headEnd));
+  return headEnd + 4 + Number(length?.[1] ?? 0);
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,92 @@
+/** Reads the API's own description: its operations, and whether an answer is as it says. */
+import assert from 'node:assert/strict';
+
+type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  oneOf?: Schema[];
+  items?: Schema;
+  required?: string[];
+  properties?: Record<string, Schema>;
+};
+type Content = Record<string, { schema?: Schema }>;
+export type Operation = {
+  path: string;
+  method: string;
+  security: object[];
+  parameters: { name: string; in: string; schema: object }[];
+  responses: Record<string, { content: Content }>;
+};
+export type OpenApi = {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; securitySchemes: object };
+};
+
+export function operationsOf({ paths }: OpenApi): readonly Operation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      path,
+      method: method.toUpperCase(),
+    })),
+  );
+}
+
+/** The status and content type are described, and a JSON body has the described form. */
+export function assertDescribed(
+  api: OpenApi,
+  { path, method, responses }: Operation,
+  answer: { readonly status: number; readonly headers: Headers; readonly body: string },
+): void {
+  const where = `${method} ${path} ${answer.status}`;
+  const mediaType = (answer.headers.get('content-type') ?? '').split(';')[0]!;
+  const described = responses[answer.status]?.content[mediaType];
+  assert.ok(described !== undefined, `${where} (${mediaType}) is not described`);
+  if (described.schema === undefined) return;
+  assert.equal(faultOf(api, described.schema, JSON.parse(answer.body), where), null);
+}
+
+/** Where and how a value is not as the schema says; null: it is. A property too many is a fault. */
+function faultOf(api: OpenApi, schema: Schema, value: unknown, where: string): string | null {
+  if (schema.$ref !== undefined) {
+    const named = api.components.schemas[schema.$ref.replace('#/components/schemas/', '')];
+    return named === undefined ? `${schema.$ref} is missing` : faultOf(api, named, value, where);
+  }
+  if (schema.oneOf !== undefined) {
+    const fitting = schema.oneOf.filter((one) => faultOf(api, one, value, where) === null);
+    return fitting.length === 1 ? null : `${where} fits ${fitting.length} kinds`;
+  }
+  const types = [schema.type].flat();
+  assert.ok(types[0] !== undefined, `${where} has a type`);
+  if (!types.includes(typeOf(value)) && !(types.includes('number') && Number.isInteger(value))) {
+    return `${where} is ${typeOf(value)}, not ${types.join(' or ')}`;
+  }
+  if (schema.enum !== undefined && !schema.enum.includes(value)) return `${where} is no such value`;
+  if (value === null) return null;
+  if (Array.isArray(value)) {
+    return first(value.map((item) => faultOf(api, schema.items!, item, `${where}[]`)));
+  }
+  if (typeof value !== 'object') return null;
+  const properties = schema.properties ?? {};
+  const names = new Set([...Object.keys(properties), ...Object.keys(value)]);
+  return first(
+    [...names].map((name) => {
+      const inner = properties[name];
+      if (inner === undefined) return `${where}.${name} is not described`;
+      if (!Object.hasOwn(value, name)) return `${where}.${name} is missing`;
+      return faultOf(api, inner, (value as Record<string, unknown>)[name], `${where}.${name}`);
+    }),
+  );
+}
+
+function first(faults: readonly (string | null)[]): string | null {
+  return faults.find((fault) => fault !== null) ?? null;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return Number.isInteger(value) ? 'integer' : typeof value;
+}
