@@ -94,7 +94,8 @@ suite('a disk without room', { concurrency: 4 }, () => {
     ]);
     assert.ok(both[0].kind === 'refused' && both[0].reason === 'full');
     assert.equal(both[1], 'waits');
-    await until('the turn is done', async () => (await deliverAll(it)).includes('re: one'));
+    const isDone = async (): Promise<boolean> => (await deliverAll(it)).includes('re: one');
+    await until('the turn is done', isDone);
     await noneIn(it);
     const [receipt] = await accept(it, said('bob', 'short', { dedupeKey: 'k' }));
     assert.equal(receipt!.duplicate, false, 'its key is not known: it was never accepted');
@@ -127,7 +128,7 @@ suite('a disk without room', { concurrency: 4 }, () => {
   });
 });
 
-test('after a failed write nothing more is asked of the database, not even to close it', async () => {
+test('after a failed write nothing more is asked of the database, nor to close it', async () => {
   const faults: unknown[] = [];
   await using crashes = await Crashes.make({ onFault: (error) => faults.push(error) });
   const it = await crashes.open();

@@ -12,6 +12,7 @@
  * the others up for `stallMs` at most. Once others run, the suspects that are left still start one
  * at a time, but an end of the process is no evidence against them: they stay suspects.
  *
+ * Deliveries wait as well: were one of them to end the process, the suspect would be buried for it.
  * The price: a message that ends the process only after `aloneMs` is not found.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
