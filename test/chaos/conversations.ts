@@ -82,13 +82,15 @@ type Stage = {
   readonly random: () => number;
   readonly expected: Map<string, string>;
   readonly sessioned: boolean;
+  /** Aborts when one of them met what must not be: the others go home. */
+  readonly over: AbortController;
 };
 
 /** One person: a step, its reply, the next step. */
 async function talk(name: string, steps: number, stage: Stage): Promise<void> {
   const { random, sessioned } = stage;
   const book = new Book(sessioned);
-  for (let number = 0; number < steps; number++) {
+  for (let number = 0; number < steps && !stage.over.signal.aborted; number++) {
     const marker = `${name}-${number}-${Math.floor(random() * 1e9).toString(36)}`;
     const dice = sessioned ? random() : 1;
     const say = (text: string): Promise<string> => exchange(stage, name, number, text);
@@ -119,18 +121,19 @@ async function talk(name: string, steps: number, stage: Stage): Promise<void> {
 
 /** Says it until it has a 200, with the same key each time; then waits for the reply. */
 async function exchange(
-  { url, receiver }: Stage,
+  { url, receiver, over }: Stage,
   name: string,
   number: number,
   text: string,
 ): Promise<string> {
   const message = { sender_id: name, text };
   const key = { 'webhook-id': `${name} ${number}` };
-  for (;;) {
+  while (!over.signal.aborted) {
     const answer = await post(url(), message, key).catch(() => null);
     if (answer?.status === 200) return replyTo(receiver, String(answer.body['message_id']), name);
     await pause(10);
   }
+  throw new Error('it was given up');
 }
 
 async function replyTo(receiver: Receiver, id: string, name: string): Promise<string> {
@@ -163,7 +166,8 @@ async function run(steps: number, seed: number, sessioned: boolean): Promise<num
   const random = seeded(seed);
   const expected = new Map<string, string>();
   const url = (): string => `http://127.0.0.1:${port}/webhook`;
-  const stage = { url, receiver, random, expected, sessioned };
+  const over = new AbortController();
+  const stage = { url, receiver, random, expected, sessioned, over };
   const each = Math.ceil(steps / people);
   let program = await serve(file, port);
   let kills = 0;
@@ -171,15 +175,17 @@ async function run(steps: number, seed: number, sessioned: boolean): Promise<num
     const all = Promise.all(
       Array.from({ length: people }, (_, at) => talk(`p${at}`, each, stage)),
     ).then(() => 'over');
-    while (sessioned) {
-      if ((await Promise.race([pause(150 + random() * 250), all])) === 'over') break;
+    const ripe = async (): Promise<boolean> => {
+      const more = receiver.received.length + 10 + Math.floor(random() * 60);
+      return (await Promise.race([sessioned ? receiver.waitFor(more) : all, all])) !== 'over';
+    };
+    for (; await ripe(); kills++) {
       program.child.kill('SIGKILL');
       await program.ended;
-      kills++;
       program = await serve(file, port);
     }
-    await all;
   } finally {
+    over.abort();
     await program[Symbol.asyncDispose]();
   }
   for (const call of model.calls) {
@@ -192,7 +198,7 @@ export const conversations: Proof = {
   name: 'conversations',
   title: 'nobody sees what another said, or what was said before a cut',
   unit: 'steps',
-  sizes: { test: 200, change: 2_000, nightly: 20_000 },
+  sizes: { test: 150, change: 2_000, nightly: 20_000 },
   async run(count, seed, say): Promise<Proved> {
     const kills = await run(count, seed, true);
     say(`${count} steps with sessions and ${kills} kills`);
