@@ -1,5 +1,6 @@
 /** The message that ends the process is found, and nobody else pays for it. */
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { failure } from '../src/domain/failure.ts';
 import { Crashes } from './fake/crashes.ts';
@@ -191,4 +192,22 @@ test('a crash loop marks replies and counts them, and moves none along its sched
     );
     await it.ledger.release(claim);
   }
+});
+
+test('an end by failing storage is no evidence against any message', async () => {
+  await using crashes = await Crashes.make();
+  let it = await threeSuspects(crashes);
+  for (let ends = 0; ends < 3; ends++) {
+    const claim = await oneIn(it);
+    assert.deepEqual([claim.message.text, claim.attempt, claim.condemned], ['a', 3, false]);
+    const intruder = new DatabaseSync(crashes.path);
+    intruder.exec('ALTER TABLE turns RENAME TO elsewhere');
+    assert.equal(await it.ledger.complete(claim, effects(claim, ['lost'])), false);
+    intruder.exec('ALTER TABLE elsewhere RENAME TO turns');
+    await it.ledger[Symbol.asyncDispose]();
+    intruder.close();
+    it = await crashes.open();
+  }
+  it = await crashes.crash();
+  assert.deepEqual((await oneIn(it)).attempt, 4, 'after that an end counts again');
 });

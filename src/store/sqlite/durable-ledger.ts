@@ -313,6 +313,7 @@ export class DurableLedger implements Ledger {
   #fail(error: unknown): void {
     if (this.#failed) return;
     this.#failed = true;
+    this.#parts.noteFailure({ alone: this.#quarantine.alone });
     this.#door.close('storage_failed');
     this.#parts.onFault?.(error);
   }

@@ -71,6 +71,11 @@ export class Quarantine {
     return this.#held.length + (this.#newest === null ? 0 : 1);
   }
 
+  /** The number of the message that runs alone, with its mark on the disk; null: none does. */
+  get alone(): number | null {
+    return this.#marked ? (this.#newest?.row.seq ?? null) : null;
+  }
+
   /** Whether everything else has to wait now. Asking when it need not lets it through for good. */
   holdsOthers(): boolean {
     if (this.#opened) return false;

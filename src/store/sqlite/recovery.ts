@@ -7,6 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Settlement } from '../rows.ts';
 import type { WorkingSet } from '../working-set.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from './bodies.ts';
+import type { NotedFailure } from './place.ts';
 import { aloneMax, attemptsMax, type Suspect } from './quarantine.ts';
 import type { Write } from './statements.ts';
 
@@ -19,8 +20,14 @@ export type Recovered = {
 
 /**
  * @param now milliseconds since 1970: what was due by then may have been sent
+ * @param failed the storage ended the process before: no message counts as tried for that
  */
-export function recover(db: DatabaseSync, rows: WorkingSet, now: number): Recovered {
+export function recover(
+  db: DatabaseSync,
+  rows: WorkingSet,
+  now: number,
+  failed: NotedFailure | null = null,
+): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
   const suspects: Suspect[] = [];
@@ -34,15 +41,18 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): Recove
   const inbox = db.prepare('SELECT * FROM inbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of inbox as Iterable<unknown> as Iterable<InboxRecord>) {
     const head = unclean && isHead('in', record.channel, record.conversation);
-    const condemned = record.alone >= aloneMax;
+    const blamed = head && failed === null;
+    const alone = record.alone - (failed?.alone === record.seq ? 1 : 0);
+    if (alone < record.alone) writes.push(['inboxAlone', alone, record.seq]);
+    const condemned = alone >= aloneMax;
     const cleared = !unclean && !condemned;
-    const attempts = cleared ? 0 : record.attempts + (head ? 1 : 0);
-    if (head) writes.push(['inboxTried', attempts, record.seq]);
+    const attempts = cleared ? 0 : record.attempts + (blamed ? 1 : 0);
+    if (blamed) writes.push(['inboxTried', attempts, record.seq]);
     if (cleared && record.attempts > 0) writes.push(['inboxCleared', record.seq]);
     const suspect = condemned || (head && attempts >= attemptsMax);
     const row = rows.addMessage(messageOf(record), record.seq, attempts + 1, suspect);
     row.condemned = condemned;
-    if (suspect) suspects.push({ row, alone: record.alone });
+    if (suspect) suspects.push({ row, alone });
     settlements.set(row.message.id, row.settlement);
   }
   const outbox = db.prepare('SELECT * FROM outbox WHERE state = 0 ORDER BY seq').iterate();

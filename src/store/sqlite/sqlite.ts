@@ -5,7 +5,8 @@ import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
 import { Journal, startWriter } from './journal.ts';
-import { freeBytesAt, preparePlace, rewriteLog, takeOwnerLock } from './place.ts';
+import { forgetFailure, freeBytesAt, notedFailure, noteFailure, preparePlace } from './place.ts';
+import { rewriteLog, takeOwnerLock, type NotedFailure } from './place.ts';
 import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { recover } from './recovery.ts';
@@ -45,9 +46,11 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const reader = new DatabaseSync(path, { readOnly: true });
     const rows = new WorkingSet(now);
     journal = new Journal(writer, freeBytesAt(path));
-    const { writes, suspects } = recover(reader, rows, now());
+    const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
     await journal.write([...writes, ['owned']]);
-    const parts = { lock, reader, rows, journal, suspects };
+    forgetFailure(path);
+    const note = (failed: NotedFailure): void => noteFailure(path, failed);
+    const parts = { lock, reader, rows, journal, suspects, noteFailure: note };
     return new DurableLedger({ ...options, ...parts, limits, news: options.news ?? {} });
   } catch (error) {
     await journal?.abandon();
