@@ -11,6 +11,7 @@ import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
 import type { Log } from './lib/log.ts';
+import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
 import { createPlan, createServiceKit, openAdmin, openLedger, operatorAccess } from './service.ts';
 import type { ServiceKit } from './service.ts';
@@ -48,12 +49,14 @@ export async function runService(setup: Setup): Promise<Ending> {
   const kit = createServiceKit(events, setup.version);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
+  const heard = listenTo(events);
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
   const store = await openLedger({
     storage: setup.config.storage,
     path: setup.storagePath,
     ids,
     now: kit.now,
+    news: heard.news,
     failed(error) {
       events.faulted({ where: 'the storage', error });
       health.now = { status: 'failing', reason: 'the storage failed' };
@@ -70,7 +73,10 @@ export async function runService(setup: Setup): Promise<Ending> {
     (await startAdmin(
       setup,
       kit,
-      portsOf(setup, kit, events, host, { ledger, reader }, () => health.now),
+      portsOf(setup, kit, events, host, store, {
+        health: () => (health.now.status === 'ok' ? heard.health() : health.now),
+        warnings: () => [...setup.warnings, ...heard.warnings()],
+      }),
     ));
   if (admin?.kind === 'problem') {
     await close(kit, host, reader, null);
@@ -112,15 +118,15 @@ function portsOf(
   events: EventHub,
   host: Host,
   { ledger, reader }: { readonly ledger: Ledger; readonly reader: LedgerReader },
-  health: () => Health,
+  state: { readonly health: () => Health; readonly warnings: () => PlanView['warnings'] },
 ): AdminPorts {
-  const { config, warnings, version } = setup;
+  const { config, version } = setup;
   const view = (): PlanView => {
     const channels = host.plan?.channels ?? [];
     return {
       revision: host.plan?.revision ?? setup.revision,
       config,
-      warnings,
+      warnings: state.warnings(),
       channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
     };
   };
@@ -128,7 +134,7 @@ function portsOf(
     version,
     startedAt: kit.now(),
     now: kit.now,
-    health,
+    health: state.health,
     plan: view,
     meters: events.meters,
     gauges: () => ledger.gauges(),

@@ -11,6 +11,7 @@ import { inboxCases } from './ledger/inbox.ts';
 import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
 import { recallCases } from './ledger/recall.ts';
+import { servingCases } from './ledger/serving.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
 const all = [
@@ -22,6 +23,7 @@ const all = [
   ...recallCases,
   ...deadLetterCases,
   ...forgettingCases,
+  ...servingCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

@@ -70,6 +70,7 @@ export function writing(
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
         now: Date.now,
         failed: (error) => (failed = error),
+        news: {},
       });
       if (!('kind' in store)) {
         await using _reader = store.reader;

@@ -62,6 +62,11 @@ export class Deliveries {
     });
   }
 
+  release(claim: OutClaim): void {
+    const row = this.#open.endOut(claim);
+    if (row !== null) this.#parts.rows.giveBack(row);
+  }
+
   /** @param dead is told once it is a dead letter */
   bury(claim: OutClaim, why: Failure, dead: (row: OutRow) => void): Promise<boolean> {
     const row = this.#open.endOut(claim);

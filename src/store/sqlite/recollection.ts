@@ -13,6 +13,9 @@ import type { Memory } from '../store.ts';
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
 
+/** The cursor of a channel that says since when it is not served; empty: it is. */
+export const unroutableCursor = 'unroutable_since';
+
 export class Recollection {
   readonly #memories = new Cache<string, Memory>(bytesMax);
   readonly #conversation: StatementSync;
@@ -47,6 +50,11 @@ export class Recollection {
   cursor(channel: ChannelKey, name: string): string | null {
     const found = this.#cursor.get(channel, name);
     return found === undefined ? null : String(found['value']);
+  }
+
+  /** Milliseconds since 1970; null: it is not. */
+  unroutableSince(channel: ChannelKey): number | null {
+    return Number(this.cursor(channel, unroutableCursor) ?? '') || null;
   }
 
   get bytes(): number {

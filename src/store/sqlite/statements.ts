@@ -15,6 +15,8 @@ export const statements = {
   inboxSettled: 'UPDATE inbox SET state = 1, settled_at = ? WHERE seq = ?',
   inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
+  inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
+  inboxCleared: 'UPDATE inbox SET attempts = 0, alone = 0 WHERE seq = ?',
   turn:
     'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -42,6 +44,9 @@ export const statements = {
     'UPDATE outbox SET attempts = ?, parked = ?, tries = json_insert(CASE ' +
     "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
     "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
+  outboxDied:
+    'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
+    'WHERE seq = ?',
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   // Dead, and back: at the end of its lane.
   messageReplayed:
@@ -67,6 +72,9 @@ export const statements = {
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
     'ON CONFLICT DO UPDATE SET value = excluded.value',
+  /** 64 KiB, so that there is more room than for a word. */
+  roomTaken: "INSERT OR REPLACE INTO cursors VALUES ('', 'room', hex(zeroblob(32768)))",
+  roomGiven: "DELETE FROM cursors WHERE channel = ''",
 } as const;
 
 export type StatementName = keyof typeof statements;
@@ -90,6 +98,8 @@ export type GroupDone =
       readonly number: number;
       readonly known: readonly (readonly [place: number, id: string])[];
     }
+  /** There was no room for it, and nothing of it was written. */
+  | { readonly kind: 'full'; readonly number: number }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
 /**
