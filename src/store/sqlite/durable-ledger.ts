@@ -209,9 +209,12 @@ export class DurableLedger implements Ledger {
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
     const done = this.#asked === null ? act() : this.#asked.then(act);
-    const over = done
-      .catch(() => {})
-      .then(() => {
+    const over: Promise<void> = done
+      .then(
+        () => {},
+        () => {},
+      )
+      .finally(() => {
         if (this.#asked === over) this.#asked = null;
       });
     this.#asked = over;
