@@ -209,14 +209,9 @@ export class DurableLedger implements Ledger {
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
     const done = this.#asked === null ? act() : this.#asked.then(act);
-    const over: Promise<void> = done
-      .then(
-        () => {},
-        () => {},
-      )
-      .finally(() => {
-        if (this.#asked === over) this.#asked = null;
-      });
+    const over: Promise<unknown> = Promise.allSettled([done]).finally(() => {
+      if (this.#asked === over) this.#asked = null;
+    });
     this.#asked = over;
     return done;
   }
