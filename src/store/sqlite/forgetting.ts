@@ -118,12 +118,12 @@ export class Forgetting {
     for (let from = 0; from < found.length; from += batchMax) {
       const batch = found.slice(from, from + batchMax);
       const writes = batch.flatMap(({ seq, id }): Write[] => {
-        const writes: Write[] = [
+        const gone: Write[] = [
           [deletion, seq],
           ['numbered', seq, id.slice(0, wholeIdLength)],
         ];
-        if (deletion === 'messageDeleted') writes.push(['traceDeleted', id]);
-        return writes;
+        if (deletion === 'messageDeleted') gone.push(['traceDeleted', id]);
+        return gone;
       });
       await this.#write(writes);
       for (const { id, state } of batch) if (state === 2) this.#deadLetters.remove(id);
