@@ -15,6 +15,7 @@ export type WriterData = { readonly path: string; readonly retentionDays: number
 
 /** What SQLite calls `synchronous = FULL`. */
 const fullSync = 2;
+const busyTimeoutMs = 2_000;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
@@ -26,7 +27,9 @@ function open(): DatabaseSync {
   const db = new DatabaseSync(path);
   try {
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
-    db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
+    db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${busyTimeoutMs};`);
+    // What is deleted is overwritten, also where whole pages become free.
+    db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
     migrate(db);
     return db;
@@ -94,20 +97,33 @@ function serve(db: DatabaseSync): void {
   /** A step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
     if (!db.isOpen) return;
-    if (sweep(db, retentionDays, Date.now()) >= rowsAtOnce) setImmediate(sweepOn);
+    const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
+    if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
+    if (rows >= rowsAtOnce) setImmediate(sweepOn);
   };
   const sweeping = setInterval(sweepOn, sweepEveryMs);
   setImmediate(sweepOn);
   const looking = setInterval(tellDisk, diskEveryMs);
   port.on('message', (message: ToWriter) => {
     if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
+    if (message.kind === 'checkpoint') return tell(checkpoint(db));
     clearInterval(sweeping);
     clearInterval(looking);
     db.exec('UPDATE owner SET clean = 1');
+    // With a reader beside it, closing does not fold the log into the database.
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
     tell({ kind: 'closed' });
     port.close();
   });
+}
+
+/** Whoever reads is not waited for: groups may be behind this. */
+function checkpoint(db: DatabaseSync): FromWriter {
+  db.exec('PRAGMA busy_timeout = 0');
+  const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
+  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  return { kind: 'checkpointed', whole: busy === 0 };
 }
 
 function tellDisk(): void {
