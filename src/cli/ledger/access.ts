@@ -75,7 +75,10 @@ export function writing(
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
-        const code = await use(ledger);
+        const code = await use(ledger).catch((error: unknown) => {
+          if (failed === null) throw error;
+          return exitCode.failed;
+        });
         if (failed === null) return code;
         throw new Unanswered(`The database ${storagePath} could not be written.`);
       }
