@@ -7,8 +7,9 @@ import { buryFaulty } from './flow/faults.ts';
 import type { Kit, Line } from './flow/kit.ts';
 import { accept, sendReply, takeTurn } from './flow/pipeline.ts';
 import { Pump } from './flow/pumps.ts';
-import type { Accept, ChannelProblem } from './channel/channel.ts';
+import type { Accept, Acceptance, ChannelProblem, Place } from './channel/channel.ts';
 import type { ChannelKey } from './domain/ids.ts';
+import type { Inbound } from './domain/message.ts';
 import type { Claim, InClaim, OutClaim } from './store/store.ts';
 import type { Plan } from './plan.ts';
 
@@ -73,7 +74,7 @@ export class Host {
     const before = this.#plan;
     this.#plan = plan;
     this.#matchPumps(plan);
-    plan.run(this.#accept, this.#kit.events);
+    plan.run(this.#acceptOn, this.#kit.events);
     this.#kit.events.planUsed({
       revision: plan.revision,
       channels: plan.channels.length,
@@ -105,10 +106,16 @@ export class Host {
     return { rows, ids: ledger.unsettled(idsMax) };
   }
 
-  readonly #accept: Accept = Object.assign(
-    (batch: Parameters<Accept>[0]) => accept(this.#kit, batch),
-    { room: () => this.#kit.ledger.room().messages },
-  );
+  readonly #acceptOn = (channel: ChannelKey): Accept => {
+    const { ledger } = this.#kit;
+    const take = (batch: readonly Inbound[], place?: Place): Promise<Acceptance> =>
+      accept(this.#kit, batch, place === undefined ? undefined : { channel, ...place });
+    return Object.assign(take, {
+      room: () => ledger.room().messages,
+      whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
+      cursor: (name: string) => ledger.cursor(channel, name),
+    });
+  };
 
   #retire(plan: Plan): void {
     const done = plan

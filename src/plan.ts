@@ -76,9 +76,11 @@ export class Plan {
   }
 
   /** Takes messages in on every channel, until the plan is retired. */
-  run(accept: Accept, events: Events): void {
+  run(acceptOn: (channel: ChannelKey) => Accept, events: Events): void {
     const { signal } = this.#running;
-    const runs = this.channels.map(({ type, channel }) => {
+    const runs = [...this.#lines].map(([key, { channel }]) => {
+      const type = key.split(':', 1)[0]!;
+      const accept = acceptOn(key);
       const ended = (error: unknown, pauseMs: number): void => {
         const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
         events.channelChanged({ channel: type, state: 'degraded', reason });

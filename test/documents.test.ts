@@ -7,6 +7,8 @@ import { test } from 'node:test';
 import type { Io } from '../src/cli/cli.ts';
 import { runCommandLine } from '../src/cli/commands.ts';
 import { sentences } from '../src/flow/sentences.ts';
+import { ids } from './fake/admin-ledger.ts';
+import { adminToken, makeWorld, openAdmin, withToken } from './fake/admin-world.ts';
 
 const root = join(import.meta.dirname, '..');
 const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).map((name) => {
@@ -60,6 +62,26 @@ test('every npm script that is named exists', () => {
 test('the guide quotes every sentence of svc itself', () => {
   const guide = readFileSync(join(root, 'docs/webhook.md'), 'utf8');
   for (const sentence of Object.values(sentences)) assert.ok(guide.includes(`_${sentence}_`));
+});
+
+test('every curl line of the admin guide is answered', async () => {
+  await using admin = await openAdmin(makeWorld(), { access: withToken });
+  const guide = readFileSync(join(root, 'docs/admin.md'), 'utf8');
+  const lines = Array.from(guide.matchAll(/^curl -s (.*?)(?: \|.*)?$/gm), ([, line]) => line!);
+  assert.ok(lines.length > 8);
+  for (const line of lines) {
+    const filled = line
+      .replace('$ADMIN_TOKEN', adminToken)
+      .replace('$ID', ids.message)
+      .replace('$LETTER', ids.letter)
+      .replace('$CONVERSATION', encodeURIComponent(ids.conversation))
+      .replace('$SENDER', ids.sender);
+    const parsed = /^(?:-X (\w+) )?(?:-H "([^"]*)" )?"?http:\/\/127\.0\.0\.1:2112(\/[^\s"]*)"?$/;
+    const [, method = 'GET', header, path] = parsed.exec(filled) ?? [];
+    assert.ok(path !== undefined, line);
+    const head = ['Host: 127.0.0.1:2112', ...(header === undefined ? [] : [header])];
+    assert.equal((await admin.send(method, path, head)).status, 200, line);
+  }
 });
 
 async function helpOf(words: readonly string[]): Promise<string | null> {

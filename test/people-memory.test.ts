@@ -201,14 +201,12 @@ test('what keeps the service from answering is told in a sentence, with 1', asyn
   });
 });
 
-test('a config without an admin block, or without the admin server, says what to add', async (t) => {
+test('without an admin block, or the admin server, a sentence says what to add', async (t) => {
   const { svc } = await stage(t, { admin: undefined });
   const { code, err } = await svc('dead-letters replay x');
   assert.equal(code, 1);
-  assert.match(
-    err,
-    /^Without storage only the running svc can do this, and .*: add "admin": \{"token_env": ".*"\} to svc\.json/,
-  );
+  assert.match(err, /^Without storage only the running svc can do this, and only for who/);
+  assert.match(err, /: add "admin": \{"token_env": ".*"\} to svc\.json/);
   const off = await stage(t, { observability: { enabled: false } });
   assert.match((await off.svc('trace x')).err, /its admin server is switched off: .*svc\.json/);
   const nobody = await stage(t, { observability: { addr: '127.0.0.1:9' } });

@@ -7,6 +7,7 @@ import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf } from '../../test/open-api.ts';
 import type { OpenApi } from '../../test/open-api.ts';
 import type * as story from '../domain/story.ts';
+import { ReadFailed } from '../store/store.ts';
 import type { Status } from './admin.ts';
 import type { Described } from './schema.ts';
 import type { statusSchema } from './status-schema.ts';
@@ -132,6 +133,43 @@ test('a dead letter that cannot be moved says why', async () => {
     assert.equal((JSON.parse(answer.body) as { code: string }).code, result);
     assertDescribed(started.api, replay, answer);
   }
+});
+
+test('a read that has no answer is 503, and tells a reader nothing of the storage', async () => {
+  const world = makeWorld();
+  const failed = { now: new ReadFailed('busy', '64 reads wait already.') };
+  const reader = { ...world.ports.reader, story: () => Promise.reject(failed.now) };
+  const ports = { ...world.ports, reader };
+  await using admin = await openAdmin({ ...world, ports });
+  for (const [reason, code, faults] of [
+    ['busy', 'busy', 0],
+    ['too_slow', 'too_slow', 0],
+    ['closed', 'shutting_down', 0],
+    ['storage', 'storage_failed', 1],
+  ] as const) {
+    failed.now = new ReadFailed(reason, `of ${reason}, in svc.db`);
+    const { status, headers, body } = await admin.get(`/api/v1/messages/${ids.message}`);
+    assert.equal(status, 503, reason);
+    assert.equal((JSON.parse(body) as { code: string }).code, code);
+    assert.equal(body.includes('svc.db'), faults === 0);
+    assert.equal(headers.get('retry-after'), faults === 0 ? '1' : null);
+    assert.equal(world.events.meters.faults, faults);
+  }
+});
+
+test('a deletion that the storage did not take is no success', async () => {
+  const world = makeWorld();
+  const writes = { ...world.ports.writes, forget: () => Promise.reject(new Error('of the disk')) };
+  const ports = { ...world.ports, writes };
+  await using admin = await openAdmin({ ...world, ports }, { access: withToken });
+  const ask = (): Promise<Reply> => admin.send('DELETE', '/api/v1/senders/webhook/ada', asOperator);
+  assert.equal((await ask()).status, 500);
+  world.health = { status: 'failing', reason: 'the storage failed' };
+  const { status, body } = await ask();
+  assert.equal(status, 503);
+  assert.match(body, /"storage_failed".*the storage failed\. Not all of it is deleted/);
+  const told = world.events.meters.writes.get('forget_sender')!;
+  assert.deepEqual(Object.fromEntries(told), { 500: { count: 1 }, 503: { count: 1 } });
 });
 
 test('the description says who may ask, and what a parameter may be', async () => {

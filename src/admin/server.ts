@@ -6,12 +6,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ListenAddress } from '../config/config.ts';
 import type { Held, Listeners } from '../lib/listener.ts';
 import type { AdminPorts } from './admin.ts';
-import { problem, securityHeaders } from './answer.ts';
+import { securityHeaders } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { OperatorAccess } from './auth.ts';
 import { Door } from './door.ts';
 import { MetricsPage } from './metrics.ts';
 import { routesOf } from './routes/table.ts';
+import { answerToThrown } from './thrown.ts';
 
 export type AdminOptions = {
   readonly address: ListenAddress;
@@ -90,8 +91,7 @@ class Server implements AdminServer {
     try {
       answer = await this.#door.answer(request, response);
     } catch (error) {
-      this.#ports.events.faulted({ where: 'the admin server', error });
-      answer = problem(500, 'fault', 'Something went wrong in svc itself; its log says more.');
+      answer = answerToThrown(error, this.#ports.events);
     }
     const body = Buffer.from(answer.body);
     response.writeHead(answer.status, {

@@ -236,7 +236,9 @@ test('a path that is nearly one of the table is 404', async () => {
     '/api/v1/dead%2Dletters',
     '*',
   ]) {
+    const before = started.world.calls.length;
     assert.equal((await started.admin.send('GET', path, [own, right])).status, 404, path);
+    assert.equal(started.world.calls.length, before, path);
   }
 });
 

@@ -50,10 +50,18 @@ export type ChannelHealth = {
 
 /** Hands messages to the ledger; the answer is all that a channel may acknowledge by. */
 export interface Accept {
-  (batch: readonly Inbound[]): Promise<Acceptance>;
+  /** @param cursor where the channel is on its platform; it moves in the same commit, or not */
+  (batch: readonly Inbound[], cursor?: Place): Promise<Acceptance>;
   /** How many messages there is room for now: a hint, so that a body need not be read in vain. */
   room(): number;
+  /** Resolves when there is room again, or the signal aborts. */
+  whenRoom(signal: AbortSignal): Promise<void>;
+  /** Where the channel was, as it last said under that name; null: it never did. */
+  cursor(name: string): Promise<string | null>;
 }
+
+/** `value` is the channel's own; it outlives the process where there is storage. */
+export type Place = { readonly name: string; readonly value: string };
 
 export type Acceptance =
   | { readonly kind: 'accepted'; readonly receipts: readonly Receipt[] }

@@ -11,7 +11,10 @@ export const missing = {
   messenger: ['messenger channels cannot run in this version yet', 'Use a webhook channel.'],
   agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
-  admin: ['the admin server is read-only in this version', 'Keep the block; it does nothing yet.'],
+  admin: [
+    'the builder and changes of the configuration cannot be had in this version yet',
+    'Keep the block: its bearer reads texts, replays dead letters and deletes conversations.',
+  ],
 } as const;
 
 /** @returns one sentence for each part of the config that `serve` must refuse; mostly none */
@@ -23,7 +26,7 @@ export function notYet(config: Config): readonly string[] {
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
 }
 
-/** Adds the same as warnings, each at its place, and that the admin block is not used yet. */
+/** Adds the same as warnings, each at its place, and what the admin block does not bring yet. */
 export function checkNotYet(document: DraftDocument, problems: ProblemList): void {
   const warn = (path: string, [what, remedy]: readonly [string, string]): void => {
     problems.addAtKey('not_yet', path, what, remedy);

@@ -7,7 +7,7 @@ import type { Acceptance } from '../channel/channel.ts';
 import { linesOf } from '../domain/conversation.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
-import type { InClaim, OutClaim } from '../store/store.ts';
+import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { obey, understoodOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { effectsOf, type Outcome } from './effects.ts';
@@ -17,8 +17,12 @@ import { nextStep } from './outbox.ts';
 import { sessionStep, stepOf, type SessionStep } from './sessions.ts';
 
 /** channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else. */
-export async function accept(kit: Kit, batch: readonly Inbound[]): Promise<Acceptance> {
-  const acceptance = await kit.ledger.accept(batch);
+export async function accept(
+  kit: Kit,
+  batch: readonly Inbound[],
+  cursor?: CursorMove,
+): Promise<Acceptance> {
+  const acceptance = await kit.ledger.accept(batch, cursor);
   if (acceptance.kind === 'refused') return acceptance;
   for (let i = 0; i < batch.length; i++) {
     const { id, duplicate } = acceptance.receipts[i]!;

@@ -2,7 +2,7 @@
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
-import type { InRow, OutRow } from './rows.ts';
+import type { InRow, OutRow, Row } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from './store.ts';
 
 class OpenInClaim extends Linked implements InClaim {
@@ -51,7 +51,9 @@ export class OpenClaims {
     return claim;
   }
 
-  claimOut(row: OutRow): OutClaim {
+  /** @param now milliseconds since 1970 */
+  claimOut(row: OutRow, now: number): OutClaim {
+    row.takenAt = now;
     const claim = new OpenOutClaim(row);
     this.#open.add(claim);
     return claim;
@@ -72,6 +74,24 @@ export class OpenClaims {
     claim.row = null;
     this.#open.delete(claim);
     return row;
+  }
+
+  /** Ends every claim on such a row, for whoever holds it. Returns the rows. */
+  revoke(matches: (row: Row) => boolean): readonly Row[] {
+    const rows: Row[] = [];
+    for (const claim of this.#open) {
+      const { row } = claim;
+      if (row === null || !matches(row)) continue;
+      claim.row = null;
+      this.#open.delete(claim);
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  /** Whether that claim is of these and has not been ended. */
+  has(claim: Claim): boolean {
+    return (claim instanceof OpenInClaim || claim instanceof OpenOutClaim) && claim.row !== null;
   }
 
   [Symbol.iterator](): Iterator<Claim> {

@@ -31,6 +31,14 @@ export class Lanes {
     return lane;
   }
 
+  /** The lanes of a channel, or the one of a conversation on it, as far as there are any. */
+  on(channel: ChannelKey, conversation: ConversationId | null): readonly Lane[] {
+    const lanes = this.#channels.get(channel);
+    if (conversation === null) return [...(lanes?.values() ?? [])];
+    const lane = lanes?.get(conversation);
+    return lane === undefined ? [] : [lane];
+  }
+
   /** To be told when a lane may have become empty. */
   rest(lane: Lane): void {
     if (lane.idle || !lane.empty) return;

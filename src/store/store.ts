@@ -103,7 +103,9 @@ export interface Ledger {
   discard(id: string): Promise<DeadLetterMove>;
   /**
    * Deletes what was said, and what was answered to it, from everywhere: also what waits, and what
-   * is at work (its claim is lost). Texts are overwritten on the disk before it resolves.
+   * is at work (its claim is lost). Texts are overwritten on the disk before it resolves; it
+   * rejects when the storage has failed, so that nobody believes that they are gone. What comes
+   * in after it was asked for stays.
    * @returns how many messages, replies and turns went
    */
   forget(whose: Whose): Promise<number>;
@@ -255,8 +257,8 @@ export class ReadFailed extends Error {
 }
 
 /**
- * At most `limit` (1–500) rows behind the place that `after` names; null: from the beginning. Behind
- * an `after` that no page gave there is nothing. Pages with long texts hold fewer rows.
+ * At most `limit` (1–500) rows behind the place that `after` names; null: from the beginning.
+ * Behind an `after` that no page gave there is nothing. Pages with long texts hold fewer rows.
  */
 export type PageAsked = { readonly after: string | null; readonly limit: number };
 export type Page<T> = { readonly rows: readonly T[]; readonly next: string | null };

@@ -68,6 +68,8 @@ export function noteAccept(): NotingAccept {
     messages: [],
     next: [],
     free: 1_000,
+    whenRoom: () => Promise.resolve(),
+    cursor: () => Promise.resolve(null),
     room: () => note.free,
   });
   return note;

@@ -1,13 +1,14 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell } from '../answer.ts';
+import { found, problem, tell } from '../answer.ts';
+import type { Answer } from '../answer.ts';
 import { integer, object } from '../schema.ts';
 import { conversationRowSchema, conversationTextSchema, turnTextSchema } from '../story-schema.ts';
-import { page, pageOf, segment } from './parameters.ts';
+import { page, pageOf, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
+type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
 
 const contentType = 'application/json';
 const channel = segment('The channel: `webhook`.');
@@ -31,6 +32,7 @@ function lists({ reader }: Ports): Route[] {
       summary: 'The conversations, in the order of channel and id.',
       parameters: page,
       contentType,
+      problems: unread,
       schema: { name: 'Conversations', of: conversationsSchema },
       answer: async (asked) => tell(conversationsSchema, await reader.conversations(asked)),
     }),
@@ -40,7 +42,7 @@ function lists({ reader }: Ports): Route[] {
       summary: 'One conversation, and where its sessions were cut.',
       parameters: ofConversation,
       contentType,
-      problems: { 404: unknown },
+      problems: { ...unread, 404: unknown },
       schema: { name: 'Conversation', of: conversationTextSchema },
       answer: async (values) => {
         const { channel: where, conversation: id } = values;
@@ -60,6 +62,7 @@ function turns({ reader }: Ports): Route[] {
       summary: 'What was said in a conversation, and answered, oldest first.',
       parameters: { ...ofConversation, ...page },
       contentType,
+      problems: unread,
       schema,
       answer: async (values) =>
         tell(turnsSchema, await reader.turns(conversationOf(values), pageAsked(values))),
@@ -70,6 +73,7 @@ function turns({ reader }: Ports): Route[] {
       summary: 'What one sender said on a channel, and got for an answer, oldest first.',
       parameters: { ...ofSender, ...page },
       contentType,
+      problems: unread,
       schema,
       answer: async (values) =>
         tell(turnsSchema, await reader.turns(senderOf(values), pageAsked(values))),
@@ -77,8 +81,9 @@ function turns({ reader }: Ports): Route[] {
   ];
 }
 
-function deletions({ writes }: Ports): Route[] {
+function deletions(ports: Ports): Route[] {
   const schema = { name: 'Deleted', of: deletedSchema };
+  const problems = { 503: 'The storage failed: not all of it is deleted.' };
   return [
     writeRoute({
       path: '/api/v1/conversations/{channel}/{conversation}',
@@ -87,9 +92,9 @@ function deletions({ writes }: Ports): Route[] {
       summary: 'Deletes a conversation: also what waits and what is at work.',
       parameters: ofConversation,
       contentType,
+      problems,
       schema,
-      answer: async (values) =>
-        tell(deletedSchema, { deleted: await writes.forget(conversationOf(values)) }),
+      answer: (values) => forget(ports, conversationOf(values)),
     }),
     writeRoute({
       path: '/api/v1/senders/{channel}/{sender}',
@@ -98,11 +103,23 @@ function deletions({ writes }: Ports): Route[] {
       summary: 'Deletes all that one sender said on a channel, and the answers to it.',
       parameters: ofSender,
       contentType,
+      problems,
       schema,
-      answer: async (values) =>
-        tell(deletedSchema, { deleted: await writes.forget(senderOf(values)) }),
+      answer: (values) => forget(ports, senderOf(values)),
     }),
   ];
+}
+
+/** Nobody may believe that something is gone which is not. */
+async function forget(ports: Ports, whose: Whose): Promise<Answer> {
+  try {
+    return tell(deletedSchema, { deleted: await ports.writes.forget(whose) });
+  } catch (error) {
+    const state = ports.health();
+    if (state.status === 'ok') throw error;
+    const detail = `svc cannot work: ${state.reason}. Not all of it is deleted; ask again later.`;
+    return problem(503, 'storage_failed', detail);
+  }
 }
 
 function conversationOf(at: { readonly channel: string; readonly conversation: string }): Whose {

@@ -4,7 +4,7 @@ import { found, json, problem, tell } from '../answer.ts';
 import type { Answer } from '../answer.ts';
 import { list, object, oneOf } from '../schema.ts';
 import { deadLetterReasonSchema, deadLetterSchema, deadLetterTextSchema } from '../story-schema.ts';
-import { page, pageOf, segment } from './parameters.ts';
+import { page, pageOf, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
@@ -29,6 +29,7 @@ function lists({ reader }: Ports): Route[] {
       summary: 'The dead letters without any text, newest first.',
       parameters: page,
       contentType,
+      problems: unread,
       schema: { name: 'DeadLetters', of: lettersSchema },
       answer: async (asked) => tell(lettersSchema, await reader.deadLetters(asked)),
     }),
@@ -37,6 +38,7 @@ function lists({ reader }: Ports): Route[] {
       principal: 'reader',
       summary: 'How many dead letters there are of each reason, most frequent first.',
       contentType,
+      problems: unread,
       schema: { name: 'DeadLetterReasons', of: reasonsSchema },
       answer: async () => tell(reasonsSchema, { rows: await reader.deadLetterReasons() }),
     }),
@@ -50,7 +52,7 @@ function oneLetter({ reader }: Ports): Route {
     summary: 'One dead letter, with its text where there is storage.',
     parameters,
     contentType,
-    problems: { 404: unknown },
+    problems: { ...unread, 404: unknown },
     schema: { name: 'DeadLetterText', of: deadLetterTextSchema },
     answer: async ({ id }) => found(deadLetterTextSchema, await reader.deadLetter(id), unknown),
   });

@@ -1,11 +1,14 @@
 import type { AdminPorts } from '../admin.ts';
 import { found } from '../answer.ts';
 import { storySchema, storyTextSchema } from '../story-schema.ts';
-import { segment } from './parameters.ts';
+import { segment, unread } from './parameters.ts';
 import { readRoute, type Route } from './route.ts';
 
 const parameters = { id: segment('The id that the acceptance of the message gave.') };
-const problems = { 404: 'No such message, or it is not known any more.' };
+const problems = {
+  ...unread,
+  404: 'No such message, or it is not known any more.',
+};
 const unknown = 'No such message is known; what is settled is kept for a while only.';
 
 /** What became of one message. */
@@ -27,7 +30,7 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       summary: 'What was said and answered.',
       parameters,
       contentType: 'application/json',
-      problems: { 404: `${problems[404]} Without storage no text is kept.` },
+      problems: { ...unread, 404: `${problems[404]} Without storage no text is kept.` },
       schema: { name: 'StoryText', of: storyTextSchema },
       answer: async ({ id }) => {
         const text = await reader.storyText(id);

@@ -1,4 +1,4 @@
-/** The parameters that several routes share. */
+/** What several routes share: parameters, and what may go wrong. */
 import { list, maybeText, object } from '../schema.ts';
 import type { Schema } from '../schema.ts';
 import type { Parameter } from './route.ts';
@@ -20,3 +20,6 @@ export const page = {
 export function pageOf<const Row extends Schema>(row: Row) {
   return object({ rows: list(row), next: maybeText });
 }
+
+/** A problem of every route that asks the ledger's reader. */
+export const unread = { 503: 'It cannot be read now: too many ask, or the storage failed.' };

@@ -108,7 +108,12 @@ function remoteAt(place: Place, why: string): Remote {
         `take "enabled": false out of observability in ${place.file} and start svc again.`,
     );
   }
-  return new Remote({ address, bearer: bearerOf(place, why), version: programVersion() });
+  return new Remote({
+    address,
+    bearer: bearerOf(place, why),
+    version: programVersion(),
+    stop: place.io.stop,
+  });
 }
 
 function bearerOf({ config, file, io }: Place, why: string): Bearer {

@@ -30,7 +30,9 @@ export class Journal {
   #lazy: NodeJS.Timeout | null = null;
   #broken = false;
   #closed: (() => void) | null = null;
+  #checkpointed: (whole: boolean) => void = () => {};
   #looked: () => void = () => {};
+  #expired: (ids: readonly string[]) => void = () => {};
   /** What the disk has left, as last looked at. */
   freeBytes: number;
 
@@ -48,6 +50,11 @@ export class Journal {
   /** Is told once, when nothing can be written any more. */
   onBroken(failed: (message: string) => void): void {
     this.#failed = failed;
+  }
+
+  /** Is told of dead letters that were kept long enough. */
+  onExpired(expired: (ids: readonly string[]) => void): void {
+    this.#expired = expired;
   }
 
   /** Is told each time the disk has been looked at. */
@@ -85,6 +92,16 @@ export class Journal {
     if (this.#sent === null && !this.#scheduled) this.#lazy ??= setTimeout(this.#send, lazyMs);
   }
 
+  /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
+  written(then: () => void): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.flush((known) => {
+        if (known !== null) then();
+        resolve(known !== null);
+      });
+    });
+  }
+
   /** Resolves when these are on disk; rejects when they cannot be. */
   write(writes: readonly Write[]): Promise<void> {
     for (const write of writes) this.add(write);
@@ -96,6 +113,21 @@ export class Journal {
     });
   }
 
+  /**
+   * Folds the log into the database and empties it: what was deleted is on the disk no more.
+   * @returns false while somebody reads what is in the log
+   * @throws when the storage has failed
+   */
+  async checkpoint(): Promise<boolean> {
+    if (this.#broken || this.#closed !== null)
+      throw new Error('the storage has failed or is closed');
+    const whole = new Promise<boolean>((resolve) => {
+      this.#checkpointed = resolve;
+    });
+    this.#worker.postMessage({ kind: 'checkpoint' } satisfies ToWriter);
+    return whole;
+  }
+
   /** Writes what is left and lets the writer go. */
   async close(): Promise<void> {
     if (!this.#broken) {
@@ -103,9 +135,19 @@ export class Journal {
       const closed = new Promise<void>((resolve) => {
         this.#closed = resolve;
       });
+      this.#checkpointed(false);
       this.#worker.postMessage({ kind: 'close' } satisfies ToWriter);
       await closed;
     }
+    await this.#worker.terminate();
+  }
+
+  /**
+   * Lets the writer go without writing anything more. A reader that is closed only afterwards keeps
+   * it from folding the log into the database, which would sync the log again.
+   */
+  async abandon(): Promise<void> {
+    this.#broken = true;
     await this.#worker.terminate();
   }
 
@@ -131,6 +173,10 @@ export class Journal {
       case 'disk':
         this.freeBytes = message.freeBytes;
         return this.#looked();
+      case 'checkpointed':
+        return this.#checkpointed(message.whole);
+      case 'expired':
+        return this.#expired(message.ids);
       case 'open':
       case 'unopened':
       case 'closed':
@@ -156,6 +202,7 @@ export class Journal {
     this.#waiting = [];
     this.#writes = [];
     this.#failed(message);
+    this.#checkpointed(false);
     for (const written of waiting) written(null);
     this.#closed?.();
   }

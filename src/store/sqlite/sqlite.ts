@@ -8,7 +8,7 @@ import { Journal, startWriter } from './journal.ts';
 import { freeBytesAt, preparePlace, rewriteLog, takeOwnerLock } from './place.ts';
 import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
-import { recover } from './recovery.ts';
+import { lastId, recover } from './recovery.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
 export type { StoreProblem } from './problem.ts';
@@ -29,6 +29,8 @@ export type SqliteOptions = {
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
   const { path, retentionDays, now } = options;
   let lock: OwnerLock | null = null;
+  let journal: Journal | null = null;
+  let reader: DatabaseSync | null = null;
   try {
     preparePlace(path);
     lock = takeOwnerLock(path);
@@ -39,14 +41,17 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
       lock.release();
       return problemOf(path, writer);
     }
-    const reader = new DatabaseSync(path, { readOnly: true });
+    journal = new Journal(writer, freeBytesAt(path));
+    reader = new DatabaseSync(path, { readOnly: true });
     const rows = new WorkingSet(now);
-    const journal = new Journal(writer, freeBytesAt(path));
     const limits = { ...sqliteLimits, ...options.limits };
+    options.ids.startAfter(lastId(reader));
     const writes = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
     return new DurableLedger({ ...options, limits, lock, reader, rows, journal });
   } catch (error) {
+    await journal?.abandon();
+    reader?.close();
     lock?.release();
     return problemOf(path, error as Error);
   }

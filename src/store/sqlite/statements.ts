@@ -1,3 +1,8 @@
+const here = 'channel = ?1 AND conversation = ?2';
+const nothingLeft =
+  `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${here})`;
+
 /**
  * Every write of the journal, by name. The main thread sends `[name, ...values]`; the writer runs
  * the statement of that name. Values are numbers, texts and nulls, in the order of the question
@@ -11,21 +16,53 @@ export const statements = {
   inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
   turn:
-    'INSERT INTO turns (channel, conversation, session, seq, at, text, reply) ' +
-    'VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  // Only an empty session begins with a quoted block.
+  quoted:
+    'INSERT OR IGNORE INTO turns (channel, conversation, session, seq, at, text) ' +
+    'VALUES (?, ?, ?, ?, ?, ?)',
+  cut:
+    'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
+    'VALUES (?, ?, ?, ?, ?)',
   conversation:
     'INSERT INTO conversations (channel, conversation, session, started_at, previous_at) ' +
     'VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET session = excluded.session, ' +
     'started_at = excluded.started_at, previous_at = excluded.previous_at',
   reply:
-    'INSERT INTO outbox (seq, id, channel, conversation, created_at, body) ' +
-    'VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO outbox (seq, id, channel, conversation, created_at, message_id, body) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?)',
   trace: 'INSERT OR REPLACE INTO traces (message_id, body) VALUES (?, ?)',
-  outboxSettled: 'UPDATE outbox SET state = 1, settled_at = ? WHERE seq = ?',
+  outboxSettled: 'UPDATE outbox SET state = 1, settled_at = ?, took_ms = ? WHERE seq = ?',
   outboxDeferred:
     'UPDATE outbox SET attempts = ?, due_at = ?, late = ?, possible_duplicate = ?, failure = ? ' +
     'WHERE seq = ?',
+  // A try that failed: the last sixteen are kept.
+  outboxTried:
+    'UPDATE outbox SET attempts = ?, parked = ?, tries = json_insert(CASE ' +
+    "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
+    "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
+  // Dead, and back: at the end of its lane.
+  messageReplayed:
+    'UPDATE inbox SET seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
+    'settled_at = NULL, failure = NULL WHERE seq = ? AND state = 2',
+  replyReplayed:
+    'UPDATE outbox SET seq = ?, state = 0, late = 1, parked = 0, replayed = attempts, ' +
+    'due_at = NULL, settled_at = NULL, failure = NULL WHERE seq = ? AND state = 2',
+  turnOfDeadDeleted:
+    'DELETE FROM turns WHERE (channel, conversation, seq) IN ' +
+    '(SELECT channel, conversation, seq FROM inbox WHERE seq = ? AND state = 2)',
+  messageDeleted: 'DELETE FROM inbox WHERE seq = ?',
+  replyDeleted: 'DELETE FROM outbox WHERE seq = ?',
+  traceDeleted: 'DELETE FROM traces WHERE message_id = ?',
+  turnDeleted:
+    'DELETE FROM turns WHERE channel = ? AND conversation = ? AND session = ? AND seq = ?',
+  // A conversation in which something is left keeps its place.
+  cutsDeleted: `DELETE FROM cuts WHERE ${nothingLeft}`,
+  conversationDeleted: `DELETE FROM conversations WHERE ${nothingLeft}`,
+  // So that a number or an id is not given again once its row is deleted.
+  numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
@@ -61,11 +98,15 @@ export type GroupDone =
  */
 export type GroupText = string;
 
-export type ToWriter = GroupText | { readonly kind: 'close' };
+export type ToWriter = GroupText | { readonly kind: 'checkpoint' } | { readonly kind: 'close' };
 
 export type FromWriter =
   | GroupDone
   | { readonly kind: 'open' }
   | { readonly kind: 'unopened'; readonly errcode: number; readonly message: string }
   | { readonly kind: 'disk'; readonly freeBytes: number }
+  /** `whole`: the log is folded into the database, and is empty. */
+  | { readonly kind: 'checkpointed'; readonly whole: boolean }
+  /** Dead letters that were kept long enough have been deleted. */
+  | { readonly kind: 'expired'; readonly ids: readonly string[] }
   | { readonly kind: 'closed' };

@@ -15,6 +15,9 @@ export type WriterData = { readonly path: string; readonly retentionDays: number
 
 /** What SQLite calls `synchronous = FULL`. */
 const fullSync = 2;
+/** 256 MiB. */
+const vacuumPagesMax = 65_536;
+const busyTimeoutMs = 2_000;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
@@ -25,8 +28,13 @@ const tell = (message: FromWriter): void => port.postMessage(message);
 function open(): DatabaseSync {
   const db = new DatabaseSync(path);
   try {
-    db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;');
-    db.exec('PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000; PRAGMA secure_delete = FAST;');
+    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+    // Only a database without a page can take this; to another it would be one commit more.
+    if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    db.exec('PRAGMA journal_mode = WAL');
+    db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${busyTimeoutMs};`);
+    // What is deleted is overwritten, also where whole pages become free.
+    db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
     migrate(db);
     return db;
@@ -94,20 +102,39 @@ function serve(db: DatabaseSync): void {
   /** A step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
     if (!db.isOpen) return;
-    if (sweep(db, retentionDays, Date.now()) >= rowsAtOnce) setImmediate(sweepOn);
+    const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
+    if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
+    if (rows >= rowsAtOnce) setImmediate(sweepOn);
   };
   const sweeping = setInterval(sweepOn, sweepEveryMs);
   setImmediate(sweepOn);
   const looking = setInterval(tellDisk, diskEveryMs);
   port.on('message', (message: ToWriter) => {
     if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
+    if (message.kind === 'checkpoint') return tell(checkpoint(db));
     clearInterval(sweeping);
     clearInterval(looking);
     db.exec('UPDATE owner SET clean = 1');
+    // With a reader beside it, closing does not fold the log into the database.
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
     tell({ kind: 'closed' });
     port.close();
   });
+}
+
+/**
+ * When SQLite moves rows from page to page it leaves stale bytes of them in the free part of a
+ * page, which only a VACUUM overwrites. That holds up the groups behind it, so a large database is
+ * spared. Whoever reads is not waited for.
+ */
+function checkpoint(db: DatabaseSync): FromWriter {
+  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+  if (pages <= vacuumPagesMax) db.exec('VACUUM');
+  db.exec('PRAGMA busy_timeout = 0');
+  const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
+  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  return { kind: 'checkpointed', whole: busy === 0 };
 }
 
 function tellDisk(): void {
