@@ -78,7 +78,7 @@ export class Comparison {
       { attempt, attemptOfSchedule, possibleDuplicate, late },
       {
         attempt: row.attempt,
-        attemptOfSchedule: row.attempt,
+        attemptOfSchedule: row.attempt - row.died,
         possibleDuplicate: row.possibleDuplicate,
         late: row.late,
       },

@@ -34,6 +34,8 @@ export type ReplyRow = Common & {
   readonly box: 'out';
   readonly reply: Reply;
   possibleDuplicate: boolean;
+  /** Attempts that were only counted because the process died: its schedule has none of them. */
+  died: number;
   late: boolean;
   /** When it is tried again; null: it waits for no time. */
   dueAt: number | null;
@@ -191,7 +193,7 @@ export class Reference {
     const { channel } = reply.address;
     const lane = `${channel} ${reply.conversation}`;
     const common = { id: reply.id, channel, lane, attempt: 1, claimed: false };
-    const marks = { possibleDuplicate: false, late: false, dueAt: null };
+    const marks = { possibleDuplicate: false, died: 0, late: false, dueAt: null };
     const row = { box: 'out', reply, readySince: null, givenBack: false } as const;
     this.outbox.push({ ...row, ...common, ...marks });
   }
@@ -247,6 +249,7 @@ export class Reference {
       const head = this.outbox.find(({ lane, late }) => lane === row.lane && !late) === row;
       if (!due || !(row.late || head)) continue;
       row.attempt++;
+      row.died++;
       row.possibleDuplicate = true;
     }
     this.restart();
