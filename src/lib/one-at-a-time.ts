@@ -5,11 +5,9 @@ export class OneAtATime {
   /** @returns what `act` comes to; how the one before ended does not matter */
   do<T>(act: () => Promise<T>): Promise<T> {
     const done = this.#last === null ? act() : this.#last.then(act);
-    const over = done
-      .catch(() => {})
-      .then(() => {
-        if (this.#last === over) this.#last = null;
-      });
+    const over: Promise<unknown> = Promise.allSettled([done]).finally(() => {
+      if (this.#last === over) this.#last = null;
+    });
     this.#last = over;
     return done;
   }

@@ -12,6 +12,7 @@ import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
 import { removeRows, rowIsOf } from './removal.ts';
+import { memoryLimits, memoryTerms, type MemoryLimits } from './memory-terms.ts';
 import { laterParts } from './rows.ts';
 import type {
   ChannelBacklog,
@@ -25,34 +26,10 @@ import type {
   LedgerNews,
   Memory,
   OutClaim,
-  Terms,
 } from './store.ts';
 import { StoryRing } from './story-ring.ts';
 import { Unroutable } from './unroutable.ts';
 import { WorkingSet } from './working-set.ts';
-
-export type MemoryLimits = {
-  /** Messages accepted and not settled. */
-  readonly messagesMax: number;
-  /** The same in bytes, their replies included. */
-  readonly bytesMax: number;
-  readonly dedupeKeysMax: number;
-};
-
-const defaults: MemoryLimits = {
-  messagesMax: 10_000,
-  bytesMax: 64 * 1024 * 1024,
-  dedupeKeysMax: 100_000,
-};
-
-const terms: Terms = {
-  durable: false,
-  deliveryGapsMs: [5_000, 45_000],
-  hotGaps: 2,
-  jitter: 0,
-  drainMs: 30_000,
-  drainsBacklog: true,
-};
 
 const nothing: Memory = {
   session: { number: 1, startedAt: 0 },
@@ -71,11 +48,11 @@ export function createMemoryLedger(options: {
   readonly stories?: StoryRing;
 }): Ledger {
   const { now, ids, limits, stories = new StoryRing(), news = {} } = options;
-  return new MemoryLedger(now, ids, { ...defaults, ...limits }, stories, news);
+  return new MemoryLedger(now, ids, { ...memoryLimits, ...limits }, stories, news);
 }
 
 class MemoryLedger implements Ledger {
-  readonly terms = terms;
+  readonly terms = memoryTerms;
   readonly #now: () => number;
   readonly #ids: IdSource;
   readonly #limits: MemoryLimits;
@@ -124,8 +101,8 @@ class MemoryLedger implements Ledger {
   room(): { readonly messages: number; readonly bytes: number } {
     const { messagesMax, bytesMax } = this.#limits;
     return {
-      messages: Math.max(0, messagesMax - this.#rows.unsettled),
-      bytes: Math.max(0, bytesMax - this.#rows.bytes),
+      messages: Math.max(0, messagesMax - this.#rows.accounts.unsettled),
+      bytes: Math.max(0, bytesMax - this.#rows.accounts.bytes),
     };
   }
 

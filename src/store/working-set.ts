@@ -10,6 +10,7 @@ import type { Box } from '../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
+import { Accounts } from './accounts.ts';
 import { Lanes } from './lanes.ts';
 import { Postponed } from './postponed.ts';
 import { inRow, outRow, Settlement } from './rows.ts';
@@ -25,10 +26,7 @@ export class WorkingSet {
   readonly #lanes = new Lanes();
   readonly sides = new Sides();
   readonly #postponed: Postponed;
-  readonly #claimed = { in: 0, out: 0 };
-  /** Messages not settled, with their replies, and their bytes. */
-  unsettled = 0;
-  bytes = 0;
+  readonly accounts = new Accounts();
   #seq = 0;
   #closed = false;
   #restoring = false;
@@ -53,8 +51,7 @@ export class WorkingSet {
     const row = inRow(message, lane, settlement, seq, attempt);
     if (held) lane.inBusy = true;
     this.#seq = Math.max(this.#seq, seq);
-    this.unsettled++;
-    this.bytes += settlement.bytes;
+    this.accounts.messageCame(settlement);
     this.sides.count('in', message.channel, 1);
     lane.inbox.push(row);
     this.#offerInbox(lane);
@@ -75,21 +72,21 @@ export class WorkingSet {
     if (this.#closed) return undefined;
     const row = this.sides.take(box, channel);
     if (row === undefined) return undefined;
-    this.#claimed[box]++;
+    this.accounts.claimed[box]++;
     row.taken = true;
     if (row.box === 'in') row.edition = row.lane.edition;
     return row;
   }
 
   takeHeld(row: InRow): void {
-    this.#claimed.in++;
+    this.accounts.claimed.in++;
     row.taken = true;
     row.edition = row.lane.edition;
   }
 
   /** A row that was taken by `takeHeld` is held again. */
   holdAgain(row: InRow): void {
-    this.#claimed.in--;
+    this.accounts.claimed.in--;
     row.taken = false;
   }
 
@@ -100,12 +97,12 @@ export class WorkingSet {
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { lane } = row;
     if (row.gone) return this.#pass(row);
-    this.#claimed[row.box]--;
+    this.accounts.claimed[row.box]--;
     if (row.box === 'in') {
       this.sides.count('in', lane.channel, -1);
       lane.inbox.shift();
       lane.inBusy = false;
-      this.#leave(row.settlement);
+      this.accounts.left(row.settlement);
     } else {
       this.#drop(row);
       for (const part of parts) this.#drop(part);
@@ -120,7 +117,7 @@ export class WorkingSet {
 
   /** Given back untouched: first in its lane, and first to be taken again. */
   giveBack(row: Row): void {
-    this.#claimed[row.box]--;
+    this.accounts.claimed[row.box]--;
     row.taken = false;
     this.sides.offerFirst(row);
   }
@@ -128,7 +125,7 @@ export class WorkingSet {
   /** To be offered again at `at`; a parked reply leaves its lane. */
   postpone(row: OutRow, at: number, park: boolean): void {
     if (row.gone) return this.#pass(row);
-    this.#claimed.out--;
+    this.accounts.claimed.out--;
     row.taken = false;
     const { lane } = row;
     if (park && !row.parked) {
@@ -219,20 +216,7 @@ export class WorkingSet {
   }
 
   gauges() {
-    return {
-      inboxWaiting: this.#waiting('in'),
-      inboxClaimed: this.#claimed.in,
-      outboxWaiting: this.#waiting('out'),
-      outboxClaimed: this.#claimed.out,
-      outboxDeferred: this.#postponed.waiting,
-      bytesHeld: this.bytes,
-      conversationsAtWork: this.#lanes.busy,
-    };
-  }
-
-  #waiting(box: Box): number {
-    const rows = this.sides.unsettled(box) - this.#claimed[box];
-    return box === 'in' ? rows : rows - this.#postponed.waiting;
+    return this.accounts.gauges(this.sides, this.#postponed.waiting, this.#lanes.busy);
   }
 
   backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
@@ -250,11 +234,9 @@ export class WorkingSet {
   #makeReply(reply: Reply, of: Settlement | null, seq: number): OutRow {
     const lane = this.#lanes.of(reply.address.channel, reply.conversation);
     const settlement = of ?? new Settlement(0, null);
-    if (of === null) this.unsettled++;
-    else of.open++;
     const row = outRow(reply, lane, settlement, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.bytes += row.bytes;
+    this.accounts.replyCame(row, of);
     this.sides.count('out', reply.address.channel, 1);
     lane.replies++;
     return row;
@@ -277,14 +259,14 @@ export class WorkingSet {
 
   #vanish(row: Row): void {
     row.gone = true;
-    if (row.taken) this.#claimed[row.box]--;
+    if (row.taken) this.accounts.claimed[row.box]--;
     this.sides.count(row.box, row.lane.channel, -1);
     if (row.box === 'out') {
       row.lane.replies--;
-      this.bytes -= row.bytes;
+      this.accounts.replyWent(row);
       this.#postponed.drop(row);
     }
-    this.#leave(row.settlement);
+    this.accounts.left(row.settlement);
   }
 
   /** What ended a row that is gone has been written down. */
@@ -304,16 +286,9 @@ export class WorkingSet {
     const { lane } = row;
     this.sides.count('out', lane.channel, -1);
     lane.replies--;
-    this.bytes -= row.bytes;
+    this.accounts.replyWent(row);
     this.#postponed.drop(row);
     if (!row.parked) lane.outbox.shift();
-    this.#leave(row.settlement);
-  }
-
-  #leave(settlement: Settlement): void {
-    if (--settlement.open > 0) return;
-    this.unsettled--;
-    this.bytes -= settlement.bytes;
-    settlement.close();
+    this.accounts.left(row.settlement);
   }
 }

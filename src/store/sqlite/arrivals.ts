@@ -7,7 +7,7 @@ import { refused, type Doorway } from '../doorway.ts';
 import { isOf } from '../removal.ts';
 import type { CursorMove } from '../store.ts';
 import { acceptWrite } from './bodies.ts';
-import type { Known } from './journal.ts';
+import type { Known } from './gathered.ts';
 import type { DurableParts } from './parts.ts';
 import { dedupeMs } from './terms.ts';
 

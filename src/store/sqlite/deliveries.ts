@@ -5,7 +5,7 @@ import type { OpenClaims } from '../claims.ts';
 import type { Doorway } from '../doorway.ts';
 import { laterParts, type OutRow } from '../rows.ts';
 import type { OutClaim } from '../store.ts';
-import type { Known } from './journal.ts';
+import type { Known } from './gathered.ts';
 import type { DurableParts } from './parts.ts';
 
 export class Deliveries {

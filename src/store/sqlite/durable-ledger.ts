@@ -108,8 +108,8 @@ export class DurableLedger implements Ledger {
     const { messagesMax, bytesMax } = this.#parts.limits;
     if (!this.#disk.hasRoom) return { messages: 0, bytes: 0 };
     return {
-      messages: Math.max(0, messagesMax - this.#rows.unsettled - this.#arrivals.count),
-      bytes: Math.max(0, bytesMax - this.#rows.bytes),
+      messages: Math.max(0, messagesMax - this.#rows.accounts.unsettled - this.#arrivals.count),
+      bytes: Math.max(0, bytesMax - this.#rows.accounts.bytes),
     };
   }
 

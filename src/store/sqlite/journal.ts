@@ -8,28 +8,13 @@
  * not: SQLite has taken the group back, and it is sent again every second until there is room,
  * without the messages in it, which are refused. What was asked for later stays behind it.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { unrefusable, type Gathered, type Known, type Waiter, type Written } from './gathered.ts';
 import { sqliteFull } from './problem.ts';
 import type { FromWriter, GroupDone, KeyedAccept, ToWriter, Write } from './statements.ts';
-import type { WriterData } from './writer.ts';
 
 /** How long a write that nobody waits for may wait for company. */
 const lazyMs = 5;
-
-export type Known = ReadonlyMap<number, string>;
-type Written = (known: Known | null) => void;
-
-/** Somebody whose writes are those up to `until`, from where the one before ended. */
-type Waiter = {
-  readonly until: number;
-  readonly written: Written;
-  /** There is no room, and it will not be tried again; null: it waits for room. */
-  readonly refused: (() => void) | null;
-};
-type Gathered = {
-  readonly writes: readonly (Write | KeyedAccept)[];
-  readonly waiting: readonly Waiter[];
-};
 
 /** How long after a full disk it is tried again. */
 const fullRetryMs = 1_000;
@@ -279,47 +264,4 @@ export class Journal {
     for (const { written } of waiting) written(null);
     this.#closed?.();
   }
-}
-
-/** The same without the writes of those who are refused, and without the last try for room. */
-function unrefusable({ writes, waiting }: Gathered): {
-  readonly writes: readonly (Write | KeyedAccept)[];
-  readonly waiting: readonly Waiter[];
-  readonly refused: readonly (() => void)[];
-} {
-  const kept: (Write | KeyedAccept)[] = [];
-  const staying: Waiter[] = [];
-  const refused: (() => void)[] = [];
-  let from = 0;
-  for (const waiter of waiting) {
-    const own = writes.slice(from, waiter.until);
-    from = waiter.until;
-    if (waiter.refused !== null) refused.push(waiter.refused);
-    else if (!isTry(own)) {
-      kept.push(...own);
-      staying.push({ ...waiter, until: kept.length });
-    }
-  }
-  return { writes: kept, waiting: staying, refused };
-}
-
-function isTry([write]: readonly (Write | KeyedAccept)[]): boolean {
-  return write !== undefined && !('key' in write) && write[0] === 'roomTaken';
-}
-
-export type WriterProblem = { readonly errcode: number; readonly message: string };
-
-/** Starts the writer thread; it has opened the database and its schema is current, or a problem. */
-export function startWriter(data: WriterData): Promise<Worker | WriterProblem> {
-  const file = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js';
-  const worker = new Worker(new URL(file, import.meta.url), { workerData: data });
-  return new Promise((resolve, reject) => {
-    worker.once('error', reject);
-    worker.on('message', function first(message: FromWriter) {
-      if (message.kind !== 'open' && message.kind !== 'unopened') return;
-      worker.off('message', first);
-      worker.off('error', reject);
-      resolve(message.kind === 'open' ? worker : message);
-    });
-  });
 }

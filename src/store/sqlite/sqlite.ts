@@ -4,12 +4,13 @@ import type { IdSource } from '../../domain/ids.ts';
 import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
-import { Journal, startWriter } from './journal.ts';
+import { Journal } from './journal.ts';
 import { forgetFailure, freeBytesAt, notedFailure, noteFailure, preparePlace } from './place.ts';
 import { rewriteLog, takeOwnerLock, type NotedFailure } from './place.ts';
 import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { lastId, recover } from './recovery.ts';
+import { startWriter } from './start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
 export type { StoreProblem } from './problem.ts';
