@@ -44,13 +44,13 @@ export function readText(text: string): TextRead {
   }
   const { tool, arguments: given } = value;
   const isCall =
-    typeof tool === 'string' && Object.keys(value).every((key) => callKeys.includes(key));
+    typeof tool === 'string' && Object.keys(value).every((key) => callKeys.has(key));
   if (!isCall) return { kind: 'answer' };
   return { kind: 'call', call: { id: '', name: tool, arguments: given ?? {} } };
 }
 
 /** An object with more than these is data that someone asked for. */
-const callKeys: readonly string[] = ['tool', 'arguments'];
+const callKeys: ReadonlySet<string> = new Set(['tool', 'arguments']);
 const beginsAsCall = /^\{\s*"tool"\s*:/;
 
 function withoutFence(text: string): string {
