@@ -22,7 +22,7 @@ function open(stories = new StoryRing()): ReaderBench {
 
 testReaderContract('memory', { durable: false }, async () => open());
 
-test('the last stories are known, and no others; a slot tells nothing of who had it before', async () => {
+test('the last stories are known; what is late to a forgotten one changes no other', async () => {
   await using bench = open(new StoryRing(3));
   const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
   const batch = [1, 2, 3, 4, 5].map((at) => said(`c${at}`, 'hello'));

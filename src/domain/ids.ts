@@ -15,14 +15,21 @@ export type ConversationId = Branded<string, 'ConversationId'>;
 export type ModelName = Branded<string, 'ModelName'>;
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const timeDigits = 10;
 const randomDigits = 12;
+const wholeId = /^[0-9a-hjkmnp-tv-z]{22}$/;
 /** Every two digits as text: half as many strings to join. */
 const pairs = Array.from(
   { length: 1_024 },
   (_, pair) => alphabet[pair >> 5]! + alphabet[pair & 31]!,
 );
 
-export type IdSource = { message(): MessageId; reply(): ReplyId };
+export type IdSource = {
+  message(): MessageId;
+  reply(): ReplyId;
+  /** From now on ids come after this one, too; one of an earlier process, say. */
+  startAfter(id: string): void;
+};
 
 /**
  * Makes a source of increasing ids.
@@ -52,11 +59,20 @@ export function createIdSource(
     } else {
       increment(digits);
     }
-    let text = time;
-    for (let i = 0; i < randomDigits; i += 2) text += pairs[digits[i]! * 32 + digits[i + 1]!]!;
-    return text;
+    return text();
   };
-  return { message: () => next() as MessageId, reply: () => next() as ReplyId };
+  const text = (): string => {
+    let joined = time;
+    for (let i = 0; i < randomDigits; i += 2) joined += pairs[digits[i]! * 32 + digits[i + 1]!]!;
+    return joined;
+  };
+  const startAfter = (id: string): void => {
+    if (!wholeId.test(id) || id <= text()) return;
+    lastMs = timeOfId(id);
+    time = id.slice(0, timeDigits);
+    digits.set(Array.from(id.slice(timeDigits), (digit) => alphabet.indexOf(digit)));
+  };
+  return { message: () => next() as MessageId, reply: () => next() as ReplyId, startAfter };
 }
 
 /** The milliseconds since 1970 that an id carries. */

@@ -14,7 +14,13 @@ const terms: Terms = {
   drainsBacklog: false,
 };
 const claim = (attempt: number, possibleDuplicate = false): OutClaim =>
-  ({ box: 'out', attempt, possibleDuplicate, late: false }) as OutClaim;
+  ({
+    box: 'out',
+    attempt,
+    attemptOfSchedule: attempt,
+    possibleDuplicate,
+    late: false,
+  }) as OutClaim;
 const retry = (kind: 'overloaded' | 'timeout' | 'cancelled', mayHaveArrived = false) =>
   ({ kind: 'retry', failure: failure(kind), mayHaveArrived }) as const;
 
@@ -32,6 +38,15 @@ test('a reply is parked once its hot tries are over', () => {
     return step.kind === 'defer' && step.how.park;
   });
   assert.deepEqual(parked, [false, false, true]);
+});
+
+test('after a replay the schedule begins anew, while the tries are counted on', () => {
+  const replayed = { ...claim(4), attemptOfSchedule: 1, late: true };
+  const step = nextStep(retry('overloaded'), replayed, terms, clock);
+  assert.ok(step.kind === 'defer');
+  assert.deepEqual([step.at - clock.now(), step.how.park], [1_000, false]);
+  const last = { ...claim(7), attemptOfSchedule: 4, late: true };
+  assert.equal(nextStep(retry('overloaded'), last, terms, clock).kind, 'bury');
 });
 
 test('the jitter stays within its share', () => {

@@ -37,10 +37,11 @@ export function nextStep(
       kind: 'defer',
       at: clock.now(),
       why: failure,
-      how: { park: claim.late, possibleDuplicate },
+      // One that is parked stays so.
+      how: { park: false, possibleDuplicate },
     };
   }
-  const gapMs = terms.deliveryGapsMs[claim.attempt - 1];
+  const gapMs = terms.deliveryGapsMs[claim.attemptOfSchedule - 1];
   if (gapMs === undefined) return { kind: 'bury', why: failure };
   const pauseMs = Math.max(
     spread(gapMs, terms.jitter, clock.random),
@@ -50,6 +51,6 @@ export function nextStep(
     kind: 'defer',
     at: clock.now() + pauseMs,
     why: failure,
-    how: { park: claim.attempt > terms.hotGaps, possibleDuplicate },
+    how: { park: claim.attemptOfSchedule > terms.hotGaps, possibleDuplicate },
   };
 }

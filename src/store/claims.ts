@@ -51,7 +51,9 @@ export class OpenClaims {
     return claim;
   }
 
-  claimOut(row: OutRow): OutClaim {
+  /** @param now milliseconds since 1970 */
+  claimOut(row: OutRow, now: number): OutClaim {
+    row.takenAt = now;
     const claim = new OpenOutClaim(row);
     this.#open.add(claim);
     return claim;
@@ -72,6 +74,11 @@ export class OpenClaims {
     claim.row = null;
     this.#open.delete(claim);
     return row;
+  }
+
+  /** Whether that claim is of these and has not been ended. */
+  has(claim: Claim): boolean {
+    return (claim instanceof OpenInClaim || claim instanceof OpenOutClaim) && claim.row !== null;
   }
 
   [Symbol.iterator](): Iterator<Claim> {

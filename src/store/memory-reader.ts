@@ -49,7 +49,8 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
 }
 
 function storyOf(kept: KeptStory): Story {
-  const { id, channel, acceptedAt, state, settledAt, failure, trace } = kept;
+  const { channel, acceptedAt, state, settledAt, failure, trace } = kept;
+  const id = kept.id.toString();
   const replies = kept.replies.slice(0, kept.count).map(replyStory);
   const settled = timeOrNull(settledAt);
   return {
@@ -68,7 +69,7 @@ function storyOf(kept: KeptStory): Story {
 function replyStory(kept: KeptReply): ReplyStory {
   const { id, createdAt, state, attempts, possibleDuplicate, late, failure } = kept;
   return {
-    id,
+    id: id.toString(),
     createdAt,
     state,
     attempts,
@@ -81,15 +82,17 @@ function replyStory(kept: KeptReply): ReplyStory {
   };
 }
 
-function triesOf({ tries, startedAt, deliveredInMs }: KeptReply): readonly DeliveryTry[] {
+function triesOf({ tries, settledAt, deliveredInMs: ms }: KeptReply): readonly DeliveryTry[] {
   const failed = tries ?? [];
-  if (Number.isNaN(deliveredInMs)) return [...failed];
-  return [...failed, { startedAt, ms: deliveredInMs, failed: null, status: null }].slice(-triesMax);
+  if (Number.isNaN(ms)) return [...failed];
+  const last = { startedAt: settledAt - ms, ms, failed: null, status: null };
+  return [...failed, last].slice(-triesMax);
 }
 
 /** The message itself, and each reply to it, with its parts as one. */
 function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
-  const { id, channel, acceptedAt, attempts, settledAt, failure } = kept;
+  const { channel, acceptedAt, attempts, settledAt, failure } = kept;
+  const id = kept.id.toString();
   const letters: DeadLetterText[] = [];
   const rest = { channel, messageId: id, acceptedAt, conversation: unknown, text: null };
   if (kept.state === 'dead' && failure !== null) {
@@ -105,7 +108,7 @@ function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
     letters.push({ ...rest, ...own });
   }
   const dead = kept.replies.slice(0, kept.count).filter(({ state }) => state === 'dead');
-  const wholes = Map.groupBy(dead, (reply) => reply.id.slice(0, wholeIdLength));
+  const wholes = Map.groupBy(dead, (reply) => reply.id.toString().slice(0, wholeIdLength));
   for (const [whole, parts] of wholes) {
     const last = parts.toSorted((a, b) => a.settledAt - b.settledAt).at(-1)!;
     letters.push({

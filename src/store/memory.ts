@@ -152,7 +152,7 @@ class MemoryLedger implements Ledger {
     if (row === null) return false;
     row.attempt++;
     row.possibleDuplicate = how.possibleDuplicate;
-    this.#stories.deferred(row.settlement.story, row.reply, this.#now(), why, { at, ...how });
+    this.#stories.deferred(row, this.#now(), why, { at, ...how });
     this.#rows.postpone(row, at, how.park);
     return true;
   }
@@ -270,16 +270,14 @@ class MemoryLedger implements Ledger {
 
   #claimOut(channel: ChannelKey): OutClaim | null {
     const row = this.#rows.take('out', channel);
-    if (row === undefined) return null;
-    this.#stories.tried(row.settlement.story, row.reply, this.#now());
-    return this.#open.claimOut(row);
+    return row === undefined ? null : this.#open.claimOut(row, this.#now());
   }
 
   /** @param why it is a dead letter; null: it is answered */
   #finish(claim: InClaim, why: Failure | null, effects: Effects | null): boolean {
     const row = this.#open.endIn(claim);
     if (row === null) return false;
-    this.#stories.settled(row.settlement.story, row.attempt, this.#now(), why, effects);
+    this.#stories.settled(row, this.#now(), why, effects);
     for (const reply of effects?.replies ?? []) this.#rows.addReply(reply, row.settlement);
     this.#rows.settle(row);
     this.#door.settled();
@@ -290,15 +288,14 @@ class MemoryLedger implements Ledger {
   #settleOut(claim: OutClaim, why: Failure | null): boolean {
     const row = this.#open.endOut(claim);
     if (row === null) return false;
-    const { story } = row.settlement;
     const now = this.#now();
     if (why === null) {
-      this.#stories.delivered(story, row.reply, now);
+      this.#stories.delivered(row, now);
       this.#rows.settle(row);
     } else {
       const parts = laterParts(row);
-      this.#stories.died(story, row.reply, now, why, true);
-      for (const { reply } of parts) this.#stories.died(story, reply, now, why, false);
+      this.#stories.died(row, now, why, true);
+      for (const part of parts) this.#stories.died(part, now, why, false);
       this.#rows.settle(row, parts);
     }
     this.#door.settled();

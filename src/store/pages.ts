@@ -1,4 +1,4 @@
-/** Pages of a list: how long they may be, and the opaque text by which the next one is asked for. */
+/** Pages of a list: how long they may be, and the opaque text that asks for the next one. */
 import type { Page, PageAsked } from './store.ts';
 
 export const rowsMax = 500;

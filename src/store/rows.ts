@@ -76,8 +76,12 @@ export type OutRow = {
   /** Attempts made before the last replay: its schedule began anew after them. */
   replayedAfter: number;
   possibleDuplicate: boolean;
-  /** Parked: it holds up nothing, and may arrive after what came later. */
+  /** It may arrive after what came later. */
   late: boolean;
+  /** Late, and out of its lane: it holds up nothing. */
+  parked: boolean;
+  /** When it was last handed out; milliseconds since 1970. */
+  takenAt: number;
   /** Set while it waits for its time. */
   due: Deadline | null;
 };
@@ -88,8 +92,8 @@ export type Row = InRow | OutRow;
 export const wholeIdLength = 22;
 
 /** The parts that wait behind this part of a split reply: when it dies they die with it. */
-export function laterParts({ reply, lane, late }: OutRow): readonly OutRow[] {
-  if (late || reply.id.length === wholeIdLength) return [];
+export function laterParts({ reply, lane, parked }: OutRow): readonly OutRow[] {
+  if (parked || reply.id.length === wholeIdLength) return [];
   const parts: OutRow[] = [];
   const whole = reply.id.slice(0, wholeIdLength);
   for (let place = 1; ; place++) {

@@ -1,7 +1,8 @@
 /**
  * The stories of the last messages, for the form that keeps nothing else: what happened and no
- * text. Its slots are made once and written over for ever, since objects that live as long as
- * 10,000 messages cost every message a promotion. A look-up is a scan: people ask seldom.
+ * text. Whatever lives as long as 10,000 messages is promoted by the garbage collector, and every
+ * message pays for it: so slots are made once and written over for ever, ids are digits in them,
+ * and of what a message made only its trace stays. A look-up is a scan: people ask seldom.
  */
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
@@ -9,21 +10,46 @@ import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../domain/story.ts';
 import type { Trace } from '../domain/trace.ts';
+import type { InRow, OutRow } from './rows.ts';
 
 const storiesMax = 10_000;
+/** Of a part of a split reply. */
+const idLengthMax = 25;
 
 /** Not yet: a number too, so that a field of times stays one. */
 const never = Number.NaN;
 
+/** The digits of an id, written into the same bytes for ever. */
+class KeptId {
+  readonly #digits = new Uint8Array(idLengthMax);
+  #length = 0;
+
+  set(id: string): void {
+    this.#length = Math.min(id.length, idLengthMax);
+    for (let at = 0; at < this.#length; at++) this.#digits[at] = id.charCodeAt(at);
+  }
+
+  is(id: string): boolean {
+    if (id.length !== this.#length) return false;
+    for (let at = this.#length - 1; at >= 0; at--) {
+      if (id.charCodeAt(at) !== this.#digits[at]) return false;
+    }
+    return true;
+  }
+
+  toString(): string {
+    return String.fromCharCode(...this.#digits.subarray(0, this.#length));
+  }
+}
+
 export class KeptReply {
-  id = '';
+  readonly id = new KeptId();
   createdAt = never;
   state: 'waiting' | 'delivered' | 'dead' = 'waiting';
   attempts = 0;
   possibleDuplicate = false;
   late = false;
   dueAt = never;
-  startedAt = never;
   settledAt = never;
   deliveredInMs = never;
   /** The failed ones. */
@@ -31,20 +57,19 @@ export class KeptReply {
   failure: FailureTold | null = null;
 
   begin({ id, createdAt }: Reply): void {
-    this.id = id;
+    this.id.set(id);
     this.createdAt = createdAt;
     this.state = 'waiting';
     this.attempts = 0;
     this.possibleDuplicate = false;
     this.late = false;
-    this.dueAt = this.startedAt = this.settledAt = this.deliveredInMs = never;
+    this.dueAt = this.settledAt = this.deliveredInMs = never;
     this.tries = null;
     this.failure = null;
   }
 
-  failed(now: number, why: Failure): void {
+  failed(startedAt: number, now: number, why: Failure): void {
     const { kind, status } = why;
-    const { startedAt } = this;
     this.attempts++;
     this.failure = toldOf(why);
     if (this.tries?.length === triesMax) this.tries.shift();
@@ -56,7 +81,7 @@ export class KeptReply {
 export class KeptStory {
   /** Counts all stories ever begun; 0: this slot was never used. */
   place = 0;
-  id = '';
+  readonly id = new KeptId();
   channel = '' as ChannelKey;
   acceptedAt = never;
   state: 'waiting' | 'answered' | 'dead' = 'waiting';
@@ -82,7 +107,7 @@ export class StoryRing {
   accepted({ id, channel, acceptedAt }: Message): number {
     const slot = this.#slotFor(this.#begun % this.#size);
     slot.place = ++this.#begun;
-    slot.id = id;
+    slot.id.set(id);
     slot.channel = channel;
     slot.acceptedAt = acceptedAt;
     slot.state = 'waiting';
@@ -96,17 +121,17 @@ export class StoryRing {
 
   /** @param why null: it was answered */
   settled(
-    place: number,
-    attempts: number,
+    row: InRow,
     now: number,
     why: Failure | null,
     effects: { readonly replies: readonly Reply[]; readonly trace: Trace | null } | null,
   ): void {
-    const slot = this.#at(place);
+    const slot = this.#at(row.settlement.story);
     if (slot === null) return;
     slot.state = why === null ? 'answered' : 'dead';
     slot.settledAt = now;
-    slot.attempts = attempts;
+    // Only a fault ends a try; what never could be tried was not.
+    slot.attempts = why === null || why.kind === 'fault' ? row.attempt : row.attempt - 1;
     if (why !== null) slot.failure = toldOf(why);
     if (effects === null) return;
     slot.trace = effects.trace;
@@ -116,50 +141,42 @@ export class StoryRing {
     }
   }
 
-  tried(place: number, { id }: Reply, now: number): void {
-    const reply = this.#replyAt(place, id);
-    if (reply === null) return;
-    reply.startedAt = now;
-    reply.dueAt = never;
-  }
-
-  delivered(place: number, { id }: Reply, now: number): void {
-    const reply = this.#replyAt(place, id);
+  delivered(row: OutRow, now: number): void {
+    const reply = this.#replyOf(row);
     if (reply === null) return;
     reply.state = 'delivered';
     reply.attempts++;
     reply.settledAt = now;
-    reply.deliveredInMs = now - reply.startedAt;
+    reply.deliveredInMs = now - row.takenAt;
     reply.failure = null;
   }
 
   deferred(
-    place: number,
-    { id }: Reply,
+    row: OutRow,
     now: number,
     why: Failure,
     how: { readonly at: number; readonly park: boolean; readonly possibleDuplicate: boolean },
   ): void {
-    const reply = this.#replyAt(place, id);
+    const reply = this.#replyOf(row);
     if (reply === null) return;
-    reply.failed(now, why);
+    reply.failed(row.takenAt, now, why);
     reply.dueAt = how.at;
     reply.late ||= how.park;
     reply.possibleDuplicate = how.possibleDuplicate;
   }
 
   /** @param tried false: it dies with the part before it */
-  died(place: number, { id }: Reply, now: number, why: Failure, tried: boolean): void {
-    const reply = this.#replyAt(place, id);
+  died(row: OutRow, now: number, why: Failure, tried: boolean): void {
+    const reply = this.#replyOf(row);
     if (reply === null) return;
-    if (tried) reply.failed(now, why);
+    if (tried) reply.failed(row.takenAt, now, why);
     else reply.failure = toldOf(why);
     reply.state = 'dead';
     reply.settledAt = now;
   }
 
   find(messageId: string): KeptStory | null {
-    return this.#slots.find(({ id }) => id === messageId) ?? null;
+    return this.#slots.find(({ id }) => id.is(messageId)) ?? null;
   }
 
   [Symbol.iterator](): Iterator<KeptStory> {
@@ -178,11 +195,13 @@ export class StoryRing {
     return slot?.place === place ? slot : null;
   }
 
-  #replyAt(place: number, id: string): KeptReply | null {
-    const slot = this.#at(place);
+  #replyOf({ settlement, reply: { id } }: OutRow): KeptReply | null {
+    const slot = this.#at(settlement.story);
     if (slot === null) return null;
-    for (let at = 0; at < slot.count; at++)
-      if (slot.replies[at]!.id === id) return slot.replies[at]!;
+    for (let at = 0; at < slot.count; at++) {
+      const reply = slot.replies[at]!;
+      if (slot.count === 1 || reply.id.is(id)) return reply;
+    }
     return null;
   }
 }

@@ -11,28 +11,19 @@ import type { ChannelKey } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
-import { Queue } from '../lib/queue.ts';
-import { Bell } from './bell.ts';
 import { Lanes } from './lanes.ts';
 import { Settlement, type InRow, type OutRow, type Row, type Lane } from './rows.ts';
-import { bytesOfMessage, bytesOfReply } from './weight.ts';
+import { Sides } from './sides.ts';
 import type { ChannelBacklog, Gauges } from './store.ts';
+import { bytesOfMessage, bytesOfReply } from './weight.ts';
 
 /** With so many unsettled replies a conversation's inbox waits. */
 const repliesMax = 100;
 
-type Side = {
-  readonly in: Queue<InRow>;
-  readonly out: Queue<OutRow>;
-  inbox: number;
-  outbox: number;
-};
-
 export class WorkingSet {
   readonly #lanes = new Lanes();
-  readonly #sides = new Map<ChannelKey, Side>();
+  readonly #sides = new Sides();
   readonly #deadlines: Deadlines;
-  readonly #bell = new Bell();
   readonly #claimed = { in: 0, out: 0 };
   #deferred = 0;
   /** Messages not settled, with their replies, and their bytes. */
@@ -54,7 +45,7 @@ export class WorkingSet {
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
-    return this.#bell.onRing(wake);
+    return this.#sides.onReady(wake);
   }
 
   addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
@@ -64,7 +55,7 @@ export class WorkingSet {
     this.#seq = Math.max(this.#seq, seq);
     this.unsettled++;
     this.bytes += settlement.bytes;
-    this.#sideOf(message.channel).inbox++;
+    this.#sides.count('in', message.channel, 1);
     lane.inbox.push(row);
     this.#offerInbox(lane);
     return row;
@@ -82,7 +73,7 @@ export class WorkingSet {
   take(box: 'out', channel: ChannelKey): OutRow | undefined;
   take(box: Box, channel: ChannelKey): Row | undefined {
     if (this.#closed) return undefined;
-    const row = this.#sides.get(channel)?.[box].shift();
+    const row = this.#sides.take(box, channel);
     if (row !== undefined) this.#claimed[box]++;
     return row;
   }
@@ -95,14 +86,14 @@ export class WorkingSet {
     const { lane } = row;
     this.#claimed[row.box]--;
     if (row.box === 'in') {
-      this.#sideOf(lane.channel).inbox--;
+      this.#sides.count('in', lane.channel, -1);
       lane.inbox.shift();
       lane.inBusy = false;
       this.#leave(row.settlement);
     } else {
       this.#drop(row);
       for (const part of parts) this.#drop(part);
-      if (!row.late) {
+      if (!row.parked) {
         lane.outBusy = false;
         this.#offerOutbox(lane);
       }
@@ -114,18 +105,17 @@ export class WorkingSet {
   /** Given back untouched: first in its lane, and first to be taken again. */
   giveBack(row: Row): void {
     this.#claimed[row.box]--;
-    const side = this.#sideOf(row.lane.channel);
-    if (row.box === 'in') side.in.unshift(row);
-    else side.out.unshift(row);
-    this.#bell.ring(row.box, row.lane.channel);
+    this.#sides.offerFirst(row);
   }
 
   /** To be offered again at `at`; a parked reply leaves its lane. */
   postpone(row: OutRow, at: number, park: boolean): void {
     this.#claimed.out--;
     const { lane } = row;
-    if (park && !row.late) {
+    if (park && !row.parked) {
       row.late = true;
+      row.parked = true;
+      this.#parked.add(row);
       lane.outbox.shift();
       lane.outBusy = false;
       this.#offerOutbox(lane);
@@ -144,7 +134,9 @@ export class WorkingSet {
     state: {
       readonly attempt: number;
       readonly possibleDuplicate: boolean;
+      readonly replayedAfter: number;
       readonly late: boolean;
+      readonly parked: boolean;
       readonly dueAt: number | null;
     },
   ): OutRow {
@@ -152,8 +144,11 @@ export class WorkingSet {
     const { lane } = row;
     row.attempt = state.attempt;
     row.possibleDuplicate = state.possibleDuplicate;
+    row.replayedAfter = state.replayedAfter;
     row.late = state.late;
-    if (row.late) {
+    row.parked = state.parked;
+    if (row.parked) {
+      this.#parked.add(row);
       this.#await(row, state.dueAt ?? 0);
       return row;
     }
@@ -215,23 +210,19 @@ export class WorkingSet {
     };
   }
 
-  /** Rows that wait to be taken, those of channels without a pump included. */
   #waiting(box: Box): number {
-    let rows = 0;
-    for (const side of this.#sides.values()) rows += box === 'in' ? side.inbox : side.outbox;
-    return rows - this.#claimed[box] - (box === 'out' ? this.#deferred : 0);
+    const rows = this.#sides.unsettled(box) - this.#claimed[box];
+    return box === 'in' ? rows : rows - this.#deferred;
   }
 
   backlog(): readonly ChannelBacklog[] {
-    return [...this.#sides]
-      .filter(([, { inbox, outbox }]) => inbox + outbox > 0)
-      .map(([channel, { inbox, outbox }]) => ({ channel, inbox, outbox }));
+    return this.#sides.backlog();
   }
 
   /** Drops every timer; nothing is offered after it. */
   close(): void {
     this.#closed = true;
-    this.#bell.silence();
+    this.#sides.close();
     for (const lane of this.#lanes) lane.outbox.peek()?.due?.cancel();
     for (const row of this.#parked) row.due?.cancel();
   }
@@ -244,7 +235,7 @@ export class WorkingSet {
     const bytes = bytesOfReply(reply);
     this.#seq = Math.max(this.#seq, seq);
     this.bytes += bytes;
-    this.#sideOf(reply.address.channel).outbox++;
+    this.#sides.count('out', reply.address.channel, 1);
     lane.replies++;
     return {
       box: 'out',
@@ -257,18 +248,18 @@ export class WorkingSet {
       replayedAfter: 0,
       possibleDuplicate: false,
       late: false,
+      parked: false,
+      takenAt: 0,
       due: null,
     };
   }
 
   #await(row: OutRow, at: number): void {
     this.#deferred++;
-    if (row.late) this.#parked.add(row);
     row.due = this.#deadlines.at(at, () => {
       row.due = null;
       this.#deferred--;
-      this.#sideOf(row.lane.channel).out.push(row);
-      this.#bell.ring('out', row.lane.channel);
+      this.#sides.offer(row);
     });
   }
 
@@ -277,24 +268,22 @@ export class WorkingSet {
     if (head === undefined || lane.inBusy || this.#restoring) return;
     if (lane.replies >= repliesMax) return;
     lane.inBusy = true;
-    this.#sideOf(lane.channel).in.push(head);
-    this.#bell.ring('in', lane.channel);
+    this.#sides.offer(head);
   }
 
   #offerOutbox(lane: Lane): void {
     const head = lane.outbox.peek();
     if (head === undefined || lane.outBusy) return;
     lane.outBusy = true;
-    this.#sideOf(lane.channel).out.push(head);
-    this.#bell.ring('out', lane.channel);
+    this.#sides.offer(head);
   }
 
   #drop(row: OutRow): void {
     const { lane } = row;
-    this.#sideOf(lane.channel).outbox--;
+    this.#sides.count('out', lane.channel, -1);
     lane.replies--;
     this.bytes -= row.bytes;
-    if (row.late) this.#parked.delete(row);
+    if (row.parked) this.#parked.delete(row);
     else lane.outbox.shift();
     this.#leave(row.settlement);
   }
@@ -304,14 +293,5 @@ export class WorkingSet {
     this.unsettled--;
     this.bytes -= settlement.bytes;
     settlement.close();
-  }
-
-  #sideOf(channel: ChannelKey): Side {
-    let side = this.#sides.get(channel);
-    if (side === undefined) {
-      side = { in: new Queue(), out: new Queue(), inbox: 0, outbox: 0 };
-      this.#sides.set(channel, side);
-    }
-    return side;
   }
 }

@@ -32,9 +32,12 @@ export interface Tool {
 
 export type ToolParameters = {
   readonly type: 'object';
-  readonly properties: Readonly<Record<string, { readonly description: string } & object>>;
+  readonly properties: Readonly<Record<string, DescribedParameter>>;
   readonly required: readonly string[];
 };
+
+/** Any keywords of JSON Schema beside the description. */
+type DescribedParameter = { readonly description: string; readonly [keyword: string]: unknown };
 
 /** `run` is the call with these arguments; it is asked for once at most. */
 export type CheckedCall =

@@ -8,9 +8,17 @@ import { claimCases } from './ledger/claims.ts';
 import { inboxCases } from './ledger/inbox.ts';
 import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
+import { recallCases } from './ledger/recall.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
-const all = [...inboxCases, ...outboxCases, ...claimCases, ...boundCases, ...memoryCases];
+const all = [
+  ...inboxCases,
+  ...outboxCases,
+  ...claimCases,
+  ...boundCases,
+  ...memoryCases,
+  ...recallCases,
+];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */
 export function casesFor(form: { readonly durable: boolean }): readonly LedgerCase[] {

@@ -271,11 +271,15 @@ const pages: readonly ReaderCase[] = [
     async (it) => {
       await answered(it);
       await it.ledger.bury(await oneOut(it), gone);
-      for (const after of ['', '%', 'nonsense', 'W10', 'bnVsbA', 'WyJhIiwxLCJiIl0']) {
+      const encode = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url');
+      const nobodys = ['', '%', 'nonsense', 'W10', encode(null), encode(['a', 1, 'b'])];
+      for (const after of [...nobodys, encode(['a', 'b'])]) {
         assert.deepEqual(await it.reader.deadLetters({ after, limit: 5 }), {
           rows: [],
           next: null,
         });
+      }
+      for (const after of [...nobodys, encode([1, 2])]) {
         assert.deepEqual((await it.reader.conversations({ after, limit: 5 })).rows, []);
       }
     },

@@ -14,7 +14,7 @@ export function acceptWrite(seq: number, message: Message): Write {
 export function replyWrite(seq: number, reply: Reply): Write {
   const { id, address, conversation, createdAt, inReplyTo, brain, text, sessionStarted } = reply;
   const body = JSON.stringify({ inReplyTo, brain, text, sessionStarted, target: address.target });
-  return ['reply', seq, id, address.channel, conversation, createdAt, body];
+  return ['reply', seq, id, address.channel, conversation, createdAt, inReplyTo, body];
 }
 
 const traceLengthMax = 2_048;
@@ -62,6 +62,8 @@ export type OutboxRecord = {
   readonly attempts: number;
   readonly due_at: number | null;
   readonly late: number;
+  readonly parked: number;
+  readonly replayed: number;
   readonly possible_duplicate: number;
 };
 

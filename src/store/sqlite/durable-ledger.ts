@@ -3,17 +3,16 @@
  * it. Three entries a message: accepted, turn done, delivered. Nothing becomes claimable before
  * the commit that made it so.
  */
-import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import type { Acceptance } from '../../channel/channel.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Note } from '../../domain/note.ts';
 import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey, MessageId } from '../../domain/ids.ts';
-import type { Inbound, Message } from '../../domain/message.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Inbound } from '../../domain/message.ts';
 import { OpenClaims, upTo } from '../claims.ts';
-import { Doorway, refused } from '../doorway.ts';
-import { laterParts, type InRow, type OutRow } from '../rows.ts';
+import { Doorway } from '../doorway.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -26,18 +25,16 @@ import type {
   OutClaim,
 } from '../store.ts';
 import type { WorkingSet } from '../working-set.ts';
-import { acceptWrite, replyWrite, traceWrite } from './bodies.ts';
-import type { Journal, Known } from './journal.ts';
+import { Arrivals } from './arrivals.ts';
+import { replyWrite, traceWrite } from './bodies.ts';
+import { Deliveries } from './deliveries.ts';
+import type { Journal } from './journal.ts';
 import type { DurableParts } from './parts.ts';
 import { Recollection } from './recollection.ts';
 import { deadLettersIn } from './recovery.ts';
 import type { Write } from './statements.ts';
 import { memoryAfter, turnWrites } from './turn.ts';
-import { dedupeMs, terms, tracesPendingMax } from './terms.ts';
-
-type Arrival = { readonly message: Message; readonly seq: number; readonly place: number };
-
-const safe = Promise.resolve();
+import { terms, tracesPendingMax } from './terms.ts';
 
 export class DurableLedger implements Ledger {
   readonly terms = terms;
@@ -47,8 +44,8 @@ export class DurableLedger implements Ledger {
   readonly #door: Doorway;
   readonly #recollection: Recollection;
   readonly #open = new OpenClaims();
-  /** Messages on their way to the disk. */
-  #arriving = 0;
+  readonly #arrivals: Arrivals;
+  readonly #deliveries: Deliveries;
   #deadLetters: number;
   #failed = false;
   #closing: Promise<void> | null = null;
@@ -59,34 +56,22 @@ export class DurableLedger implements Ledger {
     this.#journal = parts.journal;
     this.#door = new Doorway(() => this.room());
     this.#recollection = new Recollection(parts.reader);
+    this.#arrivals = new Arrivals(parts, this.#door);
+    this.#deliveries = new Deliveries(parts, this.#open, this.#door);
     this.#deadLetters = deadLettersIn(parts.reader);
     parts.journal.onDisk(() => this.#door.settled());
     parts.journal.onBroken((message) => this.#fail(new Error(message)));
   }
 
-  async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
-    const refusal = this.#door.refusal(batch);
-    if (refusal !== null) return refusal;
-    const arrivals = batch.map((inbound) => this.#arrive(inbound));
-    if (cursor !== undefined) {
-      this.#journal.add(['cursor', cursor.channel, cursor.name, cursor.value]);
-    }
-    this.#arriving += arrivals.length;
-    return new Promise((resolve) => {
-      this.#journal.flush((known) => {
-        this.#arriving -= arrivals.length;
-        if (known === null) return resolve(refused('storage_failed', storageRetryMs));
-        const receipts = arrivals.map((arrival) => this.#receive(arrival, known));
-        resolve({ kind: 'accepted', receipts });
-      });
-    });
+  accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
+    return this.#arrivals.accept(batch, cursor);
   }
 
   room(): { readonly messages: number; readonly bytes: number } {
     const { messagesMax, bytesMax, freeBytesMin } = this.#parts.limits;
     if (this.#journal.freeBytes < freeBytesMin) return { messages: 0, bytes: 0 };
     return {
-      messages: Math.max(0, messagesMax - this.#rows.unsettled - this.#arriving),
+      messages: Math.max(0, messagesMax - this.#rows.unsettled - this.#arrivals.count),
       bytes: Math.max(0, bytesMax - this.#rows.bytes),
     };
   }
@@ -100,24 +85,17 @@ export class DurableLedger implements Ledger {
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     // A failed one gives no work: its end could not be written down.
     if (this.#failed) return [];
-    return upTo<Claim>(n, () => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)));
+    return upTo<Claim>(n, () =>
+      box === 'in' ? this.#claimIn(channel) : this.#deliveries.claim(channel),
+    );
   }
 
   complete(claim: InClaim, effects: Effects): Promise<boolean> {
     return this.#finish(claim, effects, (seq, now) => ['inboxSettled', now, seq]);
   }
 
-  async delivered(claim: OutClaim): Promise<boolean> {
-    const row = this.#open.endOut(claim);
-    if (row === null) return false;
-    this.#journal.add(['outboxSettled', this.#parts.now(), row.seq]);
-    const settle = (known: Known | null): void => {
-      if (known !== null) this.#settle(row);
-    };
-    // Only the lane's next reply waits for this commit.
-    if (row.lane.outbox.length > 1) this.#journal.flush(settle);
-    else this.#journal.flushSoon(settle);
-    return !this.#journal.broken;
+  delivered(claim: OutClaim): Promise<boolean> {
+    return this.#deliveries.delivered(claim);
   }
 
   defer(
@@ -126,18 +104,7 @@ export class DurableLedger implements Ledger {
     why: Failure,
     how: { readonly park: boolean; readonly possibleDuplicate: boolean },
   ): Promise<boolean> {
-    const row = this.#open.endOut(claim);
-    if (row === null) return Promise.resolve(false);
-    const late = how.park || row.late ? 1 : 0;
-    const duplicate = how.possibleDuplicate ? 1 : 0;
-    const due = Math.round(at);
-    const reason = JSON.stringify(why);
-    this.#journal.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
-    return this.#written(() => {
-      row.attempt++;
-      row.possibleDuplicate = how.possibleDuplicate;
-      this.#rows.postpone(row, at, how.park);
-    });
+    return this.#deliveries.defer(claim, at, why, how);
   }
 
   async release(claim: Claim): Promise<void> {
@@ -146,29 +113,25 @@ export class DurableLedger implements Ledger {
   }
 
   bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
-    const reason = JSON.stringify(why);
-    if (claim.box === 'in') {
-      return this.#finish(claim, effects, (seq, now) => {
+    if (claim.box === 'out') {
+      return this.#deliveries.bury(claim, why, () => {
         this.#deadLetters++;
-        return ['inboxDead', now, reason, seq];
       });
     }
-    const row = this.#open.endOut(claim);
-    if (row === null) return Promise.resolve(false);
-    const parts = laterParts(row);
-    const now = this.#parts.now();
-    this.#journal.add(['outboxDead', now, reason, row.seq]);
-    for (const { seq } of parts) this.#journal.add(['outboxDead', now, reason, seq]);
-    this.#deadLetters++;
-    return this.#written(() => this.#settle(row, parts));
+    const reason = JSON.stringify(why);
+    return this.#finish(claim, effects, (seq, now) => {
+      this.#deadLetters++;
+      return ['inboxDead', now, reason, seq];
+    });
   }
 
   async cursor(channel: ChannelKey, name: string): Promise<string | null> {
     return this.#recollection.cursor(channel, name);
   }
 
-  recall(): Promise<readonly TurnRow[]> {
-    return Promise.resolve([]);
+  async recall(claim: InClaim, n: number): Promise<readonly TurnRow[]> {
+    if (!this.#open.has(claim)) return [];
+    return this.#recollection.said(claim.message, claim.memory.session.number - 1, n);
   }
 
   notes(): Promise<readonly Note[]> {
@@ -247,23 +210,6 @@ export class DurableLedger implements Ledger {
     this.#parts.lock.release();
   }
 
-  #arrive({ dedupeKey, ...facts }: Inbound): Arrival {
-    const acceptedAt = this.#parts.now();
-    const message: Message = { ...facts, id: this.#parts.ids.message(), acceptedAt };
-    const seq = this.#rows.nextSeq();
-    const write = acceptWrite(seq, message);
-    if (dedupeKey === null) return { message, seq, place: this.#journal.add(write) };
-    const expiresAt = acceptedAt + dedupeMs(message.channel);
-    return { message, seq, place: this.#journal.add({ key: dedupeKey, expiresAt, write }) };
-  }
-
-  #receive({ message, seq, place }: Arrival, known: Known): Receipt {
-    const first = known.get(place);
-    if (first !== undefined) return { id: first as MessageId, duplicate: true, safe };
-    this.#rows.addMessage(message, seq);
-    return { id: message.id, duplicate: false, safe };
-  }
-
   /** For good: nothing is accepted any more, and whoever runs this is told, once. */
   #fail(error: unknown): void {
     if (this.#failed) return;
@@ -282,11 +228,6 @@ export class DurableLedger implements Ledger {
       this.#fail(error);
       return null;
     }
-  }
-
-  #claimOut(channel: ChannelKey): OutClaim | null {
-    const row = this.#rows.take('out', channel);
-    return row === undefined ? null : this.#open.claimOut(row);
   }
 
   #finish(
@@ -309,27 +250,11 @@ export class DurableLedger implements Ledger {
     if (trace !== null && this.#journal.pending < tracesPendingMax) {
       this.#journal.add(traceWrite(message.id, trace));
     }
-    return this.#written(() => {
+    return this.#journal.written(() => {
       for (const { reply, seq } of replies) this.#rows.addReply(reply, row.settlement, seq);
       this.#recollection.put(message, memory);
-      this.#settle(row);
+      this.#rows.settle(row);
+      this.#door.settled();
     });
-  }
-
-  /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
-  #written(then: () => void): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.#journal.flush((known) => {
-        if (known !== null) then();
-        resolve(known !== null);
-      });
-    });
-  }
-
-  #settle(row: InRow | OutRow, parts?: readonly OutRow[]): void {
-    this.#rows.settle(row, parts);
-    this.#door.settled();
   }
 }
-
-const storageRetryMs = 5_000;

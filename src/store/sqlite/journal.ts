@@ -85,6 +85,16 @@ export class Journal {
     if (this.#sent === null && !this.#scheduled) this.#lazy ??= setTimeout(this.#send, lazyMs);
   }
 
+  /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
+  written(then: () => void): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.flush((known) => {
+        if (known !== null) then();
+        resolve(known !== null);
+      });
+    });
+  }
+
   /** Resolves when these are on disk; rejects when they cannot be. */
   write(writes: readonly Write[]): Promise<void> {
     for (const write of writes) this.add(write);

@@ -1,5 +1,6 @@
 /** The reader thread: it answers one question after the other, on a connection that only reads. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { problemOf } from './problem.ts';
 import { answerTo, type Asked, type Question } from './read/questions.ts';
 import { openForReading } from './reader.ts';
 
@@ -10,7 +11,8 @@ export type FromReader =
   | { readonly kind: 'failed'; readonly message: string };
 
 const port = parentPort!;
-const db = openForReading((workerData as ReaderData).path);
+const { path } = workerData as ReaderData;
+const db = openForReading(path);
 
 port.on('message', ({ question, asked }: ToReader) => {
   port.postMessage(answer(question, asked) satisfies FromReader);
@@ -21,6 +23,6 @@ function answer(question: Question, asked: Asked<Question>): FromReader {
   try {
     return { kind: 'answered', answer: answerTo(db, question, asked) };
   } catch (error) {
-    return { kind: 'failed', message: (error as Error).message };
+    return { kind: 'failed', message: problemOf(path, error as Error).message };
   }
 }

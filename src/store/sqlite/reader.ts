@@ -1,7 +1,7 @@
 /** Reading a database that a service is running on, or none. It takes no lock and never writes. */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type { LedgerReader } from '../store.ts';
+import { ReadFailed, type LedgerReader } from '../store.ts';
 import { applicationId, migrationFiles } from './migrations.ts';
 import { missingProblem, olderProblem, problemOf, type StoreProblem } from './problem.ts';
 import { answerTo, readerOver } from './read/questions.ts';
@@ -17,7 +17,13 @@ export function openSqliteReader(path: string): LedgerReader | StoreProblem {
   const db = openForReading(path);
   if ('kind' in db) return db;
   return readerOver(
-    (question, asked) => Promise.try(() => answerTo(db, question, asked)),
+    async (question, asked) => {
+      try {
+        return answerTo(db, question, asked);
+      } catch (error) {
+        throw new ReadFailed('storage', problemOf(path, error as Error).message);
+      }
+    },
     async () => db.close(),
   );
 }

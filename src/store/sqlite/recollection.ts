@@ -18,6 +18,7 @@ export class Recollection {
   readonly #conversation: StatementSync;
   readonly #turns: StatementSync;
   readonly #first: StatementSync;
+  readonly #said: StatementSync;
   readonly #cursor: StatementSync;
 
   /** @param db a connection that only reads */
@@ -33,6 +34,11 @@ export class Recollection {
     this.#first = db.prepare(
       'SELECT at FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
         'ORDER BY seq LIMIT 1',
+    );
+    this.#said = db.prepare(
+      'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
+        // A quoted block was not said there.
+        'AND (sender IS NOT NULL OR reply IS NOT NULL) ORDER BY seq DESC LIMIT ?',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
@@ -53,6 +59,12 @@ export class Recollection {
     const memory = this.#read(message);
     this.put(message, memory);
     return memory;
+  }
+
+  /** The last n turns that were said in one session, oldest first. */
+  said({ channel, conversation }: Message, session: number, n: number): readonly TurnRow[] {
+    const newestFirst = this.#said.all(channel, conversation, session, n) as unknown as TurnRow[];
+    return newestFirst.map((turn) => ({ ...turn })).reverse();
   }
 
   /** After the commit of a turn: what the next one will see. */

@@ -33,31 +33,49 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readon
   }
   const outbox = db.prepare('SELECT * FROM outbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of outbox as Iterable<unknown> as Iterable<OutboxRecord>) {
-    const late = record.late === 1;
-    const head = unclean && !late && isHead('out', record.channel, record.conversation);
+    const parked = record.parked === 1;
+    const head = unclean && !parked && isHead('out', record.channel, record.conversation);
     const wasDue = (record.due_at ?? 0) <= now;
-    const maySent = unclean && wasDue && (late || head);
+    const maySent = unclean && wasDue && (parked || head);
     const attempts = record.attempts + (maySent ? 1 : 0);
     const possibleDuplicate = record.possible_duplicate === 1 || maySent;
     if (maySent) {
-      const { due_at, late: parked, seq } = record;
-      writes.push(['outboxDeferred', attempts, due_at, parked, 1, null, seq]);
+      const { due_at, late, seq } = record;
+      writes.push(['outboxDeferred', attempts, due_at, late, 1, null, seq]);
     }
     const reply = replyOf(record);
     const row = rows.restoreReply(reply, settlements.get(reply.inReplyTo) ?? null, record.seq, {
       attempt: attempts + 1,
       possibleDuplicate,
-      late,
+      replayedAfter: record.replayed,
+      late: record.late === 1,
+      parked,
       dueAt: record.due_at,
     });
     settlements.set(reply.inReplyTo, row.settlement);
   }
   rows.restored();
-  for (const box of ['inbox', 'outbox']) {
-    const last = db.prepare(`SELECT max(seq) AS seq FROM ${box}`).get();
-    rows.startAfter(Number(last?.['seq'] ?? 0));
-  }
+  rows.startAfter(lastSeq(db));
   return writes;
+}
+
+/** The highest number ever given, also where its row has been deleted. */
+function lastSeq(db: DatabaseSync): number {
+  const inbox = '(SELECT max(seq) FROM inbox)';
+  const outbox = '(SELECT max(seq) FROM outbox)';
+  const given = `max(last_seq, coalesce(${inbox}, 0), coalesce(${outbox}, 0))`;
+  return Number(db.prepare(`SELECT ${given} AS seq FROM owner`).get()?.['seq'] ?? 0);
+}
+
+/** Replies come in the order of their ids, but for those that were replayed. */
+const newestReplies = 'SELECT substr(id, 1, 22) AS id FROM outbox ORDER BY seq DESC LIMIT 1000';
+
+/** The newest id of a message or reply that was ever written down; empty: none was. */
+export function lastId(db: DatabaseSync): string {
+  const inbox = '(SELECT max(id) FROM inbox)';
+  const outbox = `(SELECT max(id) FROM (${newestReplies}))`;
+  const given = `max(last_id, coalesce(${inbox}, ''), coalesce(${outbox}, ''))`;
+  return String(db.prepare(`SELECT ${given} AS id FROM owner`).get()?.['id'] ?? '');
 }
 
 /** Dead letters that are kept. */

@@ -8,7 +8,7 @@ import { Journal, startWriter } from './journal.ts';
 import { freeBytesAt, preparePlace, rewriteLog, takeOwnerLock } from './place.ts';
 import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
-import { recover } from './recovery.ts';
+import { lastId, recover } from './recovery.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
 export type { StoreProblem } from './problem.ts';
@@ -43,6 +43,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const rows = new WorkingSet(now);
     const journal = new Journal(writer, freeBytesAt(path));
     const limits = { ...sqliteLimits, ...options.limits };
+    options.ids.startAfter(lastId(reader));
     const writes = recover(reader, rows, now());
     await journal.write([...writes, ['owned']]);
     return new DurableLedger({ ...options, limits, lock, reader, rows, journal });

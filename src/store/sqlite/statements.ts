@@ -11,20 +11,28 @@ export const statements = {
   inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
   turn:
-    'INSERT INTO turns (channel, conversation, session, seq, at, text, reply) ' +
-    'VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  cut:
+    'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
+    'VALUES (?, ?, ?, ?, ?)',
   conversation:
     'INSERT INTO conversations (channel, conversation, session, started_at, previous_at) ' +
     'VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET session = excluded.session, ' +
     'started_at = excluded.started_at, previous_at = excluded.previous_at',
   reply:
-    'INSERT INTO outbox (seq, id, channel, conversation, created_at, body) ' +
-    'VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO outbox (seq, id, channel, conversation, created_at, message_id, body) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?)',
   trace: 'INSERT OR REPLACE INTO traces (message_id, body) VALUES (?, ?)',
-  outboxSettled: 'UPDATE outbox SET state = 1, settled_at = ? WHERE seq = ?',
+  outboxSettled: 'UPDATE outbox SET state = 1, settled_at = ?, took_ms = ? WHERE seq = ?',
   outboxDeferred:
     'UPDATE outbox SET attempts = ?, due_at = ?, late = ?, possible_duplicate = ?, failure = ? ' +
     'WHERE seq = ?',
+  // A try that failed: the last sixteen are kept.
+  outboxTried:
+    'UPDATE outbox SET attempts = ?, parked = ?, tries = json_insert(CASE ' +
+    "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
+    "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   owned: 'UPDATE owner SET clean = 0',
   cursor:

@@ -1,5 +1,5 @@
 /** What a finished turn leaves for those after it. */
-import { fitWindow } from '../../domain/conversation.ts';
+import { fitWindow, type TurnRow } from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Effects, Memory } from '../store.ts';
 import type { Write } from './statements.ts';
@@ -13,33 +13,45 @@ export function memoryAfter(
   const move = effects?.session ?? null;
   const turn = effects?.turn ?? null;
   const turns = move === null ? before.turns : [];
+  const imported = effects?.imported ?? null;
+  const added: TurnRow[] =
+    imported === null ? [] : [{ at: acceptedAt, text: imported, reply: null }];
+  if (turn !== null) added.push(turn);
   const { number } = before.session;
   return {
     session: move === null ? before.session : { number: number + 1, startedAt: move.at },
-    turns: turn === null ? turns : fitWindow([...turns, turn]),
+    turns: added.length === 0 ? turns : fitWindow([...turns, ...added]),
     previousAt: acceptedAt,
-    empty: turn === null && (move !== null || before.empty),
+    empty: added.length === 0 && (move !== null || before.empty),
   };
 }
 
 /**
  * The turn itself tells when it was and of which session; the conversation's own row is written
- * only where there is no turn, or where a cut began a new session.
+ * only where there is no turn, or where a cut began a new session. A quoted block is a turn that
+ * nobody said. It begins its session, so the number before its message's is free for it there.
  */
 export function turnWrites(
-  { channel, conversation, acceptedAt }: Message,
+  { channel, conversation, acceptedAt, sender }: Message,
   seq: number,
   { session: { number, startedAt } }: Memory,
   effects: Effects | undefined,
 ): readonly Write[] {
   const writes: Write[] = [];
   const turn = effects?.turn ?? null;
-  if (turn === null || (effects?.session ?? null) !== null) {
+  const move = effects?.session ?? null;
+  const imported = effects?.imported ?? null;
+  if (turn === null || move !== null) {
     writes.push(['conversation', channel, conversation, number, startedAt, acceptedAt]);
+  }
+  if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
+  if (imported !== null) {
+    const place = [channel, conversation, number, seq - 1] as const;
+    writes.push(['turn', ...place, acceptedAt, null, imported, null]);
   }
   if (turn !== null) {
     const { at, text, reply } = turn;
-    writes.push(['turn', channel, conversation, number, seq, at, text, reply]);
+    writes.push(['turn', channel, conversation, number, seq, at, sender.id, text, reply]);
   }
   return writes;
 }

@@ -104,6 +104,8 @@ function serve(db: DatabaseSync): void {
     clearInterval(sweeping);
     clearInterval(looking);
     db.exec('UPDATE owner SET clean = 1');
+    // With a reader beside it, closing does not fold the log into the database.
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
     tell({ kind: 'closed' });
     port.close();

@@ -118,14 +118,18 @@ export function replyTo({ message }: InClaim, text: string): Reply {
 export function effects(
   claim: InClaim,
   texts: readonly string[],
-  more: { readonly turn?: TurnRow | null; readonly session?: SessionMove } = {},
+  more: {
+    readonly turn?: TurnRow | null;
+    readonly session?: SessionMove;
+    readonly imported?: string;
+  } = {},
 ): Effects {
   const { acceptedAt, text } = claim.message;
   return {
     replies: texts.map((reply) => replyTo(claim, reply)),
     turn: more.turn === undefined ? { at: acceptedAt, text, reply: texts[0] ?? null } : more.turn,
     session: more.session ?? null,
-    imported: null,
+    imported: more.imported ?? null,
     notes: [],
     toolUses: [],
     trace: {

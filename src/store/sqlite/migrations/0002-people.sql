@@ -17,6 +17,15 @@ ALTER TABLE outbox ADD COLUMN tries TEXT;
 ALTER TABLE outbox ADD COLUMN took_ms INTEGER;
 ALTER TABLE outbox ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;
 
+-- Late replies are marked so; a parked one has left its lane, too. A replayed one is late from the
+-- beginning, and in its lane until it is parked.
+ALTER TABLE outbox ADD COLUMN parked INTEGER NOT NULL DEFAULT 0;
+UPDATE outbox SET parked = late;
+
+-- The highest number and id that were given, as far as the rows that held them have been deleted.
+ALTER TABLE owner ADD COLUMN last_seq INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE owner ADD COLUMN last_id TEXT NOT NULL DEFAULT '';
+
 -- Who said it; null for a quoted block from an earlier session.
 ALTER TABLE turns ADD COLUMN sender TEXT;
 UPDATE turns SET sender =

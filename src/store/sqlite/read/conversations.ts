@@ -39,7 +39,8 @@ const waitingCount =
 const waitingKeys =
   `${waitingCount} WHERE (channel, conversation) > (?, ?) ` +
   'GROUP BY channel, conversation ORDER BY channel, conversation LIMIT ?';
-const waitingOf = `${waitingCount} WHERE channel = ? AND conversation = ? GROUP BY channel, conversation`;
+const ofConversation = 'channel = ? AND conversation = ?';
+const waitingOf = `${waitingCount} WHERE ${ofConversation} GROUP BY channel, conversation`;
 const spanOf =
   'SELECT count(*) AS turns, min(at) AS firstAt, max(at) AS lastAt, max(session) AS session ' +
   'FROM turns WHERE channel = ? AND conversation = ?';
@@ -132,11 +133,12 @@ const cutsMax = 500;
 
 const turnColumns =
   'SELECT channel, conversation, session, seq, at, sender, text, reply FROM turns';
-const ofConversation =
-  `${turnColumns} WHERE channel = ? AND conversation = ? AND (session, seq) > (?, ?) ` +
+const turnsOfConversation =
+  `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';
 /** A look at every turn of the channel: no index is kept for what is asked so seldom. */
-const ofSender = `${turnColumns} WHERE channel = ? AND sender = ? AND (0, seq) > (?, ?) ORDER BY seq LIMIT ?`;
+const ofSender = 'channel = ? AND sender = ?';
+const turnsOfSender = `${turnColumns} WHERE ${ofSender} AND (0, seq) > (?, ?) ORDER BY seq LIMIT ?`;
 
 type TurnRecord = TurnText & { readonly seq: number };
 
@@ -145,7 +147,9 @@ export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Pag
   const after = placeAfter(asked, [0, -1]);
   if (after === null) return emptyPage;
   const [sql, name] =
-    whose.kind === 'sender' ? [ofSender, whose.sender] : [ofConversation, whose.conversation];
+    whose.kind === 'sender'
+      ? [turnsOfSender, whose.sender]
+      : [turnsOfConversation, whose.conversation];
   const found = db.prepare(sql).iterate(whose.channel, name, ...after, limit + 1);
   const rows: TurnRecord[] = [];
   let characters = 0;

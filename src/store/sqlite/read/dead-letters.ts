@@ -1,7 +1,7 @@
 /**
  * Dead letters: messages and replies that are not tried again. The newest come first, in the order
- * of (when it died, `seq`); `seq` counts over both boxes, so no two rows share a place. The parts of
- * a split reply are one letter, which stands where the last of them died.
+ * of (when it died, `seq`); `seq` counts over both boxes, so no two rows share a place. The parts
+ * of a split reply are one letter, which stands where the last of them died.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Box } from '../../../domain/event.ts';
@@ -17,7 +17,7 @@ import type { Page, PageAsked } from '../../store.ts';
 import { wholeIdLength } from '../../rows.ts';
 import { reasonOf, triesOf } from './kept.ts';
 import { emptyPage, limitOf, pageOf, placeAfter, type Place } from '../../pages.ts';
-import { attemptsOf, textIn } from './stories.ts';
+import { textIn } from './stories.ts';
 
 type DeadRow = {
   readonly box: Box;
@@ -126,8 +126,9 @@ function letterOf(row: DeadRow, parts: readonly DeadRow[]): DeadLetter {
   };
 }
 
-function attemptsOfDead({ attempts, tries }: DeadRow): number {
-  return attemptsOf({ attempts, delivered: false, seen: triesOf(tries).length });
+/** A message's column counts the tries under which the process died, not the one that ended it. */
+function attemptsOfDead({ box, attempts, failure }: DeadRow): number {
+  return box === 'in' && reasonOf(failure).kind === 'fault' ? attempts + 1 : attempts;
 }
 
 function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): DeadRow[] {

@@ -63,32 +63,20 @@ function replyStory(row: OutboxTold): ReplyStory {
   const { settledAt, tookMs } = row;
   const delivered = state === 'delivered';
   const seen = delivered && settledAt !== null && tookMs !== null;
-  const tries = triesOf(row.tries, seen ? { at: settledAt, ms: tookMs } : null);
   return {
     id: row.id,
     createdAt: row.createdAt,
     state,
-    attempts: attemptsOf({ ...row, delivered, seen: tries.length }),
+    // The column counts the tries that failed.
+    attempts: row.attempts + (delivered ? 1 : 0),
     possibleDuplicate: row.possibleDuplicate === 1,
     late: row.late === 1,
     dueAt: state === 'waiting' ? row.dueAt : null,
     settledAt,
-    tries,
+    tries: triesOf(row.tries, seen ? { at: settledAt, ms: tookMs } : null),
     // Why it was put off is in the tries; the reply itself did not fail.
     failure: delivered ? null : failureOf(row.failure),
   };
-}
-
-/**
- * How often it was tried. The column counts those that put it off, not the one that ended it.
- * @param row `seen`: tries whose end is known
- */
-export function attemptsOf(row: {
-  readonly attempts: number;
-  readonly delivered: boolean;
-  readonly seen: number;
-}): number {
-  return Math.max(row.attempts + (row.delivered ? 1 : 0), row.seen);
 }
 
 export function findStoryText(db: DatabaseSync, messageId: string): StoryText | null {

@@ -1,0 +1,66 @@
+/** How messages come in: written down first, claimable and acknowledged after the commit. */
+import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import type { MessageId } from '../../domain/ids.ts';
+import type { Inbound, Message } from '../../domain/message.ts';
+import { refused, type Doorway } from '../doorway.ts';
+import type { CursorMove } from '../store.ts';
+import { acceptWrite } from './bodies.ts';
+import type { Known } from './journal.ts';
+import type { DurableParts } from './parts.ts';
+import { dedupeMs } from './terms.ts';
+
+type Arrival = { readonly message: Message; readonly seq: number; readonly place: number };
+
+const safe = Promise.resolve();
+const storageRetryMs = 5_000;
+
+export class Arrivals {
+  readonly #parts: DurableParts;
+  readonly #door: Doorway;
+  /** Messages on their way to the disk. */
+  #count = 0;
+
+  constructor(parts: DurableParts, door: Doorway) {
+    this.#parts = parts;
+    this.#door = door;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
+    const refusal = this.#door.refusal(batch);
+    if (refusal !== null) return refusal;
+    const { journal } = this.#parts;
+    const arrivals = batch.map((inbound) => this.#arrive(inbound));
+    if (cursor !== undefined) journal.add(['cursor', cursor.channel, cursor.name, cursor.value]);
+    this.#count += arrivals.length;
+    return new Promise((resolve) => {
+      journal.flush((known) => {
+        this.#count -= arrivals.length;
+        if (known === null) return resolve(refused('storage_failed', storageRetryMs));
+        const receipts = arrivals.map((arrival) => this.#receive(arrival, known));
+        resolve({ kind: 'accepted', receipts });
+      });
+    });
+  }
+
+  #arrive({ dedupeKey, ...facts }: Inbound): Arrival {
+    const { journal, rows, ids, now } = this.#parts;
+    const acceptedAt = now();
+    const message: Message = { ...facts, id: ids.message(), acceptedAt };
+    const seq = rows.nextSeq();
+    const write = acceptWrite(seq, message);
+    if (dedupeKey === null) return { message, seq, place: journal.add(write) };
+    const expiresAt = acceptedAt + dedupeMs(message.channel);
+    return { message, seq, place: journal.add({ key: dedupeKey, expiresAt, write }) };
+  }
+
+  #receive({ message, seq, place }: Arrival, known: Known): Receipt {
+    const first = known.get(place);
+    if (first !== undefined) return { id: first as MessageId, duplicate: true, safe };
+    this.#parts.rows.addMessage(message, seq);
+    return { id: message.id, duplicate: false, safe };
+  }
+}

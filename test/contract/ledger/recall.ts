@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import {
+  accept,
+  answer,
+  durably,
+  effects,
+  exchange,
+  oneIn,
+  promise,
+  said,
+  type Bench,
+  type LedgerCase,
+} from './kit.ts';
+
+/** What of an earlier session comes back, and when a session is empty. */
+export const recallCases: readonly LedgerCase[] = [
+  promise('nothing is recalled where no session came before', async (it) => {
+    await exchange(it, 'ann', 'one', 'a');
+    await accept(it, said('ann', 'two'));
+    assert.deepEqual(await it.ledger.recall(await oneIn(it), 5), []);
+  }),
+  durably('the last turns of the session before are recalled, oldest first', async (it) => {
+    for (const n of [1, 2, 3]) await exchange(it, 'ann', `q${n}`, `a${n}`);
+    await exchange(it, 'bob', 'other', 'words');
+    await newSession(it);
+    await accept(it, said('ann', '/recall'));
+    const claim = await oneIn(it);
+    const recalled = await it.ledger.recall(claim, 2);
+    assert.deepEqual(
+      recalled.map(({ text, reply }) => [text, reply]),
+      [
+        ['q2', 'a2'],
+        ['q3', 'a3'],
+      ],
+    );
+    assert.equal((await it.ledger.recall(claim, 50)).length, 3);
+    await answer(it, claim);
+    assert.deepEqual(await it.ledger.recall(claim, 2), [], 'only while the claim holds');
+  }),
+  durably('only the session just before is recalled', async (it) => {
+    await exchange(it, 'ann', 'one', 'a');
+    await newSession(it);
+    await newSession(it);
+    await accept(it, said('ann', '/recall'));
+    assert.deepEqual(await it.ledger.recall(await oneIn(it), 5), []);
+  }),
+  durably('a quoted block is what its session begins with, also after a restart', async (it) => {
+    await exchange(it, 'ann', 'one', 'a');
+    await newSession(it);
+    await accept(it, said('ann', '/recall'), said('ann', 'next'));
+    const recalling = await oneIn(it);
+    const imported = { turn: null, imported: 'quoted: one, a' };
+    await it.ledger.complete(recalling, effects(recalling, ['done'], imported));
+    await answer(it, await oneIn(it), 'b');
+    const expected = ['quoted: one, a', null, 'next', 'b'];
+    assert.deepEqual(await history(it), { texts: expected, empty: false });
+    await it.reopen();
+    assert.deepEqual(await history(it), { texts: [...expected, 'next', null], empty: false });
+  }),
+  durably('a quoted block may come with a turn, and comes before it', async (it) => {
+    await accept(it, said('ann', 'one'));
+    const claim = await oneIn(it);
+    await it.ledger.complete(claim, effects(claim, ['a'], { imported: 'quoted' }));
+    await it.reopen();
+    assert.deepEqual((await history(it)).texts, ['quoted', null, 'one', 'a']);
+  }),
+  durably('a quoted block is not recalled itself', async (it) => {
+    await accept(it, said('ann', '/recall'));
+    const claim = await oneIn(it);
+    await it.ledger.complete(claim, effects(claim, [], { turn: null, imported: 'quoted' }));
+    await exchange(it, 'ann', 'one', 'a');
+    await newSession(it);
+    await accept(it, said('ann', '/recall'));
+    const recalled = await it.ledger.recall(await oneIn(it), 5);
+    assert.deepEqual(
+      recalled.map(({ text }) => text),
+      ['one'],
+    );
+  }),
+  durably('a session is empty until it holds a turn, also after a restart', async (it) => {
+    const isEmpty = async (): Promise<boolean> => (await history(it, null)).empty;
+    assert.equal(await isEmpty(), true);
+    await it.reopen();
+    assert.equal(await isEmpty(), true);
+    await exchange(it, 'ann', 'x'.repeat(20_000), 'a');
+    assert.equal(await isEmpty(), false, 'it may be too long for the window');
+    await it.reopen();
+    assert.equal(await isEmpty(), false);
+    await newSession(it);
+    assert.equal(await isEmpty(), true);
+    await it.reopen();
+    assert.equal(await isEmpty(), true);
+    const claim = await accept(it, said('ann', '/recall')).then(() => oneIn(it));
+    await it.ledger.complete(claim, effects(claim, [], { turn: null, imported: 'quoted' }));
+    assert.equal(await isEmpty(), false);
+    await it.reopen();
+    assert.equal(await isEmpty(), false);
+  }),
+];
+
+/** One message that begins a new session and leaves no turn in it. */
+async function newSession(it: Bench): Promise<void> {
+  await accept(it, said('ann', '/new'));
+  const claim = await oneIn(it);
+  const session = { reason: 'command', at: Date.now() } as const;
+  await it.ledger.complete(claim, effects(claim, [], { turn: null, session }));
+}
+
+/** What a next message of ann sees; it is answered without a reply, and leaves this turn. */
+async function history(it: Bench, turn?: null) {
+  await accept(it, said('ann', 'next'));
+  const claim = await oneIn(it);
+  const { turns, empty } = claim.memory;
+  await it.ledger.complete(claim, effects(claim, [], turn === null ? { turn } : {}));
+  return { texts: turns.flatMap(({ text, reply }) => [text, reply]), empty };
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openLedger, openReader } from '../src/service.ts';
+import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
+import { createThreadReader } from '../src/store/sqlite/thread-reader.ts';
+import type { LedgerReader } from '../src/store/store.ts';
+import { accept, accepted, ids, said } from './contract/ledger/kit.ts';
+import { testReaderContract, type ReaderBench } from './contract/reader.ts';
+
+async function openWith(
+  readerAt: (path: string) => Promise<LedgerReader>,
+): Promise<ReaderBench & { readonly path: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-reader-'));
+  const path = join(folder, 'svc.db');
+  const ledger = await openSqliteLedger({ path, now: Date.now, ids, retentionDays: 30 });
+  if ('kind' in ledger) throw new Error(ledger.message);
+  const reader = await readerAt(path);
+  return {
+    path,
+    ledger,
+    reader,
+    async [Symbol.asyncDispose]() {
+      await ledger[Symbol.asyncDispose]();
+      await reader[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** As the command line reads, on a connection of this thread. */
+async function directly(path: string): Promise<LedgerReader> {
+  const reader = await openReader(path);
+  if ('kind' in reader) throw new Error(reader.message);
+  return reader;
+}
+
+testReaderContract('SQLite', { durable: true }, () => openWith(directly));
+testReaderContract('SQLite, in a thread,', { durable: true }, () =>
+  openWith(async (path) => createThreadReader(path)),
+);
+
+test('a ledger with a reader beside it still leaves its log empty when it ends', async () => {
+  await using bench = await openWith(directly);
+  const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
+  const [receipt] = await accept(it, said('ada', 'hello'));
+  assert.equal((await it.reader.story(receipt!.id))?.state, 'waiting');
+  await it.ledger[Symbol.asyncDispose]();
+  assert.equal(statSync(`${bench.path}-wal`).size, 0);
+  assert.equal((await it.reader.story(receipt!.id))?.state, 'waiting');
+});
+
+test('the service opens a reader with either form of the ledger', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-reader-'));
+  for (const path of [null, join(folder, 'svc.db')]) {
+    const storage = path === null ? null : { path, retentionDays: 30, urlEnv: null };
+    const failed = (error: unknown): void => assert.fail(String(error));
+    const store = await openLedger({ storage, path, ids, now: Date.now, failed });
+    if ('kind' in store) throw new Error(store.message);
+    const acceptance = await store.ledger.accept([said('ada', 'hello')]);
+    const [receipt] = accepted(acceptance);
+    assert.equal((await store.reader.story(receipt!.id))?.state, 'waiting');
+    await store.ledger[Symbol.asyncDispose]();
+    await store.reader[Symbol.asyncDispose]();
+  }
+  await rm(folder, { recursive: true });
+});
