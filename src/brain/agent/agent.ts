@@ -31,7 +31,6 @@ export type AgentOptions = DispatchKit & {
   readonly notes: {
     readonly scope: NoteScope;
     readonly notesMax: number;
-    readonly noteRunesMax: number;
     readonly budgetRunes: number;
   } | null;
   /** Makes the mark of one turn's data: not to be guessed. */

@@ -78,7 +78,7 @@ function notesBlock({ notes, notesBudgetRunes, mark }: PromptParts): string | nu
 }
 
 /** Unicode code points. */
-export function runes(text: string): number {
+function runes(text: string): number {
   let count = 0;
   for (const _rune of text) count++;
   return count;

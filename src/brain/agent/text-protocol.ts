@@ -43,8 +43,7 @@ export function readText(text: string): TextRead {
     return { kind: beginsAsCall.test(bare) ? 'broken' : 'answer' };
   }
   const { tool, arguments: given } = value;
-  const isCall =
-    typeof tool === 'string' && Object.keys(value).every((key) => callKeys.has(key));
+  const isCall = typeof tool === 'string' && Object.keys(value).every((key) => callKeys.has(key));
   if (!isCall) return { kind: 'answer' };
   return { kind: 'call', call: { id: '', name: tool, arguments: given ?? {} } };
 }

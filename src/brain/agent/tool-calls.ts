@@ -5,7 +5,6 @@ import type { CallSurroundings } from '../../tool/tool.ts';
 import type { Desk, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent.ts';
 import type { Findings } from './findings.ts';
-import { runes } from './prompt.ts';
 
 /** So many calls of one model answer are run; the model is told of the others. */
 const callsMax = 8;
@@ -102,10 +101,7 @@ export class ToolCalls {
     const { agent, desk } = this.#options;
     const { notes, now } = agent;
     if (notes === null) return 'Notes are not kept here.';
-    const { scope, notesMax, noteRunesMax } = notes;
-    if (runes(text) > noteRunesMax) {
-      return `The note was not kept: it may have ${noteRunesMax} characters at most.`;
-    }
+    const { scope, notesMax } = notes;
     desk.keep({ kind: 'add', scope, note: { at: now(), text }, notesMax });
     this.#notesKept++;
     if (this.#options.notesBefore + this.#notesKept <= notesMax) return 'Kept.';
