@@ -70,8 +70,10 @@ export class Forgetting {
       deleted += await this.#turnsSaidBy(asked, whose.sender, touched);
     }
     for (const conversation of touched) await this.#close(asked, conversation);
-    while (!(await this.#parts.journal.checkpoint())) {
+    const { journal } = this.#parts;
+    for (let whole = await journal.checkpoint('vacuum'); !whole;) {
       await new Promise((resolve) => setTimeout(resolve, checkpointAgainMs));
+      whole = await journal.checkpoint('log');
     }
     return deleted;
   }
