@@ -105,7 +105,7 @@ class Lines {
   }
 
   endLine(): void {
-    this.#parts.push('\n');
+    if (this.#parts.length > 0 && !this.#parts.at(-1)!.endsWith('\n')) this.#parts.push('\n');
     this.#atStart = true;
   }
 
