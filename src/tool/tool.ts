@@ -86,6 +86,8 @@ export type CallSurroundings = ToolSurroundings & {
   readonly channel: ChannelType;
   /** Nothing may reach out: what would is recorded and not run. */
   readonly rehearsal: boolean;
+  /** The very same call was run so often in this turn that it gives nothing new; absent: no. */
+  readonly repeated?: boolean;
   journal(key: string, tool: string): Promise<Journaled>;
   journalEnd(key: string, text: string): void;
 };
