@@ -27,7 +27,7 @@ test('of a page its words are left, a line for each block', () => {
     ['a<?php echo 1 ?>b<![CDATA[c]]>d', 'abd'],
     [
       '&lt;p&gt; &amp;amp; &#65;&#x42;&#X43; &nbsp;&auml;&Auml; &unknown; &amp',
-      '<p> &amp; ABC  äÄ &unknown; &amp',
+      '<p> &amp; ABC äÄ &unknown; &amp',
     ],
     ['&#0;&#xD800;&#1114112;&#x110000;', '\uFFFD\uFFFD\uFFFD\uFFFD'],
     ['İ<P>Straße</P>ſ', 'İ\nStraße\nſ'],
