@@ -45,8 +45,8 @@ async function startWorld(
   // Where a name leads to when it is asked for once more.
   const turned = stack.use(await startWeb({}, { host: '::1', port: good.port }));
   const nameServer = stack.use(
-    await startNameServer((name, before) => {
-      if (name === 'rebind.example') return before === 0 ? ['127.0.0.1'] : ['::1'];
+    await startNameServer((name, times) => {
+      if (name === 'rebind.example') return times === 0 ? ['127.0.0.1'] : ['::1'];
       return names[name] ?? [];
     }),
   );

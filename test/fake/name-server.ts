@@ -13,11 +13,11 @@ export interface NameServer extends AsyncDisposable {
 }
 
 /**
- * @param answer the addresses of a name, of both families; `before`: how often that name was asked
+ * @param answer the addresses of a name, of both families; `times`: how often that name was asked
  *   for with that type
  */
 export async function startNameServer(
-  answer: (name: string, before: number) => readonly string[],
+  answer: (name: string, times: number) => readonly string[],
 ): Promise<NameServer> {
   const asked: string[] = [];
   const counts = new Map<string, number>();

@@ -5,16 +5,31 @@
  */
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
+import { isIP } from 'node:net';
+import { callbackify } from 'node:util';
 
 const resolver = new dns.promises.Resolver({ timeout: 5_000, tries: 2 });
 resolver.setServers([process.env['OWN_NAME_SERVER']!]);
 
-const lookUp = async (name: string): Promise<readonly { readonly address: string }[]> => {
-  const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
-  if (addresses.length === 0) throw new Error(`no address of ${name}`);
-  return addresses.map((address) => ({ address }));
-};
+type Found = { readonly address: string; readonly family: number };
 
-Object.assign(dns.promises, { lookup: lookUp });
+async function find(name: string): Promise<readonly Found[]> {
+  if (isIP(name) !== 0) return [{ address: name, family: isIP(name) }];
+  const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found = [
+    ...(four.status === 'fulfilled' ? four.value : []),
+    ...(six.status === 'fulfilled' ? six.value : []),
+  ];
+  if (found.length === 0) throw new Error(`no address of ${name}`);
+  return found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+}
+
+/** The form that sockets and listeners use, with all addresses or the first. */
+const lookup = callbackify(async (name: string, options: { readonly all?: boolean }) => {
+  const found = await find(name);
+  return options.all === true ? found : found[0]!.address;
+});
+
+Object.assign(dns, { lookup });
+Object.assign(dns.promises, { lookup: find });
 syncBuiltinESMExports();
