@@ -63,7 +63,9 @@ export async function runService(setup: Setup): Promise<Ending> {
       broken.resolve({ kind: 'failed', message: 'The storage failed; the log says how.' });
     },
   });
-  if ('kind' in store) return { ...store, kind: 'refused' };
+  if ('kind' in store) {
+    return { ...store, kind: passingProblems.has(store.code) ? 'failed' : 'refused' };
+  }
   const { ledger, reader } = store;
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit);
@@ -91,6 +93,9 @@ export async function runService(setup: Setup): Promise<Ending> {
   sayDrained(events, left, ledger.terms.durable);
   return ending;
 }
+
+/** A restart may find the disk well again; of the others only a person can rid us. */
+const passingProblems = new Set(['storage_io', 'storage_full', 'storage_unusable']);
 
 type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };
 type Refusal = { readonly kind: 'problem'; readonly code: string; readonly message: string };

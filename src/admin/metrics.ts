@@ -67,6 +67,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
+    toolFamily(ports),
     ...operatorFamilies(ports),
   ];
 }
@@ -275,6 +276,14 @@ function loadFamily(ports: AdminPorts): Family {
     one(waiting, { provider, state: 'waiting' }),
   ]);
   return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
+}
+
+function toolFamily({ meters }: AdminPorts): Family {
+  const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
+    one(count, { tool, mode, outcome }),
+  );
+  const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
+  return counter('svc_tool_calls_total', help, samples);
 }
 
 function one(value: number, labels: Sample['labels'] = {}): Sample {

@@ -9,7 +9,6 @@ import type { DraftDocument } from './schema.ts';
 /** What is missing, and what to do about it. */
 export const missing = {
   messenger: ['messenger channels cannot run in this version yet', 'Use a webhook channel.'],
-  agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
   admin: [
     'the builder and changes of the configuration cannot be had in this version yet',
@@ -21,7 +20,6 @@ export const missing = {
 export function notYet(config: Config): readonly string[] {
   const found: (readonly [string, string])[] = [];
   if (config.channels.some(({ type }) => type !== 'webhook')) found.push(missing.messenger);
-  if (config.brains.some(({ agent }) => agent !== null)) found.push(missing.agent);
   if (config.storage !== null && config.storage.urlEnv !== null) found.push(missing.url);
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
 }
@@ -34,9 +32,6 @@ export function checkNotYet(document: DraftDocument, problems: ProblemList): voi
   for (const [index, channel] of (document.channels ?? []).entries()) {
     if (channel?.type === undefined || channel.type === 'webhook') continue;
     warn(`channels[${index}].type`, missing.messenger);
-  }
-  for (const [index, brain] of (document.brains ?? []).entries()) {
-    if (brain?.agent) warn(`brains[${index}].agent`, missing.agent);
   }
   if (document.storage?.url_env) warn('storage.url_env', missing.url);
   if (document.admin && document.observability?.enabled !== false) warn('admin', missing.admin);

@@ -46,7 +46,7 @@ export async function takeTurn(
   line.channel.working?.(message.address, signal);
 
   const step = stepOf(message, memory, understoodOn(line));
-  const desk = new TurnDesk(kit.ledger, claim, signal, claimedAt + line.brain.deadlineMs);
+  const desk = new TurnDesk(kit, claim, line.brain, signal, claimedAt + line.brain.deadlineMs);
   if (line.session !== null) desk.step(sessionStep(memory, step));
   const outcome = await answer(kit, line, claim, step, desk);
   if (signal.aborted) return kit.ledger.release(claim);

@@ -170,7 +170,7 @@ export class DurableLedger implements Ledger {
 
   async recall(claim: InClaim, n: number): Promise<readonly TurnRow[]> {
     if (!this.#open.has(claim)) return [];
-    return this.#recollection.said(claim.message, claim.memory.session.number - 1, n);
+    return this.#recollection.said(claim.message, n);
   }
 
   async notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]> {

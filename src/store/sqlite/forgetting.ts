@@ -93,8 +93,10 @@ export class Forgetting {
 
   /** What was deleted is on the disk no more. */
   async #overwrite(): Promise<void> {
-    while (!(await this.#parts.journal.checkpoint())) {
+    const { journal } = this.#parts;
+    for (let whole = await journal.checkpoint('vacuum'); !whole;) {
       await new Promise((resolve) => setTimeout(resolve, checkpointAgainMs));
+      whole = await journal.checkpoint('log');
     }
   }
 

@@ -130,16 +130,17 @@ export class Journal {
 
   /**
    * Folds the log into the database and empties it: what was deleted is on the disk no more.
+   * @param of `vacuum` writes the database anew before it, where that does not take too long
    * @returns false while somebody reads what is in the log
    * @throws when the storage has failed
    */
-  async checkpoint(): Promise<boolean> {
+  async checkpoint(of: 'vacuum' | 'log'): Promise<boolean> {
     if (this.#broken || this.#closed !== null)
       throw new Error('the storage has failed or is closed');
     const whole = new Promise<boolean>((resolve) => {
       this.#checkpointed = resolve;
     });
-    this.#worker.postMessage({ kind: 'checkpoint' } satisfies ToWriter);
+    this.#worker.postMessage({ kind: 'checkpoint', of } satisfies ToWriter);
     return whole;
   }
 

@@ -128,7 +128,10 @@ export type GroupDone =
  */
 export type GroupText = string;
 
-export type ToWriter = GroupText | { readonly kind: 'checkpoint' } | { readonly kind: 'close' };
+export type ToWriter =
+  | GroupText
+  | { readonly kind: 'checkpoint'; readonly of: 'vacuum' | 'log' }
+  | { readonly kind: 'close' };
 
 export type FromWriter =
   | GroupDone

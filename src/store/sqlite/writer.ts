@@ -140,7 +140,7 @@ function serve(db: DatabaseSync): void {
       if (done.kind === 'failed') end();
       return tell(done);
     }
-    if (message.kind === 'checkpoint') return tell(checkpoint(db));
+    if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of));
     end();
     markClean(db);
     // With a reader beside it, closing does not fold the log into the database.
@@ -156,13 +156,23 @@ function serve(db: DatabaseSync): void {
  * page, which only a VACUUM overwrites. That holds up the groups behind it, so a large database is
  * spared. Whoever reads is not waited for.
  */
-function checkpoint(db: DatabaseSync): FromWriter {
-  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
-  if (pages <= vacuumPagesMax) db.exec('VACUUM');
+function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log'): FromWriter {
+  if (of === 'vacuum') vacuum(db);
   db.exec('PRAGMA busy_timeout = 0');
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
   db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   return { kind: 'checkpointed', whole: busy === 0 };
+}
+
+function vacuum(db: DatabaseSync): void {
+  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+  if (pages > vacuumPagesMax) return;
+  try {
+    db.exec('VACUUM');
+  } catch (error) {
+    // It takes as much room again; what was deleted is overwritten in its own pages even so.
+    if (!isFull(error)) throw error;
+  }
 }
 
 /** Without room for the mark the next start takes this for a crash, and repeats what it must. */
