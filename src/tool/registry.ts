@@ -5,6 +5,7 @@ import type { NetworkKit } from './caged-request.ts';
 import { createEcho } from './echo.ts';
 import { createHttpFetch } from './http-fetch.ts';
 import { createMemoryNote } from './memory-note.ts';
+import { createReadFile } from './read-file/read-file.ts';
 import { createTime } from './time.ts';
 import type { Tool } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
@@ -34,12 +35,12 @@ function createTool(name: ToolName, agent: AgentConfig, kit: ToolKit): Tool | nu
       return createCalc();
     case 'memory_note':
       return agent.memory && createMemoryNote(agent.memory.noteRunesMax);
+    case 'read_file':
+      return agent.readFile && createReadFile(agent.readFile);
     case 'http_fetch':
       return agent.httpFetch && createHttpFetch(agent.httpFetch, kit);
     case 'webhook_call':
       return agent.webhookCall && createWebhookCall(agent.webhookCall, kit);
-    case 'read_file':
-      return null;
     default:
       return name satisfies never;
   }
