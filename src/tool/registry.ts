@@ -3,6 +3,7 @@ import type { AgentConfig, ToolName } from '../config/config.ts';
 import { createCalc } from './calc/calc.ts';
 import { createEcho } from './echo.ts';
 import { createMemoryNote } from './memory-note.ts';
+import { createReadFile } from './read-file/read-file.ts';
 import { createTime } from './time.ts';
 import type { Tool } from './tool.ts';
 
@@ -35,6 +36,7 @@ function createTool(name: ToolName, agent: AgentConfig, { now }: ToolKit): Tool 
     case 'memory_note':
       return agent.memory && createMemoryNote(agent.memory.noteRunesMax);
     case 'read_file':
+      return agent.readFile && createReadFile(agent.readFile);
     case 'http_fetch':
     case 'webhook_call':
       return null;

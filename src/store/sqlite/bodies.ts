@@ -39,6 +39,7 @@ export type InboxRecord = {
   readonly accepted_at: number;
   readonly body: string;
   readonly attempts: number;
+  readonly alone: number;
 };
 
 export function messageOf(record: InboxRecord): Message {
