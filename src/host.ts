@@ -73,6 +73,7 @@ export class Host {
     }
     const before = this.#plan;
     this.#plan = plan;
+    this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     plan.run(this.#acceptOn, this.#kit.events);
     this.#kit.events.planUsed({

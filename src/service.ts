@@ -43,7 +43,7 @@ import { createMemoryLedger } from './store/memory.ts';
 import type { BackedUp } from './store/sqlite/backup.ts';
 import type { Examined } from './store/sqlite/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
-import type { Ledger, LedgerReader } from './store/store.ts';
+import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
 import { StoryRing } from './store/story-ring.ts';
 import { createToolbox } from './tool/governance.ts';
 import { createTools } from './tool/registry.ts';
@@ -189,6 +189,7 @@ export type LedgerChoice = {
   readonly now: () => number;
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
+  readonly news: LedgerNews;
 };
 
 /** The reader is closed after the ledger; closing one does not close the other. */
@@ -196,15 +197,16 @@ export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader
 
 /** SQLite where a path is given, else memory. */
 export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
-  const { storage, path, ids, now } = choice;
+  const { storage, path, ids, now, news } = choice;
   if (storage === null || path === null) {
     const stories = new StoryRing();
     const reader = createMemoryReader(stories);
-    return { ledger: createMemoryLedger({ now, ids, stories }), reader };
+    return { ledger: createMemoryLedger({ now, ids, stories, news }), reader };
   }
   const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
   const { retentionDays } = storage;
-  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, onFault: choice.failed });
+  const onFault = choice.failed;
+  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, news, onFault });
   if ('kind' in ledger) return ledger;
   const { createThreadReader } = await import('./store/sqlite/thread-reader.ts');
   return { ledger, reader: createThreadReader(path) };

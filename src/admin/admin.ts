@@ -39,7 +39,8 @@ export type Health =
 export type PlanView = {
   readonly revision: string;
   readonly config: Config;
-  readonly warnings: readonly ConfigProblem[];
+  /** Of the check, and of what is wrong now. */
+  readonly warnings: readonly WarningStatus[];
   readonly channels: readonly ChannelView[];
 };
 
@@ -110,11 +111,12 @@ export type ProviderStatus = {
   readonly times: TimesStatus;
 };
 
-/** Unsettled rows, those at work included. */
+/** Unsettled rows, those at work included; `unroutable` of them wait for a channel that is gone. */
 export type BacklogStatus = {
   readonly channel: string;
   readonly inbox: number;
   readonly outbox: number;
+  readonly unroutable: number;
 };
 
 /** Since the start, but for `waiting`, `inFlight` and `deadLettersKept`, which are of now. */

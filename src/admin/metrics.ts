@@ -230,6 +230,19 @@ function ledgerFamilies(ports: AdminPorts): Family[] {
       ]),
     ),
     plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
+    plain(
+      'svc_suspects',
+      'Messages that may have ended the process, held to run alone.',
+      gauges.suspects,
+    ),
+    plain(
+      'svc_unroutable_rows',
+      'Unsettled rows of channels that are not configured.',
+      gauges.unroutable,
+    ),
+    counter('svc_traces_dropped_total', 'Traces left out because the storage was behind.', [
+      one(gauges.tracesDropped),
+    ]),
     plain('svc_held_bytes', 'Bytes of unsettled messages and replies.', gauges.bytesHeld),
     plain('svc_held_bytes_max', 'Bytes at which messages are refused.', gauges.bytesMax),
     plain('svc_messages_max', 'Unsettled messages at which more are refused.', gauges.messagesMax),

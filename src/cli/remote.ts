@@ -6,7 +6,12 @@
 import type { ListenAddress } from '../config/config.ts';
 import type { ConversationKey, Whose } from '../domain/story.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
-import { createHttpClient, type HttpClient, type HttpFault } from '../lib/http-client.ts';
+import {
+  createHttpClient,
+  type HttpClient,
+  type HttpFault,
+  type HttpRequest,
+} from '../lib/http-client.ts';
 import type { DeadLetterMove, Ledger, LedgerReader, PageAsked } from '../store/store.ts';
 import * as answers from './ledger/answers.ts';
 import { Misshapen, type Shape } from './ledger/shape.ts';
@@ -32,11 +37,13 @@ export type RemoteOptions = {
   readonly address: ListenAddress;
   readonly bearer: Bearer;
   readonly version: string;
+  /** Gives up the question under way. */
+  readonly stop: AbortSignal;
 };
 
 const answerMs = 30_000;
-/** A page holds up to 500 turns of up to 1 MiB; a page that is larger is asked for in parts. */
-const bodyBytesMax = 256 * 1024 * 1024;
+/** The service keeps its pages well below this. */
+const bodyBytesMax = 128 * 1024 * 1024;
 
 type Question = {
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -143,20 +150,21 @@ export class Remote implements LedgerReader, LedgerWrites {
   }
 
   async #ask({ method, path, principal }: Question): Promise<Given> {
-    const { bearer, version } = this.#options;
+    const { bearer, version, stop } = this.#options;
     if (principal === 'operator' && bearer.kind === 'none') throw new Unanswered(bearer.message);
     const authorization =
       principal === 'operator' && bearer.kind === 'token'
         ? { authorization: `Bearer ${bearer.token}` }
         : {};
-    const result = await this.#http.send({
+    const request: HttpRequest = {
       method,
       url: new URL(`/api/v1/${path}`, this.#origin),
       headers: { accept: 'application/json', 'user-agent': `svc/${version}`, ...authorization },
       body: null,
       deadlineAt: Date.now() + answerMs,
       bodyBytesMax,
-    });
+    };
+    const result = await this.#http.send(request, stop);
     if (result.kind === 'fault') throw new Unanswered(this.#sayFault(result.fault));
     return { status: result.status, body: parse(result.body) };
   }
@@ -168,6 +176,7 @@ export class Remote implements LedgerReader, LedgerWrites {
     }
     if (fault === 'timeout')
       return `The svc at ${where} gave no answer within ${answerMs / 1000} s.`;
+    if (fault === 'cancelled') return 'Given up; it may have been done all the same.';
     if (fault === 'answer_too_large') return 'That page is too large; ask with a smaller --limit.';
     return `The connection to the svc at ${where} broke before its answer was whole.`;
   }

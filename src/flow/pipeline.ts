@@ -11,7 +11,7 @@ import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { obey, understoodOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { effectsOf, type Outcome } from './effects.ts';
-import { think } from './faults.ts';
+import { buryFaulty, think } from './faults.ts';
 import type { Kit, Line } from './kit.ts';
 import { nextStep } from './outbox.ts';
 import { sessionStep, stepOf, type SessionStep } from './sessions.ts';
@@ -38,6 +38,7 @@ export async function takeTurn(
   claim: InClaim,
   signal: AbortSignal,
 ): Promise<void> {
+  if (claim.condemned) return buryFaulty(kit, line, claim, 'poison');
   const { message, memory } = claim;
   const claimedAt = kit.now();
   const where = { channel: message.channel, id: message.id, brain: line.brain.name };

@@ -38,6 +38,15 @@ export class Cache<K, V> {
     if (this.#youngWeight > this.#halfMax) this.#age();
   }
 
+  delete(key: K): void {
+    const young = this.#young.get(key);
+    const old = this.#old.get(key);
+    this.#youngWeight -= young?.weight ?? 0;
+    this.#oldWeight -= old?.weight ?? 0;
+    this.#young.delete(key);
+    this.#old.delete(key);
+  }
+
   #renew(key: K): Entry<V> | undefined {
     const entry = this.#old.get(key);
     if (entry === undefined) return undefined;

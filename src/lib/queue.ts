@@ -41,6 +41,17 @@ export class Queue<T> {
     return this.#ring[(this.#head + index) & (this.#ring.length - 1)];
   }
 
+  /** Takes out all that match, wherever they are; the others keep their order. */
+  extract(matches: (value: T) => boolean): T[] {
+    const taken: T[] = [];
+    for (let left = this.#length; left > 0; left--) {
+      const value = this.shift()!;
+      if (matches(value)) taken.push(value);
+      else this.push(value);
+    }
+    return taken;
+  }
+
   #grow(): void {
     const ring: (T | undefined)[] = Array.from({ length: this.#ring.length * 2 });
     for (let i = 0; i < this.#length; i++) {

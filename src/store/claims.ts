@@ -2,13 +2,14 @@
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
-import type { InRow, OutRow } from './rows.ts';
+import type { InRow, OutRow, Row } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from './store.ts';
 
 class OpenInClaim extends Linked implements InClaim {
   readonly box = 'in';
   readonly message: Message;
   readonly attempt: number;
+  readonly condemned: boolean;
   readonly memory: Memory;
   row: InRow | null;
 
@@ -16,6 +17,7 @@ class OpenInClaim extends Linked implements InClaim {
     super();
     this.message = row.message;
     this.attempt = row.attempt;
+    this.condemned = row.condemned;
     this.memory = memory;
     this.row = row;
   }
@@ -74,6 +76,19 @@ export class OpenClaims {
     claim.row = null;
     this.#open.delete(claim);
     return row;
+  }
+
+  /** Ends every claim on such a row, for whoever holds it. Returns the rows. */
+  revoke(matches: (row: Row) => boolean): readonly Row[] {
+    const rows: Row[] = [];
+    for (const claim of this.#open) {
+      const { row } = claim;
+      if (row === null || !matches(row)) continue;
+      claim.row = null;
+      this.#open.delete(claim);
+      rows.push(row);
+    }
+    return rows;
   }
 
   /** Whether that claim is of these and has not been ended. */

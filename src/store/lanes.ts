@@ -31,11 +31,30 @@ export class Lanes {
     return lane;
   }
 
+  /** The lanes of a channel, or the one of a conversation on it, as far as there are any. */
+  on(channel: ChannelKey, conversation: ConversationId | null): readonly Lane[] {
+    const lanes = this.#channels.get(channel);
+    if (conversation === null) return [...(lanes?.values() ?? [])];
+    const lane = lanes?.get(conversation);
+    return lane === undefined ? [] : [lane];
+  }
+
   /** To be told when a lane may have become empty. */
   rest(lane: Lane): void {
     if (lane.idle || !lane.empty) return;
     lane.idle = true;
     if (++this.#idle > idleMax) this.#forgetIdle();
+  }
+
+  /** Of messages and replies in order, up to so many and those of one lane more. */
+  idsOfRows(most: number): readonly string[] {
+    const ids: string[] = [];
+    for (const { inbox, outbox } of this) {
+      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.message.id);
+      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.reply.id);
+      if (ids.length >= most) break;
+    }
+    return ids;
   }
 
   *[Symbol.iterator](): Generator<Lane> {

@@ -5,11 +5,15 @@ import type { Note } from '../domain/note.ts';
 import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
-import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
+import type { ChannelKey, IdSource } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
+import type { Whose } from '../domain/story.ts';
 import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
-import { laterParts, type Settlement } from './rows.ts';
+import { KnownKeys, MemoryReceipt } from './known-keys.ts';
+import { removeRows, rowIsOf } from './removal.ts';
+import { memoryLimits, memoryTerms, type MemoryLimits } from './memory-terms.ts';
+import { laterParts } from './rows.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -19,35 +23,13 @@ import type {
   Gauges,
   InClaim,
   Ledger,
+  LedgerNews,
   Memory,
   OutClaim,
-  Terms,
 } from './store.ts';
 import { StoryRing } from './story-ring.ts';
+import { Unroutable } from './unroutable.ts';
 import { WorkingSet } from './working-set.ts';
-
-export type MemoryLimits = {
-  /** Messages accepted and not settled. */
-  readonly messagesMax: number;
-  /** The same in bytes, their replies included. */
-  readonly bytesMax: number;
-  readonly dedupeKeysMax: number;
-};
-
-const defaults: MemoryLimits = {
-  messagesMax: 10_000,
-  bytesMax: 64 * 1024 * 1024,
-  dedupeKeysMax: 100_000,
-};
-
-const terms: Terms = {
-  durable: false,
-  deliveryGapsMs: [5_000, 45_000],
-  hotGaps: 2,
-  jitter: 0,
-  drainMs: 30_000,
-  drainsBacklog: true,
-};
 
 const nothing: Memory = {
   session: { number: 1, startedAt: 0 },
@@ -61,51 +43,51 @@ export function createMemoryLedger(options: {
   readonly now: () => number;
   readonly ids: IdSource;
   readonly limits?: Partial<MemoryLimits>;
+  readonly news?: LedgerNews;
   /** Where the stories of the last messages are told, for a reader. */
   readonly stories?: StoryRing;
 }): Ledger {
-  const { now, ids, limits, stories = new StoryRing() } = options;
-  return new MemoryLedger(now, ids, { ...defaults, ...limits }, stories);
-}
-
-type Known = { readonly id: MessageId; readonly settlement: Settlement };
-
-class MemoryReceipt implements Receipt {
-  readonly id: MessageId;
-  readonly duplicate: boolean;
-  readonly #settlement: Settlement;
-
-  constructor({ id, settlement }: Known, duplicate: boolean) {
-    this.id = id;
-    this.duplicate = duplicate;
-    this.#settlement = settlement;
-  }
-
-  get safe(): Promise<void> {
-    return this.#settlement.settled;
-  }
+  const { now, ids, limits, stories = new StoryRing(), news = {} } = options;
+  return new MemoryLedger(now, ids, { ...memoryLimits, ...limits }, stories, news);
 }
 
 class MemoryLedger implements Ledger {
-  readonly terms = terms;
+  readonly terms = memoryTerms;
   readonly #now: () => number;
   readonly #ids: IdSource;
   readonly #limits: MemoryLimits;
   readonly #rows: WorkingSet;
   readonly #door: Doorway;
-  readonly #known = new Map<string, Known>();
+  readonly #known: KnownKeys;
   readonly #cursors = new Map<string, string>();
   readonly #open = new OpenClaims();
+  readonly #unroutable: Unroutable;
   readonly #stories: StoryRing;
   #deadLetters = 0;
 
-  constructor(now: () => number, ids: IdSource, limits: MemoryLimits, stories: StoryRing) {
+  constructor(
+    now: () => number,
+    ids: IdSource,
+    limits: MemoryLimits,
+    stories: StoryRing,
+    news: LedgerNews,
+  ) {
     this.#stories = stories;
     this.#now = now;
     this.#ids = ids;
     this.#limits = limits;
+    this.#known = new KnownKeys(limits.dedupeKeysMax);
     this.#rows = new WorkingSet(now);
     this.#door = new Doorway(() => this.room());
+    this.#unroutable = new Unroutable({
+      now,
+      rows: this.#rows,
+      news,
+      read: () => null,
+      keep: () => {},
+      take: (box, channel) => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)),
+      bury: (claim, why) => this.bury(claim, why),
+    });
   }
 
   async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
@@ -119,8 +101,8 @@ class MemoryLedger implements Ledger {
   room(): { readonly messages: number; readonly bytes: number } {
     const { messagesMax, bytesMax } = this.#limits;
     return {
-      messages: Math.max(0, messagesMax - this.#rows.unsettled),
-      bytes: Math.max(0, bytesMax - this.#rows.bytes),
+      messages: Math.max(0, messagesMax - this.#rows.accounts.unsettled),
+      bytes: Math.max(0, bytesMax - this.#rows.accounts.bytes),
     };
   }
 
@@ -192,7 +174,9 @@ class MemoryLedger implements Ledger {
 
   journalEnd(): void {}
 
-  serve(): void {}
+  serve(channels: readonly ChannelKey[]): void {
+    this.#unroutable.serve(channels);
+  }
 
   replay(): Promise<DeadLetterMove> {
     return Promise.resolve('not_kept');
@@ -202,8 +186,10 @@ class MemoryLedger implements Ledger {
     return Promise.resolve('not_kept');
   }
 
-  forget(): Promise<number> {
-    return Promise.resolve(0);
+  async forget(whose: Whose): Promise<number> {
+    const removed = removeRows(this.#rows, this.#open, whose, (row) => rowIsOf(whose, row));
+    this.#door.settled();
+    return removed;
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
@@ -211,7 +197,7 @@ class MemoryLedger implements Ledger {
   }
 
   backlog(): readonly ChannelBacklog[] {
-    return this.#rows.backlog();
+    return this.#unroutable.backlog();
   }
 
   unsettled(most: number): readonly string[] {
@@ -222,7 +208,7 @@ class MemoryLedger implements Ledger {
     return {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters,
-      unroutable: 0,
+      unroutable: this.#unroutable.rows,
       suspects: 0,
       tracesDropped: 0,
       bytesMax: this.#limits.bytesMax,
@@ -238,6 +224,7 @@ class MemoryLedger implements Ledger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.closeIntake();
+    this.#unroutable.close();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
   }
@@ -245,22 +232,13 @@ class MemoryLedger implements Ledger {
   #acceptOne(inbound: Inbound): Receipt {
     const { dedupeKey, ...facts } = inbound;
     const key = dedupeKey === null ? null : `${inbound.channel} ${dedupeKey}`;
-    const known = key === null ? undefined : this.#known.get(key);
-    if (known !== undefined) return new MemoryReceipt(known, true);
+    const known = key === null ? null : this.#known.receiptOf(key);
+    if (known !== null) return known;
     const message: Message = { ...facts, id: this.#ids.message(), acceptedAt: this.#now() };
     const { settlement } = this.#rows.addMessage(message);
     settlement.story = this.#stories.accepted(message);
-    const fresh = { id: message.id, settlement };
-    if (key !== null) this.#remember(key, fresh);
-    return new MemoryReceipt(fresh, false);
-  }
-
-  /** The oldest key goes when there are too many. */
-  #remember(key: string, known: Known): void {
-    this.#known.set(key, known);
-    if (this.#known.size <= this.#limits.dedupeKeysMax) return;
-    const [oldest] = this.#known.keys();
-    if (oldest !== undefined) this.#known.delete(oldest);
+    if (key !== null) this.#known.add(key, message.id, settlement);
+    return new MemoryReceipt(message.id, settlement, false);
   }
 
   #claimIn(channel: ChannelKey): InClaim | null {

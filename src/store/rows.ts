@@ -4,6 +4,7 @@ import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import type { Deadline } from '../lib/deadlines.ts';
 import { Queue } from '../lib/queue.ts';
+import { bytesOfReply } from './weight.ts';
 
 /** One conversation on one channel: its unsettled rows in order. */
 export class Lane {
@@ -18,13 +19,24 @@ export class Lane {
   replies = 0;
   /** It has no rows. */
   idle = true;
+  /** Grows when what is remembered of the conversation changes but by its own turns. */
+  edition = 0;
 
   constructor(channel: ChannelKey) {
     this.channel = channel;
   }
 
   get empty(): boolean {
-    return this.inbox.length === 0 && this.replies === 0;
+    return this.inbox.length === 0 && this.replies === 0 && !this.inBusy && !this.outBusy;
+  }
+
+  /** Takes out all that match. The next may start, unless the end of one is being written down. */
+  extract(matches: (row: Row) => boolean): readonly Row[] {
+    const [message, reply] = [this.inbox.peek(), this.outbox.peek()];
+    const rows: readonly Row[] = [...this.inbox.extract(matches), ...this.outbox.extract(matches)];
+    if (message !== this.inbox.peek() && message?.taken === false) this.inBusy = false;
+    if (reply !== this.outbox.peek() && reply?.taken === false) this.outBusy = false;
+    return rows;
   }
 }
 
@@ -34,11 +46,14 @@ export class Settlement {
   readonly bytes: number;
   /** Where the message's story is told on, in the form that keeps stories in memory. */
   story = 0;
+  /** Who said the message; null when that is not known any more (after a restart). */
+  readonly sender: string | null;
   #promise: Promise<void> | null = null;
   #resolve: (() => void) | null = null;
 
-  constructor(bytes: number) {
+  constructor(bytes: number, sender: string | null) {
     this.bytes = bytes;
+    this.sender = sender;
   }
 
   /** Resolves when everything is settled; made only for those who ask. */
@@ -63,6 +78,14 @@ export type InRow = {
   readonly settlement: Settlement;
   /** The number of the try that comes next or is under way; counts from 1. */
   attempt: number;
+  /** The lane's edition when it was last handed out. */
+  edition: number;
+  /** Handed out, until it is given back, postponed, or what ended it is written down. */
+  taken: boolean;
+  /** Taken away: it counts nowhere any more. */
+  gone: boolean;
+  /** The process ended twice while it ran alone: it is buried, and runs no more. */
+  condemned: boolean;
 };
 
 export type OutRow = {
@@ -73,7 +96,10 @@ export type OutRow = {
   readonly bytes: number;
   readonly settlement: Settlement;
   attempt: number;
-  /** Attempts made before the last replay: its schedule began anew after them. */
+  /**
+   * Attempts that do not move it along its schedule: those before the last replay, and those that
+   * were only counted because the process died.
+   */
   replayedAfter: number;
   possibleDuplicate: boolean;
   /** It may arrive after what came later. */
@@ -82,11 +108,63 @@ export type OutRow = {
   parked: boolean;
   /** When it was last handed out; milliseconds since 1970. */
   takenAt: number;
+  taken: boolean;
+  gone: boolean;
   /** Set while it waits for its time. */
   due: Deadline | null;
 };
 
+/** How a reply was when it was last written down. */
+export type OutState = Pick<
+  OutRow,
+  'attempt' | 'replayedAfter' | 'possibleDuplicate' | 'late' | 'parked'
+> & {
+  /** When it is to be tried again; null: it waits its turn. */
+  readonly dueAt: number | null;
+};
+
 export type Row = InRow | OutRow;
+
+export function inRow(
+  message: Message,
+  lane: Lane,
+  settlement: Settlement,
+  seq: number,
+  attempt: number,
+): InRow {
+  return {
+    box: 'in',
+    seq,
+    lane,
+    message,
+    settlement,
+    attempt,
+    edition: 0,
+    taken: false,
+    gone: false,
+    condemned: false,
+  };
+}
+
+export function outRow(reply: Reply, lane: Lane, settlement: Settlement, seq: number): OutRow {
+  return {
+    box: 'out',
+    seq,
+    lane,
+    reply,
+    bytes: bytesOfReply(reply),
+    settlement,
+    attempt: 1,
+    replayedAfter: 0,
+    possibleDuplicate: false,
+    late: false,
+    parked: false,
+    takenAt: 0,
+    taken: false,
+    gone: false,
+    due: null,
+  };
+}
 
 /** A part of a split reply has the whole one's id, and `-00`, `-01` … behind it. */
 export const wholeIdLength = 22;

@@ -103,7 +103,9 @@ export interface Ledger {
   discard(id: string): Promise<DeadLetterMove>;
   /**
    * Deletes what was said, and what was answered to it, from everywhere: also what waits, and what
-   * is at work (its claim is lost). Texts are overwritten on the disk before it resolves.
+   * is at work (its claim is lost). Texts are overwritten on the disk before it resolves; it
+   * rejects when the storage has failed, so that nobody believes that they are gone. What comes
+   * in after it was asked for stays.
    * @returns how many messages, replies and turns went
    */
   forget(whose: Whose): Promise<number>;
@@ -154,6 +156,8 @@ export type InClaim = {
   readonly message: Message;
   /** Counts from 1. */
   readonly attempt: number;
+  /** The process ended twice while this message ran alone: it is to be buried, not worked on. */
+  readonly condemned: boolean;
   readonly memory: Memory;
 };
 
@@ -162,7 +166,10 @@ export type OutClaim = {
   readonly reply: Reply;
   /** Counts from 1, over replays too. */
   readonly attempt: number;
-  /** The same since the last replay: where the schedule is. */
+  /**
+   * Where the schedule is: the same since the last replay, without those that were only counted
+   * because the process died.
+   */
   readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
@@ -194,6 +201,37 @@ export type ChannelBacklog = {
   /** Unsettled rows, claimed ones included. */
   readonly inbox: number;
   readonly outbox: number;
+  /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
+  readonly unroutableSince: number | null;
+};
+
+/**
+ * Unless it is `ok`, nothing is accepted. `low`: less is free than there must be; what was accepted
+ * is worked on. `full`: a commit found no room; what is finished waits, and is tried every second.
+ */
+export type StorageRoom =
+  | { readonly kind: 'ok' }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'low'; readonly freeBytes: number; readonly freeBytesMin: number };
+
+/** What a ledger tells of itself, at any time; whoever listens returns at once. */
+export type LedgerNews = {
+  /** Rows of a channel that is not served wait; at `untilAt` they become dead letters. */
+  readonly unroutable?: (e: {
+    readonly channel: ChannelKey;
+    readonly rows: number;
+    readonly since: number;
+    readonly untilAt: number;
+  }) => void;
+  /** Whether there is room on the disk, each time that this changes. */
+  readonly storageRoom?: (room: StorageRoom) => void;
+  /** A dead letter that no claim made. */
+  readonly buried?: (e: {
+    readonly box: Box;
+    readonly channel: ChannelKey;
+    readonly id: string;
+    readonly failure: Failure;
+  }) => void;
 };
 
 export type Gauges = {

@@ -7,36 +7,32 @@
  * itself when it is due. Whoever takes a row ends it by settle, giveBack or postpone.
  */
 import type { Box } from '../domain/event.ts';
-import type { ChannelKey } from '../domain/ids.ts';
+import type { ChannelKey, ConversationId } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
-import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
+import { Accounts } from './accounts.ts';
 import { Lanes } from './lanes.ts';
-import { Settlement, type InRow, type OutRow, type Row, type Lane } from './rows.ts';
+import { Postponed } from './postponed.ts';
+import { inRow, outRow, Settlement } from './rows.ts';
+import type { InRow, Lane, OutRow, OutState, Row } from './rows.ts';
 import { Sides } from './sides.ts';
-import type { ChannelBacklog, Gauges } from './store.ts';
-import { bytesOfMessage, bytesOfReply } from './weight.ts';
+import type { ChannelBacklog } from './store.ts';
+import { bytesOfMessage } from './weight.ts';
 
 /** With so many unsettled replies a conversation's inbox waits. */
 const repliesMax = 100;
 
 export class WorkingSet {
   readonly #lanes = new Lanes();
-  readonly #sides = new Sides();
-  readonly #deadlines: Deadlines;
-  readonly #claimed = { in: 0, out: 0 };
-  #deferred = 0;
-  /** Messages not settled, with their replies, and their bytes. */
-  unsettled = 0;
-  bytes = 0;
-  /** Late replies, which stand in no lane, until they are settled. */
-  readonly #parked = new Set<OutRow>();
+  readonly sides = new Sides();
+  readonly #postponed: Postponed;
+  readonly accounts = new Accounts();
   #seq = 0;
   #closed = false;
   #restoring = false;
 
   constructor(now: () => number) {
-    this.#deadlines = createDeadlines(now);
+    this.#postponed = new Postponed(now, (row) => this.sides.offer(row));
   }
 
   /** The order of acceptance, over all conversations. */
@@ -45,17 +41,18 @@ export class WorkingSet {
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
-    return this.#sides.onReady(wake);
+    return this.sides.onReady(wake);
   }
 
-  addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
+  /** @param held it is the head of its lane, and whoever holds it takes it by `takeHeld` */
+  addMessage(message: Message, seq = this.nextSeq(), attempt = 1, held = false): InRow {
     const lane = this.#lanes.of(message.channel, message.conversation);
-    const settlement = new Settlement(bytesOfMessage(message));
-    const row: InRow = { box: 'in', seq, lane, message, settlement, attempt };
+    const settlement = new Settlement(bytesOfMessage(message), message.sender.id);
+    const row = inRow(message, lane, settlement, seq, attempt);
+    if (held) lane.inBusy = true;
     this.#seq = Math.max(this.#seq, seq);
-    this.unsettled++;
-    this.bytes += settlement.bytes;
-    this.#sides.count('in', message.channel, 1);
+    this.accounts.messageCame(settlement);
+    this.sides.count('in', message.channel, 1);
     lane.inbox.push(row);
     this.#offerInbox(lane);
     return row;
@@ -73,9 +70,24 @@ export class WorkingSet {
   take(box: 'out', channel: ChannelKey): OutRow | undefined;
   take(box: Box, channel: ChannelKey): Row | undefined {
     if (this.#closed) return undefined;
-    const row = this.#sides.take(box, channel);
-    if (row !== undefined) this.#claimed[box]++;
+    const row = this.sides.take(box, channel);
+    if (row === undefined) return undefined;
+    this.accounts.claimed[box]++;
+    row.taken = true;
+    if (row.box === 'in') row.edition = row.lane.edition;
     return row;
+  }
+
+  takeHeld(row: InRow): void {
+    this.accounts.claimed.in++;
+    row.taken = true;
+    row.edition = row.lane.edition;
+  }
+
+  /** A row that was taken by `takeHeld` is held again. */
+  holdAgain(row: InRow): void {
+    this.accounts.claimed.in--;
+    row.taken = false;
   }
 
   /**
@@ -84,12 +96,13 @@ export class WorkingSet {
    */
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { lane } = row;
-    this.#claimed[row.box]--;
+    if (row.gone) return this.#pass(row);
+    this.accounts.claimed[row.box]--;
     if (row.box === 'in') {
-      this.#sides.count('in', lane.channel, -1);
+      this.sides.count('in', lane.channel, -1);
       lane.inbox.shift();
       lane.inBusy = false;
-      this.#leave(row.settlement);
+      this.accounts.left(row.settlement);
     } else {
       this.#drop(row);
       for (const part of parts) this.#drop(part);
@@ -104,60 +117,79 @@ export class WorkingSet {
 
   /** Given back untouched: first in its lane, and first to be taken again. */
   giveBack(row: Row): void {
-    this.#claimed[row.box]--;
-    this.#sides.offerFirst(row);
+    this.accounts.claimed[row.box]--;
+    row.taken = false;
+    this.sides.offerFirst(row);
   }
 
   /** To be offered again at `at`; a parked reply leaves its lane. */
   postpone(row: OutRow, at: number, park: boolean): void {
-    this.#claimed.out--;
+    if (row.gone) return this.#pass(row);
+    this.accounts.claimed.out--;
+    row.taken = false;
     const { lane } = row;
     if (park && !row.parked) {
-      row.late = true;
-      row.parked = true;
-      this.#parked.add(row);
+      this.#postponed.park(row);
       lane.outbox.shift();
       lane.outBusy = false;
       this.#offerOutbox(lane);
     }
-    this.#await(row, at);
+    this.#postponed.until(row, at);
   }
 
   /**
-   * After a restart: a reply as it was when it was last written down.
-   * @param state `dueAt` is when it is to be tried again; null: it waits its turn
+   * Takes rows away, wherever they are; claims on them must have been revoked and given back. One
+   * whose end is on its way to the disk lets its lane wait until then.
+   * @param conversation null: of all on that channel
+   * @returns how many there were
    */
-  restoreReply(
-    reply: Reply,
-    of: Settlement | null,
-    seq: number,
-    state: {
-      readonly attempt: number;
-      readonly possibleDuplicate: boolean;
-      readonly replayedAfter: number;
-      readonly late: boolean;
-      readonly parked: boolean;
-      readonly dueAt: number | null;
-    },
-  ): OutRow {
+  remove(
+    channel: ChannelKey,
+    conversation: ConversationId | null,
+    matches: (row: Row) => boolean,
+  ): number {
+    let removed = 0;
+    const lanes = this.#lanes.on(channel, conversation);
+    for (const lane of lanes) {
+      const rows = lane.extract(matches);
+      for (const row of rows) this.#vanish(row);
+      removed += rows.length;
+    }
+    for (const row of this.#postponed.parked) {
+      if (row.lane.channel !== channel || !matches(row)) continue;
+      if (conversation !== null && row.reply.conversation !== conversation) continue;
+      this.#vanish(row);
+      removed++;
+    }
+    this.sides.forgetGone(channel);
+    for (const lane of lanes) this.#goOn(lane);
+    return removed;
+  }
+
+  /** What is remembered of a conversation has changed: who is at work in it does not know. */
+  outdate(channel: ChannelKey, conversation: ConversationId): void {
+    for (const lane of this.#lanes.on(channel, conversation)) lane.edition++;
+  }
+
+  /**
+   * After a restart, or dead and back: a reply as it was when it was last written down.
+   */
+  restoreReply(reply: Reply, of: Settlement | null, seq: number, state: OutState): OutRow {
     const row = this.#makeReply(reply, of, seq);
     const { lane } = row;
-    row.attempt = state.attempt;
-    row.possibleDuplicate = state.possibleDuplicate;
-    row.replayedAfter = state.replayedAfter;
-    row.late = state.late;
-    row.parked = state.parked;
+    const { dueAt, ...written } = state;
+    Object.assign(row, written);
     if (row.parked) {
-      this.#parked.add(row);
-      this.#await(row, state.dueAt ?? 0);
+      this.#postponed.park(row);
+      this.#postponed.until(row, dueAt ?? 0);
       return row;
     }
     lane.outbox.push(row);
-    if (state.dueAt === null || lane.outBusy) {
+    if (dueAt === null || lane.outBusy) {
       this.#offerOutbox(lane);
     } else {
       lane.outBusy = true;
-      this.#await(row, state.dueAt);
+      this.#postponed.until(row, dueAt);
     }
     return row;
   }
@@ -178,89 +210,36 @@ export class WorkingSet {
   }
 
   idsOfUnsettled(most: number): readonly string[] {
-    const ids: string[] = [];
-    for (const { inbox, outbox } of this.#lanes) {
-      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.message.id);
-      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.reply.id);
-      if (ids.length >= most) break;
-    }
-    for (const { reply } of this.#parked) ids.push(reply.id);
-    return ids.slice(0, most);
+    const ids = this.#lanes.idsOfRows(most);
+    const parked = Array.from(this.#postponed.parked, ({ reply }) => reply.id);
+    return [...ids, ...parked].slice(0, most);
   }
 
-  gauges(): Omit<
-    Gauges,
-    | 'deadLetters'
-    | 'bytesMax'
-    | 'messagesMax'
-    | 'rememberedBytes'
-    | 'commitsPending'
-    | 'unroutable'
-    | 'suspects'
-    | 'tracesDropped'
-  > {
-    return {
-      inboxWaiting: this.#waiting('in'),
-      inboxClaimed: this.#claimed.in,
-      outboxWaiting: this.#waiting('out'),
-      outboxClaimed: this.#claimed.out,
-      outboxDeferred: this.#deferred,
-      bytesHeld: this.bytes,
-      conversationsAtWork: this.#lanes.busy,
-    };
+  gauges() {
+    return this.accounts.gauges(this.sides, this.#postponed.waiting, this.#lanes.busy);
   }
 
-  #waiting(box: Box): number {
-    const rows = this.#sides.unsettled(box) - this.#claimed[box];
-    return box === 'in' ? rows : rows - this.#deferred;
-  }
-
-  backlog(): readonly ChannelBacklog[] {
-    return this.#sides.backlog();
+  backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
+    return this.sides.backlog();
   }
 
   /** Drops every timer; nothing is offered after it. */
   close(): void {
     this.#closed = true;
-    this.#sides.close();
-    for (const lane of this.#lanes) lane.outbox.peek()?.due?.cancel();
-    for (const row of this.#parked) row.due?.cancel();
+    this.sides.close();
+    for (const { outbox } of this.#lanes) outbox.peek()?.due?.cancel();
+    for (const { due } of this.#postponed.parked) due?.cancel();
   }
 
   #makeReply(reply: Reply, of: Settlement | null, seq: number): OutRow {
     const lane = this.#lanes.of(reply.address.channel, reply.conversation);
-    const settlement = of ?? new Settlement(0);
-    if (of === null) this.unsettled++;
-    else of.open++;
-    const bytes = bytesOfReply(reply);
+    const settlement = of ?? new Settlement(0, null);
+    const row = outRow(reply, lane, settlement, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.bytes += bytes;
-    this.#sides.count('out', reply.address.channel, 1);
+    this.accounts.replyCame(row, of);
+    this.sides.count('out', reply.address.channel, 1);
     lane.replies++;
-    return {
-      box: 'out',
-      seq,
-      lane,
-      reply,
-      bytes,
-      settlement,
-      attempt: 1,
-      replayedAfter: 0,
-      possibleDuplicate: false,
-      late: false,
-      parked: false,
-      takenAt: 0,
-      due: null,
-    };
-  }
-
-  #await(row: OutRow, at: number): void {
-    this.#deferred++;
-    row.due = this.#deadlines.at(at, () => {
-      row.due = null;
-      this.#deferred--;
-      this.#sides.offer(row);
-    });
+    return row;
   }
 
   #offerInbox(lane: Lane): void {
@@ -268,30 +247,48 @@ export class WorkingSet {
     if (head === undefined || lane.inBusy || this.#restoring) return;
     if (lane.replies >= repliesMax) return;
     lane.inBusy = true;
-    this.#sides.offer(head);
+    this.sides.offer(head);
   }
 
   #offerOutbox(lane: Lane): void {
     const head = lane.outbox.peek();
     if (head === undefined || lane.outBusy) return;
     lane.outBusy = true;
-    this.#sides.offer(head);
+    this.sides.offer(head);
+  }
+
+  #vanish(row: Row): void {
+    row.gone = true;
+    if (row.taken) this.accounts.claimed[row.box]--;
+    this.sides.count(row.box, row.lane.channel, -1);
+    if (row.box === 'out') {
+      row.lane.replies--;
+      this.accounts.replyWent(row);
+      this.#postponed.drop(row);
+    }
+    this.accounts.left(row.settlement);
+  }
+
+  /** What ended a row that is gone has been written down. */
+  #pass(row: Row): void {
+    if (row.box === 'in') row.lane.inBusy = false;
+    else if (!row.parked) row.lane.outBusy = false;
+    this.#goOn(row.lane);
+  }
+
+  #goOn(lane: Lane): void {
+    this.#offerInbox(lane);
+    this.#offerOutbox(lane);
+    this.#lanes.rest(lane);
   }
 
   #drop(row: OutRow): void {
     const { lane } = row;
-    this.#sides.count('out', lane.channel, -1);
+    this.sides.count('out', lane.channel, -1);
     lane.replies--;
-    this.bytes -= row.bytes;
-    if (row.parked) this.#parked.delete(row);
-    else lane.outbox.shift();
-    this.#leave(row.settlement);
-  }
-
-  #leave(settlement: Settlement): void {
-    if (--settlement.open > 0) return;
-    this.unsettled--;
-    this.bytes -= settlement.bytes;
-    settlement.close();
+    this.accounts.replyWent(row);
+    this.#postponed.drop(row);
+    if (!row.parked) lane.outbox.shift();
+    this.accounts.left(row.settlement);
   }
 }

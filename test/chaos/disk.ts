@@ -72,8 +72,8 @@ export type Image = ReadonlyMap<string, Buffer>;
 
 /** The disk under one folder, over one process or several. */
 export class Disk {
-  /** Files that a process synced after a sync of them had failed. */
-  readonly syncedAgain: string[] = [];
+  /** Files that this process synced after a sync of them had failed. */
+  syncedAgain: string[] = [];
   #live = new Map<string, Inode>();
   #durable = new Map<string, Inode>();
   #namings: Naming[] = [];
@@ -97,6 +97,7 @@ export class Disk {
 
   /** Another process numbers the files anew. */
   nextProcess(): void {
+    this.syncedAgain = [];
     for (const inode of this.#live.values()) inode.lost = false;
     this.#numbers = new Map();
     this.#before = null;

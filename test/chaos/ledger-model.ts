@@ -35,7 +35,7 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
   for (const form of forms) {
     const share = count < sharedFrom ? 1 : form === 'memory' ? 0.8 : 0.2;
     const { steps, crashes } = await walkOn(form, Math.round(count * share), seed, say);
-    figures[`steps, ${form}`] = steps;
+    figures[form === 'memory' ? 'steps in memory' : 'steps on SQLite'] = steps;
     if (form === 'sqlite') figures['crashes'] = crashes;
   }
   let noticed = 0;
@@ -103,8 +103,8 @@ async function walkThrough({ form, seed, plant }: Start, steps: readonly Step[])
     if (form === 'memory') return Infinity;
     return (channel.startsWith('messenger_') ? 30 : 7) * dayMs;
   };
-  const { durable, now } = world;
-  const model = new Reference({ durable, messagesMax, keyMs, now });
+  const { durable, now, quarantines } = world;
+  const model = new Reference({ durable, quarantines, messagesMax, keyMs, now });
   const walk = new Walk(world, model, conversations);
   let taken = 0;
   const ended = (fault: Error | null): End => ({
@@ -131,9 +131,8 @@ async function fail(start: Start, steps: readonly Step[], first: End): Promise<n
   const few = await shortest(steps.slice(0, first.taken), fails);
   const { fault, told } = await walkThrough(start, few);
   const where = `${start.form}, seed ${start.seed}, step ${first.taken} of ${steps.length}`;
-  assert.fail(
-    `${where}; ${few.length} steps are enough:\n${told.slice(-linesMax).join('\n')}\n${fault?.message}`,
-  );
+  const lines = told.slice(-linesMax).join('\n');
+  assert.fail(`${where}; ${few.length} steps are enough:\n${lines}\n${fault?.message}`);
 }
 
 /** What was wrong, without ids and numbers. */

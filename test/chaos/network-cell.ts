@@ -21,7 +21,7 @@ const perConversation = 5;
 /** How long senders and readers wait for an answer while something goes wrong. */
 const clientMs = 1_000;
 /** A model's whole answer; in the config of the cell. */
-const modelMs = 2_000;
+const modelMs = 4_000;
 /** How long svc holds on to a side that says nothing, by what its documents say. */
 const holdsMs: Readonly<Record<Link, number>> = {
   sender: 10_000,
@@ -128,11 +128,16 @@ class Cell implements AsyncDisposable {
       hosted: portOf(first!.url),
       receiver: portOf(this.#receiver.url),
     }[this.#link];
-    this.#proxy = things.use(await FaultProxy.start(far, this.#random));
+    this.#proxy = things.use(await FaultProxy.start(far, this.#random, this.#serves()));
     const file = await writeConfig(folder.path, this.#config());
     this.#program = things.use(await serve(file, this.#port, { MODEL_KEY: 'a-key-of-the-tests' }));
     await this.#readPages();
     this.#base = await this.#held();
+  }
+
+  /** svc is the server of the link. */
+  #serves(): boolean {
+    return this.#link === 'sender' || this.#link === 'admin';
   }
 
   #config(): Record<string, unknown> {
@@ -217,7 +222,7 @@ class Cell implements AsyncDisposable {
           'webhook-id': text,
         },
         body,
-        timeoutMs: clientMs,
+        timeoutMs: this.#link === 'sender' ? clientMs : 10_000,
       });
       if (answer !== null) {
         assert.equal(answer.status, 200, answer.body);
@@ -266,12 +271,12 @@ class Cell implements AsyncDisposable {
       return said.every(({ id }) => ids.has(id));
     };
     await untilTrue('every message is answered', answered, answeredMs[this.#link]);
-    const side = this.#link === 'sender' || this.#link === 'admin' ? 'far' : 'near';
+    const side = this.#serves() ? 'far' : 'near';
     const held = this.#proxy.heldMs[side];
     const most = holdsMs[this.#link] + slackMs;
     await untilTrue(
       'svc lets go of who is silent',
-      () => held.length === this.#proxy.halfOpen,
+      () => held.length === this.#proxy.endless,
       most,
     );
     assert.ok(
@@ -310,7 +315,7 @@ class Cell implements AsyncDisposable {
   /** A refused connection is seen by who was refused. */
   async #countSpoiled(): Promise<number> {
     if (this.#fault !== 'refused') return this.#proxy.spoiled;
-    if (this.#link === 'sender' || this.#link === 'admin') return this.#failed;
+    if (this.#serves()) return this.#failed;
     const page = await this.#readPages();
     return ['connect_failed', 'connection_lost'].reduce((sum, outcome) => {
       const label = `outcome="${outcome}"`;

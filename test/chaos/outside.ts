@@ -18,7 +18,7 @@ export async function untilTrue(
   const end = Date.now() + withinMs;
   while (!(await is())) {
     assert.ok(Date.now() < end, `in vain, for ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 

@@ -12,6 +12,7 @@ import { seeded, type Proof } from './proof.ts';
 import { World } from './world.ts';
 
 const speakers = 6;
+const looks = 10;
 
 export const powerCut: Proof = {
   name: 'power-cut',
@@ -25,7 +26,7 @@ export const powerCut: Proof = {
     await using world = await World.open(random);
     const shim = buildShim(world.folder);
     if ('why' in shim) return { kind: 'skipped', ...shim };
-    const cuts = new Cuts(world, shim.file, random);
+    const cuts = new Cuts(world, shim.file, looks, random);
     world.crowd.begin(speakers);
     for (let cut = 0; cut < count; cut++) {
       await using program = world.spawn(cuts.env());
@@ -37,7 +38,7 @@ export const powerCut: Proof = {
       await someMoment(world, program, random);
       program.child.kill('SIGKILL');
       await program.ended;
-      cuts.cut(cuts.look().image);
+      cuts.cut(cuts.look(true).image);
       if (cut % 20 === 19) say(`${cut + 1} cuts, ${world.crowd.messages.length} messages`);
     }
     await using program = world.spawn();

@@ -1,7 +1,27 @@
 /** Every proof, in the order in which they run. A new one is one line here. */
+import { canaries } from './canaries.ts';
+import { conversations } from './conversations.ts';
 import { failingDisk } from './failing-disk.ts';
+import { hungBrain } from './hung-brain.ts';
 import { kill } from './kill.ts';
+import { ledgerModel } from './ledger-model.ts';
+import { malformedProof } from './malformed.ts';
+import { networkFaultsProof } from './network-faults.ts';
 import { powerCut } from './power-cut.ts';
 import type { Proof } from './proof.ts';
+import { slowHeaders } from './slow-headers.ts';
+import { soak } from './soak.ts';
 
-export const proofs: readonly Proof[] = [kill, powerCut, failingDisk];
+export const proofs: readonly Proof[] = [
+  kill,
+  powerCut,
+  failingDisk,
+  conversations,
+  ledgerModel,
+  networkFaultsProof,
+  malformedProof,
+  slowHeaders,
+  hungBrain,
+  soak,
+  canaries,
+];

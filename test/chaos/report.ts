@@ -6,9 +6,6 @@ import { join } from 'node:path';
 import { figuresText, type Finding } from './runner.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const begin = '<!-- chaos: begin -->';
-const end = '<!-- chaos: end -->';
-
 /** A table of Markdown. */
 export function tableOf(findings: readonly Finding[]): string {
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
@@ -44,21 +41,34 @@ export function summaryOf(findings: readonly Finding[]): string {
   return [...skips, `${passed} passed, ${failed} failed, ${skips.length} skipped`].join('\n');
 }
 
-/** Puts the table, and what it was measured on, between the marks of docs/reliability.md. */
+/**
+ * Puts the table, and what it was measured on, between the marks of docs/reliability.md; a proof's
+ * own table between the marks that bear its name.
+ */
 export function writeReport(findings: readonly Finding[], command: string): void {
   const file = join(root, 'docs', 'reliability.md');
-  const page = readFileSync(file, 'utf8');
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`${file} has no "${begin}" before a "${end}"`);
   const what = `${new Date().toISOString().slice(0, 10)}, \`${command}\`, ${machine()}.`;
-  const table = [begin, '', what, '', tableOf(findings), '', ''].join('\n');
-  writeFileSync(file, page.slice(0, from) + table + page.slice(to));
+  let page = between(readFileSync(file, 'utf8'), 'chaos', `${what}\n\n${tableOf(findings)}`);
+  for (const { name, amount, seed, result } of findings) {
+    if (result.kind !== 'proved' || result.table === undefined) continue;
+    page = between(page, name, `${what} ${amount}, seed ${seed}.\n\n${result.table}`);
+  }
+  writeFileSync(file, page);
   execFileSync(join(root, 'node_modules', '.bin', 'oxfmt'), [file], { cwd: root });
+}
+
+/** Replaces what stands between `<!-- name: begin -->` and `<!-- name: end -->`. */
+export function between(page: string, name: string, text: string): string {
+  const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the page has no "${begin}" before a "${end}"`);
+  return `${page.slice(0, from)}${begin}\n\n${text}\n\n${page.slice(to)}`;
 }
 
 function machine(): string {
   const cores = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'})`;
   const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
   const { node, sqlite } = process.versions;
-  return `${cores}, ${memory}, ${platform()} ${release()}, Node ${node}, SQLite ${sqlite}`;
+  const kernel = release().split('.').slice(0, 2).join('.');
+  return `${cores}, ${memory}, ${platform()} ${kernel}, Node ${node}, SQLite ${sqlite}`;
 }

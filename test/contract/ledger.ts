@@ -5,10 +5,13 @@
 import { suite, test } from 'node:test';
 import { boundCases } from './ledger/bounds.ts';
 import { claimCases } from './ledger/claims.ts';
+import { deadLetterCases } from './ledger/dead-letters.ts';
+import { forgettingCases } from './ledger/forgetting.ts';
 import { inboxCases } from './ledger/inbox.ts';
 import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
 import { recallCases } from './ledger/recall.ts';
+import { servingCases } from './ledger/serving.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
 const all = [
@@ -18,6 +21,9 @@ const all = [
   ...boundCases,
   ...memoryCases,
   ...recallCases,
+  ...deadLetterCases,
+  ...forgettingCases,
+  ...servingCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

@@ -64,9 +64,9 @@ export function makeWorld(): World {
     meters: world.events.meters,
     gauges: () => gauges,
     backlog: () => [
-      { channel: 'webhook' as ChannelKey, inbox: 3, outbox: 1 },
-      { channel: 'messenger_a:1' as ChannelKey, inbox: 1, outbox: 0 },
-      { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2 },
+      { channel: 'webhook' as ChannelKey, inbox: 3, outbox: 1, unroutableSince: null },
+      { channel: 'messenger_a:1' as ChannelKey, inbox: 1, outbox: 0, unroutableSince: null },
+      { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2, unroutableSince: 1_000_000 },
     ],
     connections: () => 4,
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),

@@ -18,7 +18,7 @@ export const networkFaults = [
   'half-open',
   /** The request arrives and is answered, but who sent it gets a RST instead. */
   'reset',
-  /** Request and answer come in small pieces, about 300 ms each. */
+  /** Request and answer come in 15 pieces: most in 300 ms each, some in 4 s, some in 18 s. */
   'drip',
   /** Nobody listens and every connection is gone, for 100 to 200 ms, and again after as long. */
   'refused',
@@ -26,34 +26,40 @@ export const networkFaults = [
 export type NetworkFault = (typeof networkFaults)[number];
 
 const pieces = 15;
-const pieceMs = 20;
+/** Between two pieces; with the last, nothing that svc waits for is there within its limit. */
+const pieceMs = { most: 20, some: 270, endless: 1_200 } as const;
+
+/** Of the exchanges; the first one is always spoiled. */
+const share = 0.3;
 
 export class FaultProxy implements AsyncDisposable {
   /** Exchanges that met a fault. Who is refused cannot be counted here. */
   spoiled = 0;
-  /** Of each half-open exchange whose side has let go: after how long, in milliseconds. */
+  /** Of each endless exchange whose side has let go: after how long, in milliseconds. */
   readonly heldMs = { near: [] as number[], far: [] as number[] };
-  halfOpen = 0;
+  /** Exchanges that do not come to an end by themselves: half-open, or too slow. */
+  endless = 0;
+  /** What was sent goes on arriving when its sender has gone. */
+  readonly farStays: boolean;
   readonly port: number;
   readonly #farPort: number;
   readonly #random: () => number;
-  readonly #share: number;
   readonly #sockets = new Set<Socket>();
   #server: Server | null = null;
   #fault: NetworkFault | null = null;
   #window: Promise<void> = Promise.resolve();
   #over = false;
 
-  private constructor(port: number, farPort: number, random: () => number, share: number) {
+  private constructor(port: number, farPort: number, random: () => number, farStays: boolean) {
     this.port = port;
+    this.farStays = farStays;
     this.#farPort = farPort;
     this.#random = random;
-    this.#share = share;
   }
 
-  /** @param share of the exchanges to spoil; the first one always is */
-  static async start(farPort: number, random: () => number, share = 0.3): Promise<FaultProxy> {
-    const proxy = new FaultProxy(await freePort(), farPort, random, share);
+  /** @param farStays what was sent goes on arriving when its sender has gone */
+  static async start(farPort: number, random: () => number, farStays = false): Promise<FaultProxy> {
+    const proxy = new FaultProxy(await freePort(), farPort, random, farStays);
     await proxy.#listen();
     return proxy;
   }
@@ -80,9 +86,15 @@ export class FaultProxy implements AsyncDisposable {
   next(): NetworkFault | null {
     const fault = this.#fault;
     if (fault === null || fault === 'refused') return null;
-    if (this.spoiled > 0 && this.#random() >= this.#share) return null;
+    if (this.spoiled > 0 && this.#random() >= share) return null;
     this.spoiled++;
     return fault;
+  }
+
+  slowness(): number {
+    const chance = this.#random();
+    if (chance < 0.7) return pieceMs.most;
+    return chance < 0.85 ? pieceMs.some : pieceMs.endless;
   }
 
   /** A number from 0 up to `most`, by the seed. */
@@ -94,10 +106,10 @@ export class FaultProxy implements AsyncDisposable {
     return this.#watch(connect(this.#farPort, '127.0.0.1'));
   }
 
-  /** Neither side hears of the other any more; how long each waits is noted. */
-  abandon(near: Socket, far: Socket): void {
+  /** Notes how long each side waits for an exchange that does not end. */
+  watchEndless(near: Socket, far: Socket): void {
     const startedAt = performance.now();
-    this.halfOpen++;
+    this.endless++;
     for (const [side, socket] of [['near', near] as const, ['far', far] as const]) {
       socket.once('close', () => {
         if (!this.#over) this.heldMs[side].push(performance.now() - startedAt);
@@ -143,6 +155,7 @@ class Passage {
   #far: Socket | null = null;
   #request = Buffer.alloc(0);
   #fate: NetworkFault | null = null;
+  #pieceMs = 0;
   /** The pieces that drip to one side go out after those before them. */
   #dripping: Promise<void> = Promise.resolve();
 
@@ -179,9 +192,11 @@ class Passage {
         return;
       case 'half-open':
         far.write(half);
-        this.#proxy.abandon(near, far);
+        this.#proxy.watchEndless(near, far);
         return;
       case 'drip':
+        this.#pieceMs = this.#proxy.slowness();
+        if (this.#pieceMs === pieceMs.endless) this.#proxy.watchEndless(near, far);
         void this.#drip(request, far);
         return;
       default:
@@ -197,30 +212,37 @@ class Passage {
       if (this.#fate !== 'half-open') void this.#dripping.then(() => this.#near.end());
     });
     this.#near.once('close', () => {
-      if (this.#fate !== 'half-open') far.destroy();
+      const stays = this.#proxy.farStays && this.#fate === 'drip';
+      if (this.#fate !== 'half-open' && !stays) far.destroy();
     });
     this.#far = far;
     return far;
   }
 
   #answer(part: Buffer): void {
-    if (this.#fate === 'reset') this.#near.resetAndDestroy();
+    if (this.#near.destroyed && this.#fate === 'drip') this.#far?.end();
+    else if (this.#fate === 'reset') this.#near.resetAndDestroy();
     else if (this.#fate === 'drip') void this.#drip(part, this.#near);
     else if (this.#fate !== 'half-open') this.#near.write(part);
   }
 
   #drip(bytes: Buffer, to: Socket): Promise<void> {
-    this.#dripping = sendInPieces(bytes, to, this.#dripping);
+    this.#dripping = sendInPieces(bytes, to, this.#pieceMs, this.#dripping);
     return this.#dripping;
   }
 }
 
-async function sendInPieces(bytes: Buffer, to: Socket, before: Promise<void>): Promise<void> {
+async function sendInPieces(
+  bytes: Buffer,
+  to: Socket,
+  ms: number,
+  before: Promise<void>,
+): Promise<void> {
   await before;
   const size = Math.ceil(bytes.length / pieces);
   for (let at = 0; at < bytes.length && !to.destroyed; at += size) {
     to.write(bytes.subarray(at, at + size));
-    await wait(pieceMs);
+    await wait(ms);
   }
 }
 

@@ -20,7 +20,7 @@ type Listener = {
  * @param owned whether a running svc holds the database; null: there is no database to tell by
  */
 export async function listenerLines(
-  config: Config,
+  config: Pick<Config, 'channels' | 'observability'>,
   owned: boolean | null,
 ): Promise<readonly PreflightLine[]> {
   const http = createHttpClient(createDeadlines());
@@ -31,7 +31,10 @@ export async function listenerLines(
   }
 }
 
-function listenersOf({ channels, observability }: Config): readonly Listener[] {
+function listenersOf({
+  channels,
+  observability,
+}: Pick<Config, 'channels' | 'observability'>): readonly Listener[] {
   const webhooks = channels.filter((channel) => channel.type === 'webhook');
   const listeners = webhooks.map(({ bind }) => {
     const subject = `webhook at ${bind.text}`;

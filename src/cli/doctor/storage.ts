@@ -51,11 +51,12 @@ function ownerLine({ owned, unclean }: Examined): PreflightLine {
 function rightsLine({ openFiles }: Examined): PreflightLine {
   if (openFiles.length === 0) return ok('rights', 'only the owner may read the database');
   const message = `other users of this machine may use ${openFiles.join(', ')}`;
-  return warning('rights', message, 'Run chmod go-rwx on it.');
+  return warning('rights', message, `Run chmod go-rwx ${openFiles.join(' ')}`);
 }
 
 function diskLine({ freeBytes, freeBytesMin }: Examined): PreflightLine {
-  const message = `${bytesText(freeBytes)} are free; below ${bytesText(freeBytesMin)} nothing new is accepted`;
+  const least = bytesText(freeBytesMin);
+  const message = `${bytesText(freeBytes)} are free; below ${least} nothing new is accepted`;
   const remedy = 'Make room on the disk that holds the database.';
   if (freeBytes < freeBytesMin) return failed('disk', message, remedy);
   return freeBytes < 4 * freeBytesMin ? warning('disk', message, remedy) : ok('disk', message);

@@ -70,11 +70,15 @@ export function writing(
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
         now: Date.now,
         failed: (error) => (failed = error),
+        news: {},
       });
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
-        const code = await use(ledger);
+        const code = await use(ledger).catch((error: unknown) => {
+          if (failed === null) throw error;
+          return exitCode.failed;
+        });
         if (failed === null) return code;
         throw new Unanswered(`The database ${storagePath} could not be written.`);
       }
@@ -108,7 +112,12 @@ function remoteAt(place: Place, why: string): Remote {
         `take "enabled": false out of observability in ${place.file} and start svc again.`,
     );
   }
-  return new Remote({ address, bearer: bearerOf(place, why), version: programVersion() });
+  return new Remote({
+    address,
+    bearer: bearerOf(place, why),
+    version: programVersion(),
+    stop: place.io.stop,
+  });
 }
 
 function bearerOf({ config, file, io }: Place, why: string): Bearer {

@@ -11,7 +11,7 @@ const says = (one: Story, now = later): string[] =>
     return `${atMs} ${forMs ?? '-'} ${deep ? '> ' : ''}${what}`;
   });
 
-test('a settled message is told on one clock, with votes, dissent and what is not explained', () => {
+test('a settled message is told on one clock, with votes, dissent and gaps', () => {
   assert.deepEqual(says(story), [
     '0 - accepted',
     '0 10 waited in the inbox',

@@ -2,14 +2,18 @@
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { MessageId } from '../../domain/ids.ts';
 import type { Inbound, Message } from '../../domain/message.ts';
+import type { Whose } from '../../domain/story.ts';
 import { refused, type Doorway } from '../doorway.ts';
+import { isOf } from '../removal.ts';
 import type { CursorMove } from '../store.ts';
 import { acceptWrite } from './bodies.ts';
-import type { Known } from './journal.ts';
+import type { Known } from './gathered.ts';
 import type { DurableParts } from './parts.ts';
 import { dedupeMs } from './terms.ts';
 
 type Arrival = { readonly message: Message; readonly seq: number; readonly place: number };
+
+type Unwanted = { readonly whose: Whose; readonly before: number };
 
 const safe = Promise.resolve();
 const storageRetryMs = 5_000;
@@ -19,6 +23,7 @@ export class Arrivals {
   readonly #door: Doorway;
   /** Messages on their way to the disk. */
   #count = 0;
+  #unwanted: Unwanted | null = null;
 
   constructor(parts: DurableParts, door: Doorway) {
     this.#parts = parts;
@@ -37,13 +42,35 @@ export class Arrivals {
     if (cursor !== undefined) journal.add(['cursor', cursor.channel, cursor.name, cursor.value]);
     this.#count += arrivals.length;
     return new Promise((resolve) => {
-      journal.flush((known) => {
+      const written = (known: Known | null): void => {
         this.#count -= arrivals.length;
         if (known === null) return resolve(refused('storage_failed', storageRetryMs));
         const receipts = arrivals.map((arrival) => this.#receive(arrival, known));
         resolve({ kind: 'accepted', receipts });
-      });
+      };
+      const noRoom = (): void => {
+        this.#count -= arrivals.length;
+        // To the sender it is as any full inbox: it goes on by itself.
+        resolve(refused('full', storageRetryMs));
+      };
+      journal.flush(written, noRoom);
     });
+  }
+
+  /**
+   * What is theirs and on its way to the disk, numbered below `before`, is not to be worked.
+   * @returns to be called when all of it has arrived
+   */
+  unwanted(what: Unwanted): () => void {
+    this.#unwanted = what;
+    return () => {
+      this.#unwanted = null;
+    };
+  }
+
+  #isUnwanted(message: Message, seq: number): boolean {
+    const unwanted = this.#unwanted;
+    return unwanted !== null && seq < unwanted.before && isOf(unwanted.whose, message);
   }
 
   #arrive({ dedupeKey, ...facts }: Inbound): Arrival {
@@ -60,7 +87,7 @@ export class Arrivals {
   #receive({ message, seq, place }: Arrival, known: Known): Receipt {
     const first = known.get(place);
     if (first !== undefined) return { id: first as MessageId, duplicate: true, safe };
-    this.#parts.rows.addMessage(message, seq);
+    if (!this.#isUnwanted(message, seq)) this.#parts.rows.addMessage(message, seq);
     return { id: message.id, duplicate: false, safe };
   }
 }

@@ -50,7 +50,7 @@ export function examine(path: string): Examined | StoreProblem {
       damage: sound === 'ok' ? null : sound,
       stepsBehind: known - version,
       newestAt: newest === null ? null : Number(newest),
-      bytes: statSync(path).size,
+      bytes: sizeOf(path) + sizeOf(`${path}-wal`),
       freeBytes: freeBytesAt(path),
       freeBytesMin: sqliteLimits.freeBytesMin,
       openFiles: openFiles(path),
@@ -89,6 +89,10 @@ function openFiles(path: string): readonly string[] {
   const open = files.filter((file) => ((modeOf(file) ?? 0) & 0o077) !== 0);
   const folder = dirname(path);
   return ((modeOf(folder) ?? 0) & 0o022) === 0 ? open : [...open, folder];
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function modeOf(file: string): number | null {

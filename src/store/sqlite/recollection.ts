@@ -13,6 +13,12 @@ import type { Memory } from '../store.ts';
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
 
+/** The cursor of a channel that says since when it is not served; empty: it is. */
+export const unroutableCursor = 'unroutable_since';
+
+/** What was said in a conversation: a quoted block was not. */
+const theirs = 'channel = ?1 AND conversation = ?2 AND (sender IS NOT NULL OR reply IS NOT NULL)';
+
 export class Recollection {
   readonly #memories = new Cache<string, Memory>(bytesMax);
   readonly #conversation: StatementSync;
@@ -36,9 +42,9 @@ export class Recollection {
         'ORDER BY seq LIMIT 1',
     );
     this.#said = db.prepare(
-      'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
-        // A quoted block was not said there.
-        'AND (sender IS NOT NULL OR reply IS NOT NULL) ORDER BY seq DESC LIMIT ?',
+      `SELECT at, text, reply FROM turns WHERE ${theirs} AND session = ` +
+        `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
+        'ORDER BY seq DESC LIMIT ?3',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
@@ -47,6 +53,11 @@ export class Recollection {
   cursor(channel: ChannelKey, name: string): string | null {
     const found = this.#cursor.get(channel, name);
     return found === undefined ? null : String(found['value']);
+  }
+
+  /** Milliseconds since 1970; null: it is not. */
+  unroutableSince(channel: ChannelKey): number | null {
+    return Number(this.cursor(channel, unroutableCursor) ?? '') || null;
   }
 
   get bytes(): number {
@@ -61,9 +72,14 @@ export class Recollection {
     return memory;
   }
 
-  /** The last n turns that were said in one session, oldest first. */
-  said({ channel, conversation }: Message, session: number, n: number): readonly TurnRow[] {
-    const newestFirst = this.#said.all(channel, conversation, session, n) as unknown as TurnRow[];
+  /** It has changed on the disk. */
+  drop(where: Where): void {
+    this.#memories.delete(keyOf(where));
+  }
+
+  /** The last n turns of the newest session in which something was said, oldest first. */
+  said({ channel, conversation }: Message, n: number): readonly TurnRow[] {
+    const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRow[];
     return newestFirst.map((turn) => ({ ...turn })).reverse();
   }
 
@@ -93,6 +109,8 @@ export class Recollection {
   }
 }
 
+type Where = Pick<Message, 'channel' | 'conversation'>;
+
 type ConversationRow = {
   readonly session: number;
   readonly startedAt: number;
@@ -100,7 +118,7 @@ type ConversationRow = {
 };
 
 /** Channel keys hold no space, so no two conversations share a key. */
-function keyOf({ channel, conversation }: Message): string {
+function keyOf({ channel, conversation }: Where): string {
   return `${channel} ${conversation}`;
 }
 

@@ -298,7 +298,9 @@ suite('what is kept for a time', () => {
       await exchange(it, 'ann', 'two', 'b');
       await ended(it.ledger);
       const db = new DatabaseSync(place.path);
-      db.exec(`UPDATE inbox SET settled_at = ${Date.now() - 31 * dayMs}`);
+      const settledAt = Date.now() - 31 * dayMs;
+      db.exec(`UPDATE outbox SET state = 1, settled_at = ${settledAt}`);
+      db.exec(`UPDATE inbox SET settled_at = ${settledAt}`);
       await place.open({ retentionDays });
       const count = (): unknown => db.prepare('SELECT count(*) AS n FROM inbox').get()!['n'];
       while (count() !== left) await new Promise(setImmediate);

@@ -1,3 +1,8 @@
+const here = 'channel = ?1 AND conversation = ?2';
+const nothingLeft =
+  `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${here})`;
+
 /**
  * Every write of the journal, by name. The main thread sends `[name, ...values]`; the writer runs
  * the statement of that name. Values are numbers, texts and nulls, in the order of the question
@@ -10,9 +15,15 @@ export const statements = {
   inboxSettled: 'UPDATE inbox SET state = 1, settled_at = ? WHERE seq = ?',
   inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
+  inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
+  inboxCleared: 'UPDATE inbox SET attempts = 0, alone = 0 WHERE seq = ?',
   turn:
     'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  // Only an empty session begins with a quoted block.
+  quoted:
+    'INSERT OR IGNORE INTO turns (channel, conversation, session, seq, at, text) ' +
+    'VALUES (?, ?, ?, ?, ?, ?)',
   cut:
     'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
     'VALUES (?, ?, ?, ?, ?)',
@@ -33,11 +44,37 @@ export const statements = {
     'UPDATE outbox SET attempts = ?, parked = ?, tries = json_insert(CASE ' +
     "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
     "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
+  outboxDied:
+    'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
+    'WHERE seq = ?',
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
+  // Dead, and back: at the end of its lane.
+  messageReplayed:
+    'UPDATE inbox SET seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
+    'settled_at = NULL, failure = NULL WHERE seq = ? AND state = 2',
+  replyReplayed:
+    'UPDATE outbox SET seq = ?, state = 0, late = 1, parked = 0, replayed = attempts, ' +
+    'due_at = NULL, settled_at = NULL, failure = NULL WHERE seq = ? AND state = 2',
+  turnOfDeadDeleted:
+    'DELETE FROM turns WHERE (channel, conversation, seq) IN ' +
+    '(SELECT channel, conversation, seq FROM inbox WHERE seq = ? AND state = 2)',
+  messageDeleted: 'DELETE FROM inbox WHERE seq = ?',
+  replyDeleted: 'DELETE FROM outbox WHERE seq = ?',
+  traceDeleted: 'DELETE FROM traces WHERE message_id = ?',
+  turnDeleted:
+    'DELETE FROM turns WHERE channel = ? AND conversation = ? AND session = ? AND seq = ?',
+  // A conversation in which something is left keeps its place.
+  cutsDeleted: `DELETE FROM cuts WHERE ${nothingLeft}`,
+  conversationDeleted: `DELETE FROM conversations WHERE ${nothingLeft}`,
+  // So that a number or an id is not given again once its row is deleted.
+  numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
     'ON CONFLICT DO UPDATE SET value = excluded.value',
+  /** 64 KiB, so that there is more room than for a word. */
+  roomTaken: "INSERT OR REPLACE INTO cursors VALUES ('', 'room', hex(zeroblob(32768)))",
+  roomGiven: "DELETE FROM cursors WHERE channel = ''",
 } as const;
 
 export type StatementName = keyof typeof statements;
@@ -61,6 +98,8 @@ export type GroupDone =
       readonly number: number;
       readonly known: readonly (readonly [place: number, id: string])[];
     }
+  /** There was no room for it, and nothing of it was written. */
+  | { readonly kind: 'full'; readonly number: number }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
 /**
@@ -69,11 +108,18 @@ export type GroupDone =
  */
 export type GroupText = string;
 
-export type ToWriter = GroupText | { readonly kind: 'close' };
+export type ToWriter =
+  | GroupText
+  | { readonly kind: 'checkpoint'; readonly of: 'vacuum' | 'log' }
+  | { readonly kind: 'close' };
 
 export type FromWriter =
   | GroupDone
   | { readonly kind: 'open' }
   | { readonly kind: 'unopened'; readonly errcode: number; readonly message: string }
   | { readonly kind: 'disk'; readonly freeBytes: number }
+  /** `whole`: the log is folded into the database, and is empty. */
+  | { readonly kind: 'checkpointed'; readonly whole: boolean }
+  /** Dead letters that were kept long enough have been deleted. */
+  | { readonly kind: 'expired'; readonly ids: readonly string[] }
   | { readonly kind: 'closed' };

@@ -47,7 +47,7 @@ export function turnWrites(
   if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
   if (imported !== null) {
     const place = [channel, conversation, number, seq - 1] as const;
-    writes.push(['turn', ...place, acceptedAt, null, imported, null]);
+    writes.push(['quoted', ...place, acceptedAt, imported]);
   }
   if (turn !== null) {
     const { at, text, reply } = turn;

@@ -6,12 +6,11 @@ import type { Box } from '../../../src/domain/event.ts';
 import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { Inbound, Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
-import type { Effects, Memory } from '../../../src/store/store.ts';
+import type { DeadLetterMove, Effects, Memory } from '../../../src/store/store.ts';
+import { windowOf } from './turns.ts';
 
 /** With so many unsettled replies a conversation's inbox is not claimed. */
 const repliesMax = 100;
-const windowTurns = 20;
-const windowCharacters = 16_000;
 const wholeId = (id: string): string => id.slice(0, 22);
 
 /** In place of an id that is not known yet: of a message of the same batch, or of one before. */
@@ -22,6 +21,8 @@ type Common = {
   readonly id: string;
   readonly channel: string;
   readonly lane: string;
+  /** What it takes room as: a message and its replies take it once. */
+  roomOf: string;
   attempt: number;
   claimed: boolean;
   /** The step since which it may be claimed; null: it may not. */
@@ -35,6 +36,10 @@ export type ReplyRow = Common & {
   readonly reply: Reply;
   possibleDuplicate: boolean;
   late: boolean;
+  /** It has left its lane. */
+  parked: boolean;
+  /** Attempts before the last replay. */
+  replayedAfter: number;
   /** When it is tried again; null: it waits for no time. */
   dueAt: number | null;
 };
@@ -45,15 +50,25 @@ type Remembered = {
   session: number;
   startedAt: number;
   previousAt: number;
-  turns: readonly TurnRow[];
+  turns: readonly Turn[];
+  /** The sessions before, with their turns. */
+  readonly past: (readonly Turn[])[];
+  /** A turn was taken out of it: when the session began is not known. */
+  unsure: boolean;
 };
+/** `of`: the message; null: a quoted block. */
+type Turn = { readonly of: string | null; readonly row: TurnRow };
 
 export type Expected =
   | { readonly kind: 'refused'; readonly reason: 'full' | 'shutting_down' }
   | { readonly kind: 'accepted'; readonly duplicateOf: readonly (string | null)[] };
 
+type Form = Pick<Reference, 'durable' | 'quarantines' | 'messagesMax' | 'keyMs' | 'now'>;
+
 export class Reference {
   readonly durable: boolean;
+  /** Deaths count neither after a clean stop nor along a reply's schedule. */
+  readonly quarantines: boolean;
   readonly messagesMax: number;
   /** How long a key is remembered, by channel. */
   readonly keyMs: (channel: string) => number;
@@ -63,18 +78,17 @@ export class Reference {
   outbox: ReplyRow[] = [];
   closed = false;
   readonly cursors = new Map<string, string>();
-  /** What was buried in one go is one dead letter; whole ids. */
-  readonly #dead: string[] = [];
+  dead: Row[] = [];
+  /** Whole ids of what was buried in one go. */
+  #burials: string[] = [];
+  /** Messages and replies that are on the disk, settled ones too; `of`: the message answered. */
+  #kept: { readonly id: string; readonly lane: string; readonly of: string | null }[] = [];
   readonly #keys = new Map<string, { readonly id: string; readonly until: number }>();
   readonly #remembered = new Map<string, Remembered>();
 
-  constructor(form: {
-    readonly durable: boolean;
-    readonly messagesMax: number;
-    readonly keyMs: (channel: string) => number;
-    readonly now: number;
-  }) {
+  constructor(form: Form) {
     this.durable = form.durable;
+    this.quarantines = form.quarantines;
     this.messagesMax = form.messagesMax;
     this.keyMs = form.keyMs;
     this.now = form.now;
@@ -89,15 +103,18 @@ export class Reference {
   }
 
   get room(): number {
-    return Math.max(0, this.messagesMax - this.unsettledMessages.size);
+    const taken = new Set<string>();
+    for (const { roomOf } of this.inbox) taken.add(roomOf);
+    for (const { roomOf } of this.outbox) taken.add(roomOf);
+    return Math.max(0, this.messagesMax - taken.size);
   }
 
   get deadLettersFrom(): number {
-    return new Set(this.#dead).size;
+    return new Set(this.#burials).size;
   }
 
   get deadLettersTo(): number {
-    return this.#dead.length;
+    return this.#burials.length;
   }
 
   /** What accepting this batch must answer, when `more` are on their way in before it. */
@@ -131,8 +148,9 @@ export class Reference {
       }
       const message = { ...facts, id, acceptedAt: this.now } as Message;
       const lane = `${channel} ${facts.conversation}`;
-      const common = { id, channel, lane, attempt: 1, claimed: false };
+      const common = { id, channel, lane, roomOf: id, attempt: 1, claimed: false };
       this.inbox.push({ ...common, box: 'in', message, readySince: null, givenBack: false });
+      this.#kept.push({ id, lane, of: null });
     }
   }
 
@@ -150,7 +168,11 @@ export class Reference {
       return first === row && replies < repliesMax;
     }
     if (row.dueAt !== null && row.dueAt > this.now) return false;
-    return row.late || this.outbox.find(({ lane, late }) => lane === row.lane && !late) === row;
+    return row.parked || this.#headOf(row.lane) === row;
+  }
+
+  #headOf(lane: string): ReplyRow | undefined {
+    return this.outbox.find((row) => row.lane === lane && !row.parked);
   }
 
   /** What a claim of that row must remember. */
@@ -163,7 +185,7 @@ export class Reference {
     }
     return {
       session: { number: known.session, startedAt: known.startedAt },
-      turns: windowOf(known.turns),
+      turns: windowOf(known.turns.map(({ row }) => row)),
       previousAt: known.previousAt,
       empty: known.turns.length === 0,
     };
@@ -172,28 +194,37 @@ export class Reference {
   /** The message is done, or dead, and this is what it leaves. */
   finish(row: MessageRow, effects: Effects | null, dead: boolean): void {
     this.inbox = this.inbox.filter((one) => one !== row);
-    if (dead) this.#dead.push(row.id);
-    for (const reply of effects?.replies ?? []) this.#send(reply);
+    if (dead) this.#bury([row]);
+    for (const reply of effects?.replies ?? []) this.#send(reply, row.roomOf);
     const before = this.#remembered.get(row.lane);
     const { acceptedAt } = row.message;
     const move = effects?.session ?? null;
+    const imported = effects?.imported ?? null;
     const turn = effects?.turn ?? null;
-    const turns = move === null ? (before?.turns ?? []) : [];
+    const turns: Turn[] = move === null ? [...(before?.turns ?? [])] : [];
+    if (imported !== null) {
+      turns.push({ of: null, row: { at: acceptedAt, text: imported, reply: null } });
+    }
+    if (turn !== null) turns.push({ of: row.id, row: turn });
+    const past = before?.past ?? [];
     this.#remembered.set(row.lane, {
       session: (before?.session ?? 1) + (move === null ? 0 : 1),
       startedAt: move?.at ?? before?.startedAt ?? acceptedAt,
       previousAt: acceptedAt,
-      turns: turn === null ? turns : [...turns, turn],
+      turns,
+      past: move === null ? past : [...past, before?.turns ?? []],
+      unsure: move === null && (before?.unsure ?? false),
     });
   }
 
-  #send(reply: Reply): void {
+  #send(reply: Reply, roomOf: string): void {
     const { channel } = reply.address;
     const lane = `${channel} ${reply.conversation}`;
-    const common = { id: reply.id, channel, lane, attempt: 1, claimed: false };
-    const marks = { possibleDuplicate: false, late: false, dueAt: null };
+    const common = { id: reply.id, channel, lane, roomOf, attempt: 1, claimed: false };
+    const marks = { possibleDuplicate: false, late: false, parked: false, dueAt: null };
     const row = { box: 'out', reply, readySince: null, givenBack: false } as const;
-    this.outbox.push({ ...row, ...common, ...marks });
+    this.outbox.push({ ...row, ...common, ...marks, replayedAfter: 0 });
+    this.#kept.push({ id: reply.id, lane, of: reply.inReplyTo });
   }
 
   delivered(row: ReplyRow): void {
@@ -202,19 +233,26 @@ export class Reference {
 
   /** A part that dies takes the later ones of its reply with it, as one dead letter. */
   buryReply(row: ReplyRow): void {
-    const lane = this.outbox.filter((one) => one.lane === row.lane && !one.late);
+    const lane = this.outbox.filter((one) => one.lane === row.lane && !one.parked);
     const behind = lane.slice(lane.indexOf(row) + 1);
     const other = behind.findIndex(({ id }) => wholeId(id) !== wholeId(row.id));
-    const parts = row.late ? [] : behind.slice(0, other < 0 ? behind.length : other);
+    const parts = row.parked ? [] : behind.slice(0, other < 0 ? behind.length : other);
     this.outbox = this.outbox.filter((one) => one !== row && !parts.includes(one));
-    this.#dead.push(wholeId(row.id));
+    row.attempt++;
+    this.#bury([row, ...parts]);
+  }
+
+  #bury(rows: readonly Row[]): void {
+    this.#burials.push(wholeId(rows[0]!.id));
+    this.dead.push(...rows);
   }
 
   defer(row: ReplyRow, at: number, park: boolean, possibleDuplicate: boolean): void {
     row.claimed = false;
     row.attempt++;
     row.dueAt = at;
-    row.late ||= park;
+    row.parked ||= park;
+    row.late ||= row.parked;
     row.possibleDuplicate = possibleDuplicate;
     row.givenBack = false;
   }
@@ -224,14 +262,111 @@ export class Reference {
     row.givenBack = true;
   }
 
+  /** A dead letter's rows, in their order. */
+  #take(id: string): readonly Row[] {
+    const rows = this.dead.filter((row) => wholeId(row.id) === id);
+    this.dead = this.dead.filter((row) => !rows.includes(row));
+    this.#burials = this.#burials.filter((one) => one !== id);
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** A dead letter again: a message as of now, a reply late and at the end of its lane. */
+  replay(id: string): DeadLetterMove {
+    const rows = this.#take(id);
+    for (const row of rows) {
+      const roomOf = `${id} since step ${this.step}`;
+      const again = { ...row, roomOf, claimed: false, readySince: null, givenBack: false };
+      if (again.box === 'in') {
+        const message = { ...again.message, acceptedAt: this.now };
+        this.inbox.push({ ...again, message, attempt: 1 });
+        this.#unsay(again);
+      } else {
+        const replayedAfter = again.attempt - 1;
+        this.outbox.push({ ...again, replayedAfter, late: true, parked: false, dueAt: null });
+      }
+    }
+    return rows.length === 0 ? 'not_found' : 'done';
+  }
+
+  /** It is said again: the turn that its burial left goes. */
+  #unsay({ lane, id }: MessageRow): void {
+    const known = this.#remembered.get(lane);
+    if (known === undefined) return;
+    const without = (turns: readonly Turn[]): readonly Turn[] =>
+      turns.filter(({ of }) => of !== id);
+    known.unsure = true;
+    known.turns = without(known.turns);
+    for (const [i, turns] of known.past.entries()) known.past[i] = without(turns);
+  }
+
+  discard(id: string): DeadLetterMove {
+    const rows = this.#take(id);
+    this.#kept = this.#kept.filter((one) => !rows.some((row) => row.id === one.id));
+    return rows.length === 0 ? 'not_found' : 'done';
+  }
+
+  /** Conversations that anything is known of. */
+  lanesOf(is: (lane: string) => boolean): ReadonlySet<string> {
+    const known = [...this.inbox, ...this.outbox, ...this.#kept].map(({ lane }) => lane);
+    return new Set([...known, ...this.#remembered.keys()].filter(is));
+  }
+
+  /** @returns how many messages, replies and turns went; in memory there are no others than rows */
+  forget(lanes: ReadonlySet<string>): number {
+    const stays = ({ lane }: { readonly lane: string }): boolean => !lanes.has(lane);
+    const gone = [...this.inbox, ...this.outbox].filter((row) => !stays(row)).length;
+    const kept = this.#kept.filter((row) => !stays(row)).length;
+    let turns = 0;
+    for (const lane of lanes) {
+      const known = this.#remembered.get(lane);
+      for (const session of [known?.turns ?? [], ...(known?.past ?? [])]) turns += session.length;
+      this.#remembered.delete(lane);
+    }
+    const dead = new Set(this.dead.filter((row) => !stays(row)).map(({ id }) => wholeId(id)));
+    if (this.durable) {
+      this.#burials = this.#burials.filter((id) => !dead.has(id));
+      this.dead = this.dead.filter(stays);
+    }
+    this.inbox = this.inbox.filter(stays);
+    this.outbox = this.outbox.filter(stays);
+    this.#kept = this.#kept.filter(stays);
+    return this.durable ? kept + turns : gone;
+  }
+
+  /** The last n turns of the newest session that has any; null where the active one has. */
+  recall({ lane }: MessageRow, n: number): readonly TurnRow[] | null {
+    const known = this.#remembered.get(lane);
+    if (known === undefined || !this.durable) return [];
+    if (known.turns.length > 0) return null;
+    const said = known.past.map((turns) => turns.filter(({ of }) => of !== null));
+    const newest = said.findLast((turns) => turns.length > 0) ?? [];
+    return newest.slice(-n).map(({ row }) => row);
+  }
+
+  /** Something of what is remembered cannot be known. */
+  unsureOf({ lane }: MessageRow): boolean {
+    return this.#remembered.get(lane)?.unsure ?? false;
+  }
+
   /** The process stopped as it should, and another one begins. */
   restart(): void {
+    if (this.quarantines) for (const row of this.inbox) row.attempt = 1;
+    this.#begin();
+  }
+
+  #begin(): void {
     for (const row of [...this.inbox, ...this.outbox]) {
       row.claimed = false;
       row.readySince = null;
       row.givenBack = false;
+      row.roomOf = row.box === 'in' ? row.id : row.reply.inReplyTo;
     }
     this.closed = false;
+  }
+
+  /** One more death would make suspects, which run alone: those are not for this walk. */
+  get mayDie(): boolean {
+    return !this.quarantines || this.inbox.every(({ attempt }) => attempt === 1);
   }
 
   /**
@@ -244,12 +379,12 @@ export class Reference {
     }
     for (const row of this.outbox) {
       const due = row.dueAt === null || row.dueAt <= this.now;
-      const head = this.outbox.find(({ lane, late }) => lane === row.lane && !late) === row;
-      if (!due || !(row.late || head)) continue;
+      if (!due || !(row.parked || this.#headOf(row.lane) === row)) continue;
       row.attempt++;
       row.possibleDuplicate = true;
+      if (this.quarantines) row.replayedAfter++;
     }
-    this.restart();
+    this.#begin();
   }
 
   /** Notes since when each row may be claimed. */
@@ -259,14 +394,5 @@ export class Reference {
       else row.readySince ??= this.step;
     }
     this.step++;
-  }
-}
-
-/** The newest turns that fit, oldest first; a turn is taken whole or left out. */
-function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
-  for (let n = Math.min(windowTurns, turns.length); ; n--) {
-    const newest = n === 0 ? [] : turns.slice(-n);
-    const texts = newest.map(({ text, reply }) => text + (reply ?? ''));
-    if (texts.join('').length <= windowCharacters) return newest;
   }
 }

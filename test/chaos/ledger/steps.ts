@@ -1,6 +1,6 @@
 /** What is done to a ledger, as data: any part of a list of steps can be done again by itself. */
 export type Kind = keyof typeof weights;
-/** The dice say which of the rows at hand a step takes, and how; with none at hand it does nothing. */
+/** The dice say which of the rows at hand a step takes, and how; with none it does nothing. */
 export type Step = { readonly kind: Kind; readonly dice: readonly number[] };
 
 const weights = {
@@ -18,6 +18,10 @@ const weights = {
   together: 6,
   pass: 6,
   cursor: 1,
+  replay: 2,
+  discard: 0.7,
+  forget: 0.5,
+  recall: 3,
   closeIntake: 0.03,
   reopen: 0.25,
   crash: 0.6,

@@ -1,13 +1,14 @@
 /** Does steps to a ledger and to the reference, and holds one against the other after each. */
 import assert from 'node:assert/strict';
 import { failure } from '../../../src/domain/failure.ts';
-import type { ChannelKey, ConversationId, ReplyId } from '../../../src/domain/ids.ts';
+import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Inbound } from '../../../src/domain/message.ts';
-import type { Reply } from '../../../src/domain/reply.ts';
-import type { Effects, InClaim, OutClaim } from '../../../src/store/store.ts';
+import type { InClaim, OutClaim } from '../../../src/store/store.ts';
 import { Comparison } from './comparison.ts';
 import type { MessageRow, Reference, ReplyRow } from './reference.ts';
+import { People, senderOf } from './people.ts';
 import type { Step } from './steps.ts';
+import { effectsOf, short, tellEffects } from './turns.ts';
 import type { World } from './worlds.ts';
 
 const why = failure('server_error');
@@ -24,6 +25,7 @@ export class Walk {
   readonly #world: World;
   readonly #model: Reference;
   readonly #compare: Comparison;
+  readonly #people: People;
   readonly #conversations: number;
   #openIn: OpenIn[] = [];
   #openOut: OpenOut[] = [];
@@ -41,6 +43,7 @@ export class Walk {
     this.#model = model;
     this.#conversations = conversations;
     this.#compare = new Comparison(world, model);
+    this.#people = new People(world, model);
   }
 
   /** @returns whether there was anything to do */
@@ -109,6 +112,11 @@ export class Walk {
         return true;
       case 'crash':
         return this.#crash(dice);
+      case 'replay':
+      case 'discard':
+      case 'forget':
+      case 'recall':
+        return this.#ask(kind, dice);
       default:
         return kind satisfies never;
     }
@@ -157,7 +165,7 @@ export class Walk {
     return {
       channel,
       conversation: `c${who}` as ConversationId,
-      sender: { id: `s${who % 3}`, name: null },
+      sender: { id: senderOf(`c${who}`), name: null },
       text,
       media: null,
       address: { channel, target: `c${who}` },
@@ -214,7 +222,7 @@ export class Walk {
       return true;
     }
     const silent = kind === 'buryIn' && dice[1]! > 0.5;
-    const effects = silent ? null : this.#effects(claim, dice);
+    const effects = silent ? null : effectsOf(this.#world, claim, dice);
     this.#tell(`${kind} ${told} ${effects === null ? '' : tellEffects(effects)}`);
     this.#model.finish(row, effects, kind === 'buryIn');
     const ended =
@@ -223,48 +231,6 @@ export class Walk {
         : ledger.complete(claim, effects!);
     assert.equal(await ended, true, `${kind} of an open claim`);
     return true;
-  }
-
-  #effects({ message, attempt }: InClaim, dice: readonly number[]): Effects {
-    const [, size = 0, parts = 0, kept = 0, cut = 0] = dice;
-    const { acceptedAt, text } = message;
-    const count = size > 0.985 ? 45 : Math.floor(size * 2.6);
-    const whole = this.#world.ids.reply();
-    const reply = (i: number): Reply => ({
-      id: (parts > 0.8
-        ? `${whole}-${String(i).padStart(2, '0')}`
-        : this.#replyId(i, whole)) as ReplyId,
-      inReplyTo: message.id,
-      conversation: message.conversation,
-      address: message.address,
-      brain: 'main',
-      text: `r${i} of ${short(text)}`,
-      createdAt: this.#world.now,
-      sessionStarted: null,
-    });
-    const replies = Array.from({ length: count }, (_, i) => reply(i));
-    const turn = { at: acceptedAt, text, reply: replies[0]?.text ?? null };
-    return {
-      replies,
-      turn: kept > 0.9 ? null : turn,
-      session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
-      imported: null,
-      notes: [],
-      toolUses: [],
-      trace: {
-        acceptedAt,
-        claimedAt: acceptedAt,
-        decidedAt: this.#world.now,
-        brain: 'main',
-        attempt,
-        outcome: 'reply',
-        steps: [],
-      },
-    };
-  }
-
-  #replyId(i: number, whole: ReplyId): ReplyId {
-    return i === 0 ? whole : this.#world.ids.reply();
   }
 
   async #endOut(
@@ -290,7 +256,7 @@ export class Walk {
       const [, pause = 0, park = 0, twice = 0] = dice;
       const at = this.#world.now + pick(pausesMs, pause) - (pause < 0.05 ? 7 : 0);
       const how = {
-        park: row.late || park > 0.6,
+        park: row.parked || park > 0.6,
         possibleDuplicate: row.possibleDuplicate || twice > 0.6,
       };
       this.#model.defer(row, at, how.park, how.possibleDuplicate);
@@ -311,7 +277,7 @@ export class Walk {
     if (how < 0.25) await ledger.release(claim);
     else if (how < 0.5) assert.equal(await ledger.bury(claim, why), false, 'stale burial');
     else if (claim.box === 'in') {
-      const effects = this.#effects(claim, [0, 0.6, 0, 0, 0.95]);
+      const effects = effectsOf(this.#world, claim, [0, 0.6, 0, 0, 0.95]);
       assert.equal(await ledger.complete(claim, effects), false, 'stale completion');
     } else if (how < 0.75) {
       assert.equal(await ledger.delivered(claim), false, 'stale delivery');
@@ -349,13 +315,35 @@ export class Walk {
 
   /** With something under way that had not reached the disk, or with nothing. */
   async #crash(dice: readonly number[]): Promise<boolean> {
+    if (!this.#model.mayDie) return false;
     const open = this.#openIn[0];
     const under = dice[0]! > 0.5 && open !== undefined;
     this.#tell(under ? 'crash under a completion' : 'crash');
-    if (under) void this.#world.ledger.complete(open.claim, this.#effects(open.claim, dice));
+    if (under)
+      void this.#world.ledger.complete(open.claim, effectsOf(this.#world, open.claim, dice));
     this.#lose();
     await this.#world.crash();
     this.#model.crash();
+    return true;
+  }
+
+  /** What a person asks for, and a turn that looks back. */
+  async #ask(
+    kind: 'replay' | 'discard' | 'forget' | 'recall',
+    dice: readonly number[],
+  ): Promise<boolean> {
+    const { claim, row } = this.#openIn[0] ?? {};
+    if (kind === 'recall') {
+      if (claim === undefined || row === undefined) return false;
+      this.#tell(`recall for ${short(row.message.text)}`);
+      return this.#people.recall(claim, row, dice);
+    }
+    const told = await this.#people.ask(kind, dice);
+    if (told === null) return false;
+    this.#tell(told);
+    const rows = new Set([...this.#model.inbox, ...this.#model.outbox].map(({ id }) => id));
+    this.#openIn = this.#openIn.filter((open) => rows.has(open.row.id) || this.#end(open.claim));
+    this.#openOut = this.#openOut.filter((open) => rows.has(open.row.id) || this.#end(open.claim));
     return true;
   }
 
@@ -366,9 +354,11 @@ export class Walk {
     this.#openOut = [];
   }
 
-  #end(claim: InClaim | OutClaim): void {
+  /** @returns false: it is open no more */
+  #end(claim: InClaim | OutClaim): false {
     this.#ended.push({ claim });
     if (this.#ended.length > endedMax) this.#ended.shift();
+    return false;
   }
 
   #tell(line: string): void {
@@ -380,16 +370,6 @@ function pick<T>(all: readonly T[], die: number): T {
   return all[Math.floor(die * all.length)]!;
 }
 
-/** The beginning of a text, by which it is known. */
-function short(text: string): string {
-  return text.split(' ')[0]!;
-}
-
 function take<T>(all: T[], die: number): T | undefined {
   return all.splice(Math.floor(die * all.length), 1)[0];
-}
-
-function tellEffects({ replies, turn, session }: Effects): string {
-  const texts = replies.map(({ id }) => id.slice(22) || 'reply').join(' ');
-  return `[${texts}]${turn === null ? ' no turn' : ''}${session === null ? '' : ' cut'}`;
 }

@@ -9,10 +9,12 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
-import { createIdSource, type IdSource } from '../../../src/domain/ids.ts';
+import { createIdSource } from '../../../src/domain/ids.ts';
+import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
-import type { Ledger } from '../../../src/store/store.ts';
+import { sqliteLimits } from '../../../src/store/sqlite/terms.ts';
+import type { Effects, Ledger } from '../../../src/store/store.ts';
 
 /** Puts a bug round a ledger each time it is opened; `crashes` counts those before. */
 export type Plant = (ledger: Ledger, crashes: number) => Ledger;
@@ -40,8 +42,12 @@ export type WorldOptions = {
 export abstract class World implements AsyncDisposable {
   abstract readonly durable: boolean;
   ledger!: Ledger;
+  /** A message under which the process dies again and again is found out. */
+  readonly quarantines = 'aloneMs' in sqliteLimits;
   now = startAt;
   crashes = 0;
+  /** What people ask of this form is done. */
+  people = false;
   readonly ids: IdSource;
   protected readonly options: WorldOptions;
 
@@ -71,11 +77,34 @@ export abstract class World implements AsyncDisposable {
 const startAt = Date.now() + 86_400_000;
 
 export async function openWorld(options: WorldOptions): Promise<World> {
-  if (options.form === 'memory') return new MemoryWorld(options);
-  const world = new SqliteWorld(options);
-  await world.open();
+  const world = options.form === 'memory' ? new MemoryWorld(options) : new SqliteWorld(options);
+  if (world instanceof SqliteWorld) await world.open();
+  world.people = await forgets(world);
   return world;
 }
+
+/** A form that forgets does all that people ask for. */
+async function forgets({ ledger }: World): Promise<boolean> {
+  const channel = 'webhook' as ChannelKey;
+  const conversation = 'nobody' as ConversationId;
+  const address = { channel, target: conversation };
+  const facts = { text: 'hello', media: null, sender: { id: 'nobody', name: null } };
+  await ledger.accept([{ channel, conversation, address, ...facts, dedupeKey: null }]);
+  if ((await ledger.forget({ kind: 'conversation', channel, conversation })) > 0) return true;
+  const [claim] = await ledger.claim('in', channel, 1);
+  await ledger.complete(claim!, nothing);
+  return false;
+}
+
+const nothing: Effects = {
+  replies: [],
+  turn: null,
+  session: null,
+  imported: null,
+  notes: [],
+  toolUses: [],
+  trace: null,
+};
 
 class MemoryWorld extends World {
   readonly durable = false;

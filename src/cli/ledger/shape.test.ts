@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { story as known } from '../../../test/stories.ts';
+import { story } from './answers.ts';
+import { Misshapen } from './shape.ts';
+
+const wrong = (value: unknown): string => {
+  try {
+    story(value, '');
+  } catch (error) {
+    assert.ok(error instanceof Misshapen);
+    return error.message;
+  }
+  return 'nothing is wrong';
+};
+
+test('a story that came over the wire is read whole', () => {
+  const sent: unknown = JSON.parse(JSON.stringify({ ...known, ofALaterVersion: true }));
+  assert.deepEqual(story(sent, ''), known);
+});
+
+test('what is something else is named by its place', () => {
+  const trace = known.trace!;
+  const cases: readonly (readonly [unknown, string])[] = [
+    [null, 'the answer is not an object'],
+    [{ ...known, id: 1 }, 'id is not a text'],
+    [{ ...known, state: 'lost' }, 'state is not one of waiting, answered, dead'],
+    [{ ...known, replies: [{}] }, 'replies[0].id is not a text'],
+    [{ ...known, trace: { ...trace, steps: {} } }, 'trace.steps is not a list'],
+    [
+      { ...known, trace: { ...trace, steps: [{ kind: 'constructor' }] } },
+      'trace.steps[0].kind is not known to this version',
+    ],
+  ];
+  for (const [value, message] of cases) assert.equal(wrong(value), message);
+});

@@ -1,0 +1,69 @@
+/** What people ask of a ledger: dead letters back or gone, a conversation or a sender forgotten. */
+import assert from 'node:assert/strict';
+import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
+import type { Whose } from '../../../src/domain/story.ts';
+import type { InClaim } from '../../../src/store/store.ts';
+import type { MessageRow, Reference } from './reference.ts';
+import type { World } from './worlds.ts';
+
+const nobody = '0000000000000000000000';
+
+export class People {
+  readonly #world: World;
+  readonly #model: Reference;
+
+  constructor(world: World, model: Reference) {
+    this.#world = world;
+    this.#model = model;
+  }
+
+  /** @returns what was done, in words; null: there was nothing to do it to */
+  async ask(
+    kind: 'replay' | 'discard' | 'forget',
+    dice: readonly number[],
+  ): Promise<string | null> {
+    const { people, durable } = this.#world;
+    if (!people) return null;
+    if (kind === 'forget') return this.#forget(dice);
+    const { dead } = this.#model;
+    const [die = 0, unknown = 0] = dice;
+    const id = unknown > 0.9 ? nobody : dead[Math.floor(die * dead.length)]?.id.slice(0, 22);
+    if (id === undefined) return null;
+    const answer = await this.#world.ledger[kind](id);
+    assert.equal(answer, durable ? this.#model[kind](id) : 'not_kept', kind);
+    return `${kind} ${id}`;
+  }
+
+  async #forget([die = 0, by = 0]: readonly number[]): Promise<string | null> {
+    const rows = [...this.#model.inbox, ...this.#model.outbox];
+    const row = rows[Math.floor(die * rows.length)];
+    if (row === undefined) return null;
+    const { channel, lane } = row;
+    const [, conversation] = lane.split(' ') as [string, ConversationId];
+    const sender = senderOf(conversation);
+    const on = { channel: channel as ChannelKey };
+    const whose: Whose =
+      by < 0.7 ? { ...on, kind: 'conversation', conversation } : { ...on, kind: 'sender', sender };
+    const lanes = this.#model.lanesOf((one) => {
+      const [where, other] = one.split(' ') as [string, string];
+      if (where !== channel) return false;
+      return whose.kind === 'conversation' ? other === conversation : senderOf(other) === sender;
+    });
+    const expected = this.#model.forget(lanes);
+    assert.equal(await this.#world.ledger.forget(whose), expected, 'how much was forgotten');
+    return `forget ${whose.kind} ${whose.kind === 'sender' ? sender : conversation} on ${channel}`;
+  }
+
+  async recall(claim: InClaim, row: MessageRow, dice: readonly number[]): Promise<boolean> {
+    const n = 1 + Math.floor(dice[1]! * 8);
+    const expected = this.#model.recall(row, n);
+    if (!this.#world.people || expected === null) return false;
+    assert.deepEqual(await this.#world.ledger.recall(claim, n), expected, 'what is recalled');
+    return true;
+  }
+}
+
+/** Each conversation has one sender, a sender several conversations. */
+export function senderOf(conversation: string): string {
+  return `s${Number(conversation.slice(1)) % 3}`;
+}

@@ -1,0 +1,74 @@
+/** What the turns of a walk change. */
+import type { TurnRow } from '../../../src/domain/conversation.ts';
+import type { ReplyId } from '../../../src/domain/ids.ts';
+import type { Reply } from '../../../src/domain/reply.ts';
+import type { Effects, InClaim } from '../../../src/store/store.ts';
+import type { World } from './worlds.ts';
+
+const windowTurns = 20;
+const windowCharacters = 16_000;
+
+/** The dice say how many replies there are, in parts or not, and what is kept of the turn. */
+export function effectsOf(
+  world: World,
+  { message, attempt, memory }: InClaim,
+  dice: readonly number[],
+): Effects {
+  const [, size = 0, parts = 0, kept = 0, cut = 0, quoted = 0] = dice;
+  const { acceptedAt, text } = message;
+  const count = size > 0.985 ? 45 : Math.floor(size * 2.6);
+  const whole = world.ids.reply();
+  const idOf = (i: number): ReplyId => {
+    if (parts > 0.8) return `${whole}-${String(i).padStart(2, '0')}` as ReplyId;
+    return i === 0 ? whole : world.ids.reply();
+  };
+  const replies = Array.from({ length: count }, (_, i): Reply => {
+    return {
+      id: idOf(i),
+      inReplyTo: message.id,
+      conversation: message.conversation,
+      address: message.address,
+      brain: 'main',
+      text: `r${i} of ${short(text)}`,
+      createdAt: world.now,
+      sessionStarted: null,
+    };
+  });
+  const turn = { at: acceptedAt, text, reply: replies[0]?.text ?? null };
+  return {
+    replies,
+    turn: kept > 0.9 ? null : turn,
+    session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
+    imported: world.people && memory.empty && quoted > 0.8 ? `quoted for ${short(text)}` : null,
+    notes: [],
+    toolUses: [],
+    trace: {
+      acceptedAt,
+      claimedAt: acceptedAt,
+      decidedAt: world.now,
+      brain: 'main',
+      attempt,
+      outcome: 'reply',
+      steps: [],
+    },
+  };
+}
+
+export function tellEffects({ replies, turn, session }: Effects): string {
+  const texts = replies.map(({ id }) => id.slice(22) || 'reply').join(' ');
+  return `[${texts}]${turn === null ? ' no turn' : ''}${session === null ? '' : ' cut'}`;
+}
+
+/** The beginning of a text, by which it is known. */
+export function short(text: string): string {
+  return text.split(' ')[0]!;
+}
+
+/** The newest turns that fit, oldest first; a turn is taken whole or left out. */
+export function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
+  for (let n = Math.min(windowTurns, turns.length); ; n--) {
+    const newest = n === 0 ? [] : turns.slice(-n);
+    const texts = newest.map(({ text, reply }) => text + (reply ?? ''));
+    if (texts.join('').length <= windowCharacters) return newest;
+  }
+}

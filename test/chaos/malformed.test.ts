@@ -1,0 +1,4 @@
+import { malformedProof } from './malformed.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(malformedProof);

@@ -1,0 +1,4 @@
+import { slowHeaders } from './slow-headers.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(slowHeaders);

@@ -1,0 +1,50 @@
+/** The commands about messages against the real service, which keeps everything in memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Story } from '../src/domain/story.ts';
+import { adminToken } from './fake/admin-api.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startReceiver } from './fake/receiver.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { runSvc } from './run-svc.ts';
+
+test('without storage the running service tells a story and its dead letters', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama();
+  await using receiver = await startReceiver();
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const at = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const document = { ...webhookConfig(at), admin: { token_env: 'TEST_ADMIN' } };
+  const file = await writeConfig(folder.path, document);
+  const env = { TEST_ADMIN: adminToken };
+  const svc = async (args: string): Promise<{ code: number | null; out: string; err: string }> => {
+    const run = runSvc([...args.split(' '), '--config', file], { env });
+    const { code } = await run.ended;
+    return { code, out: run.out(), err: run.err() };
+  };
+  receiver.script.push(410);
+  await using program = await serve(file, port, env);
+  const { body } = await post(program.url, { sender_id: 'ada', text: 'hello' });
+  await receiver.waitFor(1);
+  const id = String(body['message_id']);
+  const endAt = Date.now() + 20_000;
+  let story: Story;
+  do {
+    story = JSON.parse((await svc(`trace ${id} --json`)).out) as Story;
+    assert.ok(Date.now() < endAt, 'the reply is given up in time');
+  } while (story.replies[0]?.state !== 'dead');
+  assert.equal(story.replies[0].failure?.kind, 'gone');
+  const page = await svc(`trace ${id}`);
+  assert.match(page.out, /: answered, but not delivered\n/);
+  assert.match(page.out, /local_runtime\/llama3\.2: answer \(rank 1\)\n/);
+  const list = await svc('dead-letters list');
+  assert.deepEqual([list.code, list.err], [0, '']);
+  assert.match(list.out, /^1 dead letter\n\n.*\n {4}1 {2}out {2}gone +410 /);
+  const letter = story.replies[0].id;
+  const moved = await svc(`dead-letters replay ${letter}`);
+  assert.match(moved.err, /^\S+ cannot be moved: without storage dead letters are told/);
+  assert.match((await svc('conversations list')).out, /^No conversations are kept: .* no storage/);
+  const deleted = await svc('conversations delete webhook ada --yes');
+  assert.match(deleted.err, /No conversation with this id is known here\./);
+  assert.match((await svc('trace nope')).err, /No message with this id is known here/);
+});

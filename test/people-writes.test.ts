@@ -1,0 +1,124 @@
+/** Replaying, discarding and deleting: of a stopped service, and through a running one. */
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { Story } from '../src/domain/story.ts';
+import { adminToken } from './fake/admin-api.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startReceiver } from './fake/receiver.ts';
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import type { Program } from './program.ts';
+import { runSvc } from './run-svc.ts';
+
+type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
+const env = { TEST_ADMIN: adminToken };
+
+async function stage(t: TestContext) {
+  const folder = await scratch();
+  const model = await startFakeOllama();
+  const receiver = await startReceiver();
+  t.after(async () => {
+    await receiver[Symbol.asyncDispose]();
+    await model[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const at = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const more = { storage: { path: 'svc.db' }, admin: { token_env: 'TEST_ADMIN' } };
+  const file = await writeConfig(folder.path, { ...webhookConfig(at), ...more });
+  const svc = async (args: string): Promise<Outcome> => {
+    const run = runSvc(args.split(' '), { cwd: folder.path, env });
+    run.child.stdin?.end();
+    const { code } = await run.ended;
+    return { code, out: run.out(), err: run.err() };
+  };
+  return { folder: folder.path, file, port, receiver, svc };
+}
+
+type Stage = Awaited<ReturnType<typeof stage>>;
+
+async function stop(program: Program): Promise<void> {
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0);
+}
+
+/** Says something and waits until its reply has this state; returns the reply's id. */
+async function say(on: Stage, url: string, text: string, state: string): Promise<string> {
+  const { body } = await post(url, { sender_id: 'ada', conversation_id: 7, text });
+  const endAt = Date.now() + 20_000;
+  for (;;) {
+    const { out } = await on.svc(`trace ${String(body['message_id'])} --json`);
+    const [reply] = (JSON.parse(out) as Story).replies;
+    if (reply?.state === state) return reply.id;
+    assert.ok(Date.now() < endAt, `the reply is ${state} in time: ${out}`);
+  }
+}
+
+/** A stopped service with a dead letter; returns its id. */
+async function withDeadLetter(on: Stage): Promise<string> {
+  on.receiver.script.push(410);
+  await using program = await serve(on.file, on.port, env);
+  const id = await say(on, program.url, 'unwanted', 'dead');
+  await stop(program);
+  return id;
+}
+
+test('what is replayed while svc is stopped goes out at its next start, marked late', async (t) => {
+  const on = await stage(t);
+  const id = await withDeadLetter(on);
+  const moved = await on.svc(`dead-letters replay ${id}`);
+  assert.deepEqual(moved, { code: 0, out: `${id} will be tried again\n`, err: '' });
+  assert.equal((await on.svc('dead-letters list')).out, 'There are no dead letters.\n');
+  await using _program = await serve(on.file, on.port, env);
+  const [first, again] = await on.receiver.waitFor(2);
+  assert.equal(first!.headers['webhook-id'], id);
+  assert.equal(again!.headers['webhook-id'], id);
+  assert.equal(again!.headers['svc-late'], 'true');
+});
+
+test('what is replayed while svc runs goes out at once, by its own hand', async (t) => {
+  const on = await stage(t);
+  on.receiver.script.push(410);
+  await using program = await serve(on.file, on.port, env);
+  const id = await say(on, program.url, 'unwanted', 'dead');
+  const moved = await on.svc('dead-letters replay --all --reason gone');
+  assert.deepEqual(moved, { code: 0, out: `${id} will be tried again\n`, err: '' });
+  const [, again] = await on.receiver.waitFor(2);
+  assert.equal(again!.headers['webhook-id'], id);
+});
+
+test('what is discarded is gone, and an unknown id is told', async (t) => {
+  const on = await stage(t);
+  const id = await withDeadLetter(on);
+  const moved = await on.svc(`dead-letters discard ${id} nope`);
+  assert.deepEqual(moved, {
+    code: 1,
+    out: `${id} is deleted\n`,
+    err: 'nope is no dead letter that is known here.\n',
+  });
+  const shown = await on.svc(`dead-letters show ${id}`);
+  assert.equal(shown.err, 'No dead letter with this id is known here (kept for 30 days).\n');
+});
+
+for (const running of [true, false]) {
+  const form = running ? 'runs' : 'is stopped';
+
+  test(`a conversation is deleted from every file while svc ${form}`, async (t) => {
+    const on = await stage(t);
+    const words = 'the-words-that-nobody-may-read';
+    await using program = await serve(on.file, on.port, env);
+    await say(on, program.url, words, 'delivered');
+    if (!running) await stop(program);
+    const { code, out, err } = await on.svc('conversations delete webhook 7 --yes');
+    assert.deepEqual([code, err], [0, '']);
+    assert.match(out, /^\d+ messages, replies and turns deleted\n$/);
+    assert.equal((await on.svc('conversations list')).out, 'No conversations are kept.\n');
+    const again = await on.svc('conversations delete webhook --sender ada --yes');
+    assert.deepEqual([again.code, again.out], [1, '']);
+    for (const name of await readdir(on.folder)) {
+      const bytes = await readFile(join(on.folder, name));
+      assert.equal(bytes.includes(words), false, name);
+    }
+  });
+}
