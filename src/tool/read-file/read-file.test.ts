@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import * as fc from 'fast-check';
 import { scratch } from '../../../test/program.ts';
 import { attacksOn, bait, buildWorld, bytesMax, canary } from '../../../test/read-file-attacks.ts';
 import { callTool, type Called } from '../../../test/tool-call.ts';
@@ -34,6 +35,38 @@ for (const [name, cage] of Object.entries(cages)) {
     assert.equal(openHandles(), handles, 'every handle was closed');
   });
 }
+
+test('no path that is put together of odd parts leads out', async () => {
+  await using folder = await scratch();
+  await using world = await buildWorld(folder.path);
+  const { root, outside } = world;
+  const names = ['docs', 'notes.txt', 'to-folder', 'to-file', 'inwards', 'canary.txt', 'outside'];
+  const odd = [
+    '..',
+    '.',
+    '',
+    '...',
+    '%2e%2e',
+    '\u2024\u2024',
+    '..\u200b',
+    '\0',
+    '~',
+    root,
+    outside,
+  ];
+  const part = fc.constantFrom(...names, ...odd);
+  const slash = fc.constantFrom('/', '/', '/', '//', '\\', '/./', '%2f', '\u2215');
+  const path = fc
+    .tuple(fc.array(fc.tuple(part, slash), { maxLength: 6 }), part)
+    .map(([front, last]) => front.flat().join('') + last);
+  const tools = Object.values(cages).map((cage) => createReadFile({ root, bytesMax }, cage));
+  const all = fc.asyncProperty(path, fc.constantFrom(...tools), async (wanted, tool) => {
+    const { text } = await callTool(tool, { path: wanted });
+    assert.ok(!text.includes(canary));
+  });
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+  await fc.assert(all, { seed, numRuns: 3_000 });
+});
 
 const openHandles = (): number => fs.readdirSync('/proc/self/fd').length;
 
