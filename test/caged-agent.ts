@@ -1,63 +1,48 @@
 /** The running program with an agent whose model makes the calls that a test sends it as text. */
 import { randomUUID } from 'node:crypto';
-import { startFakeOllama } from './fake/ollama.ts';
+import { asks, bodyOf, lastOf, stage, wires } from './agent-stage.ts';
 import type { ModelCall, Step } from './fake/model-server.ts';
-import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-
-export type Asked = { readonly name: string; readonly arguments: unknown };
+import { post } from './program.ts';
 
 export interface CagedAgent extends AsyncDisposable {
-  /** Sends a message for which the model makes that call. @returns what the model is told */
-  call(asked: Asked, message?: Readonly<Record<string, unknown>>): Promise<string>;
-  log(): string;
+  /**
+   * Sends a message for which the model makes that call; many at the same time.
+   * @param message more fields of the message
+   * @returns what the model is told
+   */
+  call(tool: string, args: unknown, message?: Readonly<Record<string, unknown>>): Promise<string>;
 }
-
-type Line = { readonly role: string; readonly content: string };
-
-const linesOf = ({ body }: ModelCall): readonly Line[] =>
-  (body as { readonly messages: readonly Line[] }).messages;
 
 /** First the call that the message is, then an answer. */
-function obey(call: ModelCall): Step {
-  const last = linesOf(call).at(-1)!;
-  if (last.role !== 'user') return { answer: 'That was it.' };
-  const { asked } = JSON.parse(last.content.split('\n')[0]!) as { asked: Asked };
-  return { answer: '', calls: [asked] };
+export function obey(call: ModelCall): Step {
+  const { role, content } = lastOf(call);
+  if (role !== 'user') return { answer: 'That was it.' };
+  const { tool, args } = JSON.parse(content.split('\n')[0]!) as { tool: string; args: unknown };
+  return asks(tool, args);
 }
 
-/** @param agent the agent's block; @param env the program's environment beside its secrets */
+/** @param more see `stage` in test/agent-stage.ts */
 export async function startCagedAgent(
   agent: object,
-  sensitivity: 'public' | 'private',
-  env: Record<string, string> = {},
+  more: Parameters<typeof stage>[3],
 ): Promise<CagedAgent> {
-  await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await scratch());
-  const model = stack.use(await startFakeOllama(obey));
-  const receiver = stack.use(await startReceiver());
-  const [port, adminPort] = [await freePort(), await freePort()];
-  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  const config = webhookConfig(where);
-  Object.assign(config.brains[0]!, { sensitivity, agent });
-  const program = stack.use(await serve(await writeConfig(folder.path, config), port, env));
-  const open = stack.move();
+  const scene = await stage(wires[0]!, agent, obey, more);
+  const { model, receiver, url } = scene;
   return {
-    log: program.log,
-    async call(asked, message = {}) {
+    async call(tool, args, message = {}) {
       const id = randomUUID();
-      const text = JSON.stringify({ id, asked });
-      const { status } = await post(program.url, { sender_id: id, text, ...message });
+      const text = JSON.stringify({ id, tool, args });
+      const { status } = await post(url, { sender_id: id, text, ...message });
       if (status !== 200) throw new Error(`the message was answered with ${status}`);
       while (!receiver.received.some(({ body }) => body['conversation_id'] === id)) {
         await receiver.waitFor(receiver.received.length + 1);
       }
-      const told = model.calls.map(linesOf).find((lines) => {
-        const asking = lines.find(({ role }) => role === 'user');
-        return asking?.content.includes(id) === true && lines.at(-1)!.role === 'tool';
+      const told = model.calls.find((call) => {
+        const asking = bodyOf(call).messages.find(({ role }) => role === 'user');
+        return asking?.content.includes(id) === true && lastOf(call).role === 'tool';
       });
-      return told === undefined ? '(the call was not made)' : told.at(-1)!.content;
+      return told === undefined ? '(the call was not made)' : lastOf(told).content;
     },
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
+    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
   };
 }

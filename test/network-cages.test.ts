@@ -59,14 +59,16 @@ async function startWorld(
         http_fetch: { allow_hosts: hosts },
         webhook_call: { allow_hosts: hosts, timeout_seconds: 2 },
       },
-      sensitivity,
       {
-        NODE_OPTIONS: `--import=${ownNames}`,
-        OWN_NAME_SERVER: nameServer.place,
-        NODE_USE_ENV_PROXY: '1',
-        NODE_TLS_REJECT_UNAUTHORIZED: '0',
-        NO_PROXY: 'nothing.example',
-        ...Object.fromEntries(proxies.map((name) => [name, canary.origin])),
+        brain: { sensitivity },
+        env: {
+          NODE_OPTIONS: `--import=${ownNames}`,
+          OWN_NAME_SERVER: nameServer.place,
+          NODE_USE_ENV_PROXY: '1',
+          NODE_TLS_REJECT_UNAUTHORIZED: '0',
+          NO_PROXY: 'nothing.example',
+          ...Object.fromEntries(proxies.map((name) => [name, canary.origin])),
+        },
       },
     ),
   );
@@ -91,14 +93,10 @@ async function assertUnseen({ canaries }: World): Promise<void> {
   }
 }
 
-const fetching = (url: string): { name: string; arguments: object } => ({
-  name: 'http_fetch',
-  arguments: { url },
-});
-const posting = (url: string): { name: string; arguments: object } => ({
-  name: 'webhook_call',
-  arguments: { url, body: { a: 1 } },
-});
+const fetching = (agent: CagedAgent, url: string, message = {}): Promise<string> =>
+  agent.call('http_fetch', { url }, message);
+const posting = (agent: CagedAgent, url: string): Promise<string> =>
+  agent.call('webhook_call', { url, body: { a: 1 } });
 
 const ofPublic = [
   'public.example',
@@ -126,16 +124,16 @@ suite('the network cages of a public agent', () => {
 function attacks(world: () => Promise<World>): void {
   test('what is listed can be reached', async () => {
     const { agent, good } = await world();
-    assert.match(await agent.call(fetching(good.origin)), /Status 200 .*\nthe listed server/);
-    assert.match(await agent.call(posting(good.origin)), /Status 200:\nthe listed server/);
+    assert.match(await fetching(agent, good.origin), /Status 200 .*\nthe listed server/);
+    assert.match(await posting(agent, good.origin), /Status 200:\nthe listed server/);
   });
 
   for (const [what, [address, told]] of Object.entries(addressAttacks)) {
     test(`an address does not lead out: ${what}`, async () => {
       const { agent, ports } = await world();
       const url = address(ports);
-      assert.match(await agent.call(fetching(url)), told);
-      assert.match(await agent.call(posting(url)), told);
+      assert.match(await fetching(agent, url), told);
+      assert.match(await posting(agent, url), told);
     });
   }
 
@@ -146,8 +144,8 @@ function attacks(world: () => Promise<World>): void {
       good.pages.set(path, (socket) => {
         socket.end(`HTTP/1.1 302 Found\r\nLocation: ${location(ports)}\r\n\r\n`, 'latin1');
       });
-      assert.match(await agent.call(fetching(good.origin + path)), told);
-      const posted = await agent.call(posting(good.origin + path));
+      assert.match(await fetching(agent, good.origin + path), told);
+      const posted = await posting(agent, good.origin + path);
       assert.match(posted, /Status 302, a redirect, which is not followed/);
     });
   }
@@ -158,8 +156,8 @@ function attacks(world: () => Promise<World>): void {
     good.pages.set('/hop2', redirectTo('/hop3', 307));
     good.pages.set('/hop3', redirectTo(`http://127.0.0.1:${ports.canary}/`, 308));
     good.pages.set('/round', redirectTo('/round', 303));
-    assert.match(await agent.call(fetching(`${good.origin}/hop1`)), /is not on the list/);
-    assert.match(await agent.call(fetching(`${good.origin}/round`)), /3 redirects are the most/);
+    assert.match(await fetching(agent, `${good.origin}/hop1`), /is not on the list/);
+    assert.match(await fetching(agent, `${good.origin}/round`), /3 redirects are the most/);
     assert.equal(good.visits.filter(({ path }) => path === '/round').length, 4);
   });
 
@@ -167,7 +165,7 @@ function attacks(world: () => Promise<World>): void {
     const { agent, good, ports } = await world();
     for (const status of [301, 302, 303, 307, 308]) {
       good.pages.set(`/${status}`, redirectTo(`http://127.0.0.1:${ports.canary}/`, status));
-      const told = await agent.call(posting(`${good.origin}/${status}`));
+      const told = await posting(agent, `${good.origin}/${status}`);
       assert.match(told, new RegExp(`Status ${status}, a redirect, which is not followed`));
     }
   });
@@ -191,21 +189,21 @@ function attacks(world: () => Promise<World>): void {
           'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nstay',
       );
     });
-    assert.match(await agent.call(fetching(`${good.origin}/lead`)), /\nstay\n/);
-    assert.match(await agent.call(fetching(`${good.origin}/proxy`)), /Status 305 .*\nuse a proxy/);
-    assert.match(await agent.call(fetching(`${good.origin}/early`)), /Status 200 .*\nstay\n/);
+    assert.match(await fetching(agent, `${good.origin}/lead`), /\nstay\n/);
+    assert.match(await fetching(agent, `${good.origin}/proxy`), /Status 305 .*\nuse a proxy/);
+    assert.match(await fetching(agent, `${good.origin}/early`), /Status 200 .*\nstay\n/);
   });
 
   test('a name that is turned over after it was judged stays where it was judged', async () => {
     const { agent, ports, nameServer } = await world();
-    const told = await agent.call(fetching(`http://rebind.example:${ports.good}/`));
+    const told = await fetching(agent, `http://rebind.example:${ports.good}/`);
     assert.match(told, /the listed server/);
     assert.deepEqual(
       nameServer.asked.filter((name) => name === 'rebind.example'),
       ['rebind.example', 'rebind.example'],
       'once for IPv4 and once for IPv6',
     );
-    const again = await agent.call(fetching(`http://rebind.example:${ports.good}/`));
+    const again = await fetching(agent, `http://rebind.example:${ports.good}/`);
     assert.match(again, /leads into a network that is not public/);
   });
 
@@ -223,7 +221,7 @@ function attacks(world: () => Promise<World>): void {
     const asked = good.visits.length;
     for (const name of ['http_fetch', 'webhook_call']) {
       const url = `${good.origin}/extra`;
-      await agent.call({ name, arguments: { ...extra, url, body: 'b' } });
+      await agent.call(name, { ...extra, url, body: 'b' });
     }
     const visits = good.visits.slice(asked).filter(({ path }) => path === '/extra');
     assert.deepEqual(
@@ -260,8 +258,8 @@ function attacks(world: () => Promise<World>): void {
     ];
     for (const [path, fetched, posted] of table) {
       const url = good.origin + path;
-      if (fetched !== null) assert.match(await agent.call(fetching(url)), fetched, path);
-      assert.match(await agent.call(posting(url)), posted, path);
+      if (fetched !== null) assert.match(await fetching(agent, url), fetched, path);
+      assert.match(await posting(agent, url), posted, path);
     }
   });
 
@@ -271,8 +269,8 @@ function attacks(world: () => Promise<World>): void {
       media_url: `http://127.0.0.1:${ports.canary}/media`,
       media_type: 'image/png',
     };
-    await agent.call(fetching(good.origin), media);
-    await agent.call(fetching(good.origin), { media_url: `${good.origin}/media` });
+    await fetching(agent, good.origin, media);
+    await fetching(agent, good.origin, { media_url: `${good.origin}/media` });
     assert.ok(!good.visits.some(({ path }) => path === '/media'));
   });
 }
