@@ -162,7 +162,7 @@ test('unless the operator listed that very address, or localhost for this machin
     ['169.254.169.254', 'http://169.254.169.254/', '169.254.169.254'],
   ]));
 
-test('a private brain reaches this machine and private networks, listed ones, and nothing else', () =>
+test('a private brain reaches listed hosts of this machine and of private networks alone', () =>
   check('private', [
     ['localhost', 'http://localhost/', '::1 127.0.0.1'],
     ['here.example', 'http://here.example/', '127.0.0.1'],

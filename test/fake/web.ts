@@ -69,9 +69,10 @@ export async function startWeb(
   server.listen(port, host);
   await once(server, 'listening');
   const bound = (server.address() as AddressInfo).port;
+  const name = host.includes(':') ? `[${host}]` : host;
   return {
     port: bound,
-    origin: `http${tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    origin: `${tls === undefined ? 'http' : 'https'}://${name}:${bound}`,
     pages: shown,
     visits,
     get connections() {
