@@ -239,7 +239,7 @@ test('a fault in the loop is told to the operator, and the person gets a sentenc
   assert.deepEqual(stage.faults, [broken]);
 });
 
-test('a private agent without a local model answers nobody; of several the best is asked', async () => {
+test('a private agent without a local model answers nobody; else the best is asked', async () => {
   const { ScriptedModel } = await import('../../../test/fake/scripted-model.ts');
   const [cloud, second] = [new ScriptedModel('cloud', 'cloud'), new ScriptedModel('second')];
   const stage = new Stage({ sensitivity: 'private' });
