@@ -23,6 +23,8 @@ export const lastOf = (call: ModelCall): Line => bodyOf(call).messages.at(-1)!;
 export type Scene = AsyncDisposable & {
   readonly model: FakeModel;
   readonly receiver: Receiver;
+  /** Where messages are sent to. */
+  readonly url: string;
   /** Where the program and its files are. */
   readonly folder: string;
   log(): string;
@@ -41,8 +43,16 @@ export const wires: readonly Wire[] = [
   { provider: 'hosted_runtime', start: (script) => startFakeOpenai(script) },
 ];
 
-/** @param agent the block of the brain, with relative paths from the scene's folder */
-export async function stage(wire: Wire, agent: object, script: Script): Promise<Scene> {
+/**
+ * @param agent the block of the brain, with relative paths from the scene's folder
+ * @param more `env` of the program beside its secrets; other fields of its brain
+ */
+export async function stage(
+  wire: Wire,
+  agent: object,
+  script: Script,
+  more: { readonly env?: Record<string, string>; readonly brain?: object } = {},
+): Promise<Scene> {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
   const model = stack.use(await wire.start(script));
@@ -52,13 +62,14 @@ export async function stage(wire: Wire, agent: object, script: Script): Promise<
   const config = webhookConfig(where);
   const brain = config.brains[0]!;
   Object.assign((brain['models'] as object[])[0]!, { provider: wire.provider });
-  Object.assign(brain, { agent });
+  Object.assign(brain, { agent }, more.brain);
   const file = await writeConfig(folder.path, { ...config, storage: { path: 'svc.db' } });
-  const program = stack.use(await serve(file, port));
+  const program = stack.use(await serve(file, port, more.env));
   let sent = 0;
   return {
     model,
     receiver,
+    url: program.url,
     folder: folder.path,
     log: program.log,
     metrics: async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text(),

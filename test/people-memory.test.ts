@@ -230,6 +230,9 @@ test('wrong usage is told, with 2, before anything is read', async (t) => {
     'conversations show webhook': /Say which conversation, or whose: --sender/,
     'conversations export': /Say which channel/,
     'conversations delete webhook c --sender s': /exclude each other/,
+    'notes list webhook': /which conversation, or which brain: --brain/,
+    'notes list webhook c --brain main': /exclude each other/,
+    'notes clear --brain main': /say --yes/,
   };
   for (const [args, pattern] of Object.entries(wrong)) {
     const { code, out, err } = await svc(args);

@@ -27,7 +27,7 @@ export type AdminPorts = {
   /** Model calls of now, by provider: under way, and held back by the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
-  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 

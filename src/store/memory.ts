@@ -8,6 +8,7 @@ import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey, IdSource } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Whose } from '../domain/story.ts';
+import { BegunCalls } from './begun-calls.ts';
 import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
@@ -63,6 +64,7 @@ class MemoryLedger implements Ledger {
   readonly #open = new OpenClaims();
   readonly #unroutable: Unroutable;
   readonly #stories: StoryRing;
+  readonly #calls = new BegunCalls();
   #deadLetters = 0;
 
   constructor(
@@ -164,15 +166,21 @@ class MemoryLedger implements Ledger {
     return Promise.resolve([]);
   }
 
-  toolUses(): Promise<readonly ToolUse[]> {
-    return Promise.resolve([]);
+  async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
+    if (!this.#open.has(claim)) return [];
+    const { channel, conversation } = claim.message;
+    return this.#stories.uses.of(channel, conversation, n);
   }
 
-  journal(): Promise<Journaled> {
-    return Promise.resolve({ kind: 'run' });
+  async journal(claim: InClaim, key: string, tool: string): Promise<Journaled> {
+    return this.#open.has(claim)
+      ? this.#calls.begin(claim.message, key, tool)
+      : { kind: 'unknown' };
   }
 
-  journalEnd(): void {}
+  journalEnd({ message }: InClaim, key: string, text: string): void {
+    this.#calls.end(message, key, text);
+  }
 
   serve(channels: readonly ChannelKey[]): void {
     this.#unroutable.serve(channels);
@@ -188,8 +196,13 @@ class MemoryLedger implements Ledger {
 
   async forget(whose: Whose): Promise<number> {
     const removed = removeRows(this.#rows, this.#open, whose, (row) => rowIsOf(whose, row));
+    this.#stories.uses.remove(whose);
     this.#door.settled();
     return removed;
+  }
+
+  clearNotes(): Promise<number> {
+    return Promise.resolve(0);
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
@@ -256,6 +269,7 @@ class MemoryLedger implements Ledger {
     const row = this.#open.endIn(claim);
     if (row === null) return false;
     this.#stories.settled(row, this.#now(), why, effects);
+    this.#stories.uses.add(row.message, effects?.toolUses ?? []);
     for (const reply of effects?.replies ?? []) this.#rows.addReply(reply, row.settlement);
     this.#rows.settle(row);
     this.#door.settled();

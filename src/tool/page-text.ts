@@ -105,7 +105,7 @@ class Lines {
   }
 
   endLine(): void {
-    this.#parts.push('\n');
+    if (this.#parts.length > 0 && !this.#parts.at(-1)!.endsWith('\n')) this.#parts.push('\n');
     this.#atStart = true;
   }
 
@@ -164,6 +164,7 @@ function withEntities(text: string): string {
     if (!name.startsWith('#')) return Object.hasOwn(entities, name) ? entities[name]! : whole;
     const hex = name[1] === 'x' || name[1] === 'X';
     const code = hex ? parseInt(name.slice(2), 16) : Number(name.slice(1));
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '\uFFFD';
+    const known = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return known ? String.fromCodePoint(code) : '\uFFFD';
   });
 }

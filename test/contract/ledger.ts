@@ -3,6 +3,7 @@
  * and over each form with a planted fault, which must turn it red.
  */
 import { suite, test } from 'node:test';
+import { agentCases } from './ledger/agents.ts';
 import { boundCases } from './ledger/bounds.ts';
 import { claimCases } from './ledger/claims.ts';
 import { deadLetterCases } from './ledger/dead-letters.ts';
@@ -24,6 +25,7 @@ const all = [
   ...deadLetterCases,
   ...forgettingCases,
   ...servingCases,
+  ...agentCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

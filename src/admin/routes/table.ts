@@ -4,6 +4,7 @@ import { expositionType } from '../exposition.ts';
 import type { MetricsPage } from '../metrics.ts';
 import { statusOf } from '../status.ts';
 import { statusSchema } from '../status-schema.ts';
+import { agentRoutes } from './agents.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { healthRoute } from './health.ts';
@@ -22,6 +23,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, webRoot: strin
     ...messageRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
+    ...agentRoutes(ports),
     ...livePageRoutes(webRoot),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);

@@ -5,7 +5,7 @@
  */
 import type { Acceptance } from '../../channel/channel.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
-import type { Note } from '../../domain/note.ts';
+import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
@@ -26,8 +26,9 @@ import type {
   Ledger,
   OutClaim,
 } from '../store.ts';
-import { Unroutable } from '../unroutable.ts';
+import type { Unroutable } from '../unroutable.ts';
 import type { WorkingSet } from '../working-set.ts';
+import { AgentMemory } from './agent-memory.ts';
 import { Arrivals } from './arrivals.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { Deliveries } from './deliveries.ts';
@@ -36,10 +37,11 @@ import { Forgetting } from './forgetting.ts';
 import type { Journal } from './journal.ts';
 import type { DurableParts } from './parts.ts';
 import { Quarantine } from './quarantine.ts';
-import { Recollection, unroutableCursor } from './recollection.ts';
+import { Recollection } from './recollection.ts';
 import type { Write } from './statements.ts';
 import { terms } from './terms.ts';
 import { Turns } from './turns.ts';
+import { watchUnroutable } from './unserved.ts';
 
 export class DurableLedger implements Ledger {
   readonly terms = terms;
@@ -48,6 +50,7 @@ export class DurableLedger implements Ledger {
   readonly #journal: Journal;
   readonly #door: Doorway;
   readonly #recollection: Recollection;
+  readonly #agents: AgentMemory;
   readonly #open = new OpenClaims();
   readonly #quarantine: Quarantine;
   readonly #unroutable: Unroutable;
@@ -70,6 +73,7 @@ export class DurableLedger implements Ledger {
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.#door = new Doorway(() => this.room());
     this.#recollection = new Recollection(parts.reader);
+    this.#agents = new AgentMemory(parts, this.#open);
     const write = (one: Write): Promise<boolean> => {
       journal.add(one);
       return journal.written(() => {});
@@ -85,7 +89,10 @@ export class DurableLedger implements Ledger {
       failed: (error) => this.#fail(error),
     });
     this.#deliveries = new Deliveries(parts, this.#open, this.#door);
-    this.#unroutable = this.#watchUnroutable();
+    const takers = { turns: this.#turns, deliveries: this.#deliveries };
+    this.#unroutable = watchUnroutable(parts, this.#recollection, takers, (claim, why) =>
+      this.bury(claim, why),
+    );
     this.#deadLetters = new DeadLetters(parts, this.#recollection);
     this.#forgetting = new Forgetting(
       parts,
@@ -166,19 +173,21 @@ export class DurableLedger implements Ledger {
     return this.#recollection.said(claim.message, n);
   }
 
-  notes(): Promise<readonly Note[]> {
-    return Promise.resolve([]);
+  async notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]> {
+    return this.#agents.notes(claim, scope);
   }
 
-  toolUses(): Promise<readonly ToolUse[]> {
-    return Promise.resolve([]);
+  async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
+    return this.#agents.toolUses(claim, n);
   }
 
-  journal(): Promise<Journaled> {
-    return Promise.resolve({ kind: 'run' });
+  journal(claim: InClaim, key: string, tool: string): Promise<Journaled> {
+    return this.#agents.journal(claim, key, tool);
   }
 
-  journalEnd(): void {}
+  journalEnd(_claim: InClaim, key: string, text: string): void {
+    this.#agents.journalEnd(key, text);
+  }
 
   serve(channels: readonly ChannelKey[]): void {
     this.#quarantine.serve(channels);
@@ -200,6 +209,10 @@ export class DurableLedger implements Ledger {
       this.#door.settled();
       return deleted;
     });
+  }
+
+  clearNotes(of: NotesOf): Promise<number> {
+    return this.#asked.do(() => this.#forgetting.clearNotes(of));
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
@@ -268,21 +281,6 @@ export class DurableLedger implements Ledger {
   #lookAtDisk(): void {
     this.#disk.look(this.#journal.freeBytes, this.#journal.full);
     this.#door.settled();
-  }
-
-  #watchUnroutable(): Unroutable {
-    return new Unroutable({
-      ...this.#parts,
-      read: (channel) => this.#recollection.unroutableSince(channel),
-      keep: (channel, since) => {
-        const value = since === null ? '' : String(since);
-        this.#journal.add(['cursor', channel, unroutableCursor, value]);
-        this.#journal.flush(() => {});
-      },
-      take: (box, channel) =>
-        box === 'in' ? this.#turns.claimUnserved(channel) : this.#deliveries.claim(channel),
-      bury: (claim, why) => this.bury(claim, why),
-    });
   }
 
   /** The next suspect, if it is of this channel, and what need not wait for it. */

@@ -84,7 +84,10 @@ export function recover(
 function lastSeq(db: DatabaseSync): number {
   const inbox = '(SELECT max(seq) FROM inbox)';
   const outbox = '(SELECT max(seq) FROM outbox)';
-  const given = `max(last_seq, coalesce(${inbox}, 0), coalesce(${outbox}, 0))`;
+  const kept =
+    '(SELECT max(coalesce((SELECT max(seq) FROM notes), 0), ' +
+    'coalesce((SELECT max(seq) FROM tool_uses), 0)))';
+  const given = `max(last_seq, coalesce(${inbox}, 0), coalesce(${outbox}, 0), ${kept})`;
   return Number(db.prepare(`SELECT ${given} AS seq FROM owner`).get()?.['seq'] ?? 0);
 }
 

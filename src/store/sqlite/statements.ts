@@ -3,6 +3,9 @@ const nothingLeft =
   `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
   `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${here})`;
 
+const notesOfConversation = 'notes WHERE brain IS NULL AND channel = ?1 AND conversation = ?2';
+const notesOfBrain = 'notes WHERE brain = ?1';
+
 /**
  * Every write of the journal, by name. The main thread sends `[name, ...values]`; the writer runs
  * the statement of that name. Values are numbers, texts and nulls, in the order of the question
@@ -66,6 +69,23 @@ export const statements = {
   // A conversation in which something is left keeps its place.
   cutsDeleted: `DELETE FROM cuts WHERE ${nothingLeft}`,
   conversationDeleted: `DELETE FROM conversations WHERE ${nothingLeft}`,
+  note: 'INSERT INTO notes (seq, brain, channel, conversation, at, text) VALUES (?, ?, ?, ?, ?, ?)',
+  // The newest so many stay.
+  notesCut:
+    `DELETE FROM ${notesOfConversation} AND seq <= ` +
+    `(SELECT seq FROM ${notesOfConversation} ORDER BY seq DESC LIMIT 1 OFFSET ?3)`,
+  brainNotesCut:
+    `DELETE FROM ${notesOfBrain} AND seq <= ` +
+    `(SELECT seq FROM ${notesOfBrain} ORDER BY seq DESC LIMIT 1 OFFSET ?2)`,
+  notesCleared: `DELETE FROM ${notesOfConversation} AND seq < ?3`,
+  brainNotesCleared: `DELETE FROM ${notesOfBrain} AND seq < ?2`,
+  // Also what a brain keeps of what it noted there.
+  notesForgotten: `DELETE FROM notes WHERE ${here} AND seq < ?3`,
+  toolUse:
+    'INSERT OR REPLACE INTO tool_uses (seq, key, message_id, channel, conversation, at, ms, ' +
+    'tool, mode, rule, outcome, arguments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  toolBegun: 'INSERT OR IGNORE INTO tool_calls (key, message_id, tool) VALUES (?, ?, ?)',
+  toolEnded: 'UPDATE tool_calls SET text = ? WHERE key = ?',
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',

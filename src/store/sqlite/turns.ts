@@ -5,6 +5,7 @@ import { upTo, type OpenClaims } from '../claims.ts';
 import type { Doorway } from '../doorway.ts';
 import type { InRow } from '../rows.ts';
 import type { Effects, InClaim } from '../store.ts';
+import { noteWrites, toolUseWrites } from './agent-writes.ts';
 import { replyWrite, traceWrite } from './bodies.ts';
 import type { DurableParts } from './parts.ts';
 import type { Quarantine } from './quarantine.ts';
@@ -90,6 +91,11 @@ export class Turns {
     journal.add(ending(row.seq, now()));
     const memory = memoryAfter(message, claim.memory, effects);
     for (const write of turnWrites(message, row.seq, memory, effects)) journal.add(write);
+    const nextSeq = (): number => rows.nextSeq();
+    for (const write of noteWrites(message, effects?.notes ?? [], nextSeq)) journal.add(write);
+    for (const write of toolUseWrites(message, effects?.toolUses ?? [], nextSeq)) {
+      journal.add(write);
+    }
     const replies = (effects?.replies ?? []).map((reply) => {
       const seq = rows.nextSeq();
       journal.add(replyWrite(seq, reply));
