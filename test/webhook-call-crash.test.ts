@@ -17,7 +17,7 @@ type Place = AsyncDisposable & {
   reply(): Promise<string>;
 };
 
-/** What is needed to start the program, and to start it again, with an agent that may call `web`. */
+/** What is needed to start the program, twice, with an agent that may call `web`. */
 async function place(show: Show, script: (call: ModelCall) => Step): Promise<Place> {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
