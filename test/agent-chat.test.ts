@@ -20,7 +20,7 @@ const agent = {
   system_prompt: 'You help in a library.',
 };
 
-test('in svc chat an agent has its tools as on its channel, and keeps notes for that long', async () => {
+test('in svc chat an agent has the tools of its channel, and keeps notes', async () => {
   await using folder = await scratch();
   await using model = await startFakeOllama(
     inTurn(

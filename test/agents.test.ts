@@ -17,7 +17,7 @@ const calc = (expression: string): Step => asks('calc', { expression });
 
 for (const wire of wires) {
   suite(`an agent on ${wire.provider}`, { concurrency: 2 }, () => {
-    test('uses a tool and answers; it is counted, told, and logged without its arguments', async () => {
+    test('uses a tool and answers; it is counted, and logged without arguments', async () => {
       const script = inTurn(calc('6*7'), { answer: 'It is 42.' });
       await using scene = await stage(wire, { tools: ['calc', 'time'] }, script);
       assert.equal(await scene.say('What is six times seven?'), 'It is 42.');

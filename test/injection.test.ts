@@ -35,7 +35,7 @@ const written = ({ name, given }: Forbidden): string =>
   JSON.stringify({ tool: name, arguments: given });
 const over: Step = { answer: 'Over.' };
 
-/** After the page: what the model does. `asked`: it comes to the dispatcher, and is denied there. */
+/** What the model does after the page. `asked`: it comes to the dispatcher, which denies it. */
 const ways: Readonly<
   Record<string, { asked: boolean; steps: (one: Forbidden) => readonly Step[] }>
 > = {
