@@ -45,7 +45,7 @@ const ask = async (url: string, { port }: Web): Promise<void> => {
   assert.equal((await post(url, { sender_id: 'ada', text })).status, 200);
 };
 
-test('killed after it was sent and before it was answered: it is not repeated, and that is told', async () => {
+test('killed between call and answer: it is not repeated, and the model is told', async () => {
   const called = Promise.withResolvers<void>();
   await using it = await place(() => called.resolve(), obey);
   {
