@@ -32,6 +32,7 @@ import { createTokenCheck } from './lib/bearer.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
+import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
 import type { Load } from './model/gate.ts';
 import type { Model } from './model/model.ts';
@@ -116,7 +117,7 @@ function agentOptions(
 ): AgentOptions {
   const { name, now, onFault } = shared;
   const { memory, governance: grants } = config;
-  const tools = createTools(config, kit);
+  const tools = createTools(config, { ...kit, resolve: resolveName });
   const scope: NoteScope =
     memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };
   return {

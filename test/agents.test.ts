@@ -1,88 +1,23 @@
 /** Agents in the running program, on both wires, with calls of the model's own and as text. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { FakeModel, ModelCall, Script, Step } from './fake/model-server.ts';
-import { startFakeOllama } from './fake/ollama.ts';
-import { startFakeOpenai } from './fake/openai.ts';
-import { startReceiver } from './fake/receiver.ts';
-import type { Receiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import {
+  asks,
+  bodyOf,
+  inTurn,
+  lastOf,
+  refusesTools,
+  stage,
+  toolsOf,
+  wires,
+} from './agent-stage.ts';
+import type { Script, Step } from './fake/model-server.ts';
 
-type Line = {
-  role: string;
-  content: string;
-  tool_calls?: { id?: string; function: { arguments: unknown } }[];
-  tool_call_id?: string;
-};
-type Body = { messages: Line[]; tools?: { function: { name: string } }[] };
-
-const bodyOf = ({ body }: ModelCall): Body => body as Body;
-const toolsOf = (call: ModelCall): readonly string[] =>
-  (bodyOf(call).tools ?? []).map((one) => one.function.name);
-const lastOf = (call: ModelCall): Line => bodyOf(call).messages.at(-1)!;
-
-type Scene = AsyncDisposable & {
-  readonly model: FakeModel;
-  readonly receiver: Receiver;
-  readonly adminUrl: string;
-  log(): string;
-  /** Sends a message; resolves with the text of its reply. */
-  say(text: string): Promise<string>;
-};
-
-type Wire = {
-  readonly provider: 'local_runtime' | 'hosted_runtime';
-  start(script: Script): Promise<FakeModel>;
-};
-
-const wires: readonly Wire[] = [
-  { provider: 'local_runtime', start: (script) => startFakeOllama(script) },
-  { provider: 'hosted_runtime', start: (script) => startFakeOpenai(script) },
-];
-
-/** The program with one agent on that wire. */
-async function stage(wire: Wire, agent: object, script: Script): Promise<Scene> {
-  const stack = new AsyncDisposableStack();
-  const folder = stack.use(await scratch());
-  const model = stack.use(await wire.start(script));
-  const receiver = stack.use(await startReceiver());
-  const [port, adminPort] = [await freePort(), await freePort()];
-  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  const config = webhookConfig(where);
-  const brain = config.brains[0]!;
-  Object.assign((brain['models'] as object[])[0]!, { provider: wire.provider });
-  Object.assign(brain, { agent });
-  const file = await writeConfig(folder.path, { ...config, storage: { path: 'svc.db' } });
-  const program = stack.use(await serve(file, port));
-  let sent = 0;
-  return {
-    model,
-    receiver,
-    adminUrl: `http://127.0.0.1:${adminPort}`,
-    log: program.log,
-    async say(text) {
-      await post(program.url, { sender_id: 'ada', text });
-      const replies = await receiver.waitFor(++sent);
-      return String(replies[sent - 1]!.body['text']);
-    },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
-/** One step after the other; the last again and again. */
-function inTurn(...steps: readonly Step[]): Script {
-  return (_call, before) => steps[Math.min(before, steps.length - 1)]!;
-}
-
-const calc = (expression: string): Step => ({
-  answer: '',
-  calls: [{ name: 'calc', arguments: { expression } }],
-});
-const refusal: Step = { status: 400, body: '{"error": "the model does not support tools"}' };
+const calc = (expression: string): Step => asks('calc', { expression });
 
 for (const wire of wires) {
   suite(`an agent on ${wire.provider}`, { concurrency: 2 }, () => {
-    test('uses a tool and answers; it is counted, told, and logged without its arguments', async () => {
+    test('uses a tool and answers; it is counted, and logged without arguments', async () => {
       const script = inTurn(calc('6*7'), { answer: 'It is 42.' });
       await using scene = await stage(wire, { tools: ['calc', 'time'] }, script);
       assert.equal(await scene.say('What is six times seven?'), 'It is 42.');
@@ -99,7 +34,7 @@ for (const wire of wires) {
       } else {
         assert.deepEqual(asked.tool_calls![0]!.function.arguments, { expression: '6*7' });
       }
-      const metrics = await (await fetch(`${scene.adminUrl}/metrics`)).text();
+      const metrics = await scene.metrics();
       const sample = 'svc_tool_calls_total{tool="calc",mode="allow",outcome="done"} 1';
       assert.ok(metrics.includes(sample), metrics);
       assert.match(await scene.say('/tools'), /^Tools here:\n- calc: allow\n- time: allow/);
@@ -109,7 +44,7 @@ for (const wire of wires) {
 
     test('without calls of its own it calls in text, found out once', async () => {
       const text = '```json\n{"tool": "calc", "arguments": {"expression": "6*7"}}\n```';
-      const script = inTurn(refusal, { answer: text }, { answer: 'It is 42.' });
+      const script = inTurn(refusesTools, { answer: text }, { answer: 'It is 42.' });
       await using scene = await stage(wire, { tools: ['calc'], max_iterations: 2 }, script);
       assert.equal(await scene.say('six times seven?'), 'It is 42.');
       const [refused, asked, last] = scene.model.calls;

@@ -15,8 +15,8 @@ export const chat: Command = {
 
 Talks to a brain of a configuration, without its channels and its storage: nothing is written, and
 the conversation is over when the command ends. An agent uses its tools as on its first channel, but
-nothing that reaches beyond this machine is fetched or changed. Without a configuration file it talks to a practice
-model, which is a small program with fixed answers and no language model.
+nothing that reaches beyond this machine is fetched or changed. Without a configuration file it
+talks to a practice model, which is a small program with fixed answers and no language model.
 
   --config <file>      the configuration file (default: svc.json, when there is one)
   --brain <name>       which brain (default: the first one)

@@ -108,7 +108,7 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
 const busy = new Set([408, 498, 503, 529]);
 const tooLong =
   /context[ _](?:length|size|window)|maximum context|prompt (?:is )?too long|reduce the length/i;
-/** Ollama and others; a router without such an endpoint; vLLM and llama.cpp started without them. */
+/** Ollama and others; a router without such an endpoint; vLLM and llama.cpp without the flag. */
 const noTools = new RegExp(
   [
     'does not support (?:tools|function)',

@@ -13,8 +13,11 @@ export type TextKind = {
   readonly charset: string | null;
 };
 
-const textTypes =
-  /^(?:text\/[\w.+-]+|application\/(?:(?:[\w.-]+\+)?(?:json|xml)|x-ndjson|json-seq|javascript|yaml|toml))$/;
+const textTypes = [
+  /^text\/[\w.+-]+$/,
+  /^application\/(?:[\w.-]+\+)?(?:json|xml)$/,
+  /^application\/(?:x-ndjson|json-seq|javascript|yaml|toml)$/,
+];
 
 /** @returns null: not text, or packed in a way that was not asked for */
 export function textKindOf(headers: IncomingHttpHeaders): TextKind | null {
@@ -22,7 +25,7 @@ export function textKindOf(headers: IncomingHttpHeaders): TextKind | null {
   if (encoding.trim().toLowerCase() !== 'identity') return null;
   const given = headers['content-type'] ?? 'text/plain';
   const type = given.split(';', 1)[0]!.trim().toLowerCase();
-  if (!textTypes.test(type)) return null;
+  if (!textTypes.some((known) => known.test(type))) return null;
   const charset = /;\s{0,9}charset\s{0,9}=\s{0,9}"?([\w.:-]{1,40})/i.exec(given)?.[1] ?? null;
   return { type, page: type === 'text/html' || type === 'application/xhtml+xml', charset };
 }

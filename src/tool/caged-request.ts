@@ -79,7 +79,7 @@ async function unlessEnded(
   let deadline: Deadline | undefined;
   let cancel: (() => void) | undefined;
   const ended = new Promise<Ended>((resolve) => {
-    cancel = () => resolve({ kind: 'ended', text: texts.cancelled });
+    cancel = () => resolve({ kind: 'ended', text: `${texts.cancelled}.` });
     deadline = deadlines.at(deadlineAt, () => {
       resolve({ kind: 'ended', text: 'The name was not resolved in time.' });
     });

@@ -84,7 +84,7 @@ test('names are exact: nothing that looks like a listed tool is one', async () =
   assert.deepEqual(calc.ran, []);
 });
 
-test('one missing parameter and one text: it is that one; anything else is not guessed', async () => {
+test('one missing parameter and one text: it is that one; no more is guessed', async () => {
   const forms: readonly [unknown, unknown][] = [
     [{ expression: '1' }, '1'],
     ['{"expression": "1"}', '1'],
@@ -123,7 +123,7 @@ test('in a rehearsal a tool that reaches out is not run, and others are', async 
   assert.deepEqual([fetches.ran.length, calc.ran.length], [0, 1]);
 });
 
-test('what changes something elsewhere is written down before it runs, and never run twice', async () => {
+test('what changes something elsewhere is written down first, and never run twice', async () => {
   const states: readonly [Journaled, string, number][] = [
     [{ kind: 'run' }, 'done', 1],
     [{ kind: 'unknown' }, 'unknown', 0],
@@ -191,7 +191,7 @@ test('a tool that throws is a fault of ours; the model hears that it failed', as
   assert.deepEqual(lost.ran, [], 'what cannot be written down is not run');
 });
 
-test('the audit keeps the beginning of long arguments, and nothing of what cannot be read', async () => {
+test('the audit keeps the beginning of long arguments', async () => {
   const box = toolbox([fakeTool('calc', 'expression')]);
   const around = surroundings();
   const long = { expression: 'x'.repeat(10_000) };

@@ -38,7 +38,7 @@ const addressLengthMax = 4_096;
 /** A name may have more; these are as many as are looked at and tried. */
 const addressesMax = 16;
 
-/** @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; an unreadable one is nothing */
+/** @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; others never match */
 export function createHostCage(allowHosts: readonly string[], resolve: Resolve): HostCage {
   const entries = allowHosts.map(entryOf).filter((entry) => entry !== null);
   return {

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentConfig, ToolName } from '../config/config.ts';
+import { createDeadlines } from '../lib/deadlines.ts';
 import { createTools } from './registry.ts';
 
-const kit = { now: () => 0 };
+const kit = {
+  now: () => 0,
+  deadlines: createDeadlines(),
+  resolve: () => Promise.reject(new Error('nothing is resolved here')),
+  version: '0',
+};
 
 function agentWith(tools: readonly ToolName[], cages: Partial<AgentConfig> = {}): AgentConfig {
   return {

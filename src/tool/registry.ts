@@ -1,17 +1,17 @@
 /** The tools by their names in the configuration: one line each. */
 import type { AgentConfig, ToolName } from '../config/config.ts';
 import { createCalc } from './calc/calc.ts';
+import type { NetworkKit } from './caged-request.ts';
 import { createEcho } from './echo.ts';
+import { createHttpFetch } from './http-fetch.ts';
 import { createMemoryNote } from './memory-note.ts';
 import { createReadFile } from './read-file/read-file.ts';
 import { createTime } from './time.ts';
 import type { Tool } from './tool.ts';
+import { createWebhookCall } from './webhook-call.ts';
 
 /** What tools need beside their cages. */
-export type ToolKit = {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-};
+export type ToolKit = NetworkKit;
 
 /**
  * @param agent parsed and checked: a listed tool that needs a cage has it
@@ -25,10 +25,10 @@ export function createTools(agent: AgentConfig, kit: ToolKit): readonly Tool[] {
   });
 }
 
-function createTool(name: ToolName, agent: AgentConfig, { now }: ToolKit): Tool | null {
+function createTool(name: ToolName, agent: AgentConfig, kit: ToolKit): Tool | null {
   switch (name) {
     case 'time':
-      return createTime(now);
+      return createTime(kit.now);
     case 'echo':
       return createEcho();
     case 'calc':
@@ -38,8 +38,9 @@ function createTool(name: ToolName, agent: AgentConfig, { now }: ToolKit): Tool 
     case 'read_file':
       return agent.readFile && createReadFile(agent.readFile);
     case 'http_fetch':
+      return agent.httpFetch && createHttpFetch(agent.httpFetch, kit);
     case 'webhook_call':
-      return null;
+      return agent.webhookCall && createWebhookCall(agent.webhookCall, kit);
     default:
       return name satisfies never;
   }

@@ -87,6 +87,8 @@ export function live(events: EventHub): void {
   events.turnStarted({ channel, id: messageId, brain: 'main', waitedMs: 2 });
   events.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
   events.modelAnswered({ model, provider: 'local_runtime', result: 'timeout', ms: 400 });
+  const rehearsal = { tool: 'calc', mode: 'shadow', rule: 'governance[0]', ms: 1 } as const;
+  events.toolUsed({ channel, id: messageId, brain: 'main', ...rehearsal, outcome: 'rehearsed' });
   events.turnFinished({ channel, id: messageId, brain: 'main', decision, ms: 41 });
   events.replyDelivered({ channel, id: reply, attempt: 1, totalMs: 45 });
   events.messageRefused({ channel, code: 'inbox_full' });

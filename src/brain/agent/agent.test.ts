@@ -18,7 +18,7 @@ test('an answer without tools is the reply, after one question', async () => {
   assert.equal(played.decision.why, 'answered at step 1 after no tool');
 });
 
-test('a tool is run, its result goes in as data between marks, and the answer is the reply', async () => {
+test('a tool is run, and its result goes in as data between marks', async () => {
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const asked = sum();
@@ -74,7 +74,7 @@ for (const stepsMax of [2, 3, 5]) {
   });
 }
 
-test('a model that never stops asking ends honestly, after so many questions and no more', async () => {
+test('a model that never stops asking ends honestly, after so many questions', async () => {
   const tool = calc();
   const stage = new Stage({ tools: [tool], stepsMax: 3 });
   let n = 0;
@@ -100,7 +100,7 @@ test('with one step in all it has tools, and what it asks for is not run', async
   assert.deepEqual([tool.ran, beside.uses], [[], []]);
 });
 
-test('of a thousand calls in one answer eight are run, and the model is told of the others', async () => {
+test('of a thousand calls in one answer eight are run, and the model is told', async () => {
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const many = Array.from({ length: 1_000 }, (_, n) => sum({ expression: `${n}` }));
@@ -113,7 +113,7 @@ test('of a thousand calls in one answer eight are run, and the model is told of 
   assert.equal(lines.at(-1)!.text, '992 more calls were not run: at most 8 at once.');
 });
 
-test('the same call a third time is refused with a note, whatever the order of its arguments', async () => {
+test('the same call a third time is refused, whatever the order of its arguments', async () => {
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const forms = [
@@ -158,7 +158,7 @@ test('two answers in a row with nothing but wrong arguments end the use of tools
   assert.deepEqual(toolsOf(between.requests[3]!), ['calc']);
 });
 
-test('arguments that are too deep or too long are an observation, and are not sent back', async () => {
+test('arguments that are too deep or too long are told, and not sent back', async () => {
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   let deep: unknown = 1;
@@ -239,7 +239,7 @@ test('a fault in the loop is told to the operator, and the person gets a sentenc
   assert.deepEqual(stage.faults, [broken]);
 });
 
-test('a private agent without a local model answers nobody; of several the best ranked is asked', async () => {
+test('a private agent without a local model answers nobody; else the best is asked', async () => {
   const { ScriptedModel } = await import('../../../test/fake/scripted-model.ts');
   const [cloud, second] = [new ScriptedModel('cloud', 'cloud'), new ScriptedModel('second')];
   const stage = new Stage({ sensitivity: 'private' });

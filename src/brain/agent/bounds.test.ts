@@ -31,6 +31,8 @@ test('in the text protocol nothing but a whole message is a call', async () => {
   ];
   await stage.play([{ fails: 'tools_unsupported' }, 'found out']);
   for (const text of answers) assert.equal(brief(await stage.play([text])), text);
+  const fenced = `\`\`\`json\n${good}\n\`\`\``;
+  assert.equal(brief(await stage.play([`${fenced}\n${fenced}`, 'done'])), 'done', 'one at a time');
   const withProse = await stage.play([`${good}\nThere you are.`, 'done']);
   assert.equal(brief(withProse), 'done', 'the model is told, and the person spared');
   assert.deepEqual(tool.ran, []);
@@ -83,7 +85,7 @@ test('no call in text reaches the person where no step is left', async () => {
   assert.equal(played.requests.length, 3, 'the refusal of tools was no step');
 });
 
-test('a turn that was asked natively keeps its calls while another finds out that it cannot', async () => {
+test('a turn keeps its native calls while another finds out that there are none', async () => {
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const both = [0, 1].map(() => {
@@ -106,7 +108,7 @@ test('a turn that was asked natively keeps its calls while another finds out tha
   );
 });
 
-test('and a second turn that is refused tools goes on in text, though the first found it out', async () => {
+test('a second turn that is refused tools goes on in text as well', async () => {
   const stage = new Stage({ tools: [calc()] });
   const both = [0, 1].map(() => {
     const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
@@ -160,6 +162,7 @@ test('when the turn is given up, no further call runs', async () => {
   const played = await stage.play([two], { signal: stop.signal });
   assert.equal(brief(played), '(busy)');
   assert.equal(tool.ran.length, 1);
+  assert.equal(played.uses.length, 1, 'what was not come to is not in the audit');
   assert.equal(played.requests.length, 1);
 });
 
@@ -182,7 +185,7 @@ test('what a model cannot read is halved until it can, and the next turn knows',
   );
 });
 
-test('what is found in one turn is bounded: the oldest results and arguments give way', async () => {
+test('what is found in one turn is bounded: the oldest gives way', async () => {
   const long = fakeTool('calc', 'expression', { does: (given) => given + 'y'.repeat(40_000) });
   const stage = new Stage({ tools: [long], stepsMax: 50 });
   const script = Array.from({ length: 49 }, (_, n): Said => {
@@ -207,7 +210,7 @@ test('a mark that a tool gives back is made unreadable', async () => {
   assert.ok(result!.endsWith('[end MARK]'));
 });
 
-test('notes are recalled, kept with the turn, and the model hears when the oldest goes', async () => {
+test('notes are recalled and kept, and the model hears when the oldest goes', async () => {
   const scope = { kind: 'conversation' } as const;
   const note = fakeTool('memory_note', 'note', {
     does: async (given, turn) => ({ kind: 'done', text: turn.note(given), cut: false }),

@@ -20,7 +20,7 @@ export class Findings {
   readonly #said: readonly RequestLine[];
   readonly #mark: string;
   readonly #lines: RequestLine[] = [];
-  /** Where results with something in them stand, oldest first, and what they and their calls cost. */
+  /** Where results stand that hold something, oldest first, and their length with their calls'. */
   #results: { at: number; characters: number; text: string }[] = [];
   #characters = 0;
   #charactersMax: number;

@@ -1,7 +1,7 @@
 /**
  * The cage where no handle of a folder can be walked through. Every part is looked at before and
  * after the file is opened, and all must be the same ones, none of them a link, and the last one
- * what is open. Who can swap folders at the right moments twice may still get past it: the window
+ * what is open. Who swaps folders at the right moments each time may still get past it: the window
  * is narrow, not closed.
  */
 import type { BigIntStats } from 'node:fs';
@@ -18,6 +18,9 @@ import {
   type Opened,
 } from './cage.ts';
 
+/** Each has to be deceived anew. */
+const looksAfter = 3;
+
 export async function openByComparing(root: string, parts: readonly string[]): Promise<Opened> {
   let file: FileHandle | null = null;
   try {
@@ -28,11 +31,13 @@ export async function openByComparing(root: string, parts: readonly string[]): P
     if (fault !== null) return fault;
     file = await open(join(root, ...parts), fileFlags);
     const stats = await file.stat({ bigint: true });
-    const after = await look(root, parts);
     const last = kindFault(stats);
     if (last !== null) return last;
-    if ('kind' in after || !sameOnes(before, after)) return movedAway;
-    if (!isSame(stats, after.at(-1)!)) return movedAway;
+    for (let count = 0; count < looksAfter; count++) {
+      const after = await look(root, parts);
+      if ('kind' in after || !sameOnes(before, after)) return movedAway;
+      if (!isSame(stats, after.at(-1)!)) return movedAway;
+    }
     const opened = { kind: 'opened', file, size: Number(stats.size) } as const;
     file = null;
     return opened;
