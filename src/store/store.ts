@@ -186,7 +186,7 @@ export type Effects = {
   readonly turn: TurnRow | null;
   /** Ends the active session before `turn` is kept; null: no cut. */
   readonly session: SessionMove | null;
-  /** A quoted block that the (empty) active session begins with; null: none. */
+  /** A quoted block that the (empty) session begins with, in the place of a turn; null: none. */
   readonly imported: string | null;
   /** In this order. */
   readonly notes: readonly NoteMove[];

@@ -25,7 +25,7 @@ export const statements = {
     'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   // Only an empty session begins with a quoted block.
   quoted:
-    'INSERT OR IGNORE INTO turns (channel, conversation, session, seq, at, text) ' +
+    'INSERT INTO turns (channel, conversation, session, seq, at, text) ' +
     'VALUES (?, ?, ?, ?, ?, ?)',
   cut:
     'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +

@@ -29,7 +29,7 @@ export function memoryAfter(
 /**
  * The turn itself tells when it was and of which session; the conversation's own row is written
  * only where there is no turn, or where a cut began a new session. A quoted block is a turn that
- * nobody said. It begins its session, so the number before its message's is free for it there.
+ * nobody said; it stands where its message, a command, has none.
  */
 export function turnWrites(
   { channel, conversation, acceptedAt, sender }: Message,
@@ -46,10 +46,8 @@ export function turnWrites(
   }
   if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
   if (imported !== null) {
-    const place = [channel, conversation, number, seq - 1] as const;
-    writes.push(['quoted', ...place, acceptedAt, imported]);
-  }
-  if (turn !== null) {
+    writes.push(['quoted', channel, conversation, number, seq, acceptedAt, imported]);
+  } else if (turn !== null) {
     const { at, text, reply } = turn;
     writes.push(['turn', channel, conversation, number, seq, at, sender.id, text, reply]);
   }

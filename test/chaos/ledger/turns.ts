@@ -36,11 +36,12 @@ export function effectsOf(
     };
   });
   const turn = { at: acceptedAt, text, reply: replies[0]?.text ?? null };
+  const imported = world.people && memory.empty && quoted > 0.8;
   return {
     replies,
-    turn: kept > 0.9 ? null : turn,
+    turn: imported || kept > 0.9 ? null : turn,
     session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
-    imported: world.people && memory.empty && quoted > 0.8 ? `quoted for ${short(text)}` : null,
+    imported: imported ? `quoted for ${short(text)}` : null,
     notes: world.people ? noteMovesOf(short(text), acceptedAt, dice.slice(6)) : [],
     toolUses: [],
     trace: {

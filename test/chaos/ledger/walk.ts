@@ -222,7 +222,10 @@ export class Walk {
       return true;
     }
     const silent = kind === 'buryIn' && dice[1]! > 0.5;
-    const effects = silent ? null : effectsOf(this.#world, claim, dice);
+    const whole = effectsOf(this.#world, claim, dice);
+    // What is buried was no command, so it recalled nothing.
+    const spared = kind === 'buryIn' ? { ...whole, imported: null } : whole;
+    const effects = silent ? null : spared;
     this.#tell(`${kind} ${told} ${effects === null ? '' : tellEffects(effects)}`);
     this.#model.finish(row, effects, kind === 'buryIn');
     this.#people.finished(row, effects);

@@ -62,13 +62,6 @@ export const recallCases: readonly LedgerCase[] = [
     await it.reopen();
     assert.deepEqual(await history(it), { texts: [...expected, 'next', null], empty: false });
   }),
-  durably('a quoted block may come with a turn, and comes before it', async (it) => {
-    await accept(it, said('ann', 'one'));
-    const claim = await oneIn(it);
-    await it.ledger.complete(claim, effects(claim, ['a'], { imported: 'quoted' }));
-    await it.reopen();
-    assert.deepEqual((await history(it)).texts, ['quoted', null, 'one', 'a']);
-  }),
   durably('a quoted block is not recalled itself', async (it) => {
     await accept(it, said('ann', '/recall'));
     const claim = await oneIn(it);
