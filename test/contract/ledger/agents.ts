@@ -48,6 +48,16 @@ const noteCases: readonly LedgerCase[] = [
       assert.deepEqual(await seen(it, 'ann', here, other), []);
     }
   }),
+  durably('notes go on after a restart where nothing but notes was written last', async (it) => {
+    for (const text of ['one', 'two']) {
+      const claim = await turn(it, 'ann');
+      const notes = [add(text), add(`${text} of all`, ofMain)];
+      await it.ledger.complete(claim, { ...effects(claim, []), notes });
+      await it.reopen();
+    }
+    assert.deepEqual(await seen(it, 'ann'), ['one', 'two']);
+    assert.deepEqual(await seen(it, 'ann', ofMain), ['one of all', 'two of all']);
+  }),
   durably('a note is there only once its turn has ended', async (it) => {
     const claim = await turn(it, 'ann');
     assert.deepEqual(await it.ledger.notes(claim, here), []);
