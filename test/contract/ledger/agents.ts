@@ -215,6 +215,12 @@ const journalCases: readonly LedgerCase[] = [
     const answered = await it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
     assert.deepEqual(answered, { kind: 'unknown' });
   }),
+  durably('a call whose claim is lost while it is written down may not run', async (it) => {
+    const claim = await turn(it, 'ann');
+    const asked = it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
+    await it.ledger.release(claim);
+    assert.deepEqual(await asked, { kind: 'unknown' });
+  }),
   durably('what a call came to is known after a restart', async (it) => {
     const claim = await turn(it, 'ann');
     const [begun, ended] = [`${claim.message.id}:1:0`, `${claim.message.id}:1:1`];
