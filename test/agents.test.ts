@@ -37,7 +37,8 @@ for (const wire of wires) {
       const metrics = await scene.metrics();
       const sample = 'svc_tool_calls_total{tool="calc",mode="allow",outcome="done"} 1';
       assert.ok(metrics.includes(sample), metrics);
-      assert.match(await scene.say('/tools'), /^Tools here:\n- calc: allow\n- time: allow/);
+      const tools = await scene.say('/tools');
+      assert.match(tools, /^Tools here:\n- calc: allow\n- time: allow\nLast uses:\n.* calc: done$/);
       assert.equal(await scene.say('/notes'), 'It is 42.', 'without memory_note it is a text');
       assert.ok(!scene.log().includes('6*7'));
     });

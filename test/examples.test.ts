@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { asks, inTurn, lastOf } from './agent-stage.ts';
+import { asks, bodyOf, inTurn, lastOf } from './agent-stage.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
@@ -89,6 +89,8 @@ test('the agent of the examples reads its folder, keeps a note, and tells both',
   await using program = await serve(await writeConfig(scene.path, example), port);
   await post(program.url, { sender_id: 'ada', text: 'When are you open on Saturday?' });
   await receiver.waitFor(1);
+  const system = bodyOf(local.calls[0]!).messages[0]!.content;
+  assert.match(system, /small library\. Be brief\.\n\n[^]*opening-hours[^]*hours\.txt/);
   assert.match(lastOf(local.calls[1]!).content, /\nSaturday 10:00-14:00\n/);
   assert.match(lastOf(local.calls[2]!).content, /\nKept\.\n/);
   await post(program.url, { sender_id: 'ada', text: '/tools' });

@@ -1,0 +1,79 @@
+/** The loop of an agent alone: a model in the process that answers at once, and the tool `echo`. */
+import { createAgent } from '../src/brain/agent/agent.ts';
+import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
+import type { ModelName } from '../src/domain/ids.ts';
+import type { Message } from '../src/domain/message.ts';
+import type { Outcome } from '../src/domain/outcome.ts';
+import { createDeadlines } from '../src/lib/deadlines.ts';
+import type { Model, ModelRequest } from '../src/model/model.ts';
+import { createPriority } from '../src/policy/priority.ts';
+import { createEcho } from '../src/tool/echo.ts';
+import { createToolbox } from '../src/tool/governance.ts';
+
+const callsPerTurn = 4;
+
+/** Asks for the tool, and keeps how long it takes from there to the next question. */
+class InstantModel implements Model {
+  readonly name = 'bench/instant' as ModelName;
+  readonly provider = 'local_runtime';
+  readonly modelId = 'instant';
+  readonly locality = 'local';
+  readonly gapsMs: number[] = [];
+  #calledAt = 0;
+
+  ask({ lines }: ModelRequest): Promise<Outcome> {
+    if (this.#calledAt > 0) this.gapsMs.push(performance.now() - this.#calledAt);
+    const results = lines.filter(({ role }) => role === 'result').length;
+    const given = { text: `words of call ${results}` };
+    const more = results < callsPerTurn;
+    const calls = more ? [{ id: `call-${results}`, name: 'echo', arguments: given }] : [];
+    this.#calledAt = more ? performance.now() : 0;
+    const text = more ? '' : 'done';
+    return Promise.resolve({
+      kind: 'answer',
+      text,
+      calls,
+      usage: null,
+      tries: [],
+      linesDropped: 0,
+    });
+  }
+
+  check(): ReturnType<Model['check']> {
+    return Promise.resolve({ kind: 'reached', hasModel: true, leavesMachine: false });
+  }
+}
+
+/** @returns milliseconds from each call to the next question, of so many turns after warming up */
+export async function loopGapsMs(turns: number): Promise<readonly number[]> {
+  const model = new InstantModel();
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  const agent = createAgent({
+    name: 'bench',
+    sensitivity: 'public',
+    dispatch: 'fanout',
+    deadlineMs: 600_000,
+    members: [{ model, rank: 0, retriesMax: 0 }],
+    policy: createPriority(),
+    deadlines: createDeadlines(Date.now),
+    now: Date.now,
+    retryDelayMs: () => null,
+    onFault,
+    toolbox: createToolbox({ tools: [createEcho()], grants: [], now: Date.now, onFault }),
+    stepsMax: 50,
+    operatorPrompt: 'You help in a library.',
+    skills: null,
+    notes: null,
+    mark: () => crypto.randomUUID().slice(0, 13),
+  });
+  const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
+  const { signal } = new AbortController();
+  for (let turn = 0; turn < turns * 2; turn++) {
+    if (turn === turns) model.gapsMs.length = 0;
+    const desk = new RehearsalDesk(signal, Date.now() + 600_000);
+    await agent.think({ message, text: 'hi', history: [] }, desk);
+  }
+  return model.gapsMs;
+}
