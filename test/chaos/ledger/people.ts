@@ -52,7 +52,7 @@ export class People {
       return whose.kind === 'conversation' ? other === conversation : senderOf(other) === sender;
     });
     this.#notes.forget(lanes);
-    const expected = this.#model.forget(lanes);
+    const expected = this.#model.forget(lanes, whose.kind);
     assert.equal(await this.#world.ledger.forget(whose), expected, 'how much was forgotten');
     return `forget ${whose.kind} ${whose.kind === 'sender' ? sender : conversation} on ${channel}`;
   }

@@ -311,15 +311,17 @@ export class Reference {
     return new Set([...known, ...this.#remembered.keys()].filter(is));
   }
 
-  /** @returns how many messages, replies and turns went; in memory there are no others than rows */
-  forget(lanes: ReadonlySet<string>): number {
-    const stays = ({ lane }: { readonly lane: string }): boolean => !lanes.has(lane);
+  /** What answers a discarded message goes with its conversation only. @returns how many went */
+  forget(lanes: ReadonlySet<string>, by: 'conversation' | 'sender'): number {
+    const known = new Set(this.#kept.map(({ id }) => id));
+    const stays = (row: { readonly lane: string; readonly of?: string | null }): boolean =>
+      !lanes.has(row.lane) || (by === 'sender' && row.of != null && !known.has(row.of));
     const gone = [...this.inbox, ...this.outbox].filter((row) => !stays(row)).length;
     const kept = this.#kept.filter((row) => !stays(row)).length;
     let turns = 0;
     for (const lane of lanes) {
-      const known = this.#remembered.get(lane);
-      for (const session of [known?.turns ?? [], ...(known?.past ?? [])]) turns += session.length;
+      const talk = this.#remembered.get(lane);
+      for (const session of [talk?.turns ?? [], ...(talk?.past ?? [])]) turns += session.length;
       this.#remembered.delete(lane);
     }
     const dead = new Set(this.dead.filter((row) => !stays(row)).map(({ id }) => wholeId(id)));
