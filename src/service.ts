@@ -16,6 +16,7 @@ import type {
   ChannelConfig,
   Config,
   EnvName,
+  MessengerConfig,
   ModelConfig,
   ObservabilityConfig,
   Secrets,
@@ -96,8 +97,33 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
   return new RehearsalDesk(signal, deadlineAt, notes);
 }
 
+type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Channel;
+
+/** Null: this version cannot run it, and `config/not-yet.ts` says so. */
+const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger | null>> = {
+  messenger_a: null,
+  messenger_b: null,
+};
+
+/**
+ * Made only: nothing is opened, and its platform is not asked. The libraries that it needs are
+ * loaded when it is opened, or asked who it is.
+ * @returns null where this version cannot run it
+ */
+export function createMessenger(
+  config: MessengerConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Channel | null {
+  return messengers[config.type]?.(config, secrets, kit) ?? null;
+}
+
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
-  if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
+  if (config.type !== 'webhook') {
+    const messenger = createMessenger(config, secrets, kit);
+    if (messenger === null) throw new Error(`no channel of type ${config.type} yet`);
+    return messenger;
+  }
   return createWebhookChannel({
     ...kit,
     config,
