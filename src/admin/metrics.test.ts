@@ -57,6 +57,7 @@ test('the page is valid, and holds what happened, the bounds and the process', a
     'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="0.1"}': 1,
     'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="+Inf"}': 1,
     'svc_model_seconds_sum{provider="local_runtime",outcome="answer"}': 0.04,
+    'svc_tool_calls_total{tool="calc",mode="shadow",outcome="rehearsed"}': 1,
     'svc_turn_seconds_count{channel="webhook"}': 1,
     'svc_wait_seconds_sum{channel="webhook"}': 0.002,
     'svc_end_to_end_seconds_count{channel="webhook"}': 1,

@@ -67,6 +67,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
+    toolFamily(ports),
     ...operatorFamilies(ports),
   ];
 }
@@ -246,6 +247,19 @@ function ledgerFamilies(ports: AdminPorts): Family[] {
       ]),
     ),
     plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
+    plain(
+      'svc_suspects',
+      'Messages that may have ended the process, held to run alone.',
+      gauges.suspects,
+    ),
+    plain(
+      'svc_unroutable_rows',
+      'Unsettled rows of channels that are not configured.',
+      gauges.unroutable,
+    ),
+    counter('svc_traces_dropped_total', 'Traces left out because the storage was behind.', [
+      one(gauges.tracesDropped),
+    ]),
     plain('svc_held_bytes', 'Bytes of unsettled messages and replies.', gauges.bytesHeld),
     plain('svc_held_bytes_max', 'Bytes at which messages are refused.', gauges.bytesMax),
     plain('svc_messages_max', 'Unsettled messages at which more are refused.', gauges.messagesMax),
@@ -279,6 +293,14 @@ function loadFamily(ports: AdminPorts): Family {
     one(waiting, { provider, state: 'waiting' }),
   ]);
   return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
+}
+
+function toolFamily({ meters }: AdminPorts): Family {
+  const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
+    one(count, { tool, mode, outcome }),
+  );
+  const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
+  return counter('svc_tool_calls_total', help, samples);
 }
 
 function one(value: number, labels: Sample['labels'] = {}): Sample {
