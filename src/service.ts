@@ -29,7 +29,6 @@ import type { Events } from './domain/event.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { Note, NoteScope } from './domain/note.ts';
 import { openAccess } from './flow/access.ts';
-import { createTokenCheck } from './lib/bearer.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
@@ -284,18 +283,6 @@ export async function openAdmin(
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
   return { server, opened: await server.open() };
-}
-
-/** How the administrator is known; read-only where the block or the variable's value is missing. */
-export function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
-  if (admin === null) {
-    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
-    return { kind: 'none', remedy };
-  }
-  const token = secretOf(secrets, admin.tokenEnv);
-  if (token !== null) return { kind: 'bearer', matches: createTokenCheck(token) };
-  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
-  return { kind: 'none', remedy };
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

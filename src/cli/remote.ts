@@ -135,9 +135,8 @@ export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
     const path = `pairings/${part(code)}`;
     const given = await this.#ask({ method: 'POST', path, principal: 'operator' });
     const fault = codeOf(given.body);
-    if (given.status === 404 && fault === 'not_found') return { kind: 'not_found' };
-    if (given.status === 409 && fault === 'pairings_full') return { kind: 'full' };
-    if (given.status === 503 && fault === 'storage_failed') return { kind: 'storage_failed' };
+    if (fault === 'not_found' || fault === 'storage_failed') return { kind: fault };
+    if (fault === 'pairings_full') return { kind: 'full' };
     return { kind: 'admitted', pairing: this.#take(given, answers.pairing) };
   }
 
