@@ -4,16 +4,18 @@
  * down shows in the answers and on the status page, not at boot.
  */
 import type { AdminPorts, Health, PlanView, WarningStatus } from './admin/admin.ts';
+import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
+import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
-import { createPlan, createServiceKit, openAdmin, openLedger, operatorAccess } from './service.ts';
+import { createPlan, createServiceKit, openAdmin, openLedger } from './service.ts';
 import { readSkills, type ServiceKit } from './service.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
@@ -134,6 +136,18 @@ async function startAdmin(
   return null;
 }
 
+/** How the administrator is known; read-only where the block or the variable's value is missing. */
+function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
+  if (admin === null) {
+    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
+    return { kind: 'none', remedy };
+  }
+  const token = secrets.get(admin.tokenEnv);
+  if (token !== undefined) return { kind: 'bearer', matches: createTokenCheck(token) };
+  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
+  return { kind: 'none', remedy };
+}
+
 function portsOf(
   setup: Setup,
   kit: ServiceKit,
@@ -165,6 +179,8 @@ function portsOf(
     modelLoads: () => kit.loads,
     reader,
     writes: ledger,
+    turnedAway: () => host.gate.turnedAway,
+    pairings: host.pairings,
     events,
   };
 }

@@ -19,6 +19,7 @@ import type {
   ChannelConfig,
   Config,
   EnvName,
+  MessengerConfig,
   ModelConfig,
   ObservabilityConfig,
   Secrets,
@@ -28,7 +29,7 @@ import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { Note, NoteScope } from './domain/note.ts';
-import { createTokenCheck } from './lib/bearer.ts';
+import { openAccess } from './flow/access.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
@@ -137,8 +138,25 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
   return new RehearsalDesk(signal, deadlineAt, notes);
 }
 
+type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Channel;
+
+/** Null: `config/not-yet.ts` refuses it. */
+const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger | null>> = {
+  messenger_a: null,
+  messenger_b: null,
+};
+
+/** Made only, and loads nothing before it is opened. Null: this version cannot run it. */
+export function createMessenger(...[config, ...rest]: Parameters<MakeMessenger>): Channel | null {
+  return messengers[config.type]?.(config, ...rest) ?? null;
+}
+
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
-  if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
+  if (config.type !== 'webhook') {
+    const messenger = createMessenger(config, secrets, kit);
+    if (messenger === null) throw new Error(`no channel of type ${config.type} yet`);
+    return messenger;
+  }
   return createWebhookChannel({
     ...kit,
     config,
@@ -176,7 +194,8 @@ export function createPlan(
       }
     }
     const channel = createChannel(channelConfig, secrets, kit);
-    channels.push({ type: route.channel, channel, brain, session: config.session });
+    const access = channelConfig.type === 'webhook' ? null : (channelConfig.access ?? openAccess);
+    channels.push({ type: route.channel, channel, brain, session: config.session, access });
   }
   return new Plan(revision, channels, brains, trusted);
 }
@@ -271,18 +290,6 @@ export async function openAdmin(
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
   return { server, opened: await server.open() };
-}
-
-/** How the administrator is known; read-only where the block or the variable's value is missing. */
-export function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
-  if (admin === null) {
-    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
-    return { kind: 'none', remedy };
-  }
-  const token = secretOf(secrets, admin.tokenEnv);
-  if (token !== null) return { kind: 'bearer', matches: createTokenCheck(token) };
-  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
-  return { kind: 'none', remedy };
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

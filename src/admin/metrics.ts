@@ -9,10 +9,11 @@ import type { Registry } from 'prom-client';
 import type { ChannelMeters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
-import { expose } from './exposition.ts';
+import { counter, expose, gauge, one } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
-import { backlogOf, statusOf } from './status.ts';
+import { ledgerFamilies } from './ledger-metrics.ts';
+import { statusOf } from './status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
@@ -90,6 +91,15 @@ function serviceFamilies(ports: AdminPorts): Family[] {
         ),
       ),
     ),
+    gauge(
+      'svc_channel_last_seen_seconds',
+      'How long ago the platform of a messenger was last heard of.',
+      status.channels.flatMap(({ type, lastSeenAt }) =>
+        lastSeenAt === null
+          ? []
+          : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: type })],
+      ),
+    ),
     gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
       one(status.warnings.length),
     ]),
@@ -110,6 +120,7 @@ const unmet: ChannelMeters = {
   accepted: 0,
   duplicates: 0,
   refused: new Map(),
+  turnedAway: new Map(),
   waited: new Histogram(),
   turns: new Histogram(),
   commands: new Map(),
@@ -140,6 +151,13 @@ function messageFamilies(ports: AdminPorts): Family[] {
       'Messages refused at the door, by why.',
       channels.flatMap(([channel, { refused }]) =>
         [...refused].map(([code, { count }]) => one(count, { channel, code })),
+      ),
+    ),
+    counter(
+      'svc_messages_turned_away_total',
+      'Messages that the gate of a messenger let not in, by why.',
+      channels.flatMap(([channel, { turnedAway }]) =>
+        [...turnedAway].map(([reason, { count }]) => one(count, { channel, reason })),
       ),
     ),
     counter(
@@ -209,50 +227,6 @@ function durationFamilies(ports: AdminPorts): Family[] {
   ];
 }
 
-function ledgerFamilies(ports: AdminPorts): Family[] {
-  const gauges = ports.gauges();
-  const plain = (name: string, help: string, value: number): Family =>
-    gauge(name, help, [one(value)]);
-  return [
-    gauge('svc_rows', 'Messages and replies in the ledger, by where they stand.', [
-      one(gauges.inboxWaiting, { box: 'in', state: 'waiting' }),
-      one(gauges.inboxClaimed, { box: 'in', state: 'claimed' }),
-      one(gauges.outboxWaiting, { box: 'out', state: 'waiting' }),
-      one(gauges.outboxClaimed, { box: 'out', state: 'claimed' }),
-      one(gauges.outboxDeferred, { box: 'out', state: 'deferred' }),
-    ]),
-    gauge(
-      'svc_backlog_rows',
-      'Unsettled rows of each channel.',
-      backlogOf(ports).flatMap(({ channel, inbox, outbox }) => [
-        one(inbox, { channel, box: 'in' }),
-        one(outbox, { channel, box: 'out' }),
-      ]),
-    ),
-    plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
-    plain(
-      'svc_suspects',
-      'Messages that may have ended the process, held to run alone.',
-      gauges.suspects,
-    ),
-    plain(
-      'svc_unroutable_rows',
-      'Unsettled rows of channels that are not configured.',
-      gauges.unroutable,
-    ),
-    counter('svc_traces_dropped_total', 'Traces left out because the storage was behind.', [
-      one(gauges.tracesDropped),
-    ]),
-    plain('svc_held_bytes', 'Bytes of unsettled messages and replies.', gauges.bytesHeld),
-    plain('svc_held_bytes_max', 'Bytes at which messages are refused.', gauges.bytesMax),
-    plain('svc_messages_max', 'Unsettled messages at which more are refused.', gauges.messagesMax),
-    plain('svc_conversations_at_work', 'Conversations in work.', gauges.conversationsAtWork),
-    plain('svc_remembered_bytes', 'Bytes of history kept at hand.', gauges.rememberedBytes),
-    plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
-    plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
-  ];
-}
-
 function operatorFamilies({ meters }: AdminPorts): Family[] {
   return [
     counter(
@@ -284,16 +258,4 @@ function toolFamily({ meters }: AdminPorts): Family {
   );
   const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
   return counter('svc_tool_calls_total', help, samples);
-}
-
-function one(value: number, labels: Sample['labels'] = {}): Sample {
-  return { value, labels };
-}
-
-function counter(name: string, help: string, samples: readonly Sample[]): Family {
-  return { kind: 'counter', name, help, samples };
-}
-
-function gauge(name: string, help: string, samples: readonly Sample[]): Family {
-  return { kind: 'gauge', name, help, samples };
 }

@@ -17,6 +17,7 @@ const entries: readonly Entry[] = [
   { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
+  { name: 'pair', load: async () => (await import('./ledger/pair.ts')).pair },
   { name: 'notes list', load: async () => (await notes()).notesList },
   { name: 'notes clear', load: async () => (await notes()).notesClear },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },

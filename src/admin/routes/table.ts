@@ -7,6 +7,7 @@ import { statusSchema } from '../status-schema.ts';
 import { agentRoutes } from './agents.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
+import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
 import { livePageRoutes } from './live-page.ts';
 import { RouteTable } from './match.ts';
@@ -23,6 +24,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, webRoot: strin
     ...messageRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
+    ...gateRoutes(ports),
     ...agentRoutes(ports),
     ...livePageRoutes(webRoot),
   ];
