@@ -112,7 +112,7 @@ suite('getUpdates', () => {
     assert.deepEqual(textsOf(await api.getUpdates()), ['two', 'three']);
   });
 
-  test('an offset far past the end confirms nothing, one a little past it confirms all', async () => {
+  test('an offset far past the end confirms nothing, a little past it all', async () => {
     await using world = await stage();
     const { api, say } = world;
     say('one');
