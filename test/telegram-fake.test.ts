@@ -262,6 +262,8 @@ suite('a bad answer on demand', () => {
     const { api, fake } = world;
     const other = new Api('1:wrong', { apiRoot: fake.url });
     assert.equal(await refusalOf(other.getMe()), '401 Unauthorized');
+    const shapeless = new Api('no-token', { apiRoot: fake.url });
+    assert.equal(await refusalOf(shapeless.getMe()), '404 Not Found');
     const unknown = await fetch(`${fake.url}/bot${fake.token}/sendNothing`);
     assert.deepEqual(await unknown.json(), {
       ok: false,

@@ -321,6 +321,8 @@ export class FakeTelegram implements AsyncDisposable {
     const path = /^\/(file\/)?bot([^/]*)\/(.+)$/.exec(url.pathname);
     if (path === null) return send(refuse(404, 'Not Found'), response);
     const [, file, token, rest = ''] = path;
+    // The platform's own servers know by its shape that a token is none.
+    if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.revoked) return send(refuse(401, 'Unauthorized'), response);
     if (file !== undefined) return this.download(rest, response);
     const body = Buffer.concat(parts).toString('utf8');
