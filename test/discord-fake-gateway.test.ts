@@ -132,14 +132,16 @@ suite('a session', () => {
   test('that was closed with 1000, timed out or never was, is invalid', async () => {
     const clock = { at: Date.now() };
     await using fake = await startFakeDiscord({ now: () => clock.at, identifyGapMs: 0 });
+    const ended = () => {
+      const last = fake.gateway.connections.at(-1);
+      return fake.until(() => last?.closed ?? undefined, 'the end of a connection');
+    };
     const begin = async (code: number): Promise<unknown> => {
       await using line = await connect(fake);
       line.identify();
       const { d } = await line.next(named('READY'));
       line.socket.close(code);
-      const last = fake.gateway.connections.at(-1);
-      const closed = await fake.until(() => last?.closed ?? undefined, 'the end of it');
-      assert.deepEqual(closed, { code, by: 'client' });
+      assert.deepEqual(await ended(), { code, by: 'client' });
       return d['session_id'];
     };
     const resumeOf = async (session_id: unknown): Promise<boolean> => {
@@ -147,6 +149,8 @@ suite('a session', () => {
       line.send(6, { token: fake.token, session_id, seq: 1 });
       const { op, d } = await line.next(({ op: code, t }) => code === 9 || t === 'RESUMED');
       if (op === 9) assert.equal(d, false);
+      line.socket.terminate();
+      await ended();
       return op !== 9;
     };
     assert.equal(await resumeOf('never-was'), false);
