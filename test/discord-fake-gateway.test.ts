@@ -161,6 +161,24 @@ suite('a session', () => {
     assert.equal(await resumeOf(left), false);
   });
 
+  test('outlives a close with 4000, and ends with one of 4009', async () => {
+    for (const [code, expected] of [
+      [4_000, 'RESUMED'],
+      [4_009, 9],
+    ] as const) {
+      await using fake = await startFakeDiscord();
+      await using line = await connect(fake);
+      line.identify();
+      const { d } = await line.next(named('READY'));
+      fake.gateway.closeAll(code);
+      assert.equal(await line.closed, code);
+      await using again = await connect(fake);
+      again.send(6, { token: fake.token, session_id: d['session_id'], seq: 1 });
+      const answer = await again.next(({ op, t }) => op === 9 || t === 'RESUMED');
+      assert.equal(answer.t ?? answer.op, expected);
+    }
+  });
+
   test('is refused on demand, and by an IDENTIFY too soon after another', async () => {
     await using fake = await startFakeDiscord();
     fake.gateway.plan({ kind: 'invalid-session', resumable: true });

@@ -64,7 +64,7 @@ test('a bot of discord.js receives what people say, and its replies arrive', asy
   assert.equal(client.guilds.cache.first()?.name, 'Team');
 });
 
-suite('a session', () => {
+suite('a session', { concurrency: true }, () => {
   test('that lost its connection is resumed and given what it missed, in order', async () => {
     await using world = await stage();
     const { fake, channel, hears } = world;
@@ -140,7 +140,7 @@ suite('a session', () => {
   });
 });
 
-suite('a login', () => {
+suite('a login', { concurrency: true }, () => {
   test('is refused for a wrong token, and for an intent that is not switched on', async () => {
     await using fake = await startFakeDiscord({ allowedIntents: 0 });
     const stranger = clientOf(fake);
@@ -169,7 +169,7 @@ suite('a login', () => {
   });
 });
 
-suite('REST', () => {
+suite('REST', { concurrency: true }, () => {
   test('refuses with the code of the platform', async () => {
     await using world = await stage();
     const { fake, client, channel, ann } = world;
