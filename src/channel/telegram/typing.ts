@@ -1,0 +1,63 @@
+/**
+ * "typing…" in a chat while an answer is worked on. Telegram shows it for five seconds
+ * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four; what comes
+ * of it changes nothing.
+ */
+import type { Address } from '../../domain/message.ts';
+import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
+import type { BotApi } from './bot-api.ts';
+import { parseTarget } from './wire.ts';
+import type { Target } from './wire.ts';
+
+const everyMs = 4_000;
+const mostMs = 5 * 60_000;
+const callMs = 4_000;
+
+type TypingParts = {
+  readonly api: BotApi;
+  readonly deadlines: Deadlines;
+  readonly now: () => number;
+};
+
+/** @returns how to end it; it ends by itself when the signal aborts, or after five minutes */
+export function showTyping(parts: TypingParts, address: Address, signal: AbortSignal): () => void {
+  const target = parseTarget(address);
+  if (target === null || signal.aborted) return () => {};
+  const typing = new Typing(parts, target);
+  signal.addEventListener('abort', typing.stop, { once: true });
+  typing.say();
+  return () => {
+    signal.removeEventListener('abort', typing.stop);
+    typing.stop();
+  };
+}
+
+class Typing {
+  readonly #parts: TypingParts;
+  readonly #target: Target;
+  readonly #until: number;
+  readonly #ending = new AbortController();
+  #next: Deadline | null = null;
+
+  constructor(parts: TypingParts, target: Target) {
+    this.#parts = parts;
+    this.#target = target;
+    this.#until = parts.now() + mostMs;
+  }
+
+  readonly say = (): void => {
+    const { api, deadlines, now } = this.#parts;
+    const { chat, thread } = this.#target;
+    const topic = thread === null ? {} : { message_thread_id: thread };
+    const payload = { chat_id: chat, action: 'typing', ...topic } as const;
+    void api.call('sendChatAction', payload, callMs, this.#ending.signal);
+    const at = now() + everyMs;
+    this.#next = at < this.#until ? deadlines.at(at, this.say) : null;
+  };
+
+  readonly stop = (): void => {
+    this.#next?.cancel();
+    this.#next = null;
+    this.#ending.abort();
+  };
+}
