@@ -79,7 +79,7 @@ class GrammyBotApi implements BotApi {
     const carried = new Carrier(this.#parts, timeoutMs, signal);
     const api = new this.#create(token, {
       apiRoot: baseUrl ?? apiRoot,
-      fetch: carried.fetch as unknown as typeof fetch,
+      fetch: carried.fetch,
       // The carrier's own deadline comes first.
       timeoutSeconds: timeoutMs / 1_000 + 5,
     });

@@ -74,11 +74,11 @@ class Writer {
   #block(token: Token, styles: Styles, indent: string): void {
     switch (token.type) {
       case 'heading':
-        return this.#inline(token.tokens ?? [], { ...styles, bold: '' }, indent);
+        return this.#inline(innerOf(token) ?? [], { ...styles, bold: '' }, indent);
       case 'code':
-        return this.#put(token['text'] as string, { pre: (token as Tokens.Code).lang ?? '' });
+        return this.#put(textOf(token), { pre: (token as Tokens.Code).lang ?? '' });
       case 'blockquote':
-        return this.blocks(token.tokens ?? [], { ...styles, blockquote: '' }, indent);
+        return this.blocks(innerOf(token) ?? [], { ...styles, blockquote: '' }, indent);
       case 'list':
         return this.#list(token as Tokens.List, styles, indent);
       case 'table':
@@ -89,7 +89,7 @@ class Writer {
         return this.#put(token.raw.trimEnd(), styles);
       default:
         // A paragraph, or the text of a tight list item.
-        return this.#inline(token.tokens ?? [token], styles, indent);
+        return this.#inline(innerOf(token) ?? [token], styles, indent);
     }
   }
 
@@ -106,7 +106,8 @@ class Writer {
   }
 
   #inlineOne(token: Token, styles: Styles, indent: string): void {
-    const inner = token.tokens ?? [];
+    const nested = innerOf(token);
+    const inner = nested ?? [];
     switch (token.type) {
       case 'strong':
         return this.#inline(inner, { ...styles, bold: '' }, indent);
@@ -115,20 +116,20 @@ class Writer {
       case 'del':
         return this.#inline(inner, { ...styles, strikethrough: '' }, indent);
       case 'codespan':
-        return this.#put(token['text'] as string, { code: '' });
+        return this.#put(textOf(token), { code: '' });
       case 'br':
         return this.#put(`\n${indent}`, styles);
       case 'link':
       case 'image':
         return this.#link(token as Tokens.Link | Tokens.Image, styles, indent);
       case 'checkbox':
-        return this.#put(token['checked'] === true ? '☑ ' : '☐ ', styles);
+        return this.#put((token as Tokens.Checkbox).checked ? '☑ ' : '☐ ', styles);
       case 'escape':
-        return this.#put(token['text'] as string, styles);
+        return this.#put(textOf(token), styles);
       case 'html':
         return this.#put(token.raw, styles);
       default:
-        if (token.tokens !== undefined) return this.#inline(token.tokens, styles, indent);
+        if (nested !== null) return this.#inline(nested, styles, indent);
         return this.#put(unescaped(token.raw), styles);
     }
   }
@@ -139,7 +140,7 @@ class Writer {
     const linked = isWeb && link.text !== link.href ? { ...styles, text_link: link.href } : styles;
     if (link.type === 'image') return this.#put(link.text || link.href, linked);
     if (!isWeb && !link.href.startsWith('mailto:')) return this.#put(link.raw, styles);
-    this.#inline((link as Tokens.Link).tokens, linked, indent);
+    this.#inline(link.tokens, linked, indent);
   }
 
   #put(text: string, styles: Styles): void {
@@ -167,6 +168,14 @@ class Writer {
       return length === 0 ? [] : [entityOf(type, span.offset, length, span.value)];
     });
   }
+}
+
+function textOf(token: Token): string {
+  return 'text' in token ? String(token.text) : token.raw;
+}
+
+function innerOf(token: Token): readonly Token[] | null {
+  return 'tokens' in token ? (token.tokens ?? null) : null;
 }
 
 function entityOf(type: Style, offset: number, length: number, value: string): Entity {

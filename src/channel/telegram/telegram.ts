@@ -45,10 +45,13 @@ export function createTelegramChannel(parts: TelegramParts): Channel {
 
 /** As @BotFather gives them out: the bot's id, a colon, the secret. */
 const tokenShape = /^(\d{1,20}):[\w-]{20,}$/;
+/** An answer that is a day late says nothing to anyone in a chat. */
+const deliverMsMax = 24 * 3_600_000;
 const healthMs = 90_000;
 
 class Telegram implements Channel {
   readonly tellsSessions = false;
+  readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
   readonly #standing: Standing;
   #tools: { readonly api: BotApi; readonly lexer: Lexer } | null = null;
@@ -103,10 +106,10 @@ class Telegram implements Channel {
     return splitText(text, { limit: textMax, length: (part) => part.length });
   }
 
-  working(address: Address, signal: AbortSignal): () => void {
+  working(address: Address, signal: AbortSignal): void {
     const { deadlines, now } = this.#parts;
-    if (this.#tools === null) return () => {};
-    return showTyping({ api: this.#tools.api, deadlines, now }, address, signal);
+    if (this.#tools === null) return;
+    showTyping({ api: this.#tools.api, deadlines, now }, address, signal);
   }
 
   /** Polls are watched by their ends: one that was begun may hang for ever. */

@@ -19,29 +19,26 @@ type TypingParts = {
   readonly now: () => number;
 };
 
-/** @returns how to end it; it ends by itself when the signal aborts, or after five minutes */
-export function showTyping(parts: TypingParts, address: Address, signal: AbortSignal): () => void {
+/** Until the signal aborts, and five minutes at most. */
+export function showTyping(parts: TypingParts, address: Address, signal: AbortSignal): void {
   const target = parseTarget(address);
-  if (target === null || signal.aborted) return () => {};
-  const typing = new Typing(parts, target);
+  if (target === null || signal.aborted) return;
+  const typing = new Typing(parts, target, signal);
   signal.addEventListener('abort', typing.stop, { once: true });
   typing.say();
-  return () => {
-    signal.removeEventListener('abort', typing.stop);
-    typing.stop();
-  };
 }
 
 class Typing {
   readonly #parts: TypingParts;
   readonly #target: Target;
+  readonly #signal: AbortSignal;
   readonly #until: number;
-  readonly #ending = new AbortController();
   #next: Deadline | null = null;
 
-  constructor(parts: TypingParts, target: Target) {
+  constructor(parts: TypingParts, target: Target, signal: AbortSignal) {
     this.#parts = parts;
     this.#target = target;
+    this.#signal = signal;
     this.#until = parts.now() + mostMs;
   }
 
@@ -50,7 +47,7 @@ class Typing {
     const { chat, thread } = this.#target;
     const topic = thread === null ? {} : { message_thread_id: thread };
     const payload = { chat_id: chat, action: 'typing', ...topic } as const;
-    void api.call('sendChatAction', payload, callMs, this.#ending.signal);
+    void api.call('sendChatAction', payload, callMs, this.#signal);
     const at = now() + everyMs;
     this.#next = at < this.#until ? deadlines.at(at, this.say) : null;
   };
@@ -58,6 +55,5 @@ class Typing {
   readonly stop = (): void => {
     this.#next?.cancel();
     this.#next = null;
-    this.#ending.abort();
   };
 }

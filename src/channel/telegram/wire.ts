@@ -56,7 +56,8 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
   const chatId = chat?.['id'];
   if (typeof chatId !== 'number' || typeof number !== 'number') return null;
   // A post of a linked channel comes into its group as if somebody had said it.
-  if (from === null || from['is_bot'] === true || wire['is_automatic_forward'] === true) return null;
+  if (from === null || from['is_bot'] === true || wire['is_automatic_forward'] === true)
+    return null;
   if (typeof from['id'] !== 'number') return null;
   const isGroup = chat?.['type'] === 'group' || chat?.['type'] === 'supergroup';
   if (!isGroup && chat?.['type'] !== 'private') return null;
