@@ -68,6 +68,8 @@ class Writer {
       if (this.#text !== '' && between !== '') this.#put(between + indent, styles);
       this.#block(token, styles, indent);
       between = /\n[ \t]*\n[ \t]*$/.test(token.raw) ? '\n\n' : '\n';
+      // It stands before the text of its item.
+      if (token.type === 'checkbox') between = '';
     }
   }
 

@@ -47,6 +47,7 @@ export function createTelegramChannel(parts: TelegramParts): Channel {
 const tokenShape = /^(\d{1,20}):[\w-]{20,}$/;
 /** An answer that is a day late says nothing to anyone in a chat. */
 const deliverMsMax = 24 * 3_600_000;
+const cutting = { unitsMax: textMax, unitsOf: (text: string) => text.length, fences: true };
 const healthMs = 90_000;
 
 class Telegram implements Channel {
@@ -102,8 +103,9 @@ class Telegram implements Channel {
     return send(await this.#load(), reply, attempt, signal);
   }
 
+  /** The Markdown is cut, which is never shorter than what it is rendered to. */
   split(text: string): readonly string[] {
-    return splitText(text, { limit: textMax, length: (part) => part.length });
+    return splitText(text, cutting).map((part) => part.text);
   }
 
   working(address: Address, signal: AbortSignal): void {
