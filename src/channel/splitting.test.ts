@@ -55,10 +55,21 @@ test('fences of a rendered text are text', () => {
   assert.equal(cut(text, 64, false).join(' ').replaceAll('\n', ' ').split('```').length, 3);
 });
 
-const pieces = constantFrom(
-  ...['word', ' ', '  ', '\n', '\n\n', '```', '```js', '~~~~', '\n```\n', '\n```py x\n', '😀', 'é'],
-  ...['a'.repeat(70), '- item\n', '\t', '`', '\r\n', '\uD83D'],
-);
+const words = [
+  'word',
+  ' ',
+  '  ',
+  '\n',
+  '\n\n',
+  '😀',
+  'é',
+  'a'.repeat(70),
+  '- item\n',
+  '\t',
+  '\uD83D',
+];
+const fencings = ['```', '```js', '~~~~', '\n```\n', '\n```py x\n', '`', '\r\n'];
+const pieces = constantFrom(...words, ...fencings);
 const texts = tuple(
   array(pieces, { maxLength: 120, size: 'max' }),
   string({ unit: 'binary', maxLength: 200, size: 'max' }),
@@ -70,8 +81,8 @@ test('no part is blank, too long or cut in a character, and only white space is 
     integer({ min: 64, max: 300 }),
     constantFrom(utf16, points, bytes),
     constantFrom(true, false),
-    ([tokens, tail], unitsMax, unitsOf, fences) => {
-      const text = tokens.join('') + tail;
+    ([many, tail], unitsMax, unitsOf, fences) => {
+      const text = many.join('') + tail;
       const parts = splitText(text, { unitsMax, unitsOf, fences });
       for (const part of parts) {
         assert.notEqual(part.text.trim(), '');
@@ -97,10 +108,9 @@ function lostOf(text: string, parts: readonly Part[]): string {
   return lost + text.slice(at);
 }
 
-const lines = constantFrom(
-  ...['word', 'two words', '', '  - item', 'x = 1;', '```', '```', '```js', '~~~~', '~~~ py'],
-  ...['~~~~~', '``` no `fence`', '    indented', '1234567890123456'],
-);
+const plain = ['word', 'two words', '', '  - item', 'x = 1;', '    indented', '1234567890123456'];
+const edges = ['```', '```', '```js', '~~~~', '~~~ py', '~~~~~', '``` no `fence`'];
+const lines = constantFrom(...plain, ...edges);
 
 test('every line stands in the code block, or outside, where it stood before the cuts', () => {
   const law = property(

@@ -38,16 +38,21 @@ const markerMax = 16;
  */
 export function splitText(text: string, cutting: Cutting): readonly Part[] {
   const lines = linesOf(text, cutting);
+  const markers = lines.map(({ fence }) => fence?.marker.length ?? 0);
+  const longest = markers.reduce((most, length) => Math.max(most, length), 0);
+  const closingUnits = longest === 0 ? 0 : longest + cutting.unitsOf('\n');
   const parts: Part[] = [];
   let fence: Fence | null = null;
+  let first = 0;
   let from = skipBlankLines(text, 0);
   while (from < text.length) {
     const opening: string = fence === null ? '' : `${fence.marker}${fence.info}\n`;
-    const limit = reach(text, from, opening, lines, cutting);
+    const limit = reach(text, from, opening, closingUnits, cutting);
+    while (lines[first]!.end < from) first++;
     const cut: Cut =
       limit === text.length
         ? { to: text.trimEnd().length, from: text.length, fence: null }
-        : chooseCut(text, from, limit, lines);
+        : chooseCut(text, from, limit, new Places(text, limit, lines, first));
     const slice = text.slice(from, cut.to);
     if (slice.trim() !== '') {
       const closing = cut.fence === null ? '' : `\n${cut.fence.marker}`;
@@ -95,7 +100,7 @@ function reach(
   text: string,
   from: number,
   opening: string,
-  lines: readonly Line[],
+  closingUnits: number,
   { unitsMax, unitsOf }: Cutting,
 ): number {
   const room = unitsMax - unitsOf(opening);
@@ -104,23 +109,17 @@ function reach(
   while (from + step < text.length && fits(from + step, room)) step *= 2;
   let high = Math.min(text.length, from + step);
   if (high === text.length && fits(high, room)) return high;
-  const closing = lines.some(({ fence }) => fence !== null) ? unitsOf('\n') + longest(lines) : 0;
   let low = from;
   while (low + 1 < high) {
     const middle = Math.floor((low + high) / 2);
-    if (fits(middle, room - closing)) low = middle;
+    if (fits(middle, room - closingUnits)) low = middle;
     else high = middle;
   }
   return isInsidePair(text, low) ? low - 1 : low;
 }
 
-function longest(lines: readonly Line[]): number {
-  return lines.reduce((most, { fence }) => Math.max(most, fence?.marker.length ?? 0), 0);
-}
-
 /** Each kind of place as late as it comes, and the kinds as they are wished for. */
-function chooseCut(text: string, from: number, limit: number, lines: readonly Line[]): Cut {
-  const places = new Places(text, from, limit, lines);
+function chooseCut(text: string, from: number, limit: number, places: Places): Cut {
   const half = from + (limit - from) / 2;
   const quarter = from + (limit - from) / 4;
   return (
@@ -133,77 +132,74 @@ function chooseCut(text: string, from: number, limit: number, lines: readonly Li
   );
 }
 
+/** Where one part may end. */
 class Places {
   readonly #text: string;
   readonly #limit: number;
-  /** Those that end or begin in the part, the last first. */
   readonly #lines: readonly Line[];
-  readonly #before: (line: Line) => Fence | null;
-  readonly #after: (line: Line) => Line | undefined;
+  /** Of the line that the part begins in, and of the one that its limit is in. */
+  readonly #first: number;
+  readonly #last: number;
 
-  constructor(text: string, from: number, limit: number, lines: readonly Line[]) {
+  constructor(text: string, limit: number, lines: readonly Line[], first: number) {
     this.#text = text;
     this.#limit = limit;
-    this.#lines = lines.filter(({ start, end }) => start <= limit && end >= from).reverse();
-    const first = this.#lines.at(-1)!;
-    const index = lines.indexOf(first);
-    this.#before = (line) => lines[index + this.#placeOf(line) - 1]?.fence ?? null;
-    this.#after = (line) => lines[index + this.#placeOf(line) + 1];
-  }
-
-  #placeOf(line: Line): number {
-    return this.#lines.length - 1 - this.#lines.indexOf(line);
+    this.#lines = lines;
+    this.#first = first;
+    let last = first;
+    while (lines[last]!.end < limit) last++;
+    this.#last = last;
   }
 
   /** Before a blank line outside code. */
   paragraph(least: number): Cut | null {
-    return this.#lineEnd(least, (line) => {
-      const next = this.#after(line);
-      return line.fence === null && next !== undefined && this.#isBlank(next);
+    return this.#lineEnd(least, (index) => {
+      const { fence } = this.#lines[index]!;
+      return fence === null && this.#isBlank(this.#lines[index + 1]!);
     });
   }
 
   /** Not behind the opening of a block, and not before its end: that would leave it empty. */
   line(least: number): Cut | null {
-    return this.#lineEnd(
-      least,
-      (line) => line.edge !== 'opens' && this.#after(line)?.edge !== 'closes',
-    );
+    return this.#lineEnd(least, (index) => {
+      const [line, next] = [this.#lines[index]!, this.#lines[index + 1]!];
+      return line.edge !== 'opens' && next.edge !== 'closes';
+    });
   }
 
-  #lineEnd(least: number, may: (line: Line) => boolean): Cut | null {
-    for (const line of this.#lines) {
-      const { end, fence } = line;
+  #lineEnd(least: number, may: (index: number) => boolean): Cut | null {
+    for (let index = this.#last; index >= this.#first; index--) {
+      const { end, fence } = this.#lines[index]!;
       if (end > this.#limit || end === this.#text.length) continue;
       if (end < least) return null;
-      if (!may(line)) continue;
+      if (!may(index)) continue;
       if (fence !== null) return { to: end, from: end + 1, fence };
       return this.#between(end);
     }
     return null;
   }
 
+  /** Not before what would be a fence at the beginning of a line. */
   space(least: number): Cut | null {
-    for (const line of this.#lines) {
+    for (let index = this.#last; index >= this.#first; index--) {
+      const line = this.#lines[index]!;
       if (line.edge !== null) continue;
       const begin = Math.max(least, line.start);
       for (let at = Math.min(this.#limit, line.end - 1); at >= begin; at--) {
-        if (
-          !/[ \t]/.test(this.#text[at]!) ||
-          /^(?:```|~~~)/.test(this.#text.slice(at + 1, at + 4))
-        ) {
-          continue;
-        }
-        const fence = this.#before(line);
+        if (!/^[ \t](?!```|~~~)/.test(this.#text.slice(at, at + 4))) continue;
+        const fence = this.#before(index);
         return fence === null ? this.#between(at) : { to: at, from: at, fence };
       }
     }
     return null;
   }
 
+  #before(index: number): Fence | null {
+    return this.#lines[index - 1]?.fence ?? null;
+  }
+
   anywhere(): Cut {
-    const line = this.#lines[0]!;
-    return { to: this.#limit, from: this.#limit, fence: this.#before(line) };
+    return { to: this.#limit, from: this.#limit, fence: this.#before(this.#last) };
   }
 
   /** Outside code the white space at the cut goes, but for what the next line begins with. */
