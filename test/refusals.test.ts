@@ -57,10 +57,10 @@ test('what this version cannot run yet is refused in one sentence', async () => 
   assert.match(await serve(agents), /^✗ Agent brains cannot run in this version yet\. .*\n$/);
   const server = { ...good, storage: { url_env: 'REFUSAL_URL' } };
   assert.match(await serve(server), /^✗ A database server cannot be used .*\n$/);
-  const bot = { type: 'messenger_a', mode: 'polling', token_env: 'REFUSAL_BOT' };
-  const routes = [{ channel: 'telegram', brain: 'b' }];
+  const bot = { type: 'messenger_b', mode: 'gateway', token_env: 'REFUSAL_BOT' };
+  const routes = [{ channel: 'discord', brain: 'b' }];
   const messengers = await serve({ ...good, channels: [bot], routes });
-  assert.match(messengers, /^✗ Messenger channels cannot run in this version yet\. .*\n$/);
+  assert.match(messengers, /^✗ A channel messenger_b cannot run in this version yet\. .*\n$/);
 });
 
 test('a file that is not there is named', async () => {
