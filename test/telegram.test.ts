@@ -73,8 +73,8 @@ test('in a group it answers who speaks to it, as a reply, and a topic is a conve
   it.telegram.say(forum, `@${name} in general`);
   const asked = it.telegram.say(forum, `/new@${name}`, { topic: lunch });
   const sent = await it.telegram.waitForSent(2);
-  const general = sent.find(({ message }) => message.message_thread_id === undefined);
-  const inTopic = sent.find(({ message }) => message.message_thread_id !== undefined);
+  const general = sent.find(({ message }) => message.is_topic_message !== true);
+  const inTopic = sent.find(({ message }) => message.is_topic_message === true);
   assert.equal(general?.text, 'in general');
   assert.equal(inTopic?.message.message_thread_id, lunch);
   assert.equal(inTopic?.message.reply_to_message?.message_id, asked.message_id);
