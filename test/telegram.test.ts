@@ -1,10 +1,12 @@
 /** The whole program on a Telegram that is a fake: what people write, and what they get. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeTelegram } from './fake/telegram.ts';
-import { freePort, scratch } from './program.ts';
+import { freePort, scratch, writeConfig } from './program.ts';
 import { spawnOn, writeTelegramConfig } from './telegram-program.ts';
 
 async function stage(script: Script, setup: { channel?: object; more?: object } = {}) {
@@ -36,7 +38,7 @@ for (const [form, setup] of [
   ['memory', {}],
   ['storage', durable],
 ] as const) {
-  test(`${form}: a person writes and is answered; nothing is sent twice by a restart`, async () => {
+  test(`${form}: a person writes and is answered; a restart sends nothing twice`, async () => {
     await using it = await stage(echo, setup);
     it.telegram.say(it.ann, 'said before it **started**');
     {
@@ -62,7 +64,7 @@ for (const [form, setup] of [
   });
 }
 
-test('in a group it answers who speaks to it, as a reply, and a topic is a conversation', async () => {
+test('in a group it answers who speaks to it; a topic is a conversation', async () => {
   await using it = await stage(echo, durable);
   await using program = it.spawn();
   await program.saw('is up');
@@ -125,4 +127,27 @@ test('metrics tell when Telegram was last heard of, and what was confirmed early
   const page = await it.admin('/metrics');
   assert.match(page, /svc_channel_state\{channel="messenger_a",state="up"\} 1/);
   assert.match(page, /svc_messages_confirmed_early_total\{channel="messenger_a"\} 0/);
+});
+
+test('examples/telegram.json boots and answers, and only whom it lists', async () => {
+  await using scene = await scratch();
+  await using telegram = await startFakeTelegram({ secondMs: 20 });
+  await using model = await startFakeOllama({ answer: 'four' });
+  const path = join(import.meta.dirname, '..', 'examples', 'telegram.json');
+  const example = JSON.parse(readFileSync(path, 'utf8')) as {
+    channels: { base_url?: string }[];
+    brains: { models: { base_url?: string }[] }[];
+    observability?: object;
+  };
+  example.channels[0]!.base_url = telegram.url;
+  example.brains[0]!.models[0]!.base_url = model.url;
+  example.observability = { addr: `127.0.0.1:${await freePort()}` };
+  await using program = spawnOn(await writeConfig(scene.path, example), telegram);
+  await program.saw('is up');
+  telegram.say(telegram.privateChat(telegram.person('Bo')), 'let me in');
+  const ann = telegram.person('Ann', { id: 123_456_789 });
+  telegram.say(telegram.privateChat(ann), 'What is two and two?');
+  const [answer] = await telegram.waitForSent(1);
+  assert.deepEqual([answer?.chatId, answer?.text], [ann.id, 'four']);
+  assert.equal(model.calls.length, 1);
 });

@@ -19,7 +19,7 @@ function start() {
   return { clock, held, add, settled };
 }
 
-test('nothing is confirmed before the oldest is safe, and then all that is safe behind it', async () => {
+test('nothing is confirmed before the oldest is safe, then all that is safe behind it', async () => {
   const { held, add, settled } = start();
   for (const id of [5, 6, 7]) add(id);
   await settled(6);
@@ -47,7 +47,7 @@ test('an update that comes again while it is held is known', () => {
   assert.deepEqual([held.has(4), held.has(5), held.has(6)], [true, true, false]);
 });
 
-test('one that is held for 20 s is let go and counted, and what it becomes later changes nothing', async () => {
+test('what is held for 20 s is let go and counted, whatever it becomes later', async () => {
   const { clock, held, add, settled } = start();
   add(1);
   clock.now = heldMaxMs - 1;
@@ -71,7 +71,7 @@ test('of more than 80 the oldest are let go and counted', () => {
   assert.deepEqual([held.offset, held.letGo], [21, 20]);
 });
 
-test('an offset is forgotten once Telegram has nothing more, for ids may begin anew below it', async () => {
+test('an offset is forgotten once Telegram has nothing more: ids may begin anew', async () => {
   const { held, add, settled } = start();
   add(900);
   held.confirmed();

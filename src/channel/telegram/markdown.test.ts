@@ -63,7 +63,7 @@ test('code is in no other entity', () => {
   );
 });
 
-test('whatever is written, entities lie in the text, none crosses another, and none is empty', () => {
+test('entities lie in the text, none crosses another, and none is empty', () => {
   const piece = fc.constantFrom(
     ...[
       '**',

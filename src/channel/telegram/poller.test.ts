@@ -29,7 +29,7 @@ test('it asks who it is, drops nothing, and names what it wants in every poll', 
   assert.ok(it.standing.health.lastSeenAt !== null);
 });
 
-test('nothing is confirmed before it is safe; meanwhile new messages come, and none comes twice', async () => {
+test('nothing is confirmed before it is safe; new messages come all the same, each once', async () => {
   await using it = await startPolling();
   it.ledger.settles = false;
   it.telegram.push(said(1, 'slow'), said(2, 'other'));
@@ -48,7 +48,7 @@ test('nothing is confirmed before it is safe; meanwhile new messages come, and n
   assert.deepEqual(it.ledger.repeats, []);
 });
 
-test('of a hundred that wait for one slow brain the oldest are confirmed all the same, and counted', async () => {
+test('of a hundred that wait the oldest are confirmed all the same, and counted', async () => {
   await using it = await startPolling();
   it.ledger.settles = false;
   it.telegram.push(...Array.from({ length: 130 }, (_, i) => said(i + 1, 'hello')));
@@ -143,7 +143,7 @@ test('a conflict is shown and waited for, never the end', async () => {
   assert.equal(it.telegram.callsOf('deleteWebhook').length, 3, 'it may be a webhook that is set');
 });
 
-test('a refused token is for a person to put right: no more calls, and the variable is named', async () => {
+test('a refused token is for a person to put right: no calls, the variable is named', async () => {
   for (const status of [401, 404]) {
     await using it = await startPolling();
     it.telegram.plan('getMe', refusal(status));

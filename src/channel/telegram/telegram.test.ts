@@ -71,7 +71,7 @@ test('the key holds the bot’s id, without asking anyone', async () => {
   assert.equal(it.telegram.calls.length, 0);
 });
 
-test('what is no token makes this channel unfit, and names the variable, not the value', async () => {
+test('what is no token makes this channel unfit, and the variable is named', async () => {
   for (const wrong of ['', 'x', 'AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0', '12:short', `${token} x`]) {
     await using it = await start({ token: wrong });
     const opened = await it.channel.open();
@@ -111,7 +111,7 @@ test('a long answer is cut for Telegram, and code goes on as code', async () => 
   for (const part of parts) assert.ok(part.length <= 4_096);
 });
 
-test('"typing" is shown at once, and not after the answer; that it fails changes nothing', async () => {
+test('"typing" is shown at once; that it fails changes nothing', async () => {
   await using it = await start();
   await it.channel.open();
   it.telegram.plan('sendChatAction', 'cut');

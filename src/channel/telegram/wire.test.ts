@@ -15,7 +15,7 @@ test('what was said, to whom, and where the answer goes', async (t) => {
   }
 });
 
-test('edits, posts of channels and other updates are no messages, and are confirmed all the same', () => {
+test('edits, posts of channels and other updates are no messages, yet are confirmed', () => {
   const { message } = messages[0]!;
   const wire = [
     { update_id: 1, edited_message: message },
