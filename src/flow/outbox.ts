@@ -57,7 +57,7 @@ export function nextStep(
   };
 }
 
-/** @returns the pause after that attempt; null: it was the last. The last gap is cut to the span. */
+/** @returns the pause after that attempt, the last one cut to the span; null: none follows */
 function gapAfter(attempt: number, gapsMs: readonly number[], spanMsMax: number): number | null {
   let passedMs = 0;
   for (let at = 0; at < attempt - 1; at++) passedMs += gapsMs[at] ?? 0;

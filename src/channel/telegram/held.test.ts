@@ -19,7 +19,7 @@ function start() {
   return { clock, held, add, settled };
 }
 
-test('nothing is confirmed before the oldest is safe, then all that is safe behind it', async () => {
+test('nothing is confirmed before the oldest is safe, then all that is safe', async () => {
   const { held, add, settled } = start();
   for (const id of [5, 6, 7]) add(id);
   await settled(6);

@@ -29,7 +29,7 @@ test('it asks who it is, drops nothing, and names what it wants in every poll', 
   assert.ok(it.standing.health.lastSeenAt !== null);
 });
 
-test('nothing is confirmed before it is safe; new messages come all the same, each once', async () => {
+test('nothing is confirmed before it is safe; new messages come all the same', async () => {
   await using it = await startPolling();
   it.ledger.settles = false;
   it.telegram.push(said(1, 'slow'), said(2, 'other'));
