@@ -132,9 +132,9 @@ class Talk {
 
   /** People talk until that is over. */
   async some(until: () => Promise<void>): Promise<void> {
-    let over = false;
-    const ended = until().finally(() => (over = true));
-    while (!over) {
+    const struck = { over: false };
+    const ended = until().finally(() => (struck.over = true));
+    while (!struck.over) {
       const chat = this.#chats[Math.floor(this.#random() * people.length)]!;
       const text = `${this.said.length}`;
       this.#telegram.say(chat, text);
