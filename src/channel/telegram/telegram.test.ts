@@ -111,7 +111,7 @@ test('a long answer is cut for Telegram, and code goes on as code', async () => 
   for (const part of parts) assert.ok(part.length <= 4_096);
 });
 
-test('"typing" is shown at once; that it fails changes nothing', async () => {
+test('"typing" is shown while it takes a while; that it fails changes nothing', async () => {
   await using it = await start();
   await it.channel.open();
   it.telegram.plan('sendChatAction', 'cut');
@@ -121,4 +121,12 @@ test('"typing" is shown at once; that it fails changes nothing', async () => {
   const [{ params } = { params: {} }] = it.telegram.callsOf('sendChatAction');
   assert.deepEqual(params, { chat_id: -100200, action: 'typing', message_thread_id: 5 });
   answered.abort();
+  const quick = new AbortController();
+  it.channel.working?.({ ...reply.address, target: '[502,null,null]' }, quick.signal);
+  quick.abort();
+  const slow = new AbortController();
+  it.channel.working?.({ ...reply.address, target: '[503,null,null]' }, slow.signal);
+  await it.telegram.until(() => it.telegram.callsOf('sendChatAction').length === 2);
+  assert.equal(it.telegram.callsOf('sendChatAction')[1]?.params['chat_id'], 503);
+  slow.abort();
 });
