@@ -52,15 +52,23 @@ export class HeldUpdates {
     void safe.then(() => this.#becameSafe(held));
   }
 
-  /** Lets go of what may be, and of what has been held too long. */
+  /** Lets go of what is safe. */
   advance(): void {
+    this.#release(() => false);
+  }
+
+  /** The same, and of what has been held too long or is too much. */
+  advanceWithinLimits(): void {
     const now = this.#now();
+    this.#release(({ since }, left) => left > heldMax || now - since >= heldMaxMs);
+  }
+
+  #release(isOver: (held: Held, left: number) => boolean): void {
     let gone = 0;
-    for (const { id, since, safe } of this.#held) {
-      const over = this.#held.length - gone > heldMax || now - since >= heldMaxMs;
-      if (!safe && !over) break;
-      if (!safe) this.#letGo++;
-      this.#offset = id + 1;
+    for (const held of this.#held) {
+      if (!held.safe && !isOver(held, this.#held.length - gone)) break;
+      if (!held.safe) this.#letGo++;
+      this.#offset = held.id + 1;
       gone++;
     }
     for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#forget(held);

@@ -64,6 +64,8 @@ export class Poller {
   readonly #signal: AbortSignal;
   readonly #held: HeldUpdates;
   #bot: Bot | null = null;
+  /** A poll has come back since it introduced itself. */
+  #isAnswered = false;
   /** Failed calls since the last good one. */
   #failures = 0;
   #conflicts = 0;
@@ -95,6 +97,7 @@ export class Poller {
   async #introduce(): Promise<Bot | null> {
     const { callMs } = this.#parts.times;
     const { api } = this.#parts;
+    this.#isAnswered = false;
     if (this.#bot === null) {
       const me = await api.call('getMe', {}, callMs, this.#signal);
       this.#bot = me.kind === 'done' ? parseBot(me.result) : null;
@@ -138,7 +141,8 @@ export class Poller {
       {
         ...(offset === null ? {} : { offset }),
         limit: updatesMax,
-        timeout: empty ? longPollSeconds : 0,
+        // The first one shows at once whether polls are answered.
+        timeout: empty && this.#isAnswered ? longPollSeconds : 0,
         allowed_updates: ['message'],
       },
       times.pollMs,
@@ -149,6 +153,7 @@ export class Poller {
   }
 
   #completed(): void {
+    this.#isAnswered = true;
     this.#failures = 0;
     this.#conflicts = 0;
     this.#parts.standing.seen();
@@ -193,7 +198,7 @@ export class Poller {
   async #settle(): Promise<void> {
     // What is safe already says so in its own turn.
     await new Promise(setImmediate);
-    this.#advance();
+    this.#held.advance();
     if (this.#held.empty) return;
     const waited = new AbortController();
     const stop = (): void => waited.abort();
@@ -201,19 +206,19 @@ export class Poller {
     void this.#held.allSafe().then(stop);
     await pause(this.#parts.times.heldPauseMs, waited.signal);
     this.#signal.removeEventListener('abort', stop);
-    this.#advance();
+    this.#advanceWithinLimits();
   }
 
-  #advance(): void {
+  #advanceWithinLimits(): void {
     const before = this.#held.letGo;
-    this.#held.advance();
+    this.#held.advanceWithinLimits();
     const count = this.#held.letGo - before;
     if (count > 0) this.#parts.events.confirmedEarly({ channel: this.#parts.channel, count });
   }
 
   /** So that a restart is not handed again what is done. */
   async #farewell(): Promise<void> {
-    this.#advance();
+    this.#held.advance();
     const { offset } = this.#held;
     if (offset === null || offset === this.#confirmed) return;
     const { api, times } = this.#parts;
