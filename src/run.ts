@@ -137,6 +137,8 @@ function portsOf(
     modelLoads: () => kit.loads,
     reader,
     writes: ledger,
+    turnedAway: () => host.gate.turnedAway,
+    pairings: host.pairings,
     events,
   };
 }

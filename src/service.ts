@@ -17,6 +17,7 @@ import type {
   ChannelConfig,
   Config,
   EnvName,
+  MessengerConfig,
   ModelConfig,
   ObservabilityConfig,
   Secrets,
@@ -97,15 +98,38 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
   return new RehearsalDesk(signal, deadlineAt, notes);
 }
 
+type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Channel;
+
+/** Null: this version cannot run it, and `config/not-yet.ts` says so. */
+const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger | null>> = {
+  messenger_a: (config, secrets, kit) =>
+    createTelegramChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
+  messenger_b: null,
+};
+
+/**
+ * Made only: nothing is opened, and its platform is not asked. The libraries that it needs are
+ * loaded when it is opened, or asked who it is.
+ * @returns null where this version cannot run it
+ */
+export function createMessenger(
+  config: MessengerConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Channel | null {
+  return messengers[config.type]?.(config, secrets, kit) ?? null;
+}
+
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
-  const secret = secretOf(secrets, config.tokenEnv) ?? '';
-  if (config.type === 'messenger_a')
-    return createTelegramChannel({ ...kit, config, token: secret });
-  if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
+  if (config.type !== 'webhook') {
+    const messenger = createMessenger(config, secrets, kit);
+    if (messenger === null) throw new Error(`no channel of type ${config.type} yet`);
+    return messenger;
+  }
   return createWebhookChannel({
     ...kit,
     config,
-    secret,
+    secret: secretOf(secrets, config.tokenEnv) ?? '',
     outboundSecret: secretOf(secrets, config.outboundTokenEnv),
   });
 }

@@ -60,7 +60,7 @@ test('what this version cannot run yet is refused in one sentence', async () => 
   const bot = { type: 'messenger_b', mode: 'gateway', token_env: 'REFUSAL_BOT' };
   const routes = [{ channel: 'discord', brain: 'b' }];
   const messengers = await serve({ ...good, channels: [bot], routes });
-  assert.match(messengers, /^✗ A channel messenger_b cannot run in this version yet\. .*\n$/);
+  assert.match(messengers, /^✗ Messenger_b channels cannot run in this version yet\. .*\n$/);
 });
 
 test('a file that is not there is named', async () => {

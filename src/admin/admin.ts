@@ -7,6 +7,7 @@
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
+import type { PairingDesk, TurnedAway } from '../domain/gate.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 
@@ -28,6 +29,9 @@ export type AdminPorts = {
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+  /** Whom the gates of messengers turned away, newest first. */
+  turnedAway(): readonly TurnedAway[];
+  readonly pairings: PairingDesk;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 
@@ -49,6 +53,8 @@ export type ChannelView = {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly reason: string | null;
+  /** When the platform was last heard of; null: not yet, or it is not asked. */
+  readonly lastSeenAt: number | null;
 };
 
 /** What `/api/v1/status` answers. Times are milliseconds since 1970, lengths milliseconds. */

@@ -53,7 +53,7 @@ test('the schemas are of the types that the program has', () => {
 test('every operation answers as the API describes it', async () => {
   await using started = await start();
   const operations = operationsOf(started.api);
-  assert.equal(operations.length, 23);
+  assert.equal(operations.length, 28);
   for (const operation of operations) {
     const answer = await started.asked(operation.method, pathOf(operation));
     assert.equal(answer.status, 200, `${operation.method} ${operation.path}: ${answer.body}`);
@@ -73,7 +73,7 @@ test('what a reader is told names no sender, no conversation, and no text', asyn
     const { body } = answer;
     assert.ok(!secrets.some((secret) => body.includes(secret)), `${operation.path}: ${body}`);
   }
-  assert.equal(readable, 13);
+  assert.equal(readable, 14);
   const withBearer = await started.asked('GET', `/api/v1/messages/${ids.message}`);
   const without = await started.admin.get(`/api/v1/messages/${ids.message}`);
   assert.equal(withBearer.body, without.body);
@@ -239,4 +239,29 @@ test('every write that was let in is told and counted; so are refused bearers', 
   ]) {
     assert.ok(body.includes(`${line}\n`), line);
   }
+});
+
+test('codes are taken from the operator, and what came of it is told', async () => {
+  await using started = await start();
+  const paired = await started.asked('POST', `/api/v1/pairings/${ids.code}`);
+  assert.deepEqual(JSON.parse(paired.body), {
+    channel: 'messenger_a',
+    sender: ids.sender,
+    name: 'Ada',
+    state: 'admitted',
+    at: 1_000,
+  });
+  assert.equal((await started.asked('POST', '/api/v1/pairings/MISTYPED')).status, 404);
+  assert.equal((await started.asked('DELETE', '/api/v1/pairings/messenger_a/nobody')).status, 404);
+  const listed = await started.asked('GET', '/api/v1/pairings');
+  assert.ok(!listed.body.includes(ids.code), 'a list of codes would be a list of keys');
+});
+
+test('who was turned away is told with ids to the operator alone', async () => {
+  await using started = await start();
+  const row = { channel: 'webhook', reason: 'stranger', count: 2, at: 1_000 };
+  const told = await started.admin.get('/api/v1/refusals', 'localhost');
+  assert.deepEqual(JSON.parse(told.body), { rows: [row] });
+  const withIds = await started.asked('GET', '/api/v1/refusals/senders');
+  assert.deepEqual(JSON.parse(withIds.body), { rows: [{ ...row, sender: ids.sender }] });
 });

@@ -89,6 +89,15 @@ function serviceFamilies(ports: AdminPorts): Family[] {
         ),
       ),
     ),
+    gauge(
+      'svc_channel_last_seen_seconds',
+      'How long ago the platform of a messenger was last heard of.',
+      status.channels.flatMap(({ type, lastSeenAt }) =>
+        lastSeenAt === null
+          ? []
+          : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: type })],
+      ),
+    ),
     gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
       one(status.warnings.length),
     ]),

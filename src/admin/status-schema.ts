@@ -20,6 +20,7 @@ export const statusSchema = object({
       state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
       since: maybeInteger,
       reason: maybeText,
+      lastSeenAt: maybeInteger,
       brain: maybeText,
       address: maybeText,
     }),

@@ -54,11 +54,11 @@ function channelsOf(plan: PlanView): ChannelStatus[] {
     const address = type === 'webhook' ? `http://${channel.bind.text}${channel.path}` : null;
     const view = running.get(type);
     if (view !== undefined) {
-      const { state, since, reason } = view;
-      return { type, state, since, reason, brain, address };
+      const { state, since, reason, lastSeenAt } = view;
+      return { type, state, since, reason, lastSeenAt, brain, address };
     }
     const reason = 'No route leads from it.';
-    return { type, state: 'unrouted', since: null, reason, brain, address };
+    return { type, state: 'unrouted', since: null, reason, lastSeenAt: null, brain, address };
   });
 }
 

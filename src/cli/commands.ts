@@ -17,6 +17,7 @@ const entries: readonly Entry[] = [
   { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
+  { name: 'pair', load: async () => (await import('./ledger/pair.ts')).pair },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },

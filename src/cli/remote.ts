@@ -4,6 +4,7 @@
  * the only one that writes.
  */
 import type { ListenAddress } from '../config/config.ts';
+import type { Admission, PairingDesk, PairingRemoval } from '../domain/gate.ts';
 import type { ConversationKey, Whose } from '../domain/story.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import {
@@ -53,7 +54,7 @@ type Question = {
 
 type Given = { readonly status: number; readonly body: unknown };
 
-export class Remote implements LedgerReader, LedgerWrites {
+export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
   readonly #origin: URL;
   readonly #options: RemoteOptions;
   readonly #http: HttpClient = createHttpClient(createDeadlines());
@@ -109,6 +110,28 @@ export class Remote implements LedgerReader, LedgerWrites {
     const given = await this.#ask({ method: 'DELETE', path, principal: 'operator' });
     if (isNotFound(given)) return 0;
     return this.#take(given, answers.deleted).deleted;
+  }
+
+  async list() {
+    return (await this.#read('operator', 'pairings', answers.pairings)).rows;
+  }
+
+  async admit(code: string): Promise<Admission> {
+    const path = `pairings/${part(code)}`;
+    const given = await this.#ask({ method: 'POST', path, principal: 'operator' });
+    const fault = codeOf(given.body);
+    if (given.status === 404 && fault === 'not_found') return { kind: 'not_found' };
+    if (given.status === 409 && fault === 'pairings_full') return { kind: 'full' };
+    if (given.status === 503 && fault === 'storage_failed') return { kind: 'storage_failed' };
+    return { kind: 'admitted', pairing: this.#take(given, answers.pairing) };
+  }
+
+  async remove(channel: string, sender: string): Promise<PairingRemoval> {
+    const path = `pairings/${part(channel)}/${part(sender)}`;
+    const given = await this.#ask({ method: 'DELETE', path, principal: 'operator' });
+    const fault = codeOf(given.body);
+    if (fault === 'not_found' || fault === 'storage_failed') return fault;
+    return this.#take(given, answers.moved).result;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -3,6 +3,7 @@
  * letter. Rows carry more than their type says, as rows may: none of that may leave the server.
  */
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
+import type { Pairing, PairingDesk, TurnedAway } from '../../src/domain/gate.ts';
 import type { Page, PageAsked } from '../../src/store/store.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
@@ -15,6 +16,7 @@ export const ids = {
   /** Everything that a path has to encode. */
   conversation: 'thread/7 ?#%ü&+',
   sender: 'sender-4711',
+  code: 'ACDEFGHJ',
 };
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
@@ -26,7 +28,8 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{id}', isLetter ? ids.letter : ids.message)
     .replace('{channel}', 'webhook')
     .replace('{conversation}', encodeURIComponent(ids.conversation))
-    .replace('{sender}', ids.sender);
+    .replace('{sender}', ids.sender)
+    .replace('{code}', ids.code);
 }
 
 const channel = 'webhook' as ChannelKey;
@@ -186,6 +189,36 @@ export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
     forget: async (whose) => {
       calls.push(['forget', whose]);
       return 3;
+    },
+  };
+}
+
+/** Whom the gate turned away, with more than its type says. */
+export const turnedAway: readonly TurnedAway[] = [
+  Object.assign({ ...more, channel, reason: 'stranger', count: 2, at: 1_000 } as const),
+];
+
+/** One who was let in by a code: by any, if it is the one. */
+export function fakePairings(calls: Calls): PairingDesk {
+  const pairing: Pairing = {
+    channel: 'messenger_a',
+    sender: ids.sender,
+    name: 'Ada',
+    state: 'admitted',
+    at: 1_000,
+  };
+  return {
+    list: async () => {
+      calls.push(['list']);
+      return [Object.assign({ ...pairing, code: ids.code })];
+    },
+    admit: async (code) => {
+      calls.push(['admit', code]);
+      return code === ids.code ? { kind: 'admitted', pairing } : { kind: 'not_found' };
+    },
+    remove: async (where, sender) => {
+      calls.push(['remove', where, sender]);
+      return sender === ids.sender ? 'done' : 'not_found';
     },
   };
 }

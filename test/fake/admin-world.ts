@@ -14,7 +14,7 @@ import { createTokenCheck } from '../../src/lib/bearer.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { DeadLetterMove } from '../../src/store/store.ts';
-import { fakeReader, fakeWrites, ids } from './admin-ledger.ts';
+import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web');
@@ -59,7 +59,15 @@ export function makeWorld(): World {
       revision: 'r-0001',
       config,
       warnings: [warning],
-      channels: [{ type: 'webhook', state: 'degraded', since: 1_000_100, reason: 'It is slow.' }],
+      channels: [
+        {
+          type: 'webhook',
+          state: 'degraded',
+          since: 1_000_100,
+          reason: 'It is slow.',
+          lastSeenAt: null,
+        },
+      ],
     }),
     meters: world.events.meters,
     gauges: () => gauges,
@@ -72,6 +80,8 @@ export function makeWorld(): World {
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     reader: fakeReader(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
+    turnedAway: () => turnedAway,
+    pairings: fakePairings(world.calls),
     events: world.events,
   };
   return world;

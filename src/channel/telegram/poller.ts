@@ -260,7 +260,7 @@ function inboundOf(channel: ChannelKey, heard: Heard): Inbound {
   return { channel, ...message, address: { channel, target } };
 }
 
-export function refusedToken(tokenName: string): string {
+function refusedToken(tokenName: string): string {
   return (
     `Telegram refused the token in ${tokenName}: ask @BotFather for the bot's token, ` +
     `set ${tokenName} to it, and restart`

@@ -19,7 +19,7 @@ import { loadBotApi } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
-import { Poller, pollTimes, refusedToken } from './poller.ts';
+import { Poller, pollTimes } from './poller.ts';
 import type { PollTimes } from './poller.ts';
 import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
@@ -69,7 +69,8 @@ class Telegram implements Channel {
     const { token, config } = this.#parts;
     const id = tokenShape.exec(token)?.[1];
     if (id === undefined) {
-      const message = malformedToken(config.tokenEnv);
+      const remedy = `copy the whole of it from @BotFather, set ${config.tokenEnv} to it, restart`;
+      const message = `${malformedToken(config.tokenEnv)}; ${remedy}`;
       this.#standing.become('failed', message);
       return { kind: 'unfit', message };
     }
@@ -143,11 +144,11 @@ class Telegram implements Channel {
     const { api } = await this.#load();
     const result = await api.call('getMe', {}, pollTimes.callMs, signal);
     if (result.kind === 'refused' && (result.status === 401 || result.status === 404)) {
-      return { kind: 'refused', message: refusedToken(tokenEnv) };
+      return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
     }
     const bot = result.kind === 'done' ? parseBot(result.result) : null;
     if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
-    return { kind: 'unreached', message: 'Telegram could not be asked about the token' };
+    return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -166,8 +167,5 @@ class Telegram implements Channel {
 }
 
 function malformedToken(tokenEnv: string): string {
-  return (
-    `${tokenEnv} holds no bot token: it looks like 123456789:AAH… ; ` +
-    `copy the whole of it from @BotFather and set ${tokenEnv} to it`
-  );
+  return `${tokenEnv} holds no bot token, which looks like 123456789:AAH…`;
 }

@@ -1,6 +1,7 @@
 /** What the admin API answers to those who ask about messages, as shapes to read it by. */
 import type { Box } from '../../domain/event.ts';
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
+import type { Pairing } from '../../domain/gate.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../domain/ids.ts';
 import type { Media, Sender } from '../../domain/message.ts';
 import type { Try } from '../../domain/outcome.ts';
@@ -185,6 +186,14 @@ export const conversationPage = pageOf(object<ConversationRow>(conversationField
 export const turnPage = pageOf(turn);
 export const moved = object<{ readonly result: 'done' }>({ result: oneOf('done') });
 export const deleted = object<{ readonly deleted: number }>({ deleted: number });
+export const pairing = object<Pairing>({
+  channel: text,
+  sender: text,
+  name: maybe(text),
+  state: oneOf('admitted', 'asking'),
+  at: number,
+});
+export const pairings = object<{ readonly rows: readonly Pairing[] }>({ rows: list(pairing) });
 export const problem = object<{ readonly code: string; readonly detail: string }>({
   code: text,
   detail: text,
