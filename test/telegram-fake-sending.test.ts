@@ -187,7 +187,7 @@ suite('a group', () => {
     );
   });
 
-  test('without topics numbers its chains of replies, but no message can be sent to one', async () => {
+  test('without topics numbers its chains of replies; nothing can be sent to one', async () => {
     await using world = await stage();
     const { api, fake } = world;
     const group = fake.supergroup('Team');

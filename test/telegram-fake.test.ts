@@ -112,7 +112,7 @@ suite('getUpdates', () => {
     assert.deepEqual(textsOf(await api.getUpdates()), ['two', 'three']);
   });
 
-  test('an offset far past the end confirms nothing, one a little past it confirms all', async () => {
+  test('an offset far past the end confirms nothing, a little past it all', async () => {
     await using world = await stage();
     const { api, say } = world;
     say('one');
@@ -262,6 +262,8 @@ suite('a bad answer on demand', () => {
     const { api, fake } = world;
     const other = new Api('1:wrong', { apiRoot: fake.url });
     assert.equal(await refusalOf(other.getMe()), '401 Unauthorized');
+    const shapeless = new Api('no-token', { apiRoot: fake.url });
+    assert.equal(await refusalOf(shapeless.getMe()), '404 Not Found');
     const unknown = await fetch(`${fake.url}/bot${fake.token}/sendNothing`);
     assert.deepEqual(await unknown.json(), {
       ok: false,

@@ -10,7 +10,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Chats, entitiesIn, isForBot } from './telegram/chats.ts';
 import type { ChatState, More } from './telegram/chats.ts';
-import { answerBadly, send, takesEffect } from './telegram/faults.ts';
+import { takesEffect } from './breakage.ts';
+import { answerBadly, send } from './telegram/faults.ts';
 import type { Fault } from './telegram/faults.ts';
 import { callMethod } from './telegram/methods.ts';
 import type { Sent, StoredFile, Typing, World } from './telegram/methods.ts';
@@ -320,6 +321,8 @@ export class FakeTelegram implements AsyncDisposable {
     const path = /^\/(file\/)?bot([^/]*)\/(.+)$/.exec(url.pathname);
     if (path === null) return send(refuse(404, 'Not Found'), response);
     const [, file, token, rest = ''] = path;
+    // The platform's own servers know by its shape that a token is none.
+    if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
     if (token !== this.token || this.revoked) return send(refuse(401, 'Unauthorized'), response);
     if (file !== undefined) return this.download(rest, response);
     const body = Buffer.concat(parts).toString('utf8');
