@@ -172,3 +172,14 @@ test('an update that makes no sense holds up none behind it', async () => {
   await it.telegram.until(() => it.telegram.pending.length === 0);
   assert.deepEqual(it.ledger.taken, ['501:3']);
 });
+
+test('a server that does not wait when it is asked to is not pressed', async () => {
+  await using it = await startPolling({ heldPauseMs: 300 });
+  const empty: Planned = { ok: true, result: [] };
+  it.telegram.plan('getUpdates', ...Array.from({ length: 1_000 }, () => empty));
+  it.run();
+  await it.telegram.until(() => it.polls().length >= 2);
+  const begun = Date.now();
+  await it.telegram.until(() => it.polls().length >= 5);
+  assert.ok(Date.now() - begun >= 850);
+});

@@ -18,6 +18,7 @@ import type { Accept, Receipt } from '../channel.ts';
 import type { Standing } from '../standing.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { HeldUpdates } from './held.ts';
+import { conflict, reasonOf, refusedToken } from './reasons.ts';
 import { parseBot, parseUpdates } from './wire.ts';
 import type { Bot, Heard, Update } from './wire.ts';
 
@@ -64,7 +65,7 @@ export class Poller {
   readonly #signal: AbortSignal;
   readonly #held: HeldUpdates;
   #bot: Bot | null = null;
-  /** A poll has come back since it introduced itself. */
+  /** A poll has come back since it introduced itself: the first does not wait, to show that. */
   #isAnswered = false;
   /** Failed calls since the last good one. */
   #failures = 0;
@@ -118,7 +119,9 @@ export class Poller {
     for (;;) {
       await this.#waitForRoom();
       if (this.#signal.aborted) return 'introduce';
-      const result = await this.#getUpdates();
+      const begunAt = this.#parts.now();
+      const waits = this.#held.empty && this.#isAnswered;
+      const result = await this.#getUpdates(waits ? longPollSeconds : 0);
       if (this.#signal.aborted) return 'introduce';
       if (result.kind !== 'done') {
         const next = await this.#recover(result);
@@ -127,22 +130,30 @@ export class Poller {
       }
       this.#completed();
       const updates = parseUpdates(result.result, bot);
-      if (updates.length === 0) this.#held.confirmed();
+      if (updates.length === 0) {
+        this.#held.confirmed();
+        if (waits) await this.#breathe(begunAt);
+      }
       await this.#take(updates.filter(({ id }) => !this.#held.has(id)));
       await this.#settle();
     }
   }
 
-  async #getUpdates(): Promise<CallResult> {
+  /** A server that does not wait, although it was asked to, is not asked again and again. */
+  async #breathe(begunAt: number): Promise<void> {
+    const { now, times } = this.#parts;
+    if (now() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
+  }
+
+  async #getUpdates(timeout: number): Promise<CallResult> {
     const { api, times } = this.#parts;
-    const { offset, empty } = this.#held;
+    const { offset } = this.#held;
     const result = await api.call(
       'getUpdates',
       {
         ...(offset === null ? {} : { offset }),
         limit: updatesMax,
-        // The first one shows at once whether polls are answered.
-        timeout: empty && this.#isAnswered ? longPollSeconds : 0,
+        timeout,
         allowed_updates: ['message'],
       },
       times.pollMs,
@@ -258,32 +269,6 @@ const nothing = { kind: 'accepted', receipts: [] } as const;
 function inboundOf(channel: ChannelKey, heard: Heard): Inbound {
   const { target, ...message } = heard;
   return { channel, ...message, address: { channel, target } };
-}
-
-function refusedToken(tokenName: string): string {
-  return (
-    `Telegram refused the token in ${tokenName}: ask @BotFather for the bot's token, ` +
-    `set ${tokenName} to it, and restart`
-  );
-}
-
-function conflict(tokenName: string): string {
-  return `another program polls with the token in ${tokenName}: stop it, or use another bot here`;
-}
-
-/** In our own words: what the other side said stays out of logs. */
-function reasonOf(result: CallResult): string {
-  if (result.kind === 'done') return 'Telegram gave an answer that could not be understood';
-  if (result.kind === 'refused') return `Telegram answered ${result.status}; it is asked again`;
-  const faults = {
-    connect_failed: 'Telegram could not be reached',
-    connect_timeout: 'Telegram could not be reached in time',
-    connection_lost: 'the connection to Telegram broke',
-    timeout: 'Telegram did not answer in time',
-    answer_too_large: 'Telegram sent more than is read at once',
-    cancelled: 'the call to Telegram was given up',
-  } as const;
-  return `${faults[result.fault]}; it is asked again`;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
