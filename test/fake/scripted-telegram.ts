@@ -110,11 +110,12 @@ export class ScriptedTelegram implements AsyncDisposable {
     this.#polls++;
     this.pollsAtOnceMost = Math.max(this.pollsAtOnceMost, this.#polls);
     const end = Date.now() + Number(params['timeout'] ?? 0) * this.#secondMs;
-    while (this.pending.length === 0 && Date.now() < end) {
+    const found = () => this.pending.filter(({ update_id }) => update_id >= offset);
+    while (found().length === 0 && Date.now() < end) {
       await Promise.race([this.#changed.promise, new Promise((next) => setTimeout(next, 20))]);
     }
     this.#polls--;
-    return this.pending.slice(0, Number(params['limit'] ?? 100));
+    return found().slice(0, Number(params['limit'] ?? 100));
   }
 
   #change(): void {

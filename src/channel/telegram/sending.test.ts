@@ -28,8 +28,8 @@ async function start() {
   return {
     telegram,
     now,
-    send: (text: string, target = '[501,null,null]', attempt = first, by = signal) =>
-      send(tools, replyTo(target, text), attempt, by),
+    send: (text: string, target = '[501,null,null]', attempt = first, by = signal, id = 'r1') =>
+      send(tools, replyTo(target, text, id), attempt, by),
     payloads: () => telegram.callsOf('sendMessage').map(({ params }) => params),
     async [Symbol.asyncDispose]() {
       await http.close();
@@ -38,8 +38,8 @@ async function start() {
   };
 }
 
-function replyTo(target: string, text: string): Reply {
-  return { id: 'r1', text, address: { channel: 'messenger_a:1', target } } as unknown as Reply;
+function replyTo(target: string, text: string, id = 'r1'): Reply {
+  return { id, text, address: { channel: 'messenger_a:1', target } } as unknown as Reply;
 }
 
 const refusal = (error_code: number, description: string, parameters = {}): Planned => ({
@@ -176,4 +176,11 @@ test('the token is in nothing that comes back', async () => {
     const outcome = await it.send('four');
     assert.ok(!JSON.stringify(outcome).includes(token.slice(-10)));
   }
+});
+
+test('of an answer in parts only the first points at the message', async () => {
+  await using it = await start();
+  for (const id of ['r1-00', 'r1-01']) await it.send('four', '[-200,null,8]', first, undefined, id);
+  const pointing = it.payloads().map(({ reply_parameters }) => reply_parameters !== undefined);
+  assert.deepEqual(pointing, [true, false]);
 });

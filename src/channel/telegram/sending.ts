@@ -31,7 +31,11 @@ export async function send(
 ): Promise<DeliveryOutcome> {
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
-  const letter = letterOf(reply.text, lexer, target);
+  const letter = letterOf(
+    reply.text,
+    lexer,
+    isFirst(reply) ? target : { ...target, replyTo: null },
+  );
   for (let tries = 1; ; tries++) {
     const payload = payloadOf(letter);
     const result = await api.call('sendMessage', payload, tryMs, signal);
@@ -39,6 +43,11 @@ export async function send(
     if (result.kind === 'fault') return outcomeOfFault(result, attempt);
     if (tries >= triesMax || !mend(letter, result)) return outcomeOfRefusal(result);
   }
+}
+
+/** Of a reply that was cut, only the first part points at the message. */
+function isFirst({ id }: Reply): boolean {
+  return !/-\d+$/.test(id) || id.endsWith('-00');
 }
 
 /** The first, and one for each thing that can be mended. */

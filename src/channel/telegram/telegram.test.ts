@@ -5,8 +5,8 @@ import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { testChannel } from '../../../test/contract/channel.ts';
-import { bot, ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
-import { noteEvents } from '../../../test/fake/webhook.ts';
+import { bot, said, ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
+import { noteAccept, noteEvents } from '../../../test/fake/webhook.ts';
 import type { Channel } from '../channel.ts';
 import { createTelegramChannel } from './telegram.ts';
 
@@ -129,4 +129,26 @@ test('"typing" is shown while it takes a while; that it fails changes nothing', 
   await it.telegram.until(() => it.telegram.callsOf('sendChatAction').length === 2);
   assert.equal(it.telegram.callsOf('sendChatAction')[1]?.params['chat_id'], 503);
   slow.abort();
+});
+
+test('polls are watched by their ends: a loop that hangs shows, whatever it waits for', async () => {
+  await using it = await start();
+  const opened = await it.channel.open();
+  assert.equal(opened.kind, 'opened');
+  const ending = new AbortController();
+  const hanging = noteAccept();
+  const never = new Promise<never>(() => {});
+  const running = it.channel.run(
+    Object.assign(() => never, hanging),
+    ending.signal,
+  );
+  await it.telegram.until(() => it.channel.health().state === 'up');
+  it.telegram.push(said(1, 'hello'));
+  it.clock.skewMs = 89_000;
+  assert.equal(it.channel.health().state, 'up');
+  it.clock.skewMs = 120_000;
+  const { state, reason } = it.channel.health();
+  assert.deepEqual([state, /^no poll has ended for \d+ s$/.test(reason ?? '')], ['degraded', true]);
+  ending.abort();
+  void running;
 });
