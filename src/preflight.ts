@@ -18,6 +18,7 @@ import type {
   Secrets,
 } from './config/config.ts';
 import type { Inspection } from './config/inspect.ts';
+import { rankModels } from './config/rules.ts';
 import { resolveSecrets, type ResolvedSecrets } from './config/secrets.ts';
 import type { Failure } from './domain/failure.ts';
 import { createEvents } from './events.ts';
@@ -73,14 +74,37 @@ function providerLines(
 ): Promise<PreflightLine[]> {
   const asked = new Map<string, Promise<PreflightLine>>();
   for (const brain of config.brains) {
+    const used = agentModel(brain);
     for (const model of brain.models) {
       const closed = brain.sensitivity === 'private';
       const { provider, locality, baseUrl, modelId, apiKeyEnv } = model;
-      const key = [closed, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
-      if (!asked.has(key)) asked.set(key, modelLine(brain, model, secrets, kit));
+      const passedOver = used !== null && model !== used;
+      const key = [closed, passedOver, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
+      if (asked.has(key)) continue;
+      const line = passedOver
+        ? passedOverLine(brain, model)
+        : modelLine(brain, model, secrets, kit);
+      asked.set(key, line);
     }
   }
   return Promise.all(asked.values());
+}
+
+/** The one model that an agent asks; null: it is no agent, or is left without any. */
+function agentModel({ agent, policy, models, sensitivity }: BrainConfig): ModelConfig | null {
+  if (agent === null) return null;
+  const ranked = rankModels(policy.order, models).map((index) => models[index]!);
+  const isPrivate = sensitivity === 'private';
+  return ranked.find(({ locality }) => !isPrivate || locality === 'local') ?? null;
+}
+
+async function passedOverLine(brain: BrainConfig, model: ModelConfig): Promise<PreflightLine> {
+  const message = `is never contacted: the agent "${brain.name}" uses another model`;
+  return ok(subjectOf(model), message);
+}
+
+function subjectOf({ provider, modelId, baseUrl }: ModelConfig): string {
+  return `${provider}/${modelId} at ${baseUrl}`;
 }
 
 async function modelLine(
@@ -89,7 +113,7 @@ async function modelLine(
   secrets: Secrets,
   kit: ServiceKit,
 ): Promise<PreflightLine> {
-  const subject = `${config.provider}/${config.modelId} at ${config.baseUrl}`;
+  const subject = subjectOf(config);
   const isPrivate = brain.sensitivity === 'private';
   if (isPrivate && config.locality === 'cloud') {
     return ok(subject, `is never contacted: the brain "${brain.name}" is private`);

@@ -1,8 +1,9 @@
 /** Every file in examples/ runs as it is written, but for the addresses of this test's machine. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { asks, inTurn, lastOf } from './agent-stage.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
@@ -26,6 +27,7 @@ const onWebhooks = globSync('*.json', { cwd: folder }).filter(
 for (const file of onWebhooks) {
   test(`examples/${file} boots and answers`, async () => {
     await using scene = await scratch();
+    cpSync(folder, scene.path, { recursive: true });
     await using local = await startFakeOllama({ answer: 'four' });
     await using hosted = await startFakeOpenai({ answer: 'from the cloud' });
     await using receiver = await startReceiver();
@@ -71,4 +73,35 @@ test('when the local model fails, the paid one is asked second', async () => {
   const [reply] = await receiver.waitFor(1);
   assert.equal(reply!.body['text'], 'from the cloud');
   assert.equal(hosted.calls[0]!.headers.authorization, 'Bearer sk-of-the-tests');
+});
+
+test('the agent of the examples reads its folder, keeps a note, and tells both', async () => {
+  await using scene = await scratch();
+  cpSync(folder, scene.path, { recursive: true });
+  await using local = await startFakeOllama(
+    inTurn(
+      asks('read_file', { path: 'hours.txt' }),
+      asks('memory_note', { note: 'Comes on Saturdays.' }),
+      { answer: 'Ten to two.' },
+    ),
+  );
+  await using receiver = await startReceiver();
+  const port = await freePort();
+  const example = JSON.parse(readFileSync(join(folder, 'agent.json'), 'utf8')) as Example;
+  const bind = `127.0.0.1:${port}`;
+  Object.assign(example.channels[0]!.webhook, { bind, outbound_url: receiver.url });
+  example.brains[0]!.models[0]!.base_url = local.url;
+  example.observability = { enabled: false };
+  await using program = await serve(await writeConfig(scene.path, example), port);
+  await post(program.url, { sender_id: 'ada', text: 'When are you open on Saturday?' });
+  await receiver.waitFor(1);
+  assert.match(lastOf(local.calls[1]!).content, /\nSaturday 10:00-14:00\n/);
+  assert.match(lastOf(local.calls[2]!).content, /\nKept\.\n/);
+  await post(program.url, { sender_id: 'ada', text: '/tools' });
+  const replies = await receiver.waitFor(2);
+  assert.equal(replies[0]!.body['text'], 'Ten to two.');
+  assert.match(
+    String(replies[1]!.body['text']),
+    /^Tools here:\n- time: allow\n- calc: allow\n- read_/,
+  );
 });

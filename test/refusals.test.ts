@@ -51,10 +51,6 @@ test('every missing secret is named, with the places that want it', async () => 
 });
 
 test('what this version cannot run yet is refused in one sentence', async () => {
-  const said = await serve({ ...good, storage: {}, session: {} });
-  assert.match(said, /^✗ Sessions cannot run in this version yet\. .*\n$/);
-  const agents = { ...good, brains: [{ ...brain, agent: { tools: ['time'] } }] };
-  assert.match(await serve(agents), /^✗ Agent brains cannot run in this version yet\. .*\n$/);
   const server = { ...good, storage: { url_env: 'REFUSAL_URL' } };
   assert.match(await serve(server), /^✗ A database server cannot be used .*\n$/);
   const bot = { type: 'messenger_b', mode: 'gateway', token_env: 'REFUSAL_BOT' };

@@ -28,7 +28,7 @@ export type AdminPorts = {
   /** Model calls of now, by provider: under way, and held back by the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
-  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: PairingDesk;
@@ -43,7 +43,8 @@ export type Health =
 export type PlanView = {
   readonly revision: string;
   readonly config: Config;
-  readonly warnings: readonly ConfigProblem[];
+  /** Of the check, and of what is wrong now. */
+  readonly warnings: readonly WarningStatus[];
   readonly channels: readonly ChannelView[];
 };
 
@@ -116,11 +117,12 @@ export type ProviderStatus = {
   readonly times: TimesStatus;
 };
 
-/** Unsettled rows, those at work included. */
+/** Unsettled rows, those at work included; `unroutable` of them wait for a channel that is gone. */
 export type BacklogStatus = {
   readonly channel: string;
   readonly inbox: number;
   readonly outbox: number;
+  readonly unroutable: number;
 };
 
 /** Since the start, but for `waiting`, `inFlight` and `deadLettersKept`, which are of now. */

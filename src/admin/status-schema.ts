@@ -50,7 +50,7 @@ export const statusSchema = object({
       times,
     }),
   ),
-  backlog: list(object({ channel: text, inbox: integer, outbox: integer })),
+  backlog: list(object({ channel: text, inbox: integer, outbox: integer, unroutable: integer })),
   counts: object({
     accepted: integer,
     duplicates: integer,

@@ -9,7 +9,6 @@ import type { DraftDocument } from './schema.ts';
 /** What is missing, and what to do about it. */
 export const missing = {
   messenger_b: ['messenger_b channels cannot run in this version yet', 'Use a webhook channel.'],
-  agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
   admin: [
     'the builder and changes of the configuration cannot be had in this version yet',
@@ -26,7 +25,6 @@ export function notYet(config: Config): readonly string[] {
     const channel = lacking(type);
     if (channel !== null) found.push(channel);
   }
-  if (config.brains.some(({ agent }) => agent !== null)) found.push(missing.agent);
   if (config.storage !== null && config.storage.urlEnv !== null) found.push(missing.url);
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
 }
@@ -39,9 +37,6 @@ export function checkNotYet(document: DraftDocument, problems: ProblemList): voi
   for (const [index, channel] of (document.channels ?? []).entries()) {
     const what = lacking(channel?.type ?? 'webhook');
     if (what !== null) warn(`channels[${index}].type`, what);
-  }
-  for (const [index, brain] of (document.brains ?? []).entries()) {
-    if (brain?.agent) warn(`brains[${index}].agent`, missing.agent);
   }
   if (document.storage?.url_env) warn('storage.url_env', missing.url);
   if (document.admin && document.observability?.enabled !== false) warn('admin', missing.admin);

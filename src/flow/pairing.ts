@@ -175,5 +175,5 @@ export class Pairings implements PairingDesk {
 }
 
 function silenced({ asking }: Circle, sender: string): readonly Asking[] {
-  return asking.map((one) => (one.sender === sender ? { ...one, code: null } : one));
+  return asking.map((one) => (one.sender === sender ? { ...one, name: null, code: null } : one));
 }

@@ -17,8 +17,8 @@ const bugs: Readonly<Record<string, PlantedBug['plant']>> = {
   'the second message of a lane is offered while the first is claimed': () => (ledger) => {
     const waiting: Message[] = [];
     return altered(ledger, {
-      async accept(batch, cursor) {
-        const acceptance = await ledger.accept(batch, cursor);
+      async accept(batch, ...cursors) {
+        const acceptance = await ledger.accept(batch, ...cursors);
         if (acceptance.kind === 'refused') return acceptance;
         for (const [i, { id, duplicate }] of acceptance.receipts.entries()) {
           const { dedupeKey: _, ...facts } = batch[i]!;
@@ -38,12 +38,12 @@ const bugs: Readonly<Record<string, PlantedBug['plant']>> = {
   },
   'a key is forgotten when it comes twice in one batch': () => (ledger) =>
     altered(ledger, {
-      accept: (batch, cursor) => {
+      accept: (batch, ...cursors) => {
         const keys = batch.map(({ dedupeKey }) => dedupeKey);
         const once = batch.map((inbound, i) =>
           keys.indexOf(inbound.dedupeKey) < i ? { ...inbound, dedupeKey: null } : inbound,
         );
-        return ledger.accept(once, cursor);
+        return ledger.accept(once, ...cursors);
       },
     }),
   'a release counts as an attempt': () => (ledger) => {
@@ -96,9 +96,9 @@ const bugs: Readonly<Record<string, PlantedBug['plant']>> = {
     }),
   'a cursor moves though the batch was refused': () => (ledger) =>
     altered(ledger, {
-      async accept(batch, cursor) {
-        const acceptance = await ledger.accept(batch, cursor);
-        if (acceptance.kind === 'refused') await ledger.accept([], cursor);
+      async accept(batch, ...cursors) {
+        const acceptance = await ledger.accept(batch, ...cursors);
+        if (acceptance.kind === 'refused') await ledger.accept([], ...cursors);
         return acceptance;
       },
     }),

@@ -4,7 +4,9 @@
  */
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { Pairing, PairingDesk, TurnedAway } from '../../src/domain/gate.ts';
-import type { Page, PageAsked } from '../../src/store/store.ts';
+import type { NoteText } from '../../src/domain/note.ts';
+import type { Page, PageAsked } from '../../src/domain/page.ts';
+import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
 import type { StoryText, TurnText, Whose } from '../../src/domain/story.ts';
@@ -17,6 +19,8 @@ export const ids = {
   conversation: 'thread/7 ?#%ü&+',
   sender: 'sender-4711',
   code: 'ACDEFGHJ',
+  brain: 'main',
+  use: '0123456789abcdefghjkmn:1:0',
 };
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
@@ -29,7 +33,9 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{channel}', 'webhook')
     .replace('{conversation}', encodeURIComponent(ids.conversation))
     .replace('{sender}', ids.sender)
-    .replace('{code}', ids.code);
+    .replace('{code}', ids.code)
+    .replace('{brain}', ids.brain)
+    .replace('{key}', ids.use);
 }
 
 const channel = 'webhook' as ChannelKey;
@@ -141,10 +147,25 @@ const turn: TurnText = {
   reply: answered,
 };
 
+const noteText: NoteText = { channel, conversation, at: 1_050, text: said };
+const toolUse: ToolUseText = {
+  key: ids.use,
+  messageId: ids.message,
+  channel,
+  conversation,
+  at: 1_045,
+  ms: 3.5,
+  tool: 'webhook_call',
+  mode: 'allow',
+  rule: 'no_governance',
+  outcome: 'done',
+  arguments: `{"body":"${said}"}`,
+};
+
 /** What was asked of the ledger, oldest first, each call with its arguments. */
 export type Calls = unknown[][];
 
-type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
 
 export function fakeReader(calls: Calls): LedgerReader {
   const page = <Row>(asked: PageAsked, rows: readonly Row[]): Page<Row> => {
@@ -173,6 +194,12 @@ export function fakeReader(calls: Calls): LedgerReader {
       return note(found ? { ...row, cuts } : null, 'conversation', where);
     },
     turns: (whose, asked) => note(page(asked, isIt(whose) ? [turn] : []), 'turns', whose, asked),
+    notes: (of) => {
+      const kept = of.kind === 'brain' ? of.brain === ids.brain : isIt(of);
+      return note(kept ? [noteText] : [], 'notes', of);
+    },
+    toolUses: (asked) => note(page<ToolUseRow>(asked, [toolUse]), 'toolUses', asked),
+    toolUse: (key) => note(key === ids.use ? toolUse : null, 'toolUse', key),
     async [Symbol.asyncDispose]() {},
   };
 }
@@ -189,6 +216,10 @@ export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
     forget: async (whose) => {
       calls.push(['forget', whose]);
       return 3;
+    },
+    clearNotes: async (of) => {
+      calls.push(['clearNotes', of]);
+      return 2;
     },
   };
 }

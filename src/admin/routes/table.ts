@@ -4,6 +4,7 @@ import { expositionType } from '../exposition.ts';
 import type { MetricsPage } from '../metrics.ts';
 import { statusOf } from '../status.ts';
 import { statusSchema } from '../status-schema.ts';
+import { agentRoutes } from './agents.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { gateRoutes } from './gate.ts';
@@ -24,6 +25,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, webRoot: strin
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
+    ...agentRoutes(ports),
     ...livePageRoutes(webRoot),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);

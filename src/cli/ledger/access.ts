@@ -90,11 +90,15 @@ function owning(
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
         now: Date.now,
         failed: (error) => (failed = error),
+        news: {},
       });
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
-        const code = await useLedger(ledger);
+        const code = await useLedger(ledger).catch((error: unknown) => {
+          if (failed === null) throw error;
+          return exitCode.failed;
+        });
         if (failed === null) return code;
         throw new Unanswered(`The database ${storagePath} could not be written.`);
       }

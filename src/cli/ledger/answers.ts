@@ -4,6 +4,7 @@ import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import type { Pairing } from '../../domain/gate.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../domain/ids.ts';
 import type { Media, Sender } from '../../domain/message.ts';
+import type { NoteText } from '../../domain/note.ts';
 import type { Try } from '../../domain/outcome.ts';
 import type {
   ConversationRow,
@@ -18,9 +19,10 @@ import type {
   StoryText,
   TurnText,
 } from '../../domain/story.ts';
-import { toolOutcomes } from '../../domain/tool-use.ts';
+import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
+import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import type { Trace, TraceStep } from '../../domain/trace.ts';
-import type { Page } from '../../store/store.ts';
+import type { Page } from '../../domain/page.ts';
 import { byKind, flag, id, list, maybe, number, object, oneOf, text, type Shape } from './shape.ts';
 
 const channel = id<ChannelKey>();
@@ -181,6 +183,29 @@ const turn = object<TurnText>({
   reply: maybe(text),
 });
 
+const toolUseFields = {
+  key: text,
+  messageId: text,
+  channel,
+  at: number,
+  ms: number,
+  tool: text,
+  mode: oneOf(...grantModes),
+  rule: text,
+  outcome: oneOf(...toolOutcomes),
+} as const;
+
+export const toolUseText = object<ToolUseText>({
+  ...toolUseFields,
+  conversation: conversationId,
+  arguments: maybe(text),
+});
+
+export const notes = object<{ readonly rows: readonly NoteText[] }>({
+  rows: list(object<NoteText>({ channel, conversation: conversationId, at: number, text })),
+});
+
+export const toolUsePage = pageOf(object<ToolUseRow>(toolUseFields));
 export const deadLetterPage = pageOf(deadLetter);
 export const conversationPage = pageOf(object<ConversationRow>(conversationFields));
 export const turnPage = pageOf(turn);

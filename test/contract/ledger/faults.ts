@@ -13,8 +13,8 @@ export const faults: Readonly<Record<string, Plant>> = {
   'wrong order': (ledger) =>
     altered(ledger, {
       /** The last of a batch is accepted first. */
-      async accept(batch, cursor) {
-        const acceptance = await ledger.accept([...batch].reverse(), cursor);
+      async accept(batch, ...cursors) {
+        const acceptance = await ledger.accept([...batch].reverse(), ...cursors);
         if (acceptance.kind === 'refused') return acceptance;
         return { ...acceptance, receipts: [...acceptance.receipts].reverse() };
       },
@@ -31,10 +31,10 @@ export const faults: Readonly<Record<string, Plant>> = {
     }),
   'missing dedupe': (ledger) =>
     altered(ledger, {
-      accept: (batch, cursor) =>
+      accept: (batch, ...cursors) =>
         ledger.accept(
           batch.map((inbound) => ({ ...inbound, dedupeKey: null })),
-          cursor,
+          ...cursors,
         ),
     }),
   'double claim': (ledger) => {
@@ -59,8 +59,8 @@ export const faults: Readonly<Record<string, Plant>> = {
   'unbounded queue': (ledger) => {
     const refused: (readonly Inbound[])[] = [];
     /** What is refused is kept all the same, and called accepted. */
-    const accept: Ledger['accept'] = async (batch, cursor) => {
-      const acceptance = await ledger.accept(batch, cursor);
+    const accept: Ledger['accept'] = async (batch, ...cursors) => {
+      const acceptance = await ledger.accept(batch, ...cursors);
       if (acceptance.kind === 'accepted' || acceptance.reason !== 'full') return acceptance;
       refused.push(batch);
       const receipts: Acceptance = { kind: 'accepted', receipts: [] };

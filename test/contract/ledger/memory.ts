@@ -66,8 +66,10 @@ export const memoryCases: readonly LedgerCase[] = [
     const cursor = { channel: hook, name: 'offset', value: '7' };
     await it.ledger.accept([said('ann', 'hi')], cursor);
     assert.equal(await it.ledger.cursor(hook, 'offset'), '7');
-    await it.ledger.accept([], { ...cursor, value: '8' });
+    const more = { ...cursor, name: 'people', value: 'ann' };
+    await it.ledger.accept([], { ...cursor, value: '8' }, more);
     assert.equal(await it.ledger.cursor(hook, 'offset'), '8');
+    assert.equal(await it.ledger.cursor(hook, 'people'), 'ann');
   }),
   promise('cursors are told apart by channel and name', async (it) => {
     await it.ledger.accept([], { channel: hook, name: 'a', value: '1' });
