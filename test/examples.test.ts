@@ -87,9 +87,9 @@ test('the agent of the examples reads its folder, keeps a note, and tells both',
   );
   await using receiver = await startReceiver();
   const port = await freePort();
-  const example = JSON.parse(readFileSync(join(folder, 'agent.json'), 'utf8')) as Example;
+  const example = read('agent.json');
   const bind = `127.0.0.1:${port}`;
-  Object.assign(example.channels[0]!.webhook, { bind, outbound_url: receiver.url });
+  Object.assign(example.channels[0]!.webhook!, { bind, outbound_url: receiver.url });
   example.brains[0]!.models[0]!.base_url = local.url;
   example.observability = { enabled: false };
   await using program = await serve(await writeConfig(scene.path, example), port);
