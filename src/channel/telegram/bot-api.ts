@@ -32,6 +32,12 @@ export type CallResult =
   | Refused
   | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
 
+/** Telegram itself says that this is no token of its; a page of a proxy's says nothing of it. */
+export function refusesToken(result: CallResult): boolean {
+  if (result.kind !== 'refused' || result.description === '') return false;
+  return result.status === 401 || result.status === 404;
+}
+
 export type Refused = {
   readonly kind: 'refused';
   readonly status: number;

@@ -146,14 +146,15 @@ test('a conflict is shown and waited for, never the end', async () => {
 test('a refused token is for a person to put right: no calls, the variable is named', async () => {
   for (const status of [401, 404]) {
     await using it = await startPolling();
-    it.telegram.plan('getMe', refusal(status));
+    it.telegram.plan('getMe', { page: 'Not Found', status });
+    it.telegram.plan('getMe', refusal(status, 'Unauthorized'));
     it.run();
     await it.telegram.until(() => it.standing.health.state === 'failed');
     const reason = it.standing.health.reason ?? '';
     assert.match(reason, /TELEGRAM_TOKEN/);
     assert.ok(!reason.includes(token.slice(-10)));
     await it.stop();
-    assert.equal(it.telegram.calls.length, 1);
+    assert.equal(it.telegram.calls.length, 2, 'a page of a proxy says nothing of the token');
     assert.equal(it.standing.health.state, 'failed');
   }
 });

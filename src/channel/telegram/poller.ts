@@ -16,6 +16,7 @@ import type { Inbound } from '../../domain/message.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Accept, Receipt } from '../channel.ts';
 import type { Standing } from '../standing.ts';
+import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { HeldUpdates } from './held.ts';
 import { conflict, reasonOf, refusedToken } from './reasons.ts';
@@ -242,7 +243,7 @@ export class Poller {
     if (this.#signal.aborted) return 'introduce';
     const { standing, tokenName, times, random } = this.#parts;
     const status = result.kind === 'refused' ? result.status : 0;
-    if (status === 401 || status === 404) {
+    if (refusesToken(result)) {
       standing.become('failed', refusedToken(tokenName));
       return 'over';
     }

@@ -15,7 +15,7 @@ import type { HttpClient } from '../../lib/http-client.ts';
 import type { Accept, Channel, ChannelHealth, Identity, Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
 import { Standing } from '../standing.ts';
-import { loadBotApi } from './bot-api.ts';
+import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
@@ -143,7 +143,7 @@ class Telegram implements Channel {
     if (!tokenShape.test(token)) return { kind: 'refused', message: malformedToken(tokenEnv) };
     const { api } = await this.#load();
     const result = await api.call('getMe', {}, pollTimes.callMs, signal);
-    if (result.kind === 'refused' && (result.status === 401 || result.status === 404)) {
+    if (refusesToken(result)) {
       return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
     }
     const bot = result.kind === 'done' ? parseBot(result.result) : null;
