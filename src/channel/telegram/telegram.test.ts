@@ -131,7 +131,7 @@ test('"typing" is shown while it takes a while; that it fails changes nothing', 
   slow.abort();
 });
 
-test('polls are watched by their ends: a loop that hangs shows, whatever it waits for', async () => {
+test('polls are watched by their ends: a loop that hangs shows', async () => {
   await using it = await start();
   const opened = await it.channel.open();
   assert.equal(opened.kind, 'opened');
