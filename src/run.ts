@@ -3,7 +3,7 @@
  * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
  * down shows in the answers and on the status page, not at boot.
  */
-import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
+import type { AdminPorts, Health, PlanView, WarningStatus } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
@@ -16,7 +16,7 @@ import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
 import { createPlan, createServiceKit, openAdmin, openLedger } from './service.ts';
-import type { ServiceKit } from './service.ts';
+import { readSkills, type ServiceKit } from './service.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {
@@ -47,11 +47,15 @@ export type Ending =
 
 /** Runs the service until `stop` aborts; resolves when everything is closed. */
 export async function runService(setup: Setup): Promise<Ending> {
+  const skills = await readSkills(setup.config.brains);
+  if (skills.kind === 'problem') return refusedSkills(skills);
   const events = createEvents({ log: setup.log, now: Date.now });
   const kit = createServiceKit(events, setup.version);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
   const heard = listenTo(events);
+  const skillWarnings = skills.warnings.map(warnOfSkill);
+  for (const { code, path, message } of skillWarnings) events.warned({ code, path, message });
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
   const store = await openLedger({
     storage: setup.config.storage,
@@ -70,7 +74,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   }
   const { ledger, reader } = store;
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
-  const plan = createPlan(setup.revision, setup.config, setup.secrets, kit);
+  const plan = createPlan(setup.revision, setup.config, setup.secrets, kit, skills.texts);
   const problem = await host.use(plan);
   const admin =
     problem ??
@@ -79,7 +83,7 @@ export async function runService(setup: Setup): Promise<Ending> {
       kit,
       portsOf(setup, kit, events, host, store, {
         health: () => (health.now.status === 'ok' ? heard.health() : health.now),
-        warnings: () => [...setup.warnings, ...heard.warnings()],
+        warnings: () => [...setup.warnings, ...skillWarnings, ...heard.warnings()],
       }),
     ));
   if (admin?.kind === 'problem') {
@@ -94,6 +98,19 @@ export async function runService(setup: Setup): Promise<Ending> {
   const left = await close(kit, host, reader, admin?.server ?? null);
   sayDrained(events, left, ledger.terms.durable);
   return ending;
+}
+
+function refusedSkills({ path, message }: { readonly path: string; readonly message: string }) {
+  const remedy = 'Make the folder readable, or remove the field.';
+  return {
+    kind: 'refused',
+    code: 'skills_missing',
+    message: `${path}: ${message}. ${remedy}`,
+  } as const;
+}
+
+function warnOfSkill(of: { readonly path: string; readonly message: string }): WarningStatus {
+  return { ...of, code: 'skill_faulty', remedy: 'svc reads skills when it starts.' };
 }
 
 /** A restart may find the disk well again; of the others only a person can rid us. */

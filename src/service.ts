@@ -10,6 +10,7 @@ import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
+import type { SkillsOfBrains } from './brain/skills.ts';
 import type { Channel } from './channel/channel.ts';
 import { createTelegramChannel } from './channel/telegram/telegram.ts';
 import { createWebhookChannel } from './channel/webhook/webhook.ts';
@@ -69,12 +70,21 @@ export function createModel(config: ModelConfig, secrets: Secrets, kit: ServiceK
   return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
 }
 
-/** @param models of the config, as listed */
+/** What the folders of skills hold; read before each plan is made. */
+export async function readSkills(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {
+  return (await import('./brain/skills.ts')).readSkillsOf(brains);
+}
+
+/**
+ * @param models of the config, as listed
+ * @param skills text for an agent's prompt; null: none
+ */
 export function createBrain(
   config: BrainConfig,
   secrets: Secrets,
   kit: ServiceKit,
   models = config.models.map((model) => createModel(model, secrets, kit)),
+  skills: string | null = null,
 ): Brain {
   const ranked = rankModels(config.policy.order, config.models);
   const members = config.models.map(({ retriesMax }, index) => ({
@@ -95,7 +105,7 @@ export function createBrain(
       retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
     onFault: (error) => kit.events.faulted({ where: `brain ${name}`, error }),
   };
-  if (agent !== null) return createAgent(agentOptions(agent, shared, kit));
+  if (agent !== null) return createAgent(agentOptions(agent, shared, kit, skills));
   const policy = config.policy.kind === 'consensus' ? createConsensus() : createPriority();
   return createResponder({ ...shared, policy });
 }
@@ -105,6 +115,7 @@ function agentOptions(
   config: AgentConfig,
   shared: Omit<ResponderOptions, 'policy'>,
   kit: ServiceKit,
+  skills: string | null,
 ): AgentOptions {
   const { name, now, onFault } = shared;
   const { memory, governance: grants } = config;
@@ -117,7 +128,7 @@ function agentOptions(
     toolbox: createToolbox({ tools, grants, now, onFault }),
     stepsMax: config.iterationsMax,
     operatorPrompt: config.systemPrompt,
-    skills: null,
+    skills,
     notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
     mark: () => crypto.randomUUID().slice(0, 13),
   };
@@ -130,24 +141,16 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
 
 type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Channel;
 
-/** Null: this version cannot run it, and `config/not-yet.ts` says so. */
+/** Null: `config/not-yet.ts` refuses it. */
 const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger | null>> = {
   messenger_a: (config, secrets, kit) =>
     createTelegramChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
   messenger_b: null,
 };
 
-/**
- * Made only: nothing is opened, and its platform is not asked. The libraries that it needs are
- * loaded when it is opened, or asked who it is.
- * @returns null where this version cannot run it
- */
-export function createMessenger(
-  config: MessengerConfig,
-  secrets: Secrets,
-  kit: ServiceKit,
-): Channel | null {
-  return messengers[config.type]?.(config, secrets, kit) ?? null;
+/** Made only, and loads nothing before it is opened. Null: this version cannot run it. */
+export function createMessenger(...[config, ...rest]: Parameters<MakeMessenger>): Channel | null {
+  return messengers[config.type]?.(config, ...rest) ?? null;
 }
 
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
@@ -164,12 +167,16 @@ function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit)
   });
 }
 
-/** The plan of one config revision: the brains that have a route, and each routed channel. */
+/**
+ * The plan of one config revision: the brains that have a route, and each routed channel.
+ * @param skills texts by the brain's name
+ */
 export function createPlan(
   revision: string,
   config: Config,
   secrets: Secrets,
   kit: ServiceKit,
+  skills: ReadonlyMap<string, string>,
 ): Plan {
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
@@ -181,7 +188,7 @@ export function createPlan(
     let brain = brains.get(route.brain);
     if (brain === undefined) {
       const models = brainConfig.models.map((model) => createModel(model, secrets, kit));
-      brain = createBrain(brainConfig, secrets, kit, models);
+      brain = createBrain(brainConfig, secrets, kit, models, skills.get(route.brain));
       brains.set(route.brain, brain);
       if (brainConfig.sensitivity === 'private') {
         const local = models.filter(({ locality }) => locality === 'local');

@@ -121,6 +121,25 @@ suite('the network cages of a public agent', () => {
   });
 });
 
+test('a private agent reaches nothing outside, though it is listed', async () => {
+  const outside = ['93.184.216.34', '169.254.169.254', '[2606:4700::1111]', '0.0.0.0'];
+  const named = ['public.example', 'both.example', 'metadata.example', 'here.example'];
+  await using world = await startWorld('private', [...outside, ...named]);
+  const { agent, good } = world;
+  assert.match(await fetching(agent, good.origin), /Status 200 .*\nthe listed server/);
+  assert.match(await posting(agent, good.origin), /Status 200:\nthe listed server/);
+  const inside = await fetching(agent, `http://here.example:${good.port}/`);
+  assert.match(inside, /Status 200 .*\nthe listed server/);
+  for (const host of [...outside, ...named.slice(0, 3)]) {
+    const url = `http://${host}:${good.port}/`;
+    good.pages.set('/out', redirectTo(url));
+    assert.match(await fetching(agent, url), /This agent is private/, host);
+    assert.match(await posting(agent, url), /This agent is private/, host);
+    assert.match(await fetching(agent, `${good.origin}/out`), /This agent is private/, host);
+  }
+  await assertUnseen(world);
+});
+
 function attacks(world: () => Promise<World>): void {
   test('what is listed can be reached', async () => {
     const { agent, good } = await world();

@@ -24,11 +24,18 @@ export interface Session extends AsyncDisposable {
   startAfresh(): void;
 }
 
+type Surroundings = {
+  readonly channel: ChannelType | null;
+  /** Text for an agent's prompt; null: none. */
+  readonly skills: string | null;
+  readonly version: string;
+};
+
 export function openSession(
   config: BrainConfig,
   secrets: Secrets,
   log: Log,
-  { channel, version }: { readonly channel: ChannelType | null; readonly version: string },
+  { channel, skills, version }: Surroundings,
 ): Session {
   const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
   const models = config.models.map((model) => createModel(model, secrets, kit));
@@ -38,7 +45,7 @@ export function openSession(
       : models
           .filter(({ locality }) => locality === 'local')
           .map((model) => model.check(kit.now() + lookMs));
-  const brain = createBrain(config, secrets, kit, models);
+  const brain = createBrain(config, secrets, kit, models, skills);
   const key = (channel ?? 'console') as ChannelKey;
   return new BrainSession(brain, key, kit.http, Promise.all(looks));
 }

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
+import { readSkills } from '../service.ts';
 import { createCommandLog, readConfig, readLogLevel, readSecrets } from './boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
@@ -59,7 +60,14 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     log.scrub(partner.secrets.values());
     const { openSession } = await import('./chat-session.ts');
     const { brain: partnerBrain, channel, secrets } = partner;
-    const where = { channel, version: programVersion() };
+    const skills = await readSkills([partnerBrain]);
+    if (skills.kind === 'problem') {
+      io.stderr.write(`✗ ${skills.message}.\n`);
+      return exitCode.config;
+    }
+    for (const { message } of skills.warnings) log.warn('skill_faulty', message);
+    const text = skills.texts.get(partnerBrain.name) ?? null;
+    const where = { channel, skills: text, version: programVersion() };
     await using session = openSession(partnerBrain, secrets, log, where);
     const { runConsole } = await import('./console.ts');
     return await runConsole(session, { io, explain, introduction: partner.introduction });

@@ -69,6 +69,7 @@ export const problemCodes = {
   agent_many_models: warning('An agent uses one model; the others are left out.'),
   agent_reads_to_cloud: warning('Files that an agent reads are sent to a cloud model.'),
   agent_can_leak: warning('An agent can read private things and also send them out.'),
+  skill_faulty: warning('A skill is skipped, or is not as agreed.'),
   skills_missing: warning('The folder of skills does not exist.'),
   admin_unserved: warning('The admin block has no effect while observability is off.'),
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),

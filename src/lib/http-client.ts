@@ -1,5 +1,6 @@
 /**
- * The one way out over HTTP. It follows no redirect, reads no proxy setting from the environment,
+ * The way out over HTTP to addresses that the operator wrote; what a model wrote goes through
+ * lib/pinned-client.ts. It follows no redirect, reads no proxy setting from the environment,
  * and bounds time and size. A reply of any status is an answer; only what kept an answer from
  * coming whole is a fault.
  *

@@ -10,7 +10,7 @@ type Answer = Extract<CagedAnswer, { kind: 'answer' }>;
 
 const totalMs = 30_000;
 /** Of a page more is read than the model is given: most of it is markup. */
-const pageBytesMax = 1024 * 1024;
+const pageBytesMax = 512 * 1024;
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 

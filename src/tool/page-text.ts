@@ -24,16 +24,12 @@ export function textOfPage(page: string): string {
   let at = 0;
   let preformatted = 0;
   while (at < page.length) {
-    const open = page.indexOf('<', at);
+    let open = page.indexOf('<', at);
+    let tag: Tag | null = null;
+    while (open >= 0 && (tag = tagAt(lower, open)) === null) open = page.indexOf('<', open + 1);
     const textEnd = open < 0 ? page.length : open;
     if (textEnd > at) out.add(withEntities(page.slice(at, textEnd)), preformatted > 0);
-    if (open < 0) break;
-    const tag = tagAt(lower, open);
-    if (tag === null) {
-      out.add('<', preformatted > 0);
-      at = open + 1;
-      continue;
-    }
+    if (tag === null) break;
     at = tag.end;
     if (blocks.has(tag.name)) out.endLine();
     else if (cells.has(tag.name)) out.add(' ', false);
@@ -58,9 +54,13 @@ function tagAt(lower: string, open: number): Tag | null {
   }
   if (first === undefined || first < 'a' || first > 'z') return null;
   let nameEnd = from;
-  while (nameEnd - from < 32 && /[a-z0-9]/.test(lower[nameEnd] ?? '')) nameEnd++;
+  while (nameEnd - from < 32 && isNamePart(lower.charCodeAt(nameEnd))) nameEnd++;
   return { name: lower.slice(from, nameEnd), closes, end: tagEnd(lower, nameEnd) };
 }
+
+/** A digit or a small letter. */
+const isNamePart = (code: number): boolean =>
+  (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a);
 
 /** Behind the `>` that stands in no quoted value. */
 function tagEnd(lower: string, from: number): number {

@@ -135,6 +135,15 @@ const lastingBugs: Readonly<Record<string, PlantedBug['plant']>> = {
             : {},
       });
   },
+  'one note over the limit stays': () => (ledger) =>
+    altered(ledger, {
+      complete(claim, effects) {
+        const notes = effects.notes.map((move) =>
+          move.kind === 'add' ? { ...move, notesMax: move.notesMax + 1 } : move,
+        );
+        return ledger.complete(claim, { ...effects, notes });
+      },
+    }),
   'the turn before is not yet remembered': () => (ledger) => {
     const guises = new Guises();
     return guises.round(ledger, {
@@ -219,6 +228,8 @@ class Guises {
       defer: (claim, at, why, how) => ledger.defer(this.own(claim), at, why, how),
       release: (claim) => ledger.release(this.own(claim)),
       bury: (claim, why, effects) => ledger.bury(this.own(claim), why, effects),
+      recall: (claim, n) => ledger.recall(this.own(claim), n),
+      notes: (claim, scope) => ledger.notes(this.own(claim), scope),
       ...other,
     });
   }

@@ -44,7 +44,8 @@ for (const { title, text: marked, code, path, also } of cases) {
 test('every code has a case here, or comes from the disk or the environment', () => {
   const elsewhere =
     'file_missing file_unreadable file_too_large file_not_utf8 file_writable_by_others ' +
-    'database_readable_by_others skills_missing admin_token_unset short_token secret_trimmed';
+    'database_readable_by_others skill_faulty skills_missing admin_token_unset short_token ' +
+    'secret_trimmed';
   const covered = new Set<string>([
     ...elsewhere.split(' '),
     ...cases.map(({ code }: Case) => code),

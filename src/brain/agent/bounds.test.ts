@@ -31,6 +31,8 @@ test('in the text protocol nothing but a whole message is a call', async () => {
   ];
   await stage.play([{ fails: 'tools_unsupported' }, 'found out']);
   for (const text of answers) assert.equal(brief(await stage.play([text])), text);
+  const fenced = `\`\`\`json\n${good}\n\`\`\``;
+  assert.equal(brief(await stage.play([`${fenced}\n${fenced}`, 'done'])), 'done', 'one at a time');
   const withProse = await stage.play([`${good}\nThere you are.`, 'done']);
   assert.equal(brief(withProse), 'done', 'the model is told, and the person spared');
   assert.deepEqual(tool.ran, []);
@@ -160,6 +162,7 @@ test('when the turn is given up, no further call runs', async () => {
   const played = await stage.play([two], { signal: stop.signal });
   assert.equal(brief(played), '(busy)');
   assert.equal(tool.ran.length, 1);
+  assert.equal(played.uses.length, 1, 'what was not come to is not in the audit');
   assert.equal(played.requests.length, 1);
 });
 

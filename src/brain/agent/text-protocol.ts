@@ -54,5 +54,5 @@ const beginsAsCall = /^\{\s*"tool"\s*:/;
 
 function withoutFence(text: string): string {
   const found = /^```(?:json)?[ \t]*\r?\n([^]*)```$/i.exec(text);
-  return found === null || found[1]!.includes('```') ? text : found[1]!.trim();
+  return found === null ? text : found[1]!.trim();
 }

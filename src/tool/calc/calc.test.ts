@@ -133,6 +133,18 @@ test('what cannot be worked out is said in a sentence', async () => {
   }
 });
 
+test('an expression may be 64 deep and 256 characters long, and no more', async () => {
+  const nested = (depth: number): string => `${'('.repeat(depth)}7${')'.repeat(depth)}`;
+  const text = async (expression: string): Promise<string> =>
+    (await callTool(createCalc(), { expression })).text;
+  assert.equal(await text(nested(63)), '7');
+  assert.match(await text(nested(64)), /nested deeper than 64/);
+  assert.match(await text(`${'-'.repeat(64)}7`), /nested deeper than 64/);
+  assert.match(await text(`7${'^1'.repeat(64)}`), /nested deeper than 64/);
+  assert.equal(await text(`1${'+1'.repeat(127)}`), '128');
+  assert.match(await text('1'.repeat(257)), /longer than 256 characters/);
+});
+
 test('names of the language mean nothing', async () => {
   const names = ['constructor', 'toString', 'process', 'globalThis', 'hasOwnProperty', 'this'];
   for (const name of names) {

@@ -92,10 +92,7 @@ export function divide(left: Num, right: Num): Num {
   const numerator = a * tens(scale);
   const quotient = numerator / b;
   if (quotient * b === numerator && scale <= digitsMax) return exact(quotient, scale);
-  // The digit behind tells the rounding that the true quotient lies beyond: never a false tie.
-  const sign = a < 0n === b < 0n ? '' : '-';
-  const size = quotient < 0n ? -quotient : quotient;
-  return float(Number(`${sign}${size}1e${-scale - 1}`));
+  return float(Number(`${quotient}e${-scale}`));
 }
 
 /** With the sign of `left`. @param right is not zero */

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Whose } from '../../../src/domain/story.ts';
-import type { InClaim } from '../../../src/store/store.ts';
+import type { Effects, InClaim } from '../../../src/store/store.ts';
+import { NoteReference, scopes } from './notes.ts';
 import type { MessageRow, Reference } from './reference.ts';
 import type { World } from './worlds.ts';
 
@@ -11,6 +12,7 @@ const nobody = '0000000000000000000000';
 export class People {
   readonly #world: World;
   readonly #model: Reference;
+  readonly #notes = new NoteReference();
 
   constructor(world: World, model: Reference) {
     this.#world = world;
@@ -49,12 +51,23 @@ export class People {
       if (where !== channel) return false;
       return whose.kind === 'conversation' ? other === conversation : senderOf(other) === sender;
     });
+    this.#notes.forget(lanes);
     const expected = this.#model.forget(lanes);
     assert.equal(await this.#world.ledger.forget(whose), expected, 'how much was forgotten');
     return `forget ${whose.kind} ${whose.kind === 'sender' ? sender : conversation} on ${channel}`;
   }
 
+  /** A turn has ended, and this is what it leaves. */
+  finished({ lane }: MessageRow, effects: Effects | null): void {
+    if (this.#world.durable) this.#notes.finish(lane, effects?.notes ?? []);
+  }
+
+  /** What a turn that is at work can look up. */
   async recall(claim: InClaim, row: MessageRow, dice: readonly number[]): Promise<boolean> {
+    for (const scope of scopes) {
+      const notes = await this.#world.ledger.notes(claim, scope);
+      assert.deepEqual(notes, this.#notes.of(row.lane, scope), `notes of the ${scope.kind}`);
+    }
     const n = 1 + Math.floor(dice[1]! * 8);
     const expected = this.#model.recall(row, n);
     if (!this.#world.people || expected === null) return false;

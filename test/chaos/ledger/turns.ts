@@ -3,6 +3,7 @@ import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { ReplyId } from '../../../src/domain/ids.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { Effects, InClaim } from '../../../src/store/store.ts';
+import { noteMovesOf } from './notes.ts';
 import type { World } from './worlds.ts';
 
 const windowTurns = 20;
@@ -40,7 +41,7 @@ export function effectsOf(
     turn: kept > 0.9 ? null : turn,
     session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
     imported: world.people && memory.empty && quoted > 0.8 ? `quoted for ${short(text)}` : null,
-    notes: [],
+    notes: world.people ? noteMovesOf(short(text), acceptedAt, dice.slice(6)) : [],
     toolUses: [],
     trace: {
       acceptedAt,

@@ -226,6 +226,7 @@ export class Walk {
     const effects = silent ? null : effectsOf(this.#world, claim, dice);
     this.#tell(`${kind} ${told} ${effects === null ? '' : tellEffects(effects)}`);
     this.#model.finish(row, effects, kind === 'buryIn');
+    this.#people.finished(row, effects);
     const ended =
       kind === 'buryIn'
         ? ledger.bury(claim, why, effects ?? undefined)

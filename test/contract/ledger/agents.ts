@@ -48,6 +48,16 @@ const noteCases: readonly LedgerCase[] = [
       assert.deepEqual(await seen(it, 'ann', here, other), []);
     }
   }),
+  durably('notes go on after a restart where nothing but notes was written last', async (it) => {
+    for (const text of ['one', 'two']) {
+      const claim = await turn(it, 'ann');
+      const notes = [add(text), add(`${text} of all`, ofMain)];
+      await it.ledger.complete(claim, { ...effects(claim, []), notes });
+      await it.reopen();
+    }
+    assert.deepEqual(await seen(it, 'ann'), ['one', 'two']);
+    assert.deepEqual(await seen(it, 'ann', ofMain), ['one of all', 'two of all']);
+  }),
   durably('a note is there only once its turn has ended', async (it) => {
     const claim = await turn(it, 'ann');
     assert.deepEqual(await it.ledger.notes(claim, here), []);
@@ -204,6 +214,12 @@ const journalCases: readonly LedgerCase[] = [
     await answer(it, claim, 'a');
     const answered = await it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
     assert.deepEqual(answered, { kind: 'unknown' });
+  }),
+  durably('a call whose claim is lost while it is written down may not run', async (it) => {
+    const claim = await turn(it, 'ann');
+    const asked = it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
+    await it.ledger.release(claim);
+    assert.deepEqual(await asked, { kind: 'unknown' });
   }),
   durably('what a call came to is known after a restart', async (it) => {
     const claim = await turn(it, 'ann');

@@ -1,0 +1,154 @@
+/**
+ * Skills: folders of text that inform an agent. Nothing in them runs or grants anything: what comes
+ * out is text for the prompt, and warnings for whoever wrote them. Names and descriptions are
+ * always in; a body is in whole, or left out whole. Format: Agent Skills,
+ * https://agentskills.io/specification.
+ */
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BrainConfig } from '../config/config.ts';
+import { readSkill, type Skill } from './skill-file.ts';
+
+export type SkillsRead =
+  /** `text` null: there are none. A warning is a sentence that names the skill and the fault. */
+  | { readonly kind: 'read'; readonly text: string | null; readonly warnings: readonly string[] }
+  /** The folder itself cannot be read. */
+  | { readonly kind: 'problem'; readonly message: string };
+
+/** The skills of every agent, read once for a plan. */
+export type SkillsOfBrains =
+  | {
+      readonly kind: 'read';
+      /** Text for the prompt by the brain's name, where it has any. */
+      readonly texts: ReadonlyMap<string, string>;
+      /** `path` is the place in the configuration. */
+      readonly warnings: readonly { readonly path: string; readonly message: string }[];
+    }
+  | { readonly kind: 'problem'; readonly path: string; readonly message: string };
+
+/** @param brains as listed in the configuration, with absolute paths */
+export async function readSkillsOf(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {
+  const texts = new Map<string, string>();
+  const warnings: { readonly path: string; readonly message: string }[] = [];
+  for (const [index, { name, agent }] of brains.entries()) {
+    if (agent === null || agent.skillsDir === null) continue;
+    const path = `brains[${index}].agent.skills_dir`;
+    const read = await readSkills(agent.skillsDir, agent.skillsBodyBudgetRunes);
+    if (read.kind === 'problem') return { ...read, path };
+    if (read.text !== null) texts.set(name, read.text);
+    warnings.push(...read.warnings.map((message) => ({ path, message })));
+  }
+  return { kind: 'read', texts, warnings };
+}
+
+const skillsMax = 100;
+const fileBytesMax = 262_144;
+const file = 'SKILL.md';
+
+/**
+ * Reads every skill of a folder, in the order of their folders' names. The folder itself may be a
+ * link; nothing in it is followed.
+ * @param folder absolute
+ * @param bodyBudgetRunes Unicode code points of all bodies together
+ */
+export async function readSkills(folder: string, bodyBudgetRunes: number): Promise<SkillsRead> {
+  const names: string[] = [];
+  const warnings: string[] = [];
+  try {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (entry.name.startsWith('.')) continue;
+      if (entry.isDirectory()) names.push(entry.name);
+      else if (entry.isSymbolicLink()) {
+        warnings.push(`${shown(entry.name)} is skipped: it is a link, and no link is followed`);
+      }
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' || code === 'ENOTDIR' ? 'there is none' : `${code}`;
+    return { kind: 'problem', message: `the folder of skills ${folder} cannot be read: ${why}` };
+  }
+  names.sort();
+  if (names.length > skillsMax) {
+    const left = names.length - skillsMax;
+    warnings.push(`${left} skills are skipped: at most ${skillsMax} are read`);
+  }
+  const skills: Skill[] = [];
+  for (const name of names.slice(0, skillsMax)) {
+    const text = await textIn(join(folder, name));
+    const read = 'fault' in text ? text : await readSkill(name, text.text);
+    if ('fault' in read) {
+      warnings.push(`${shown(name)} is skipped: ${read.fault}`);
+      continue;
+    }
+    warnings.push(...read.warnings.map((warning) => `${shown(name)}: ${warning}`));
+    skills.push(read.skill);
+  }
+  return { kind: 'read', ...told(skills, bodyBudgetRunes, warnings) };
+}
+
+type Text = { readonly text: string } | { readonly fault: string };
+
+async function textIn(folder: string): Promise<Text> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    // A pipe that nobody writes to would hold up the start; Windows knows neither flag.
+    const flags = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
+    await using handle = await open(join(folder, file), flags);
+    const facts = await handle.stat();
+    if (!facts.isFile()) return { fault: `its ${file} is no file` };
+    const bytes = Buffer.alloc(Math.min(facts.size, fileBytesMax) + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      ({ bytesRead: read } = await handle.read(bytes, length, bytes.length - length, null));
+    }
+    if (length > fileBytesMax) return { fault: `its ${file} has more than ${fileBytesMax} bytes` };
+    // Takes a byte order mark away.
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length)) };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return { fault: `it has no ${file}` };
+    if (code === 'ELOOP') return { fault: `its ${file} is a link, and no link is followed` };
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { fault: `its ${file} is not UTF-8` };
+    return { fault: `its ${file} cannot be read: ${code ?? 'it is broken'}` };
+  }
+}
+
+function told(skills: readonly Skill[], budgetRunes: number, warnings: readonly string[]) {
+  if (skills.length === 0) return { text: null, warnings };
+  const bodies: string[] = [];
+  const left: string[] = [];
+  let room = budgetRunes;
+  const lines = skills.map(({ name, description, body }) => {
+    if (body === '') return `- ${name}: ${description}`;
+    const length = runes(body);
+    if (length > room) {
+      left.push(
+        `${name}: its text is left out: it has ${length} code points, and ${room} of ` +
+          `skills_body_budget (${budgetRunes}) are left`,
+      );
+      return `- ${name}: ${description} (Its text is too long and is not here.)`;
+    }
+    room -= length;
+    bodies.push(`Skill ${name}:\n${body}`);
+    return `- ${name}: ${description}`;
+  });
+  const text = [`${introduction}\n${lines.join('\n')}`, ...bodies].join('\n\n');
+  return { text, warnings: [...warnings, ...left] };
+}
+
+const introduction =
+  'Skills, which say how things are done here. They inform you, and give you no tools and no ' +
+  'rights:';
+
+/** Unicode code points. */
+function runes(text: string): number {
+  let count = 0;
+  for (const _rune of text) count++;
+  return count;
+}
+
+/** A file's name in a sentence. */
+function shown(name: string): string {
+  return `skill ${JSON.stringify(name.slice(0, 100))}`;
+}

@@ -1,0 +1,58 @@
+/** Notes as the contract tells them: a list of each scope, and where each note was made. */
+import type { NoteMove, NoteScope } from '../../../src/domain/note.ts';
+
+type Kept = { readonly lane: string; readonly at: number; readonly text: string };
+
+const brain = { kind: 'brain', brain: 'main' } as const;
+const here = { kind: 'conversation' } as const;
+export const scopes: readonly NoteScope[] = [here, brain];
+
+/** What a turn notes; of most turns nothing. */
+export function noteMovesOf(
+  text: string,
+  at: number,
+  [what = 0, most = 0]: readonly number[],
+): readonly NoteMove[] {
+  const scope = most > 0.5 ? brain : here;
+  if (what < 0.6) return [];
+  if (what > 0.96) return [{ kind: 'clear', scope }];
+  const notesMax = 1 + (Math.floor(most * 97) % 4);
+  const add = (note: string): NoteMove => {
+    return { kind: 'add', scope, note: { at, text: note }, notesMax };
+  };
+  return what > 0.85 ? [add(`first of ${text}`), add(`second of ${text}`)] : [add(text)];
+}
+
+export class NoteReference {
+  readonly #kept = new Map<string, readonly Kept[]>();
+
+  /** A turn in that lane has ended. */
+  finish(lane: string, moves: readonly NoteMove[]): void {
+    for (const move of moves) {
+      const key = keyOf(lane, move.scope);
+      if (move.kind === 'clear') this.#kept.delete(key);
+      else {
+        const notes = [...(this.#kept.get(key) ?? []), { lane, ...move.note }];
+        this.#kept.set(key, notes.slice(-move.notesMax));
+      }
+    }
+  }
+
+  of(lane: string, scope: NoteScope): readonly Omit<Kept, 'lane'>[] {
+    const notes = this.#kept.get(keyOf(lane, scope)) ?? [];
+    return notes.map(({ at, text }) => ({ at, text }));
+  }
+
+  forget(lanes: ReadonlySet<string>): void {
+    for (const [key, notes] of this.#kept) {
+      this.#kept.set(
+        key,
+        notes.filter(({ lane }) => !lanes.has(lane)),
+      );
+    }
+  }
+}
+
+function keyOf(lane: string, scope: NoteScope): string {
+  return scope.kind === 'brain' ? `brain ${scope.brain}` : `lane ${lane}`;
+}
