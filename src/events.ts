@@ -93,6 +93,12 @@ class Hub implements EventHub {
     });
   }
 
+  confirmedEarly(e: Parameters<Events['confirmedEarly']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    counts.confirmedEarly += e.count;
+    if (this.#debug) this.#log.debug('confirmed_early', 'Messages were let go early.', e);
+  }
+
   turnStarted(e: Parameters<Events['turnStarted']>[0]): void {
     this.#countsOf(e.channel).waited.observe(e.waitedMs);
     if (this.#debug) this.#log.debug('turn_started', 'A turn began.', e);

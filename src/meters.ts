@@ -28,6 +28,8 @@ export type ChannelMeters = {
   readonly refused: ReadonlyMap<string, Tally>;
   /** By the gate of a messenger, by why. */
   readonly turnedAway: ReadonlyMap<TurnedAwayReason, Tally>;
+  /** Confirmed to the platform before they were safe. */
+  readonly confirmedEarly: number;
   /** From acceptance to claim. */
   readonly waited: Readonly<Histogram>;
   /** From claim to decision. */
@@ -64,6 +66,7 @@ export class ChannelCounts implements ChannelMeters {
   duplicates = 0;
   readonly refused = new Map<string, Pace>();
   readonly turnedAway = new Map<TurnedAwayReason, Pace>();
+  confirmedEarly = 0;
   readonly waited = new Histogram();
   readonly turns = new Histogram();
   readonly commands = new Map<string, number>();

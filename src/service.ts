@@ -12,6 +12,7 @@ import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { SkillsOfBrains } from './brain/skills.ts';
 import type { Channel } from './channel/channel.ts';
+import { createTelegramChannel } from './channel/telegram/telegram.ts';
 import { createWebhookChannel } from './channel/webhook/webhook.ts';
 import type {
   AgentConfig,
@@ -142,7 +143,8 @@ type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit
 
 /** Null: `config/not-yet.ts` refuses it. */
 const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger | null>> = {
-  messenger_a: null,
+  messenger_a: (config, secrets, kit) =>
+    createTelegramChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
   messenger_b: null,
 };
 

@@ -4,7 +4,11 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startFakeTelegram } from './fake/telegram.ts';
+import { freePort } from './program.ts';
 import { root, runProgram, type Run } from './run-svc.ts';
+import { writeTelegramConfig } from './telegram-program.ts';
 
 /** A place where nothing but the published files is: no sources, no node_modules. */
 const place = mkdtempSync(join(tmpdir(), 'svc-built-'));
@@ -19,7 +23,11 @@ before(async () => {
 after(() => rmSync(place, { recursive: true, force: true }));
 
 function svc(...args: string[]): Run {
-  const env = { SVC_FROM_SOURCES: undefined, TMPDIR: place };
+  return svcWith({}, ...args);
+}
+
+function svcWith(more: Record<string, string>, ...args: string[]): Run {
+  const env = { SVC_FROM_SOURCES: undefined, TMPDIR: place, ...more };
   return runProgram(process.execPath, [join(place, 'bin', 'svc.js'), ...args], { env, cwd: place });
 }
 
@@ -62,4 +70,17 @@ test('everything but Node’s own modules is inside, and can be read', () => {
       .filter((name) => !name.startsWith('node:'));
     assert.deepEqual(outside, [], file);
   }
+});
+
+test('the built program brings what the Telegram channel loads', async () => {
+  await using telegram = await startFakeTelegram({ secondMs: 20 });
+  await using model = await startFakeOllama({ answer: '**four**' });
+  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort: await freePort() };
+  const file = await writeTelegramConfig(place, where);
+  const serve = svcWith({ TELEGRAM_TOKEN: telegram.token }, 'serve', '--config', file);
+  telegram.say(telegram.privateChat(telegram.person('Ann')), 'What is two and two?');
+  const [answer] = await telegram.waitForSent(1);
+  assert.equal(answer?.text, 'four');
+  serve.child.kill('SIGTERM');
+  assert.equal((await serve.ended).code, 0, serve.err());
 });

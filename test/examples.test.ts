@@ -12,12 +12,19 @@ import { freePort, post, scratch, serve, writeConfig } from './program.ts';
 const folder = join(import.meta.dirname, '..', 'examples');
 
 type Example = {
-  channels: { webhook: Record<string, unknown> }[];
+  channels: { webhook?: Record<string, unknown> }[];
   brains: { models: { provider: string; locality: string; base_url?: string }[] }[];
   observability?: unknown;
 };
 
-for (const file of globSync('*.json', { cwd: folder })) {
+const read = (file: string): Example =>
+  JSON.parse(readFileSync(join(folder, file), 'utf8')) as Example;
+/** Those of messengers run in their own tests, on their own fakes. */
+const onWebhooks = globSync('*.json', { cwd: folder }).filter(
+  (file) => read(file).channels[0]?.webhook !== undefined,
+);
+
+for (const file of onWebhooks) {
   test(`examples/${file} boots and answers`, async () => {
     await using scene = await scratch();
     cpSync(folder, scene.path, { recursive: true });
@@ -25,8 +32,8 @@ for (const file of globSync('*.json', { cwd: folder })) {
     await using hosted = await startFakeOpenai({ answer: 'from the cloud' });
     await using receiver = await startReceiver();
     const port = await freePort();
-    const example = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Example;
-    const webhook = example.channels[0]!.webhook;
+    const example = read(file);
+    const webhook = example.channels[0]!.webhook!;
     webhook['bind'] = `127.0.0.1:${port}`;
     webhook['outbound_url'] = receiver.url;
     for (const model of example.brains.flatMap(({ models }) => models)) {
@@ -51,9 +58,8 @@ test('when the local model fails, the paid one is asked second', async () => {
   await using hosted = await startFakeOpenai({ answer: 'from the cloud' });
   await using receiver = await startReceiver();
   const port = await freePort();
-  const text = readFileSync(join(folder, 'local-first-paid-second.json'), 'utf8');
-  const example = JSON.parse(text) as Example;
-  Object.assign(example.channels[0]!.webhook, {
+  const example = read('local-first-paid-second.json');
+  Object.assign(example.channels[0]!.webhook!, {
     bind: `127.0.0.1:${port}`,
     outbound_url: receiver.url,
   });
@@ -81,9 +87,9 @@ test('the agent of the examples reads its folder, keeps a note, and tells both',
   );
   await using receiver = await startReceiver();
   const port = await freePort();
-  const example = JSON.parse(readFileSync(join(folder, 'agent.json'), 'utf8')) as Example;
+  const example = read('agent.json');
   const bind = `127.0.0.1:${port}`;
-  Object.assign(example.channels[0]!.webhook, { bind, outbound_url: receiver.url });
+  Object.assign(example.channels[0]!.webhook!, { bind, outbound_url: receiver.url });
   example.brains[0]!.models[0]!.base_url = local.url;
   example.observability = { enabled: false };
   await using program = await serve(await writeConfig(scene.path, example), port);

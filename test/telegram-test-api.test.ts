@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bot } from 'grammy';
+import { startFakeOllama } from './fake/ollama.ts';
 import { startTestApi } from './fake/telegram-test-api.ts';
+import { freePort, scratch } from './program.ts';
+import { spawnOn, writeTelegramConfig } from './telegram-program.ts';
 
 test('a bot of grammY hears and answers on telegram-test-api', async () => {
   await using api = await startTestApi();
@@ -22,4 +25,16 @@ test('a bot of grammY hears and answers on telegram-test-api', async () => {
       ['you said: and again', api.chatId],
     ],
   );
+});
+
+test('svc hears and answers on telegram-test-api, and does not press it', async () => {
+  await using scene = await scratch();
+  await using api = await startTestApi();
+  await using model = await startFakeOllama({ answer: '**four**' });
+  const where = { telegramUrl: api.url, modelUrl: model.url, adminPort: await freePort() };
+  await using program = spawnOn(await writeTelegramConfig(scene.path, where), api);
+  await program.saw('is up');
+  await api.say('hello');
+  const [reply] = await api.waitForReplies(1);
+  assert.deepEqual([reply?.text, Number(reply?.['chat_id'])], ['four', api.chatId]);
 });

@@ -121,6 +121,7 @@ const unmet: ChannelMeters = {
   duplicates: 0,
   refused: new Map(),
   turnedAway: new Map(),
+  confirmedEarly: 0,
   waited: new Histogram(),
   turns: new Histogram(),
   commands: new Map(),
@@ -159,6 +160,11 @@ function messageFamilies(ports: AdminPorts): Family[] {
       channels.flatMap(([channel, { turnedAway }]) =>
         [...turnedAway].map(([reason, { count }]) => one(count, { channel, reason })),
       ),
+    ),
+    counter(
+      'svc_messages_confirmed_early_total',
+      'Messages that a platform was told to forget before they were safe.',
+      each((counts) => counts.confirmedEarly),
     ),
     counter(
       'svc_decisions_total',

@@ -28,13 +28,15 @@ export interface Channel {
   deliver(reply: Reply, attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome>;
   /** Cuts a rendered text into what the platform takes at once. Pure. Absent: never cut. */
   split?(text: string): readonly string[];
-  /** Shows that an answer is being worked on. Never throws. */
+  /** Shows that an answer is being worked on, until the signal aborts. Never throws. */
   working?(address: Address, signal: AbortSignal): void;
   /**
    * Its wire has a field that tells that a session began by itself; where it has none, the reply's
    * text begins with a line that says so.
    */
   readonly tellsSessions: boolean;
+  /** How long after its first try a reply is tried again at most. Absent: the whole schedule. */
+  readonly deliverMsMax?: number;
   health(): ChannelHealth;
   /**
    * On channels that hold one connection to one account. True: the other, which is open, has the

@@ -8,7 +8,6 @@ import type { DraftDocument } from './schema.ts';
 
 /** What is missing, and what to do about it. */
 export const missing = {
-  messenger_a: ['messenger_a channels cannot run in this version yet', 'Use a webhook channel.'],
   messenger_b: ['messenger_b channels cannot run in this version yet', 'Use a webhook channel.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
   admin: [

@@ -20,6 +20,8 @@ export interface Events {
   messageRefused(e: { channel: ChannelKey; code: string }): void;
   /** The gate of a messenger let it not in: handled, and never a row. */
   messageTurnedAway(e: { channel: ChannelKey; reason: TurnedAwayReason }): void;
+  /** So many were confirmed to the platform before they were safe, so that others could come. */
+  confirmedEarly(e: { channel: ChannelKey; count: number }): void;
   turnStarted(e: { channel: ChannelKey; id: MessageId; brain: string; waitedMs: number }): void;
   turnFinished(e: {
     channel: ChannelKey;

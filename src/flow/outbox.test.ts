@@ -87,3 +87,11 @@ test('a receiver that is gone for good ends it at once', () => {
   const step = nextStep({ kind: 'dead', failure: failure('gone') }, claim(1), terms, clock);
   assert.deepEqual(step, { kind: 'bury', why: failure('gone') });
 });
+
+test('where a channel ends the schedule early, the last try is when its time is over', () => {
+  const steps = [1, 2, 3, 4].map((attempt) =>
+    nextStep(retry('overloaded'), claim(attempt), terms, clock, 60_000),
+  );
+  const told = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
+  assert.deepEqual(told, [1_000, 5_000, 54_000, 'bury']);
+});

@@ -20,12 +20,14 @@ export type NextStep =
 /**
  * What follows from one try to deliver, by the one schedule in the ledger's terms. A try that was
  * cancelled (drain, reload) is no attempt, unless it may have arrived: then the next is marked.
+ * @param spanMsMax the schedule's last try is at most so long after its first
  */
 export function nextStep(
   outcome: DeliveryOutcome,
   claim: OutClaim,
   terms: Terms,
   clock: { readonly now: () => number; readonly random: () => number },
+  spanMsMax = Infinity,
 ): NextStep {
   if (outcome.kind === 'delivered') return { kind: 'delivered' };
   if (outcome.kind === 'dead') return { kind: 'bury', why: outcome.failure };
@@ -41,8 +43,8 @@ export function nextStep(
       how: { park: false, possibleDuplicate },
     };
   }
-  const gapMs = terms.deliveryGapsMs[claim.attemptOfSchedule - 1];
-  if (gapMs === undefined) return { kind: 'bury', why: failure };
+  const gapMs = gapAfter(claim.attemptOfSchedule, terms.deliveryGapsMs, spanMsMax);
+  if (gapMs === null) return { kind: 'bury', why: failure };
   const pauseMs = Math.max(
     spread(gapMs, terms.jitter, clock.random),
     Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
@@ -53,4 +55,13 @@ export function nextStep(
     why: failure,
     how: { park: claim.attemptOfSchedule > terms.hotGaps, possibleDuplicate },
   };
+}
+
+/** @returns the pause after that attempt, the last one cut to the span; null: none follows */
+function gapAfter(attempt: number, gapsMs: readonly number[], spanMsMax: number): number | null {
+  let passedMs = 0;
+  for (let at = 0; at < attempt - 1; at++) passedMs += gapsMs[at] ?? 0;
+  const gapMs = gapsMs[attempt - 1];
+  if (gapMs === undefined || passedMs >= spanMsMax) return null;
+  return Math.min(gapMs, spanMsMax - passedMs);
 }

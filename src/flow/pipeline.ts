@@ -67,12 +67,11 @@ export async function takeTurn(
   const claimedAt = kit.now();
   const where = { channel: message.channel, id: message.id, brain: line.brain.name };
   kit.events.turnStarted({ ...where, waitedMs: claimedAt - message.acceptedAt });
-  line.channel.working?.(message.address, signal);
 
   const step = stepOf(message, memory, understoodOn(line));
   const desk = new TurnDesk(kit, claim, line.brain, signal, claimedAt + line.brain.deadlineMs);
   if (line.session !== null) desk.step(sessionStep(memory, step));
-  const outcome = await answer(kit, line, claim, step, desk);
+  const outcome = await showingWork(line, claim, answer(kit, line, claim, step, desk));
   if (signal.aborted) return kit.ledger.release(claim);
 
   const decidedAt = kit.now();
@@ -85,6 +84,22 @@ export async function takeTurn(
     kit.events.commandAnswered({ ...where, command: outcome.command, ms });
   } else {
     kit.events.turnFinished({ ...where, decision: outcome, ms });
+  }
+}
+
+/** Where the channel can show that an answer is worked on, it does until there is one. */
+async function showingWork(
+  { channel }: Line,
+  { message }: InClaim,
+  answering: Promise<Outcome>,
+): Promise<Outcome> {
+  if (channel.working === undefined) return answering;
+  const answered = new AbortController();
+  channel.working(message.address, answered.signal);
+  try {
+    return await answering;
+  } finally {
+    answered.abort();
   }
 }
 
@@ -112,7 +127,7 @@ export async function sendReply(
   const { reply, attempt: number, possibleDuplicate, late } = claim;
   const attempt = { number, possibleDuplicate, late };
   const outcome = await line.channel.deliver(reply, attempt, signal);
-  const next = nextStep(outcome, claim, kit.ledger.terms, kit);
+  const next = nextStep(outcome, claim, kit.ledger.terms, kit, line.channel.deliverMsMax);
   const where = { channel: reply.address.channel, id: reply.id, attempt: number };
   switch (next.kind) {
     case 'delivered':

@@ -11,6 +11,7 @@ import { powerCut } from './power-cut.ts';
 import type { Proof } from './proof.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
+import { telegramKill } from './telegram-kill.ts';
 
 export const proofs: readonly Proof[] = [
   kill,
@@ -24,4 +25,5 @@ export const proofs: readonly Proof[] = [
   hungBrain,
   soak,
   canaries,
+  telegramKill,
 ];

@@ -1,0 +1,172 @@
+/**
+ * Calls of the Bot API (https://core.telegram.org/bots/api#making-requests): grammY's `Api` knows
+ * the methods, our own HTTP client carries them. A call never throws, and nothing that comes out
+ * of it holds the token: an error of grammY's is taken apart here, and only its facts go on.
+ */
+import type { Api } from 'grammy';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
+
+type Raw = Api['raw'];
+type Method = 'getMe' | 'deleteWebhook' | 'getUpdates' | 'sendMessage' | 'sendChatAction';
+type Payload<M extends Method> = M extends 'getMe'
+  ? Record<string, never>
+  : Parameters<Raw[Exclude<M, 'getMe'>]>[0];
+
+export interface BotApi {
+  /** @param timeoutMs for the whole call, connecting included */
+  call<M extends Method>(
+    method: M,
+    payload: Payload<M>,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<CallResult>;
+}
+
+/**
+ * `refused`: Telegram, or what stands before it, answered and did not do it. `description` is what
+ * the platform said, for comparing only: it goes into no log.
+ */
+export type CallResult =
+  | { readonly kind: 'done'; readonly result: unknown }
+  | Refused
+  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+
+/** Telegram itself says that this is no token of its; a page of a proxy's says nothing of it. */
+export function refusesToken(result: CallResult): boolean {
+  if (result.kind !== 'refused' || result.description === '') return false;
+  return result.status === 401 || result.status === 404;
+}
+
+export type Refused = {
+  readonly kind: 'refused';
+  readonly status: number;
+  readonly description: string;
+  readonly retryAfterMs: number | null;
+  readonly migrateToChat: number | null;
+};
+
+const apiRoot = 'https://api.telegram.org';
+/** A hundred updates of the longest texts, with every entity in them. */
+const bodyBytesMax = 16 * 1024 * 1024;
+
+export type BotApiParts = {
+  readonly token: string;
+  /** Without a slash at its end; null: Telegram's own. */
+  readonly baseUrl: string | null;
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** Loads grammY, which only those pay for who have this channel. */
+export async function loadBotApi(parts: BotApiParts): Promise<BotApi> {
+  const { Api: GrammyApi } = await import('grammy');
+  return new GrammyBotApi(parts, GrammyApi);
+}
+
+class GrammyBotApi implements BotApi {
+  readonly #parts: BotApiParts;
+  readonly #create: typeof Api;
+
+  constructor(parts: BotApiParts, create: typeof Api) {
+    this.#parts = parts;
+    this.#create = create;
+  }
+
+  async call<M extends Method>(
+    method: M,
+    payload: Payload<M>,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<CallResult> {
+    const { token, baseUrl } = this.#parts;
+    const carried = new Carrier(this.#parts, timeoutMs, signal);
+    const api = new this.#create(token, {
+      apiRoot: baseUrl ?? apiRoot,
+      fetch: carried.fetch,
+      // The carrier's own deadline comes first.
+      timeoutSeconds: timeoutMs / 1_000 + 5,
+    });
+    const methods = api.raw as unknown as Record<Method, (given?: unknown) => Promise<unknown>>;
+    try {
+      const result = await (method === 'getMe' ? methods.getMe() : methods[method](payload));
+      return { kind: 'done', result };
+    } catch (error) {
+      return carried.failed ?? refusalOf(error);
+    }
+  }
+}
+
+type Carried = { readonly json: () => Promise<unknown> };
+type Init = { readonly body?: string };
+
+/** One call's way over HTTP, in the form of `fetch` that grammY asks for. */
+class Carrier {
+  /** Why no answer of the Bot API came; null: one came. */
+  failed: Exclude<CallResult, { kind: 'done' }> | null = null;
+  readonly #parts: BotApiParts;
+  readonly #timeoutMs: number;
+  readonly #signal: AbortSignal;
+
+  constructor(parts: BotApiParts, timeoutMs: number, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#timeoutMs = timeoutMs;
+    this.#signal = signal;
+  }
+
+  readonly fetch = async (url: string, init: Init): Promise<Carried> => {
+    const { http, now } = this.#parts;
+    const request = {
+      method: 'POST',
+      url: new URL(url),
+      headers: { 'content-type': 'application/json' },
+      body: init.body ?? '{}',
+      deadlineAt: now() + this.#timeoutMs,
+      bodyBytesMax,
+    } as const;
+    const result = await http.send(request, this.#signal);
+    if (result.kind === 'fault') {
+      this.failed = { kind: 'fault', fault: result.fault, sent: result.sent };
+      throw notCarried;
+    }
+    const answer = parsed(result.body);
+    if (answer === null) {
+      // A proxy's page, say: only its status tells something.
+      const nothing = { description: '', retryAfterMs: null, migrateToChat: null };
+      this.failed = { kind: 'refused', status: result.status, ...nothing };
+      throw notCarried;
+    }
+    return { json: () => Promise.resolve(answer) };
+  };
+}
+
+const notCarried = new Error('no answer of the Bot API');
+
+function parsed(body: string): object | null {
+  try {
+    const answer: unknown = JSON.parse(body);
+    return typeof answer === 'object' && answer !== null && 'ok' in answer ? answer : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What a GrammyError tells; of one that is none, that it was a fault of the other side. */
+function refusalOf(error: unknown): Refused {
+  const { error_code, description, parameters } = error as {
+    error_code?: unknown;
+    description?: unknown;
+    parameters?: { retry_after?: unknown; migrate_to_chat_id?: unknown };
+  };
+  const retryAfter = parameters?.retry_after;
+  const migrateTo = parameters?.migrate_to_chat_id;
+  return {
+    kind: 'refused',
+    status: typeof error_code === 'number' ? error_code : 500,
+    description: typeof description === 'string' ? description : '',
+    retryAfterMs: typeof retryAfter === 'number' ? retryAfter * 1_000 : null,
+    migrateToChat: typeof migrateTo === 'number' ? migrateTo : null,
+  };
+}

@@ -1,0 +1,202 @@
+/**
+ * Markdown, as models write it, becomes text with entities
+ * (https://core.telegram.org/bots/api#messageentity), so that no character of an answer can spoil
+ * its formatting. What Telegram has no entity for stays readable: a heading is bold, a list has
+ * bullets, a table keeps its own text in fixed width.
+ *
+ * Every character carries its own styles, and entities are the runs of one style: so none of them
+ * cross, and code is in no other entity. The text never outgrows the Markdown by more than its
+ * bullets' indents.
+ */
+import type { Token, Tokens } from 'marked';
+
+export type Entity = {
+  readonly type: Style;
+  /** In UTF-16 units. */
+  readonly offset: number;
+  readonly length: number;
+  readonly url?: string;
+  readonly language?: string;
+};
+
+export type Formatted = { readonly text: string; readonly entities: readonly Entity[] };
+
+type Style = 'bold' | 'italic' | 'strikethrough' | 'code' | 'pre' | 'text_link' | 'blockquote';
+type Styles = Readonly<Partial<Record<Style, string>>>;
+
+/** Telegram leaves out those behind the first hundred. */
+const entitiesMax = 100;
+
+export type Lexer = (markdown: string) => readonly Token[];
+
+/** Loads marked's lexer; nobody pays for it who has no messenger. */
+export async function loadLexer(): Promise<Lexer> {
+  const { lexer } = await import('marked');
+  return (markdown) => lexer(markdown);
+}
+
+export function format(markdown: string, lexer: Lexer): Formatted {
+  const writer = new Writer();
+  writer.blocks(lexer(markdown), {}, '');
+  return writer.finish();
+}
+
+type Run = { readonly end: number; readonly styles: Styles };
+
+class Writer {
+  #text = '';
+  readonly #runs: Run[] = [];
+
+  finish(): Formatted {
+    const text = this.#text.trimEnd();
+    const entities = (['bold', 'italic', 'strikethrough', 'code', 'pre', 'text_link'] as const)
+      .flatMap((style) => this.#spansOf(style, text.length))
+      .concat(this.#spansOf('blockquote', text.length))
+      .sort((a, b) => a.offset - b.offset || b.length - a.length)
+      .slice(0, entitiesMax);
+    return { text, entities };
+  }
+
+  /** @param indent what each line after the first begins with */
+  blocks(tokens: readonly Token[], styles: Styles, indent: string): void {
+    let between = '';
+    for (const token of tokens) {
+      if (token.type === 'space') {
+        between = '\n\n';
+        continue;
+      }
+      if (this.#text !== '' && between !== '') this.#put(between + indent, styles);
+      this.#block(token, styles, indent);
+      between = /\n[ \t]*\n[ \t]*$/.test(token.raw) ? '\n\n' : '\n';
+      // It stands before the text of its item.
+      if (token.type === 'checkbox') between = '';
+    }
+  }
+
+  #block(token: Token, styles: Styles, indent: string): void {
+    switch (token.type) {
+      case 'heading':
+        return this.#inline(innerOf(token) ?? [], { ...styles, bold: '' }, indent);
+      case 'code':
+        return this.#put(textOf(token), { pre: (token as Tokens.Code).lang ?? '' });
+      case 'blockquote':
+        return this.blocks(innerOf(token) ?? [], { ...styles, blockquote: '' }, indent);
+      case 'list':
+        return this.#list(token as Tokens.List, styles, indent);
+      case 'table':
+        return this.#put(token.raw.trimEnd(), { pre: '' });
+      case 'hr':
+        return this.#put('———', styles);
+      case 'html':
+        return this.#put(token.raw.trimEnd(), styles);
+      default:
+        // A paragraph, or the text of a tight list item.
+        return this.#inline(innerOf(token) ?? [token], styles, indent);
+    }
+  }
+
+  #list({ items, ordered, start, loose }: Tokens.List, styles: Styles, indent: string): void {
+    for (const [index, item] of items.entries()) {
+      if (index > 0) this.#put((loose ? '\n\n' : '\n') + indent, styles);
+      this.#put(ordered ? `${Number(start) + index}. ` : '• ', styles);
+      this.blocks(item.tokens, styles, `${indent}  `);
+    }
+  }
+
+  #inline(tokens: readonly Token[], styles: Styles, indent: string): void {
+    for (const token of tokens) this.#inlineOne(token, styles, indent);
+  }
+
+  #inlineOne(token: Token, styles: Styles, indent: string): void {
+    const nested = innerOf(token);
+    const inner = nested ?? [];
+    switch (token.type) {
+      case 'strong':
+        return this.#inline(inner, { ...styles, bold: '' }, indent);
+      case 'em':
+        return this.#inline(inner, { ...styles, italic: '' }, indent);
+      case 'del':
+        return this.#inline(inner, { ...styles, strikethrough: '' }, indent);
+      case 'codespan':
+        return this.#put(textOf(token), { code: '' });
+      case 'br':
+        return this.#put(`\n${indent}`, styles);
+      case 'link':
+      case 'image':
+        return this.#link(token as Tokens.Link | Tokens.Image, styles, indent);
+      case 'checkbox':
+        return this.#put((token as Tokens.Checkbox).checked ? '☑ ' : '☐ ', styles);
+      case 'escape':
+        return this.#put(textOf(token), styles);
+      case 'html':
+        return this.#put(token.raw, styles);
+      default:
+        if (nested !== null) return this.#inline(nested, styles, indent);
+        return this.#put(unescaped(token.raw), styles);
+    }
+  }
+
+  /** Telegram itself links an address that is its own text, and links to nothing but the web. */
+  #link(link: Tokens.Link | Tokens.Image, styles: Styles, indent: string): void {
+    const isWeb = /^(?:https?|tg):\/\//i.test(link.href);
+    const linked = isWeb && link.text !== link.href ? { ...styles, text_link: link.href } : styles;
+    if (link.type === 'image') return this.#put(link.text || link.href, linked);
+    if (!isWeb && !link.href.startsWith('mailto:')) return this.#put(link.raw, styles);
+    this.#inline(link.tokens, linked, indent);
+  }
+
+  #put(text: string, styles: Styles): void {
+    if (text === '') return;
+    this.#text += text;
+    this.#runs.push({ end: this.#text.length, styles });
+  }
+
+  /** The runs of one style, those that touch and say the same as one; white space ends none. */
+  #spansOf(type: Style, end: number): Entity[] {
+    const spans: { offset: number; end: number; value: string }[] = [];
+    let from = 0;
+    for (const run of this.#runs) {
+      const value = run.styles[type];
+      const last = spans.at(-1);
+      if (value !== undefined) {
+        // Two blocks of code one after the other stay two: the text between them has no style.
+        if (last?.end === from && last.value === value) last.end = run.end;
+        else spans.push({ offset: from, end: run.end, value });
+      }
+      from = run.end;
+    }
+    return spans.flatMap((span) => {
+      const length = this.#text.slice(span.offset, Math.min(span.end, end)).trimEnd().length;
+      return length === 0 ? [] : [entityOf(type, span.offset, length, span.value)];
+    });
+  }
+}
+
+function textOf(token: Token): string {
+  return 'text' in token ? String(token.text) : token.raw;
+}
+
+function innerOf(token: Token): readonly Token[] | null {
+  return 'tokens' in token ? (token.tokens ?? null) : null;
+}
+
+function entityOf(type: Style, offset: number, length: number, value: string): Entity {
+  if (type === 'text_link') return { type, offset, length, url: value };
+  const language = value.split(/\s/, 1)[0]!;
+  return type === 'pre' && language !== ''
+    ? { type, offset, length, language }
+    : { type, offset, length };
+}
+
+const entitiesOfHtml: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': '\u00A0',
+};
+
+function unescaped(text: string): string {
+  return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => entitiesOfHtml[entity]!);
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startPolling } from '../../../test/fake/polling.ts';
+import { said, token } from '../../../test/fake/scripted-telegram.ts';
+import type { Planned } from '../../../test/fake/scripted-telegram.ts';
+
+const refusal = (error_code: number, description = ''): Planned => ({
+  ok: false,
+  error_code,
+  description,
+});
+
+test('it asks who it is, drops nothing, and names what it wants in every poll', async () => {
+  await using it = await startPolling();
+  it.telegram.push(said(7, 'hello'));
+  it.run();
+  await it.telegram.until(() => it.polls().length >= 3);
+  const [me, away] = it.telegram.calls;
+  assert.equal(me?.method, 'getMe');
+  assert.equal(away?.method, 'deleteWebhook');
+  assert.deepEqual(away?.params, { drop_pending_updates: false });
+  const [first, second, third] = it.polls();
+  const rest = { limit: 100, timeout: 30, allowed_updates: ['message'] };
+  assert.deepEqual(first, { ...rest, timeout: 0 }, 'no offset is known after a start');
+  assert.deepEqual(second, { offset: 8, ...rest });
+  assert.deepEqual(third, rest, 'an offset is not said again: ids may begin anew below it');
+  assert.deepEqual(it.ledger.taken, ['501:7']);
+  assert.equal(it.standing.health.state, 'up');
+  assert.ok(it.standing.health.lastSeenAt !== null);
+});
+
+test('nothing is confirmed before it is safe; new messages come all the same', async () => {
+  await using it = await startPolling();
+  it.ledger.settles = false;
+  it.telegram.push(said(1, 'slow'), said(2, 'other'));
+  it.run();
+  await it.telegram.until(() => it.polls().length >= 3);
+  it.telegram.push(said(3, 'new'));
+  await it.telegram.until(() => it.ledger.taken.length === 3);
+  it.ledger.settle('501:2');
+  await it.telegram.until(() => it.polls().length >= 8);
+  for (const { offset, timeout } of it.polls().slice(1))
+    assert.deepEqual([offset, timeout], [1, 0]);
+  it.ledger.settle('501:1');
+  it.ledger.settle('501:3');
+  await it.telegram.until(() => it.telegram.pending.length === 0);
+  assert.deepEqual(it.ledger.taken, ['501:1', '501:2', '501:3']);
+  assert.deepEqual(it.ledger.repeats, []);
+});
+
+test('of a hundred that wait the oldest are confirmed all the same, and counted', async () => {
+  await using it = await startPolling();
+  it.ledger.settles = false;
+  it.telegram.push(...Array.from({ length: 130 }, (_, i) => said(i + 1, 'hello')));
+  it.run();
+  await it.telegram.until(() => it.ledger.taken.length === 130);
+  const counted = it.calls
+    .filter(([name]) => name === 'confirmedEarly')
+    .reduce((sum, [, e]) => sum + (e as { count: number }).count, 0);
+  assert.ok(counted >= 30 && counted <= 50, String(counted));
+});
+
+test('a stop in the middle of a batch confirms what is done and nothing else', async () => {
+  await using it = await startPolling();
+  it.ledger.settles = false;
+  it.telegram.push(said(1, 'done'), said(2, 'at work'), said(3, 'done too'));
+  it.run();
+  await it.telegram.until(() => it.ledger.taken.length === 3);
+  it.ledger.settle('501:1');
+  it.ledger.settle('501:3');
+  await it.stop();
+  assert.deepEqual(
+    it.telegram.pending.map(({ update_id }) => update_id),
+    [2, 3],
+  );
+  assert.equal(it.standing.health.state, 'stopped');
+  it.run();
+  await it.telegram.until(() => it.ledger.repeats.length === 2);
+  assert.deepEqual(it.ledger.taken, ['501:1', '501:2', '501:3']);
+});
+
+test('what the ledger could not write is not confirmed, and comes again', async () => {
+  await using it = await startPolling();
+  const refused = { kind: 'refused', reason: 'storage_failed', retryAfterMs: 5 } as const;
+  it.ledger.refusals.push(refused, refused);
+  it.telegram.push(said(1, 'hello'));
+  it.run();
+  await it.telegram.until(() => it.ledger.taken.length === 1);
+  for (const { offset } of it.polls().slice(0, 3)) assert.equal(offset, undefined);
+});
+
+test('while there is no room it does not poll', async () => {
+  await using it = await startPolling();
+  it.ledger.free = 0;
+  it.telegram.push(said(1, 'hello'));
+  it.run();
+  await it.telegram.until(() => it.standing.health.state === 'degraded');
+  assert.equal(it.polls().length, 0);
+  it.ledger.free = 1;
+  it.ledger.wake.resolve();
+  await it.telegram.until(() => it.ledger.taken.length === 1);
+});
+
+test('a batch larger than the room is taken in pieces', async () => {
+  await using it = await startPolling();
+  it.ledger.free = 3;
+  it.telegram.push(...Array.from({ length: 10 }, (_, i) => said(i + 1, 'hello')));
+  it.run();
+  await it.telegram.until(() => it.ledger.taken.length === 10);
+  assert.deepEqual(
+    it.ledger.taken,
+    Array.from({ length: 10 }, (_, i) => `501:${i + 1}`),
+  );
+});
+
+test('ids that begin anew at random lose nothing', async () => {
+  await using it = await startPolling();
+  it.telegram.push(said(900_000, 'before the quiet week'));
+  it.run();
+  await it.telegram.until(() => it.telegram.pending.length === 0 && it.polls().length >= 3);
+  it.telegram.push({ ...said(5_000, 'after it'), update_id: 17 });
+  await it.telegram.until(() => it.ledger.taken.length === 2);
+});
+
+test('a poll on a dead connection is given up, and the next one is served', async () => {
+  await using it = await startPolling({ pollMs: 100 });
+  it.telegram.plan('getUpdates', 'hang', 'hang', 'cut', { page: 'Bad Gateway', status: 502 });
+  it.run();
+  await it.telegram.until(() => it.polls().length >= 2 && it.standing.health.state === 'degraded');
+  it.telegram.push(said(1, 'hello'));
+  await it.telegram.until(() => it.standing.health.state === 'up');
+  await it.telegram.until(() => it.ledger.taken.length === 1);
+  assert.equal(it.telegram.pollsAtOnceMost, 1);
+});
+
+test('a conflict is shown and waited for, never the end', async () => {
+  await using it = await startPolling();
+  it.telegram.plan('getUpdates', refusal(409), refusal(409));
+  it.run();
+  await it.telegram.until(() => it.standing.health.state === 'degraded');
+  assert.match(it.standing.health.reason ?? '', /another program.*TELEGRAM_TOKEN/);
+  await it.telegram.until(() => it.standing.health.state === 'up');
+  assert.equal(it.telegram.callsOf('deleteWebhook').length, 3, 'it may be a webhook that is set');
+});
+
+test('a refused token is for a person to put right: no calls, the variable is named', async () => {
+  for (const status of [401, 404]) {
+    await using it = await startPolling();
+    it.telegram.plan('getMe', { page: 'Not Found', status });
+    it.telegram.plan('getMe', refusal(status, 'Unauthorized'));
+    it.run();
+    await it.telegram.until(() => it.standing.health.state === 'failed');
+    const reason = it.standing.health.reason ?? '';
+    assert.match(reason, /TELEGRAM_TOKEN/);
+    assert.ok(!reason.includes(token.slice(-10)));
+    await it.stop();
+    assert.equal(it.telegram.calls.length, 2, 'a page of a proxy says nothing of the token');
+    assert.equal(it.standing.health.state, 'failed');
+  }
+});
+
+test('a platform that is down at the start is asked until it is there', async () => {
+  await using it = await startPolling();
+  it.telegram.plan('getMe', 'cut', { page: 'x', status: 502 }, refusal(429));
+  it.run();
+  await it.telegram.until(() => it.standing.health.state === 'up');
+});
+
+test('an update that makes no sense holds up none behind it', async () => {
+  await using it = await startPolling();
+  it.telegram.push({ update_id: 1 }, { ...said(2, 'x'), message: 7 } as never, said(3, 'hello'));
+  it.run();
+  await it.telegram.until(() => it.telegram.pending.length === 0);
+  assert.deepEqual(it.ledger.taken, ['501:3']);
+});
+
+test('a server that does not wait when it is asked to is not pressed', async () => {
+  await using it = await startPolling({ heldPauseMs: 300 });
+  const empty: Planned = { ok: true, result: [] };
+  it.telegram.plan('getUpdates', ...Array.from({ length: 1_000 }, () => empty));
+  it.run();
+  await it.telegram.until(() => it.polls().length >= 2);
+  const begun = Date.now();
+  await it.telegram.until(() => it.polls().length >= 5);
+  assert.ok(Date.now() - begun >= 850);
+});

@@ -1,0 +1,280 @@
+/**
+ * The poll loop: it asks who it is, takes away a webhook, and then asks for updates one poll after
+ * the other, never two at a time.
+ *
+ * An update is forgotten by Telegram when a later poll names a higher offset; so that offset never
+ * passes what the ledger has not called safe, but for the limits in held.ts. Update ids begin anew
+ * at random after a quiet week: an offset is therefore neither kept over a restart nor said again
+ * once Telegram had nothing more; messages are recognised by chat and message id.
+ *
+ * States: introducing → polling ⇄ pausing; a conflict leads back to introducing; a refused token
+ * ends it, and it waits for its signal.
+ */
+import type { Events } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Inbound } from '../../domain/message.ts';
+import { fullJitter, pause } from '../../lib/backoff.ts';
+import type { Accept, Receipt } from '../channel.ts';
+import type { Standing } from '../standing.ts';
+import { refusesToken } from './bot-api.ts';
+import type { BotApi, CallResult } from './bot-api.ts';
+import { HeldUpdates } from './held.ts';
+import { conflict, reasonOf, refusedToken } from './reasons.ts';
+import { parseBot, parseUpdates } from './wire.ts';
+import type { Bot, Heard, Update } from './wire.ts';
+
+/** https://core.telegram.org/bots/api#getupdates: so many at once, and no more. */
+const updatesMax = 100;
+const longPollSeconds = 30;
+
+export type PollTimes = {
+  /** A poll that has not ended by then hangs on a dead connection. */
+  readonly pollMs: number;
+  readonly callMs: number;
+  /** Between two polls while something is held. */
+  readonly heldPauseMs: number;
+  readonly failurePauseMs: { readonly baseMs: number; readonly capMs: number };
+  readonly conflictPauseMs: { readonly baseMs: number; readonly capMs: number };
+  /** For the last poll, which only confirms. */
+  readonly farewellMs: number;
+};
+
+export const pollTimes: PollTimes = {
+  pollMs: 45_000,
+  callMs: 15_000,
+  heldPauseMs: 1_000,
+  failurePauseMs: { baseMs: 1_000, capMs: 60_000 },
+  conflictPauseMs: { baseMs: 5_000, capMs: 60_000 },
+  farewellMs: 2_000,
+};
+
+export type PollerParts = {
+  readonly channel: ChannelKey;
+  /** The variable that holds the token, for sentences. */
+  readonly tokenName: string;
+  readonly api: BotApi;
+  readonly standing: Standing;
+  readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
+  readonly times: PollTimes;
+  readonly now: () => number;
+  readonly random: () => number;
+};
+
+export class Poller {
+  readonly #parts: PollerParts;
+  readonly #accept: Accept;
+  readonly #signal: AbortSignal;
+  readonly #held: HeldUpdates;
+  #bot: Bot | null = null;
+  /** A poll has come back since it introduced itself: the first does not wait, to show that. */
+  #isAnswered = false;
+  /** Failed calls since the last good one. */
+  #failures = 0;
+  #conflicts = 0;
+  /** What the last completed poll has confirmed. */
+  #confirmed: number | null = null;
+  /** How many updates are handed to the ledger at once: fewer after it had no room for them. */
+  #pieceMax = updatesMax;
+
+  constructor(parts: PollerParts, accept: Accept, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#accept = accept;
+    this.#signal = signal;
+    this.#held = new HeldUpdates(parts.now);
+  }
+
+  /** Takes messages in until the signal aborts. */
+  async run(): Promise<void> {
+    const { standing } = this.#parts;
+    while (!this.#signal.aborted) {
+      const bot = await this.#introduce();
+      const step = bot === null ? 'pause' : await this.#poll(bot);
+      if (step === 'over') await aborted(this.#signal);
+    }
+    await this.#farewell();
+    if (standing.health.state !== 'failed') standing.become('stopped');
+  }
+
+  /** Learns its own name and takes a webhook away. @returns null when it must be tried again */
+  async #introduce(): Promise<Bot | null> {
+    const { callMs } = this.#parts.times;
+    const { api } = this.#parts;
+    this.#isAnswered = false;
+    if (this.#bot === null) {
+      const me = await api.call('getMe', {}, callMs, this.#signal);
+      this.#bot = me.kind === 'done' ? parseBot(me.result) : null;
+      if (this.#bot === null) return this.#failed(me);
+    }
+    const options = { drop_pending_updates: false };
+    const away = await api.call('deleteWebhook', options, callMs, this.#signal);
+    if (away.kind !== 'done') return this.#failed(away);
+    return this.#bot;
+  }
+
+  async #failed(result: CallResult): Promise<null> {
+    if ((await this.#recover(result)) === 'over') await aborted(this.#signal);
+    return null;
+  }
+
+  async #poll(bot: Bot): Promise<'introduce' | 'over'> {
+    for (;;) {
+      await this.#waitForRoom();
+      if (this.#signal.aborted) return 'introduce';
+      const begunAt = this.#parts.now();
+      const waits = this.#held.empty && this.#isAnswered;
+      const result = await this.#getUpdates(waits ? longPollSeconds : 0);
+      if (this.#signal.aborted) return 'introduce';
+      if (result.kind !== 'done') {
+        const next = await this.#recover(result);
+        if (next !== 'poll') return next;
+        continue;
+      }
+      this.#completed();
+      const updates = parseUpdates(result.result, bot);
+      if (updates.length === 0) {
+        this.#held.confirmed();
+        if (waits) await this.#breathe(begunAt);
+      }
+      await this.#take(updates.filter(({ id }) => !this.#held.has(id)));
+      await this.#settle();
+    }
+  }
+
+  /** A server that does not wait, although it was asked to, is not asked again and again. */
+  async #breathe(begunAt: number): Promise<void> {
+    const { now, times } = this.#parts;
+    if (now() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
+  }
+
+  async #getUpdates(timeout: number): Promise<CallResult> {
+    const { api, times } = this.#parts;
+    const { offset } = this.#held;
+    const result = await api.call(
+      'getUpdates',
+      {
+        ...(offset === null ? {} : { offset }),
+        limit: updatesMax,
+        timeout,
+        allowed_updates: ['message'],
+      },
+      times.pollMs,
+      this.#signal,
+    );
+    if (result.kind === 'done') this.#confirmed = offset;
+    return result;
+  }
+
+  #completed(): void {
+    this.#isAnswered = true;
+    this.#failures = 0;
+    this.#conflicts = 0;
+    this.#parts.standing.seen();
+    this.#parts.standing.become('up');
+  }
+
+  async #waitForRoom(): Promise<void> {
+    if (this.#accept.room() > 0 || this.#signal.aborted) return;
+    this.#parts.standing.become('degraded', 'there is no room: it polls again when there is');
+    await this.#accept.whenRoom(this.#signal);
+  }
+
+  /** What the ledger refuses is not confirmed, and comes again with a later poll. */
+  async #take(updates: readonly Update[]): Promise<void> {
+    for (let from = 0; from < updates.length && !this.#signal.aborted;) {
+      const piece = updates.slice(from, from + this.#pieceMax);
+      const messages = piece.flatMap(({ message }) => (message === null ? [] : [message]));
+      const batch = messages.map((message) => inboundOf(this.#parts.channel, message));
+      const handled = batch.length === 0 ? nothing : await this.#accept(batch);
+      if (handled.kind === 'accepted') {
+        this.#hold(piece, handled.receipts);
+        from += piece.length;
+        this.#pieceMax = Math.min(updatesMax, this.#pieceMax * 2);
+      } else if (handled.reason === 'full' && this.#pieceMax > 1) {
+        this.#pieceMax = Math.ceil(Math.min(this.#pieceMax, piece.length) / 2);
+        if (piece.length === 1) this.#pieceMax = 1;
+      } else {
+        return pause(handled.retryAfterMs, this.#signal);
+      }
+    }
+  }
+
+  #hold(piece: readonly Update[], receipts: readonly (Receipt | null)[]): void {
+    let at = 0;
+    for (const { id, message } of piece) {
+      const receipt = message === null ? null : receipts[at++]!;
+      this.#held.add(id, receipt?.safe ?? null);
+    }
+  }
+
+  /** Gives what was taken a moment to become safe; a durable ledger has it safe already. */
+  async #settle(): Promise<void> {
+    // What is safe already says so in its own turn.
+    await new Promise(setImmediate);
+    this.#held.advance();
+    if (this.#held.empty) return;
+    const waited = new AbortController();
+    const stop = (): void => waited.abort();
+    this.#signal.addEventListener('abort', stop, { once: true });
+    void this.#held.allSafe().then(stop);
+    await pause(this.#parts.times.heldPauseMs, waited.signal);
+    this.#signal.removeEventListener('abort', stop);
+    this.#advanceWithinLimits();
+  }
+
+  #advanceWithinLimits(): void {
+    const before = this.#held.letGo;
+    this.#held.advanceWithinLimits();
+    const count = this.#held.letGo - before;
+    if (count > 0) this.#parts.events.confirmedEarly({ channel: this.#parts.channel, count });
+  }
+
+  /** So that a restart is not handed again what is done. */
+  async #farewell(): Promise<void> {
+    this.#held.advance();
+    const { offset } = this.#held;
+    if (offset === null || offset === this.#confirmed) return;
+    const { api, times } = this.#parts;
+    const last = { offset, limit: 1, timeout: 0, allowed_updates: ['message'] as const };
+    await api.call('getUpdates', last, times.farewellMs, new AbortController().signal);
+  }
+
+  /** Says what is wrong and waits as long as that asks for. */
+  async #recover(result: CallResult): Promise<'poll' | 'introduce' | 'over'> {
+    if (this.#signal.aborted) return 'introduce';
+    const { standing, tokenName, times, random } = this.#parts;
+    const status = result.kind === 'refused' ? result.status : 0;
+    if (refusesToken(result)) {
+      standing.become('failed', refusedToken(tokenName));
+      return 'over';
+    }
+    if (status === 409) {
+      const { baseMs, capMs } = times.conflictPauseMs;
+      standing.become('degraded', conflict(tokenName));
+      await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
+      return 'introduce';
+    }
+    this.#failures++;
+    // One lost poll is nothing; it is begun again at once.
+    if (this.#failures > 1 || standing.health.state !== 'up') {
+      standing.become('degraded', reasonOf(result));
+    }
+    const askedMs = result.kind === 'refused' ? (result.retryAfterMs ?? 0) : 0;
+    const jitterMs = fullJitter(this.#failures - 1, times.failurePauseMs, random);
+    await pause(Math.max(askedMs, jitterMs), this.#signal);
+    return 'poll';
+  }
+}
+
+const nothing = { kind: 'accepted', receipts: [] } as const;
+
+function inboundOf(channel: ChannelKey, heard: Heard): Inbound {
+  const { target, ...message } = heard;
+  return { channel, ...message, address: { channel, target } };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

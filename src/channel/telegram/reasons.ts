@@ -1,0 +1,27 @@
+/** Why the channel is not up, in our own words: what the other side said stays out of logs. */
+import type { CallResult } from './bot-api.ts';
+
+export function refusedToken(tokenName: string): string {
+  return (
+    `Telegram refused the token in ${tokenName}: ask @BotFather for the bot's token, ` +
+    `set ${tokenName} to it, and restart`
+  );
+}
+
+export function conflict(tokenName: string): string {
+  return `another program polls with the token in ${tokenName}: stop it, or use another bot here`;
+}
+
+export function reasonOf(result: CallResult): string {
+  if (result.kind === 'done') return 'Telegram gave an answer that could not be understood';
+  if (result.kind === 'refused') return `Telegram answered ${result.status}; it is asked again`;
+  const faults = {
+    connect_failed: 'Telegram could not be reached',
+    connect_timeout: 'Telegram could not be reached in time',
+    connection_lost: 'the connection to Telegram broke',
+    timeout: 'Telegram did not answer in time',
+    answer_too_large: 'Telegram sent more than is read at once',
+    cancelled: 'the call to Telegram was given up',
+  } as const;
+  return `${faults[result.fault]}; it is asked again`;
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Reply } from '../../domain/reply.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
+import type { Planned } from '../../../test/fake/scripted-telegram.ts';
+import { loadBotApi } from './bot-api.ts';
+import { loadLexer } from './markdown.ts';
+import { send } from './sending.ts';
+
+const first = { number: 1, possibleDuplicate: false, late: false };
+
+async function start() {
+  const telegram = await ScriptedTelegram.start();
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const now = { skewMs: 0 };
+  const parts = {
+    token,
+    baseUrl: telegram.url,
+    http,
+    deadlines,
+    now: () => Date.now() + now.skewMs,
+  };
+  const tools = { api: await loadBotApi(parts), lexer: await loadLexer() };
+  const { signal } = new AbortController();
+  return {
+    telegram,
+    now,
+    send: (text: string, target = '[501,null,null]', attempt = first, by = signal, id = 'r1') =>
+      send(tools, replyTo(target, text, id), attempt, by),
+    payloads: () => telegram.callsOf('sendMessage').map(({ params }) => params),
+    async [Symbol.asyncDispose]() {
+      await http.close();
+      await telegram[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function replyTo(target: string, text: string, id = 'r1'): Reply {
+  return { id, text, address: { channel: 'messenger_a:1', target } } as unknown as Reply;
+}
+
+const refusal = (error_code: number, description: string, parameters = {}): Planned => ({
+  ok: false,
+  error_code,
+  description,
+  parameters,
+});
+
+test('text with entities, no preview, and in private nothing more', async () => {
+  await using it = await start();
+  assert.deepEqual(await it.send('**four**, see http://x.example'), { kind: 'delivered' });
+  assert.deepEqual(it.payloads(), [
+    {
+      chat_id: 501,
+      text: 'four, see http://x.example',
+      link_preview_options: { is_disabled: true },
+      entities: [{ type: 'bold', offset: 0, length: 4 }],
+    },
+  ]);
+});
+
+test('in a group it replies to the message, and stays in the topic', async () => {
+  await using it = await start();
+  await it.send('four', '[-100200,5,17]');
+  const [{ message_thread_id, reply_parameters } = {}] = it.payloads();
+  assert.equal(message_thread_id, 5);
+  assert.deepEqual(reply_parameters, { message_id: 17, allow_sending_without_reply: true });
+});
+
+test('refused entities cost the formatting, never the answer', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', refusal(400, "Bad Request: can't parse entities: x"));
+  assert.deepEqual(await it.send('**four**'), { kind: 'delivered' });
+  const [, plain] = it.payloads();
+  assert.equal(plain?.['text'], '**four**');
+  assert.equal(plain?.['entities'], undefined);
+});
+
+test('a topic that is gone is left out once', async () => {
+  await using it = await start();
+  const gone = refusal(400, 'Bad Request: message thread not found');
+  it.telegram.plan('sendMessage', gone);
+  assert.equal((await it.send('four', '[-100200,5,17]')).kind, 'delivered');
+  assert.equal(it.payloads()[1]?.['message_thread_id'], undefined);
+  it.telegram.plan('sendMessage', gone, gone);
+  assert.equal((await it.send('four', '[-100200,5,17]')).kind, 'dead');
+  assert.equal(it.payloads().length, 4);
+});
+
+test('a group that became a supergroup is found there', async () => {
+  await using it = await start();
+  const moved = refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', {
+    migrate_to_chat_id: -100200,
+  });
+  it.telegram.plan('sendMessage', moved);
+  assert.equal((await it.send('four', '[-200,null,8]')).kind, 'delivered');
+  const [, again] = it.payloads();
+  assert.deepEqual([again?.['chat_id'], again?.['reply_parameters']], [-100200, undefined]);
+});
+
+test('blocked and refused are dead at once', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', refusal(403, 'Forbidden: bot was blocked by the user'));
+  it.telegram.plan('sendMessage', refusal(400, 'Bad Request: chat not found'));
+  const blocked = await it.send('four');
+  const unknown = await it.send('four');
+  assert.deepEqual([blocked.kind, unknown.kind], ['dead', 'dead']);
+  assert.equal(it.payloads().length, 2);
+});
+
+test('429 waits in the outbox for as long as it asks', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', refusal(429, 'Too Many Requests', { retry_after: 7 }));
+  const outcome = await it.send('four');
+  assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+  assert.deepEqual([outcome.failure.kind, outcome.failure.retryAfterMs], ['rate_limited', 7_000]);
+  assert.equal(it.payloads().length, 1);
+});
+
+test('a page of a proxy and a refused token are tried again', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', { page: '<h1>Bad Gateway</h1>', status: 502 });
+  it.telegram.plan('sendMessage', refusal(401, 'Unauthorized'));
+  for (const kind of ['server_error', 'unauthorized']) {
+    const outcome = await it.send('four');
+    assert.ok(outcome.kind === 'retry' && outcome.failure.kind === kind);
+  }
+});
+
+test('a send whose end was not seen is tried once more, marked, and then dead', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', 'cut', 'cut');
+  const outcome = await it.send('four');
+  assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+  const marked = { ...first, number: 2, possibleDuplicate: true };
+  assert.equal((await it.send('four', undefined, marked)).kind, 'dead');
+});
+
+test('no answer is a time-out after 15 s', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', 'hang');
+  it.now.skewMs = -14_900;
+  const outcome = await it.send('four');
+  assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+  assert.equal(outcome.failure.kind, 'timeout');
+});
+
+test('a marked one that never left is tried again by the schedule', async () => {
+  await using it = await start();
+  await it.telegram[Symbol.asyncDispose]();
+  const outcome = await it.send('four', undefined, { ...first, possibleDuplicate: true });
+  assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
+  assert.equal(outcome.failure.kind, 'connect_failed');
+});
+
+test('a cancelled send says whether it may have arrived', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', 'hang');
+  const ending = new AbortController();
+  const sending = it.send('four', undefined, first, ending.signal);
+  await it.telegram.until(() => it.payloads().length === 1);
+  ending.abort();
+  const outcome = await sending;
+  assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
+  assert.equal(outcome.failure.kind, 'cancelled');
+});
+
+test('the token is in nothing that comes back', async () => {
+  await using it = await start();
+  it.telegram.plan('sendMessage', 'cut', { page: token, status: 502 });
+  it.telegram.plan('sendMessage', refusal(400, `Bad Request: ${token}`));
+  for (let i = 0; i < 3; i++) {
+    const outcome = await it.send('four');
+    assert.ok(!JSON.stringify(outcome).includes(token.slice(-10)));
+  }
+});
+
+test('of an answer in parts only the first points at the message', async () => {
+  await using it = await start();
+  for (const id of ['r1-00', 'r1-01']) await it.send('four', '[-200,null,8]', first, undefined, id);
+  const pointing = it.payloads().map(({ reply_parameters }) => reply_parameters !== undefined);
+  assert.deepEqual(pointing, [true, false]);
+});

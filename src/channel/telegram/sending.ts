@@ -1,0 +1,143 @@
+/**
+ * The one way out to Telegram (https://core.telegram.org/bots/api#sendmessage): one try to send
+ * one reply, which is one part where the text was cut.
+ *
+ * A refusal that names what was wrong is met once in the same try: without formatting, without the
+ * topic, in the chat that the group became. Everything else is the schedule's. A send whose end was
+ * not seen may have arrived, and Telegram knows no repeats: it is tried once more, marked, and then
+ * left.
+ */
+import { failure } from '../../domain/failure.ts';
+import type { Failure, FailureKind } from '../../domain/failure.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { BotApi, CallResult, Refused } from './bot-api.ts';
+import { format } from './markdown.ts';
+import type { Entity, Lexer } from './markdown.ts';
+import { parseTarget } from './wire.ts';
+import type { Target } from './wire.ts';
+
+const tryMs = 15_000;
+/** In UTF-16 units. */
+export const textMax = 4_096;
+
+export type SendParts = { readonly api: BotApi; readonly lexer: Lexer };
+
+/** It never throws. */
+export async function send(
+  { api, lexer }: SendParts,
+  reply: Reply,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const target = parseTarget(reply.address);
+  if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
+  const letter = letterOf(
+    reply.text,
+    lexer,
+    isFirst(reply) ? target : { ...target, replyTo: null },
+  );
+  for (let tries = 1; ; tries++) {
+    const payload = payloadOf(letter);
+    const result = await api.call('sendMessage', payload, tryMs, signal);
+    if (result.kind === 'done') return { kind: 'delivered' };
+    if (result.kind === 'fault') return outcomeOfFault(result, attempt);
+    if (tries >= triesMax || !mend(letter, result)) return outcomeOfRefusal(result);
+  }
+}
+
+/** Of a reply that was cut, only the first part points at the message. */
+function isFirst({ id }: Reply): boolean {
+  return !/-\d+$/.test(id) || id.endsWith('-00');
+}
+
+/** The first, and one for each thing that can be mended. */
+const triesMax = 4;
+
+/** What is sent, as far as a refusal can change it. */
+type Letter = {
+  chat: number;
+  thread: number | null;
+  replyTo: number | null;
+  text: string;
+  entities: readonly Entity[];
+  /** The Markdown itself, for when the entities are refused. */
+  readonly source: string;
+};
+
+function letterOf(source: string, lexer: Lexer, target: Target): Letter {
+  const formatted = format(source, lexer);
+  const fits = formatted.text !== '' && formatted.text.length <= textMax;
+  const { text, entities } = fits ? formatted : { text: source, entities: [] };
+  return { ...target, text, entities, source };
+}
+
+function payloadOf({ chat, thread, replyTo, text, entities }: Letter) {
+  return {
+    chat_id: chat,
+    text,
+    link_preview_options: { is_disabled: true },
+    ...(entities.length === 0 ? {} : { entities: entities as never }),
+    ...(thread === null ? {} : { message_thread_id: thread }),
+    ...(replyTo === null
+      ? {}
+      : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } }),
+  };
+}
+
+/** Takes away what was refused. @returns whether another try may help */
+function mend(letter: Letter, { status, description, migrateToChat }: Refused): boolean {
+  if (status !== 400) return false;
+  if (migrateToChat !== null && migrateToChat !== letter.chat) {
+    letter.chat = migrateToChat;
+    // The new chat counts its messages anew.
+    letter.replyTo = null;
+    return true;
+  }
+  if (letter.thread !== null && /thread not found/i.test(description)) {
+    letter.thread = null;
+    return true;
+  }
+  if (letter.entities.length > 0 && /entit|can't parse/i.test(description)) {
+    letter.entities = [];
+    letter.text = letter.source;
+    return true;
+  }
+  return false;
+}
+
+function outcomeOfFault(
+  { fault, sent }: Extract<CallResult, { kind: 'fault' }>,
+  attempt: Attempt,
+): DeliveryOutcome {
+  const why = failure(fault);
+  const unseen = sent && fault !== 'cancelled';
+  if (unseen && attempt.possibleDuplicate) return dead(why);
+  return { kind: 'retry', failure: why, mayHaveArrived: sent };
+}
+
+function outcomeOfRefusal({ status, retryAfterMs }: Refused): DeliveryOutcome {
+  const more = { status, retryAfterMs };
+  if (status === 403) {
+    const detail = 'the person blocked the bot, or it may not write there';
+    return dead(failure('gone', { status, detail }));
+  }
+  // The token was revoked, say: when it is put right, what waits goes out.
+  if (status === 401 || status === 404) return retry(failure('unauthorized', { status }));
+  if (status === 429) return retry(failure('rate_limited', more));
+  if (status >= 500) return retry(failure(serverFailureOf(status), more), status !== 503);
+  if (status < 400) return retry(failure('redirected', { status }));
+  if (status === 409) return retry(failure('overloaded', more));
+  return dead(failure('rejected', { status }));
+}
+
+function serverFailureOf(status: number): FailureKind {
+  return status === 503 ? 'overloaded' : 'server_error';
+}
+
+function retry(why: Failure, mayHaveArrived = false): DeliveryOutcome {
+  return { kind: 'retry', failure: why, mayHaveArrived };
+}
+
+function dead(why: Failure): DeliveryOutcome {
+  return { kind: 'dead', failure: why };
+}

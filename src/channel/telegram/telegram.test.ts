@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EnvName, MessengerConfig } from '../../config/config.ts';
+import type { Reply } from '../../domain/reply.ts';
+import { createDeadlines } from '../../lib/deadlines.ts';
+import { createHttpClient } from '../../lib/http-client.ts';
+import { testChannel } from '../../../test/contract/channel.ts';
+import { bot, said, ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
+import { noteAccept, noteEvents } from '../../../test/fake/webhook.ts';
+import type { Channel } from '../channel.ts';
+import { createTelegramChannel } from './telegram.ts';
+
+async function start(given: { token?: string; baseUrl?: string } = {}) {
+  const telegram = await ScriptedTelegram.start(20);
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const { events, calls } = noteEvents();
+  const clock = { skewMs: 0 };
+  const config: MessengerConfig = {
+    type: 'messenger_a',
+    tokenEnv: 'TELEGRAM_TOKEN' as EnvName,
+    baseUrl: given.baseUrl ?? telegram.url,
+    access: null,
+  };
+  const make = (more: Partial<MessengerConfig> = {}): Channel =>
+    createTelegramChannel({
+      config: { ...config, ...more },
+      token: given.token ?? token,
+      http,
+      deadlines,
+      events,
+      now: () => Date.now() + clock.skewMs,
+      random: Math.random,
+    });
+  return {
+    telegram,
+    channel: make(),
+    make,
+    calls,
+    clock,
+    async [Symbol.asyncDispose]() {
+      await http.close();
+      await telegram[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const reply = {
+  id: 'r1',
+  text: 'four',
+  address: { channel: 'messenger_a:1', target: '[501,null,null]' },
+} as unknown as Reply;
+
+testChannel('telegram', async () => {
+  const it = await start();
+  return {
+    channel: it.channel,
+    hopeless: null,
+    reply,
+    breakPlatform: () => it.telegram[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await it.channel[Symbol.asyncDispose]();
+      await it[Symbol.asyncDispose]();
+    },
+  };
+});
+
+test('the key holds the bot’s id, without asking anyone', async () => {
+  await using it = await start({ baseUrl: 'http://127.0.0.1:9' });
+  assert.deepEqual(await it.channel.open(), { kind: 'opened', key: `messenger_a:${bot.id}` });
+  assert.equal(it.telegram.calls.length, 0);
+});
+
+test('what is no token makes this channel unfit, and the variable is named', async () => {
+  for (const wrong of ['', 'x', 'AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0', '12:short', `${token} x`]) {
+    await using it = await start({ token: wrong });
+    const opened = await it.channel.open();
+    assert.ok(opened.kind === 'unfit');
+    assert.match(opened.message, /TELEGRAM_TOKEN/);
+    assert.ok(wrong.length < 2 || !opened.message.includes(wrong));
+    assert.equal(it.channel.health().state, 'failed');
+  }
+});
+
+test('one with the same token and address is the same, whoever may talk there', async () => {
+  await using it = await start();
+  assert.equal(it.channel.sameAs?.(it.make()), true);
+  const access = { allow: ['1'], groups: 'off', pairing: false } as const;
+  assert.equal(it.channel.sameAs?.(it.make({ access })), true);
+  assert.equal(it.channel.sameAs?.(it.make({ baseUrl: 'http://127.0.0.1:9' })), false);
+});
+
+test('it tells whose token it has', async () => {
+  await using it = await start();
+  const { signal } = new AbortController();
+  const known = await it.channel.identify?.(signal);
+  assert.deepEqual(known, { kind: 'known', id: String(bot.id), name: `@${bot.username}` });
+  it.telegram.plan('getMe', { ok: false, error_code: 401, description: 'Unauthorized' });
+  const refused = await it.channel.identify?.(signal);
+  assert.ok(refused?.kind === 'refused' && /TELEGRAM_TOKEN/.test(refused.message));
+  it.telegram.plan('getMe', { status: 502, page: 'x' });
+  assert.equal((await it.channel.identify?.(signal))?.kind, 'unreached');
+});
+
+test('a long answer is cut for Telegram, and code goes on as code', async () => {
+  await using it = await start();
+  const line = `${'let a = 1;'.repeat(9)}\n`;
+  const parts = it.channel.split?.(`\`\`\`js\n${line.repeat(100)}\`\`\``) ?? [];
+  assert.ok(parts.length > 2);
+  for (const part of parts) assert.match(part, /^```js\n[^]*\n```$/);
+  for (const part of parts) assert.ok(part.length <= 4_096);
+});
+
+test('"typing" is shown while it takes a while; that it fails changes nothing', async () => {
+  await using it = await start();
+  await it.channel.open();
+  it.telegram.plan('sendChatAction', 'cut');
+  const answered = new AbortController();
+  it.channel.working?.({ ...reply.address, target: '[-100200,5,17]' }, answered.signal);
+  await it.telegram.until(() => it.telegram.callsOf('sendChatAction').length === 1);
+  const [{ params } = { params: {} }] = it.telegram.callsOf('sendChatAction');
+  assert.deepEqual(params, { chat_id: -100200, action: 'typing', message_thread_id: 5 });
+  answered.abort();
+  const quick = new AbortController();
+  it.channel.working?.({ ...reply.address, target: '[502,null,null]' }, quick.signal);
+  quick.abort();
+  const slow = new AbortController();
+  it.channel.working?.({ ...reply.address, target: '[503,null,null]' }, slow.signal);
+  await it.telegram.until(() => it.telegram.callsOf('sendChatAction').length === 2);
+  assert.equal(it.telegram.callsOf('sendChatAction')[1]?.params['chat_id'], 503);
+  slow.abort();
+});
+
+test('polls are watched by their ends: a loop that hangs shows', async () => {
+  await using it = await start();
+  const opened = await it.channel.open();
+  assert.equal(opened.kind, 'opened');
+  const ending = new AbortController();
+  const hanging = noteAccept();
+  const never = new Promise<never>(() => {});
+  const running = it.channel.run(
+    Object.assign(() => never, hanging),
+    ending.signal,
+  );
+  await it.telegram.until(() => it.channel.health().state === 'up');
+  it.telegram.push(said(1, 'hello'));
+  it.clock.skewMs = 89_000;
+  assert.equal(it.channel.health().state, 'up');
+  it.clock.skewMs = 120_000;
+  const { state, reason } = it.channel.health();
+  assert.deepEqual([state, /^no poll has ended for \d+ s$/.test(reason ?? '')], ['degraded', true]);
+  ending.abort();
+  void running;
+});

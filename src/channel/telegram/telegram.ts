@@ -1,0 +1,171 @@
+/**
+ * The Telegram channel (`messenger_a`): a bot that polls, by the Bot API
+ * (https://core.telegram.org/bots/api).
+ *
+ * Its key holds the bot's id, which is the first part of its token, so that it is known without
+ * asking anyone. What is in doubt about the platform shows in `health()`, and never at boot.
+ */
+import type { MessengerConfig } from '../../config/config.ts';
+import type { Events } from '../../domain/event.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Address } from '../../domain/message.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Deadlines } from '../../lib/deadlines.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { Accept, Channel, ChannelHealth, Identity, Opened, Unfit } from '../channel.ts';
+import { splitText } from '../splitting.ts';
+import { Standing } from '../standing.ts';
+import { loadBotApi, refusesToken } from './bot-api.ts';
+import type { BotApi } from './bot-api.ts';
+import { loadLexer } from './markdown.ts';
+import type { Lexer } from './markdown.ts';
+import { Poller, pollTimes } from './poller.ts';
+import type { PollTimes } from './poller.ts';
+import { send, textMax } from './sending.ts';
+import { showTyping } from './typing.ts';
+import { parseBot } from './wire.ts';
+
+export type TelegramParts = {
+  readonly config: MessengerConfig;
+  readonly token: string;
+  readonly http: HttpClient;
+  readonly deadlines: Deadlines;
+  readonly events: Events;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly random: () => number;
+  /** For tests, where waiting is to be short. */
+  readonly times?: Partial<PollTimes>;
+};
+
+/** Makes the channel; nothing is loaded or asked before `open`. */
+export function createTelegramChannel(parts: TelegramParts): Channel {
+  return new Telegram(parts);
+}
+
+/** As @BotFather gives them out: the bot's id, a colon, the secret. */
+const tokenShape = /^(\d{1,20}):[\w-]{20,}$/;
+/** An answer that is a day late says nothing to anyone in a chat. */
+const deliverMsMax = 24 * 3_600_000;
+const cutting = { unitsMax: textMax, unitsOf: (text: string) => text.length, fences: true };
+const healthMs = 90_000;
+
+class Telegram implements Channel {
+  readonly tellsSessions = false;
+  readonly deliverMsMax = deliverMsMax;
+  readonly #parts: TelegramParts;
+  readonly #standing: Standing;
+  #tools: { readonly api: BotApi; readonly lexer: Lexer } | null = null;
+
+  constructor(parts: TelegramParts) {
+    const { now, events, config } = parts;
+    this.#parts = parts;
+    this.#standing = new Standing(now, (state, reason) =>
+      events.channelChanged({ channel: config.type, state, reason }),
+    );
+  }
+
+  async open(): Promise<Opened | Unfit> {
+    const { token, config } = this.#parts;
+    const id = tokenShape.exec(token)?.[1];
+    if (id === undefined) {
+      const remedy = `copy the whole of it from @BotFather, set ${config.tokenEnv} to it, restart`;
+      const message = `${malformedToken(config.tokenEnv)}; ${remedy}`;
+      this.#standing.become('failed', message);
+      return { kind: 'unfit', message };
+    }
+    await this.#load();
+    return { kind: 'opened', key: `${config.type}:${id}` as ChannelKey };
+  }
+
+  async run(accept: Accept, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { api } = await this.#load();
+    const { config, token, events, now, random, times } = this.#parts;
+    const id = token.split(':', 1)[0]!;
+    const poller = new Poller(
+      {
+        channel: `${config.type}:${id}` as ChannelKey,
+        tokenName: config.tokenEnv,
+        api,
+        standing: this.#standing,
+        events,
+        times: { ...pollTimes, ...times },
+        now,
+        random,
+      },
+      accept,
+      signal,
+    );
+    await poller.run();
+  }
+
+  async deliver(reply: Reply, attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome> {
+    return send(await this.#load(), reply, attempt, signal);
+  }
+
+  /** The Markdown is cut, which is never shorter than what it is rendered to. */
+  split(text: string): readonly string[] {
+    return splitText(text, cutting).map((part) => part.text);
+  }
+
+  working(address: Address, signal: AbortSignal): void {
+    const { deadlines, now } = this.#parts;
+    if (this.#tools === null) return;
+    showTyping({ api: this.#tools.api, deadlines, now }, address, signal);
+  }
+
+  /** Polls are watched by their ends: one that was begun may hang for ever. */
+  health(): ChannelHealth {
+    const { health } = this.#standing;
+    const { now } = this.#parts;
+    const silentMs = now() - (health.lastSeenAt ?? health.since);
+    if (health.state === 'up' && silentMs > healthMs) {
+      const reason = `no poll has ended for ${Math.round(silentMs / 1_000)} s`;
+      this.#standing.become('degraded', reason);
+    }
+    return this.#standing.health;
+  }
+
+  sameAs(other: Channel): boolean {
+    if (!(other instanceof Telegram)) return false;
+    const [ours, theirs] = [this.#parts, other.#parts];
+    return (
+      ours.token === theirs.token &&
+      ours.config.tokenEnv === theirs.config.tokenEnv &&
+      ours.config.baseUrl === theirs.config.baseUrl
+    );
+  }
+
+  async identify(signal: AbortSignal): Promise<Identity> {
+    const { token, config } = this.#parts;
+    const { tokenEnv } = config;
+    if (!tokenShape.test(token)) return { kind: 'refused', message: malformedToken(tokenEnv) };
+    const { api } = await this.#load();
+    const result = await api.call('getMe', {}, pollTimes.callMs, signal);
+    if (refusesToken(result)) {
+      return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
+    }
+    const bot = result.kind === 'done' ? parseBot(result.result) : null;
+    if (bot !== null) return { kind: 'known', id: String(bot.id), name: `@${bot.username}` };
+    return { kind: 'unreached', message: `could not be asked about the token in ${tokenEnv}` };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  async #load(): Promise<{ readonly api: BotApi; readonly lexer: Lexer }> {
+    if (this.#tools !== null) return this.#tools;
+    const { token, config, http, deadlines, now } = this.#parts;
+    const { baseUrl } = config;
+    const [api, lexer] = await Promise.all([
+      loadBotApi({ token, baseUrl, http, deadlines, now }),
+      loadLexer(),
+    ]);
+    this.#tools ??= { api, lexer };
+    return this.#tools;
+  }
+}
+
+function malformedToken(tokenEnv: string): string {
+  return `${tokenEnv} holds no bot token, which looks like 123456789:AAH…`;
+}

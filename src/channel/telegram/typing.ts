@@ -1,0 +1,65 @@
+/**
+ * "typing…" in a chat while an answer is worked on. Telegram shows it for five seconds
+ * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four; what comes
+ * of it changes nothing. An answer that is there within a moment goes without it.
+ */
+import type { Address } from '../../domain/message.ts';
+import type { Deadline, Deadlines } from '../../lib/deadlines.ts';
+import type { BotApi } from './bot-api.ts';
+import { parseTarget } from './wire.ts';
+import type { Target } from './wire.ts';
+
+const firstMs = 250;
+const everyMs = 4_000;
+const mostMs = 5 * 60_000;
+const callMs = 4_000;
+
+type TypingParts = {
+  readonly api: BotApi;
+  readonly deadlines: Deadlines;
+  readonly now: () => number;
+};
+
+/** Until the signal aborts, and five minutes at most. */
+export function showTyping(parts: TypingParts, address: Address, signal: AbortSignal): void {
+  const target = parseTarget(address);
+  if (target === null || signal.aborted) return;
+  const typing = new Typing(parts, target, signal);
+  signal.addEventListener('abort', typing.stop, { once: true });
+  typing.begin();
+}
+
+class Typing {
+  readonly #parts: TypingParts;
+  readonly #target: Target;
+  readonly #signal: AbortSignal;
+  readonly #until: number;
+  #next: Deadline | null = null;
+
+  constructor(parts: TypingParts, target: Target, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#target = target;
+    this.#signal = signal;
+    this.#until = parts.now() + mostMs;
+  }
+
+  begin(): void {
+    const { deadlines, now } = this.#parts;
+    this.#next = deadlines.at(now() + firstMs, this.#say);
+  }
+
+  readonly #say = (): void => {
+    const { api, deadlines, now } = this.#parts;
+    const { chat, thread } = this.#target;
+    const topic = thread === null ? {} : { message_thread_id: thread };
+    const payload = { chat_id: chat, action: 'typing', ...topic } as const;
+    void api.call('sendChatAction', payload, callMs, this.#signal);
+    const at = now() + everyMs;
+    this.#next = at < this.#until ? deadlines.at(at, this.#say) : null;
+  };
+
+  readonly stop = (): void => {
+    this.#next?.cancel();
+    this.#next = null;
+  };
+}

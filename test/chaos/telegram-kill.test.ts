@@ -1,0 +1,4 @@
+import { testSmallest } from './smallest.ts';
+import { telegramKill } from './telegram-kill.ts';
+
+testSmallest(telegramKill);

@@ -1,0 +1,102 @@
+/** A Telegram poller on a scripted Bot API, with short waits and a ledger that only notes. */
+import type { Accept, Handled, Receipt } from '../../src/channel/channel.ts';
+import { Standing } from '../../src/channel/standing.ts';
+import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
+import { Poller, pollTimes } from '../../src/channel/telegram/poller.ts';
+import type { PollTimes } from '../../src/channel/telegram/poller.ts';
+import type { ChannelKey, MessageId } from '../../src/domain/ids.ts';
+import type { Inbound } from '../../src/domain/message.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
+import { ScriptedTelegram, token } from './scripted-telegram.ts';
+import { noteEvents } from './webhook.ts';
+
+const hurried: PollTimes = {
+  ...pollTimes,
+  pollMs: 2_000,
+  callMs: 2_000,
+  heldPauseMs: 20,
+  failurePauseMs: { baseMs: 5, capMs: 20 },
+  conflictPauseMs: { baseMs: 5, capMs: 20 },
+};
+
+/** Takes everything in. `settles` false: nothing is safe before `settle` is called for it. */
+export class HeldLedger {
+  readonly taken: string[] = [];
+  readonly repeats: string[] = [];
+  readonly refusals: Handled[] = [];
+  settles = true;
+  free = 1_000;
+  wake = Promise.withResolvers<void>();
+  readonly #known = new Map<string, PromiseWithResolvers<void>>();
+
+  settle(key: string): void {
+    this.#known.get(key)!.resolve();
+  }
+
+  readonly accept: Accept = Object.assign(
+    async (batch: readonly Inbound[]): Promise<Handled> => {
+      const refusal = this.refusals.shift();
+      if (refusal !== undefined) return refusal;
+      if (batch.length > this.free) return { kind: 'refused', reason: 'full', retryAfterMs: 5 };
+      return { kind: 'accepted', receipts: batch.map((message) => this.#take(message)) };
+    },
+    {
+      room: () => this.free,
+      whenRoom: () => this.wake.promise,
+      cursor: () => Promise.resolve(null),
+    },
+  );
+
+  #take({ dedupeKey }: Inbound): Receipt {
+    const key = dedupeKey!;
+    const known = this.#known.get(key);
+    const settlement = known ?? Promise.withResolvers<void>();
+    this.#known.set(key, settlement);
+    (known === undefined ? this.taken : this.repeats).push(key);
+    if (this.settles) settlement.resolve();
+    return { id: key as MessageId, duplicate: known !== undefined, safe: settlement.promise };
+  }
+}
+
+export async function startPolling(times: Partial<PollTimes> = {}) {
+  const telegram = await ScriptedTelegram.start(20);
+  const deadlines = createDeadlines();
+  const http = createHttpClient(deadlines);
+  const { events, calls } = noteEvents();
+  const ledger = new HeldLedger();
+  const now = Date.now;
+  const standing = new Standing(now);
+  const parts = { token, baseUrl: telegram.url, http, deadlines, now };
+  const api = await loadBotApi(parts);
+  const channel = 'messenger_a:110201543' as ChannelKey;
+  const rest = { channel, tokenName: 'TELEGRAM_TOKEN', api, standing, events, now };
+  const runs: { ending: AbortController; running: Promise<void> }[] = [];
+  const stop = async (): Promise<void> => {
+    for (const { ending, running } of runs) {
+      ending.abort();
+      await running;
+    }
+  };
+  return {
+    telegram,
+    ledger,
+    standing,
+    calls,
+    /** What of an earlier run is left is what Telegram and the ledger know. */
+    run() {
+      const ending = new AbortController();
+      const random = Math.random;
+      const options = { ...rest, random, times: { ...hurried, ...times } };
+      const running = new Poller(options, ledger.accept, ending.signal).run();
+      runs.push({ ending, running });
+    },
+    stop,
+    polls: () => telegram.callsOf('getUpdates').map(({ params }) => params),
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await http.close();
+      await telegram[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/** The whole program on a Telegram that is a fake: what people write, and what they get. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Script } from './fake/model-server.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startFakeTelegram } from './fake/telegram.ts';
+import { freePort, scratch, writeConfig } from './program.ts';
+import { spawnOn, writeTelegramConfig } from './telegram-program.ts';
+
+async function stage(script: Script, setup: { channel?: object; more?: object } = {}) {
+  const own = new AsyncDisposableStack();
+  const { path: folder } = own.use(await scratch());
+  const telegram = own.use(await startFakeTelegram({ secondMs: 20 }));
+  const model = own.use(await startFakeOllama(script));
+  const adminPort = await freePort();
+  const where = { telegramUrl: telegram.url, modelUrl: model.url, adminPort };
+  const file = await writeTelegramConfig(folder, { ...where, ...setup });
+  return {
+    telegram,
+    model,
+    ann: telegram.privateChat(telegram.person('Ann')),
+    spawn: () => spawnOn(file, telegram),
+    /** A page of the admin server. */
+    admin: async (path: string): Promise<string> =>
+      (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text(),
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+const echo: Script = ({ body }) => ({
+  answer: (body as { messages: { content: string }[] }).messages.at(-1)!.content,
+});
+const durable = { more: { storage: { path: 'svc.db' }, session: {} } };
+
+for (const [form, setup] of [
+  ['memory', {}],
+  ['storage', durable],
+] as const) {
+  test(`${form}: a person writes and is answered; a restart sends nothing twice`, async () => {
+    await using it = await stage(echo, setup);
+    it.telegram.say(it.ann, 'said before it **started**');
+    {
+      await using program = it.spawn();
+      await it.telegram.waitForSent(1);
+      it.telegram.say(it.ann, 'hello');
+      const sent = await it.telegram.waitForSent(2);
+      assert.deepEqual(
+        sent.map(({ text }) => text),
+        ['said before it started', 'hello'],
+      );
+      assert.deepEqual(sent[0]?.message.entities, [{ type: 'bold', offset: 15, length: 7 }]);
+      program.child.kill('SIGTERM');
+      assert.equal(await program.ended, 0, program.log());
+      assert.ok(!program.log().includes(it.telegram.token.split(':')[1]!));
+    }
+    assert.equal(it.telegram.pending, 0);
+    await using program = it.spawn();
+    it.telegram.say(it.ann, 'again');
+    const sent = await it.telegram.waitForSent(3);
+    assert.equal(sent[2]?.text, 'again');
+    await program.saw('is up');
+  });
+}
+
+test('in a group it answers who speaks to it; a topic is a conversation', async () => {
+  await using it = await stage(echo, durable);
+  await using program = it.spawn();
+  await program.saw('is up');
+  const forum = it.telegram.forum('Team');
+  const lunch = it.telegram.openTopic(forum, 'Lunch');
+  const name = it.telegram.bot.username;
+  it.telegram.say(forum, 'not for the bot');
+  it.telegram.say(forum, `@${name} in general`);
+  const asked = it.telegram.say(forum, `/new@${name}`, { topic: lunch });
+  const sent = await it.telegram.waitForSent(2);
+  const general = sent.find(({ message }) => message.is_topic_message !== true);
+  const inTopic = sent.find(({ message }) => message.is_topic_message === true);
+  assert.equal(general?.text, 'in general');
+  assert.equal(inTopic?.message.message_thread_id, lunch);
+  assert.equal(inTopic?.message.reply_to_message?.message_id, asked.message_id);
+  assert.match(inTopic?.text ?? '', /session/);
+  assert.equal(it.model.calls.length, 1);
+});
+
+test('while it thinks it is "typing", and a long answer comes in parts', async () => {
+  const thinking = Promise.withResolvers<void>();
+  const long = 'word '.repeat(2_000);
+  await using it = await stage({ answer: long, after: thinking.promise });
+  await using program = it.spawn();
+  await program.saw('is up');
+  it.telegram.say(it.ann, 'tell me all');
+  await it.telegram.until(() => it.telegram.typing[0], 'typing');
+  thinking.resolve();
+  const sent = await it.telegram.waitForSent(3);
+  assert.equal(sent.map(({ text }) => text).join(' '), long.trim());
+});
+
+test('a refused token stops this channel alone, and names the variable', async () => {
+  await using it = await stage(echo);
+  it.telegram.revokeToken();
+  await using program = it.spawn();
+  await program.saw('refused the token in TELEGRAM_TOKEN');
+  const status = JSON.parse(await it.admin('/api/v1/status')) as {
+    status: string;
+    channels: { state: string; reason: string }[];
+  };
+  assert.equal(status.status, 'ok');
+  assert.equal(status.channels[0]?.state, 'failed');
+  assert.match(status.channels[0]?.reason ?? '', /@BotFather/);
+});
+
+test('what a person who blocked the bot was to get is a dead letter at once', async () => {
+  await using it = await stage(echo, durable);
+  await using program = it.spawn();
+  await program.saw('is up');
+  it.telegram.say(it.ann, 'hello');
+  it.telegram.block(it.ann);
+  await program.saw('dead_letter');
+});
+
+test('metrics tell when Telegram was last heard of, and what was confirmed early', async () => {
+  await using it = await stage(echo);
+  await using program = it.spawn();
+  await program.saw('is up');
+  const page = await it.admin('/metrics');
+  assert.match(page, /svc_channel_state\{channel="messenger_a",state="up"\} 1/);
+  assert.match(page, /svc_messages_confirmed_early_total\{channel="messenger_a"\} 0/);
+});
+
+test('examples/telegram.json boots and answers, and only whom it lists', async () => {
+  await using scene = await scratch();
+  await using telegram = await startFakeTelegram({ secondMs: 20 });
+  await using model = await startFakeOllama({ answer: 'four' });
+  const path = join(import.meta.dirname, '..', 'examples', 'telegram.json');
+  const example = JSON.parse(readFileSync(path, 'utf8')) as {
+    channels: { base_url?: string }[];
+    brains: { models: { base_url?: string }[] }[];
+    observability?: object;
+  };
+  example.channels[0]!.base_url = telegram.url;
+  example.brains[0]!.models[0]!.base_url = model.url;
+  example.observability = { addr: `127.0.0.1:${await freePort()}` };
+  await using program = spawnOn(await writeConfig(scene.path, example), telegram);
+  await program.saw('is up');
+  telegram.say(telegram.privateChat(telegram.person('Bo')), 'let me in');
+  const ann = telegram.person('Ann', { id: 123_456_789 });
+  telegram.say(telegram.privateChat(ann), 'What is two and two?');
+  const [answer] = await telegram.waitForSent(1);
+  assert.deepEqual([answer?.chatId, answer?.text], [ann.id, 'four']);
+  assert.equal(model.calls.length, 1);
+});
