@@ -1,0 +1,188 @@
+/**
+ * Discord's REST interface, by `@discordjs/rest`: its knowledge of rate limits over our own HTTP
+ * client, which says whether a request may have arrived. Nothing waits or is tried again in here,
+ * and nothing throws: a limit that is reached is an answer like any other. The library's errors
+ * hold requests and what the platform said, so none of them gets out.
+ *
+ * Format: https://discord.com/developers/docs/reference (API version 10).
+ */
+import type { REST, ResponseLike } from '@discordjs/rest';
+import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
+
+/** `code` is Discord's own number of what was wrong, where it gave one. */
+export type ApiResult =
+  | { readonly kind: 'ok'; readonly body: unknown }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly code: number | null;
+      readonly retryAfterMs: number | null;
+    }
+  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+
+export interface Api {
+  /** @param route with its leading slash and, if there is one, its query */
+  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
+  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  close(): void;
+}
+
+export type ApiParts = {
+  readonly token: string;
+  /** What stands before `/v10`; null: Discord's own. */
+  readonly baseUrl: string | null;
+  readonly http: HttpClient;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+const callMs = 15_000;
+const bodyBytesMax = 4 * 1024 * 1024;
+const discordApi = 'https://discord.com/api';
+
+type Library = typeof import('@discordjs/rest');
+
+/** Loads the library, which takes some 80 ms, and makes the client. */
+export async function createApi(parts: ApiParts): Promise<Api> {
+  const library = await import('@discordjs/rest');
+  return new LimitedApi(library, parts);
+}
+
+class LimitedApi implements Api {
+  readonly #library: Library;
+  readonly #rest: REST;
+  readonly #parts: ApiParts;
+
+  constructor(library: Library, parts: ApiParts) {
+    this.#library = library;
+    this.#parts = parts;
+    this.#rest = new library.REST({
+      api: parts.baseUrl ?? discordApi,
+      version: '10',
+      retries: 0,
+      // The HTTP client's own deadline comes first.
+      timeout: callMs + 5_000,
+      hashSweepInterval: 0,
+      rejectOnRateLimit: () => true,
+      makeRequest: (url, init) => this.#send(url, init),
+    });
+  }
+
+  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('GET', route, undefined, signal);
+  }
+
+  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('POST', route, body, signal);
+  }
+
+  close(): void {
+    this.#rest.clearHandlerSweeper();
+  }
+
+  async #call(
+    method: 'GET' | 'POST',
+    fullRoute: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+  ): Promise<ApiResult> {
+    const { RequestMethod } = this.#library;
+    // While all requests are limited the library would hold a timer for as long as that lasts.
+    const limitedMs = this.#rest.globalReset - this.#parts.now();
+    if (this.#rest.globalRemaining <= 0 && limitedMs > 0) return limited(limitedMs);
+    // It forgets the token at the first 401.
+    this.#rest.setToken(this.#parts.token);
+    try {
+      const answer = await this.#rest.request({
+        method: method === 'GET' ? RequestMethod.Get : RequestMethod.Post,
+        fullRoute,
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return { kind: 'ok', body: answer };
+    } catch (error) {
+      return this.#resultOf(error);
+    }
+  }
+
+  #resultOf(error: unknown): ApiResult {
+    const { DiscordAPIError, HTTPError, RateLimitError } = this.#library;
+    if (error instanceof Fault) return { kind: 'fault', fault: error.fault, sent: error.sent };
+    if (error instanceof RateLimitError) {
+      return limited(Math.max(error.retryAfter, error.timeToReset));
+    }
+    if (error instanceof DiscordAPIError) {
+      const code = typeof error.code === 'number' ? error.code : null;
+      return { kind: 'refused', status: error.status, code, retryAfterMs: null };
+    }
+    if (error instanceof HTTPError) {
+      return { kind: 'refused', status: error.status, code: null, retryAfterMs: null };
+    }
+    // Given up while it waited for the request before it.
+    const isAbort = error instanceof Error && error.name === 'AbortError';
+    if (isAbort) return { kind: 'fault', fault: 'cancelled', sent: false };
+    return { kind: 'fault', fault: 'connection_lost', sent: true };
+  }
+
+  async #send(url: string, init: RequestInit): Promise<ResponseLike> {
+    const { http, now } = this.#parts;
+    const result = await http.send(
+      {
+        method: init.method === 'POST' ? 'POST' : 'GET',
+        url: new URL(url),
+        headers: init.headers as Record<string, string>,
+        body: (init.body as string | null | undefined) ?? null,
+        deadlineAt: now() + callMs,
+        bodyBytesMax,
+      },
+      init.signal ?? undefined,
+    );
+    if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
+    return responseOf(result) as unknown as ResponseLike;
+  }
+}
+
+/** Carries a fault through the library. */
+class Fault extends Error {
+  readonly fault: HttpFault;
+  readonly sent: boolean;
+
+  constructor(fault: HttpFault, sent: boolean) {
+    super(fault);
+    this.fault = fault;
+    this.sent = sent;
+  }
+}
+
+function limited(ms: number): ApiResult {
+  return { kind: 'refused', status: 429, code: null, retryAfterMs: Math.max(0, Math.ceil(ms)) };
+}
+
+/** What the library reads of an answer; a body that is no JSON object or list is an empty one. */
+function responseOf({ status, headers, body }: Extract<HttpResult, { kind: 'answer' }>) {
+  const header = (name: string): string | null => {
+    const value = headers[name.toLowerCase()];
+    return (Array.isArray(value) ? value[0] : value) ?? null;
+  };
+  return {
+    status,
+    statusText: '',
+    // Redirects are not followed, and what the library does not call an error would be an answer.
+    ok: status >= 200 && status < 300,
+    bodyUsed: false,
+    body: null,
+    headers: { get: header, has: (name: string) => header(name) !== null },
+    json: () => Promise.resolve(parsedBody(body)),
+    text: () => Promise.resolve(body),
+    arrayBuffer: () => Promise.resolve(new ArrayBuffer(0)),
+  };
+}
+
+function parsedBody(body: string): unknown {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
