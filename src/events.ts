@@ -79,6 +79,18 @@ class Hub implements EventHub {
     });
   }
 
+  messageTurnedAway(e: Parameters<Events['messageTurnedAway']>[0]): void {
+    const counts = this.#countsOf(e.channel);
+    const pace = entryOf(counts.turnedAway, e.reason, newPace);
+    pace.count++;
+    // What is said in groups to others is no news.
+    if (e.reason === 'not_addressed' || !this.#isDue(pace)) return;
+    this.#log.info('message_turned_away', `${counts.type} let a message not in: ${e.reason}.`, {
+      ...e,
+      ...unsaidOf(pace),
+    });
+  }
+
   turnStarted(e: Parameters<Events['turnStarted']>[0]): void {
     this.#countsOf(e.channel).waited.observe(e.waitedMs);
     if (this.#debug) this.#log.debug('turn_started', 'A turn began.', e);

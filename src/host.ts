@@ -5,9 +5,12 @@
  */
 import { buryFaulty } from './flow/faults.ts';
 import type { Kit, Line } from './flow/kit.ts';
-import { accept, sendReply, takeTurn } from './flow/pipeline.ts';
+import { Gate } from './flow/gate.ts';
+import { Pairings, type FillRandom } from './flow/pairing.ts';
+import { accept, acceptAtGate, sendReply, takeTurn } from './flow/pipeline.ts';
 import { Pump } from './flow/pumps.ts';
-import type { Accept, Acceptance, ChannelProblem, Place } from './channel/channel.ts';
+import type { Accept, ChannelProblem, Handled, Place } from './channel/channel.ts';
+import type { AccessConfig } from './config/config.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Inbound } from './domain/message.ts';
 import type { Claim, InClaim, OutClaim } from './store/store.ts';
@@ -16,12 +19,17 @@ import type { Plan } from './plan.ts';
 /** How many turns and how many deliveries one channel may have under way. */
 const slots = { in: 1_000, out: 128 } as const;
 
-export type HostLimits = {
+export type HostOptions = {
   /** How long a claim may go on under a plan that is no longer in use. */
   readonly retireGraceMs: number;
+  /** For the codes that strangers are given. */
+  readonly fillRandom: FillRandom;
 };
 
-const hostLimits: HostLimits = { retireGraceMs: 30_000 };
+const defaults: HostOptions = {
+  retireGraceMs: 30_000,
+  fillRandom: (bytes) => void crypto.getRandomValues(bytes),
+};
 
 type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
 
@@ -32,9 +40,17 @@ const idsMax = 1_000;
 export class Host {
   readonly #kit: Kit;
   readonly #pumps = new Map<ChannelKey, Pair>();
-  readonly #limits: HostLimits;
+  readonly #options: HostOptions;
+  /** Whom the operator lets in, and who was turned away. */
+  readonly pairings: Pairings;
+  readonly gate: Gate;
   /** Plans out of use with work under way, each until it is closed. */
   readonly #retiring = new Map<Plan, Promise<void>>();
+  /**
+   * A connection may outlive its plan, so the rules are those of now; where the channel is in no
+   * plan any more, the last ones.
+   */
+  readonly #access = new Map<ChannelKey, AccessConfig | null>();
   readonly #unsubscribe: () => void;
   #plan: Plan | null = null;
   /** The last swap asked for: the next begins when it is over. */
@@ -42,12 +58,14 @@ export class Host {
   #draining = false;
   #rested: (() => void) | null = null;
 
-  constructor(kit: Kit, limits: Partial<HostLimits> = {}) {
+  constructor(kit: Kit, options: Partial<HostOptions> = {}) {
     this.#kit = kit;
-    this.#limits = { ...hostLimits, ...limits };
-    this.#unsubscribe = kit.ledger.onReady((box, channel) =>
-      this.#pumps.get(channel)?.[box].wake(),
-    );
+    this.#options = { ...defaults, ...options };
+    const { ledger, events, now } = kit;
+    const pairings = new Pairings(ledger, now, this.#options.fillRandom);
+    this.pairings = pairings;
+    this.gate = new Gate({ pairings, events, now });
+    this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
   }
 
   get plan(): Plan | null {
@@ -65,7 +83,7 @@ export class Host {
   }
 
   async #swapTo(plan: Plan): Promise<ChannelProblem | null> {
-    const problem = await plan.open();
+    const problem = await plan.open(this.#plan);
     if (problem !== null) return problem;
     if (this.#draining) {
       await plan.retire(0);
@@ -73,8 +91,9 @@ export class Host {
     }
     const before = this.#plan;
     this.#plan = plan;
+    for (const [key, { access }] of plan.lines) this.#access.set(key, access);
     this.#matchPumps(plan);
-    plan.run(this.#acceptOn, this.#kit.events);
+    plan.run(this.#acceptOn, this.#kit.events, before);
     this.#kit.events.planUsed({
       revision: plan.revision,
       channels: plan.channels.length,
@@ -108,8 +127,12 @@ export class Host {
 
   readonly #acceptOn = (channel: ChannelKey): Accept => {
     const { ledger } = this.#kit;
-    const take = (batch: readonly Inbound[], place?: Place): Promise<Acceptance> =>
-      accept(this.#kit, batch, place === undefined ? undefined : { channel, ...place });
+    const take = (batch: readonly Inbound[], place?: Place): Promise<Handled> => {
+      const cursors = place === undefined ? [] : [{ channel, ...place }];
+      const access = this.#access.get(channel) ?? null;
+      if (access === null) return accept(this.#kit, batch, ...cursors);
+      return acceptAtGate(this.#kit, this.gate, { channel, access }, batch, ...cursors);
+    };
     return Object.assign(take, {
       room: () => ledger.room().messages,
       whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
@@ -119,7 +142,7 @@ export class Host {
 
   #retire(plan: Plan): void {
     const done = plan
-      .retire(this.#draining ? 0 : this.#limits.retireGraceMs)
+      .retire(this.#draining ? 0 : this.#options.retireGraceMs)
       .catch((error: unknown) => this.#kit.events.faulted({ where: 'retiring a plan', error }))
       .finally(() => this.#retiring.delete(plan));
     this.#retiring.set(plan, done);

@@ -2,6 +2,7 @@
 import type { Decision } from './domain/decision.ts';
 import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
+import type { TurnedAwayReason } from './domain/gate.ts';
 import { Histogram } from './lib/histogram.ts';
 
 export type Meters = {
@@ -22,6 +23,8 @@ export type ChannelMeters = {
   readonly accepted: number;
   readonly duplicates: number;
   readonly refused: ReadonlyMap<string, Tally>;
+  /** By the gate of a messenger, by why. */
+  readonly turnedAway: ReadonlyMap<TurnedAwayReason, Tally>;
   /** From acceptance to claim. */
   readonly waited: Readonly<Histogram>;
   /** From claim to decision. */
@@ -51,6 +54,7 @@ export class ChannelCounts implements ChannelMeters {
   accepted = 0;
   duplicates = 0;
   readonly refused = new Map<string, Pace>();
+  readonly turnedAway = new Map<TurnedAwayReason, Pace>();
   readonly waited = new Histogram();
   readonly turns = new Histogram();
   readonly commands = new Map<string, number>();

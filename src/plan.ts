@@ -1,13 +1,14 @@
 /**
  * A Plan lives as long as a config revision: its channels and brains, immutable, owning only what
  * it opened. The Host swaps one Plan for another. A claim finishes with the Plan under which it
- * was taken; a retired Plan waits for its claims, then aborts what is left, then closes.
+ * was taken; a retired Plan waits for its claims, then aborts what is left, then closes. A
+ * connection to a platform that the next Plan would only make again goes over to that Plan.
  *
  * States: made → opened → in use → retired → closed.
  */
 import type { Brain } from './brain/brain.ts';
 import type { Accept, Channel, ChannelProblem } from './channel/channel.ts';
-import type { ChannelType, SessionConfig } from './config/config.ts';
+import type { AccessConfig, ChannelType, SessionConfig } from './config/config.ts';
 import type { Events } from './domain/event.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Line } from './flow/kit.ts';
@@ -21,6 +22,7 @@ export type PlannedChannel = {
   readonly channel: Channel;
   readonly brain: Brain;
   readonly session: SessionConfig | null;
+  readonly access: AccessConfig | null;
 };
 
 /** A model that a private brain asks, for it is declared to be of this machine. */
@@ -31,18 +33,54 @@ export class Work extends Linked {
   readonly ending = new AbortController();
 }
 
+/** A channel that was opened, and its run. It belongs to one plan at a time. */
+class Connection {
+  readonly key: ChannelKey;
+  readonly channel: Channel;
+  owner: Plan;
+  readonly #ending = new AbortController();
+  #run: Promise<void> = Promise.resolve();
+
+  constructor(key: ChannelKey, channel: Channel, owner: Plan) {
+    this.key = key;
+    this.channel = channel;
+    this.owner = owner;
+  }
+
+  /** @param before must have ended when this begins */
+  start(accept: Accept, events: Events, before: Promise<void> | null): void {
+    const { signal } = this.#ending;
+    const type = this.key.split(':', 1)[0]!;
+    const ended = (error: unknown, pauseMs: number): void => {
+      const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
+      events.channelChanged({ channel: type, state: 'degraded', reason });
+      if (error !== null) events.faulted({ where: `channel ${type}`, error });
+    };
+    const run = (): Promise<void> =>
+      supervise(() => this.channel.run(accept, signal), signal, ended);
+    this.#run = before === null ? run() : before.then(run);
+  }
+
+  /** Takes no more messages in; resolves when the channel has let go. */
+  stop(): Promise<void> {
+    this.#ending.abort();
+    return this.#run;
+  }
+}
+
 /** What is aborted ends soon. What does not is a fault, and not worth a process that never ends. */
 const abortedMs = 1_000;
 
 export class Plan {
   readonly revision: string;
-  readonly channels: readonly PlannedChannel[];
   readonly brains: ReadonlyMap<string, Brain>;
   readonly trusted: readonly TrustedModel[];
+  #channels: readonly PlannedChannel[];
   readonly #lines = new Map<ChannelKey, Line>();
+  readonly #connections = new Map<ChannelKey, Connection>();
+  /** Channels that take no part, and why. */
+  readonly #unfit = new Map<Channel, string>();
   readonly #atWork = new LinkedSet<Work>();
-  readonly #running = new AbortController();
-  #runs: Promise<unknown> = Promise.resolve();
   #emptied: (() => void) | null = null;
 
   constructor(
@@ -52,9 +90,14 @@ export class Plan {
     trusted: readonly TrustedModel[] = [],
   ) {
     this.revision = revision;
-    this.channels = channels;
+    this.#channels = channels;
     this.brains = brains;
     this.trusted = trusted;
+  }
+
+  /** One that was taken over stands in the place of the one that was made for it. */
+  get channels(): readonly PlannedChannel[] {
+    return this.#channels;
   }
 
   /** What can be worked on under this plan, by the ledger's key of the channel. */
@@ -62,33 +105,72 @@ export class Plan {
     return this.#lines;
   }
 
-  /** Opens every channel; when one cannot, what was opened is closed again and the problem told. */
-  async open(): Promise<ChannelProblem | null> {
-    for (const { channel, brain, session } of this.channels) {
-      const opened = await channel.open();
-      if (opened.kind === 'problem') {
+  /**
+   * Opens every channel; when one cannot, what was opened is closed again and the problem told.
+   * @param before the plan in use: a connection of its that is just as wanted here stays open, and
+   *   changes hands with `run`
+   */
+  async open(before: Plan | null = null): Promise<ChannelProblem | null> {
+    const channels: PlannedChannel[] = [];
+    for (const planned of this.#channels) {
+      const kept = before === null ? null : before.#sameAs(planned.channel);
+      if (kept !== null) await planned.channel[Symbol.asyncDispose]();
+      const opened = kept ?? (await this.#openOne(planned.channel));
+      if (opened !== null && 'message' in opened) {
         await this.#close();
         return opened;
       }
-      this.#lines.set(opened.key, { channel, brain, session });
+      if (opened !== null) {
+        const { key, channel } = opened;
+        const { brain, session, access } = planned;
+        this.#connections.set(key, opened);
+        this.#lines.set(key, { channel, brain, session, access });
+      }
+      channels.push({ ...planned, channel: opened?.channel ?? planned.channel });
+    }
+    this.#channels = channels;
+    return null;
+  }
+
+  /** @returns null: it takes no part */
+  async #openOne(channel: Channel): Promise<Connection | ChannelProblem | null> {
+    const opened = await channel.open();
+    if (opened.kind === 'problem') return opened;
+    if (opened.kind === 'opened') return new Connection(opened.key, channel, this);
+    this.#unfit.set(channel, opened.message);
+    return null;
+  }
+
+  #sameAs(channel: Channel): Connection | null {
+    for (const connection of this.#connections.values()) {
+      if (channel.sameAs?.(connection.channel) === true) return connection;
     }
     return null;
   }
 
-  /** Takes messages in on every channel, until the plan is retired. */
-  run(acceptOn: (channel: ChannelKey) => Accept, events: Events): void {
-    const { signal } = this.#running;
-    const runs = [...this.#lines].map(([key, { channel }]) => {
-      const type = key.split(':', 1)[0]!;
-      const accept = acceptOn(key);
-      const ended = (error: unknown, pauseMs: number): void => {
-        const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
-        events.channelChanged({ channel: type, state: 'degraded', reason });
-        if (error !== null) events.faulted({ where: `channel ${type}`, error });
-      };
-      return supervise(() => channel.run(accept, signal), signal, ended);
-    });
-    this.#runs = Promise.all(runs);
+  /** Two connections to one account disturb each other: the one here is ended for that one. */
+  #madeWay({ key, channel }: Connection): Promise<void> | null {
+    if (channel.sameAs === undefined) return null;
+    return this.#connections.get(key)?.stop() ?? null;
+  }
+
+  /**
+   * Takes messages in on every channel, until the plan is retired.
+   * @param before as `open` was given it
+   */
+  run(acceptOn: (channel: ChannelKey) => Accept, events: Events, before: Plan | null = null): void {
+    for (const { type, channel } of this.#channels) {
+      const reason = this.#unfit.get(channel);
+      if (reason !== undefined) events.channelChanged({ channel: type, state: 'failed', reason });
+    }
+    for (const [key, connection] of this.#connections) {
+      if (connection.owner === this) {
+        const stopped = before === null ? null : before.#madeWay(connection);
+        connection.start(acceptOn(key), events, stopped);
+      } else {
+        connection.owner = this;
+      }
+    }
   }
 
   /** Begins one piece of work under this plan; its controller ends it early. */
@@ -105,8 +187,12 @@ export class Plan {
 
   /** Stops taking messages in, and waits until the channels have let go. */
   async stopTaking(): Promise<void> {
-    this.#running.abort();
-    await this.#runs;
+    await Promise.all(this.#own().map((connection) => connection.stop()));
+  }
+
+  /** Without what belongs to another plan: to the next one, or still to the one before. */
+  #own(): Connection[] {
+    return [...this.#connections.values()].filter(({ owner }) => owner === this);
   }
 
   get busy(): boolean {
@@ -143,7 +229,13 @@ export class Plan {
   }
 
   async #close(): Promise<void> {
-    for (const { channel } of this.channels) await channel[Symbol.asyncDispose]();
+    const kept = new Set<Channel>();
+    for (const { owner, channel } of this.#connections.values()) {
+      if (owner !== this) kept.add(channel);
+    }
+    for (const { channel } of this.#channels) {
+      if (!kept.has(channel)) await channel[Symbol.asyncDispose]();
+    }
     this.#lines.clear();
   }
 }

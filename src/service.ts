@@ -25,6 +25,7 @@ import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { Note } from './domain/note.ts';
+import { openAccess } from './flow/access.ts';
 import { createTokenCheck } from './lib/bearer.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
@@ -130,7 +131,8 @@ export function createPlan(
       }
     }
     const channel = createChannel(channelConfig, secrets, kit);
-    channels.push({ type: route.channel, channel, brain, session: config.session });
+    const access = channelConfig.type === 'webhook' ? null : (channelConfig.access ?? openAccess);
+    channels.push({ type: route.channel, channel, brain, session: config.session, access });
   }
   return new Plan(revision, channels, brains, trusted);
 }

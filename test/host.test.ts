@@ -55,7 +55,9 @@ function hanging(name: string, deaf = false) {
 
 function planOf(channel: Channel | null, brain: Brain): Plan {
   const planned =
-    channel === null ? [] : [{ type: 'webhook', channel, brain, session: null } as const];
+    channel === null
+      ? []
+      : [{ type: 'webhook', channel, brain, session: null, access: null } as const];
   return new Plan(brain.name, planned, new Map([[brain.name, brain]]));
 }
 

@@ -40,7 +40,7 @@ function plan(platform: FakePlatform, number: number, broken = false): Plan {
   const problem = { kind: 'problem', code: 'broken', message: 'made to fail' } as const;
   const channel = platform.channel(broken ? problem : null);
   const mind = brain(`brain-${number}`);
-  const planned = { type: 'webhook', channel, brain: mind, session: null } as const;
+  const planned = { type: 'webhook', channel, brain: mind, session: null, access: null } as const;
   return new Plan(String(number), [planned], new Map([[mind.name, mind]]));
 }
 

@@ -109,6 +109,7 @@ const unmet: ChannelMeters = {
   accepted: 0,
   duplicates: 0,
   refused: new Map(),
+  turnedAway: new Map(),
   waited: new Histogram(),
   turns: new Histogram(),
   commands: new Map(),
@@ -139,6 +140,13 @@ function messageFamilies(ports: AdminPorts): Family[] {
       'Messages refused at the door, by why.',
       channels.flatMap(([channel, { refused }]) =>
         [...refused].map(([code, { count }]) => one(count, { channel, code })),
+      ),
+    ),
+    counter(
+      'svc_messages_turned_away_total',
+      'Messages that the gate of a messenger let not in, by why.',
+      channels.flatMap(([channel, { turnedAway }]) =>
+        [...turnedAway].map(([reason, { count }]) => one(count, { channel, reason })),
       ),
     ),
     counter(

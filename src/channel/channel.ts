@@ -13,9 +13,16 @@ import type { ChannelKey, MessageId } from '../domain/ids.ts';
 import type { ChannelState } from '../domain/event.ts';
 
 export interface Channel {
-  /** Binds the listener or proves the token. A fatal problem is a boot error. */
-  open(): Promise<Opened | ChannelProblem>;
-  /** Takes messages in until the signal aborts. Ending earlier means: restart me. */
+  /**
+   * Binds the listener; never waits for a platform. A problem is a boot error. `unfit`: only this
+   * channel takes no part, and its health is `failed` until a person acts.
+   */
+  open(): Promise<Opened | Unfit | ChannelProblem>;
+  /**
+   * Takes messages in until the signal aborts. Ending earlier means: restart me. One that the
+   * platform refuses for good (a token that is no token) becomes `failed` and stays until the
+   * signal aborts.
+   */
   run(accept: Accept, signal: AbortSignal): Promise<void>;
   /** One try to send one reply. */
   deliver(reply: Reply, attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome>;
@@ -29,11 +36,22 @@ export interface Channel {
    */
   readonly tellsSessions: boolean;
   health(): ChannelHealth;
+  /**
+   * On channels that hold one connection to one account. True: the other, which is open, has the
+   * same token and settings, so that a new configuration keeps it and disposes this one unopened.
+   * False, and the other has the same key: its run is ended and awaited before this one's begins.
+   */
+  sameAs?(other: Channel): boolean;
+  /** Asks the platform whose token this is, before `open` or without it. Never throws. */
+  identify?(signal: AbortSignal): Promise<Identity>;
   /** Gives back what `open` took. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export type Opened = { readonly kind: 'opened'; readonly key: ChannelKey };
+
+/** `message` names the variable or field, and says what is wrong and what to do about it. */
+export type Unfit = { readonly kind: 'unfit'; readonly message: string };
 
 /** `code` is stable; `message` says what is wrong and what to do about it. */
 export type ChannelProblem = {
@@ -46,12 +64,22 @@ export type ChannelHealth = {
   readonly state: ChannelState;
   readonly since: number;
   readonly reason: string | null;
+  /**
+   * When the platform was last heard of, milliseconds since 1970: a completed poll, an answered
+   * heartbeat. Null: not yet, or it is no channel that asks for it.
+   */
+  readonly lastSeenAt: number | null;
 };
 
-/** Hands messages to the ledger; the answer is all that a channel may acknowledge by. */
+/** `message` says what is wrong; upstream text and the token are no part of it. */
+export type Identity =
+  | { readonly kind: 'known'; readonly id: string; readonly name: string }
+  | { readonly kind: 'refused' | 'unreached'; readonly message: string };
+
+/** Hands messages to the gate and the ledger; a channel acknowledges by the answer alone. */
 export interface Accept {
   /** @param cursor where the channel is on its platform; it moves in the same commit, or not */
-  (batch: readonly Inbound[], cursor?: Place): Promise<Acceptance>;
+  (batch: readonly Inbound[], cursor?: Place): Promise<Handled>;
   /** How many messages there is room for now: a hint, so that a body need not be read in vain. */
   room(): number;
   /** Resolves when there is room again, or the signal aborts. */
@@ -63,13 +91,20 @@ export interface Accept {
 /** `value` is the channel's own; it outlives the process where there is storage. */
 export type Place = { readonly name: string; readonly value: string };
 
+/** A receipt for each message of the batch; null: the gate turned it away, so it is handled. */
+export type Handled =
+  | { readonly kind: 'accepted'; readonly receipts: readonly (Receipt | null)[] }
+  | Refused;
+
 export type Acceptance =
   | { readonly kind: 'accepted'; readonly receipts: readonly Receipt[] }
-  | {
-      readonly kind: 'refused';
-      readonly reason: 'full' | 'shutting_down' | 'storage_failed';
-      readonly retryAfterMs: number;
-    };
+  | Refused;
+
+type Refused = {
+  readonly kind: 'refused';
+  readonly reason: 'full' | 'shutting_down' | 'storage_failed';
+  readonly retryAfterMs: number;
+};
 
 /**
  * `safe` resolves when a platform that keeps the message itself may let go of it: at once in a

@@ -1,6 +1,7 @@
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
+import type { TurnedAwayReason } from './gate.ts';
 
 export type Box = 'in' | 'out';
 
@@ -16,6 +17,8 @@ export type BearerFault = 'missing' | 'wrong';
 export interface Events {
   messageAccepted(e: { channel: ChannelKey; id: MessageId; duplicate: boolean }): void;
   messageRefused(e: { channel: ChannelKey; code: string }): void;
+  /** The gate of a messenger let it not in: handled, and never a row. */
+  messageTurnedAway(e: { channel: ChannelKey; reason: TurnedAwayReason }): void;
   turnStarted(e: { channel: ChannelKey; id: MessageId; brain: string; waitedMs: number }): void;
   turnFinished(e: {
     channel: ChannelKey;

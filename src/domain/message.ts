@@ -12,6 +12,8 @@ export type Message = {
   readonly address: Address;
   /** Milliseconds since 1970, by this machine's clock. */
   readonly acceptedAt: number;
+  /** Only on a stranger's: it is answered with this code, and nothing of what was said is kept. */
+  readonly pairingCode?: string;
 };
 
 export type Sender = { readonly id: string; readonly name: string | null };
@@ -21,6 +23,12 @@ export type Media = { readonly type: string | null; readonly reference: string }
 
 /** Where a reply goes, frozen when the message came. `target` is opaque to all but its channel. */
 export type Address = { readonly channel: ChannelKey; readonly target: string };
+
+/**
+ * Where a message was said: to us alone; in a group, to us (a mention of us, a reply to us, a
+ * command with our name); in a group, to others.
+ */
+export type Setting = 'direct' | 'addressed' | 'overheard';
 
 /** A message as a channel hands it in, before the ledger gives it an id and a time. */
 export type Inbound = {
@@ -32,4 +40,8 @@ export type Inbound = {
   readonly address: Address;
   /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
   readonly dedupeKey: string | null;
+  /** Every messenger says it; on the webhook it is absent, for all is said to us. */
+  readonly setting?: Setting;
+  /** Set by the gate alone. */
+  readonly pairingCode?: string;
 };

@@ -45,6 +45,8 @@ export async function obey(
       return notes(kit, line, claim, command);
     case 'tools':
       return tools(kit, line, claim, command);
+    case 'pair':
+      return answer(command, say.pairing(command.code));
     default:
       return command satisfies never;
   }

@@ -1,6 +1,6 @@
 import type { Brain } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';
-import type { SessionConfig } from '../config/config.ts';
+import type { AccessConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
 import type { Ledger } from '../store/store.ts';
@@ -11,6 +11,8 @@ export type Line = {
   readonly brain: Brain;
   /** How its conversations are cut into sessions; null: never. */
   readonly session: SessionConfig | null;
+  /** Who may talk; null where whoever has the channel's secret may: it has no gate. */
+  readonly access: AccessConfig | null;
 };
 
 /** What the flow works with for the life of the process. */

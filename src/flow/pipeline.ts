@@ -1,9 +1,10 @@
 /**
- * READ THIS FIRST. The whole program on one page: a message is accepted into the ledger, claimed
+ * READ THIS FIRST. The whole program on one page: a message that the gate lets pass is accepted
+ * into the ledger, claimed
  * from its inbox, answered by a brain, completed into its outbox, claimed from there and delivered.
  * What a turn changes is one commit; order and retries are the ledger's; this page only walks.
  */
-import type { Acceptance } from '../channel/channel.ts';
+import type { Acceptance, Handled } from '../channel/channel.ts';
 import { linesOf } from '../domain/conversation.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
@@ -12,22 +13,45 @@ import { obey, understoodOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { effectsOf, type Outcome } from './effects.ts';
 import { think } from './faults.ts';
+import type { Entrance, Gate } from './gate.ts';
 import type { Kit, Line } from './kit.ts';
 import { nextStep } from './outbox.ts';
 import { sessionStep, stepOf, type SessionStep } from './sessions.ts';
 
 /** channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else. */
 export async function accept(
-  kit: Kit,
+  { ledger, events }: Kit,
   batch: readonly Inbound[],
-  cursor?: CursorMove,
+  ...cursors: readonly CursorMove[]
 ): Promise<Acceptance> {
-  const acceptance = await kit.ledger.accept(batch, cursor);
+  const acceptance = await ledger.accept(batch, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
   for (let i = 0; i < batch.length; i++) {
     const { id, duplicate } = acceptance.receipts[i]!;
-    kit.events.messageAccepted({ channel: batch[i]!.channel, id, duplicate });
+    events.messageAccepted({ channel: batch[i]!.channel, id, duplicate });
   }
+  return acceptance;
+}
+
+/** channel → gate → ledger, on a messenger. Whoever is turned away has been handled by that. */
+export async function acceptAtGate(
+  kit: Kit,
+  gate: Gate,
+  { channel, access }: Entrance,
+  batch: readonly Inbound[],
+  ...cursors: readonly CursorMove[]
+): Promise<Handled> {
+  const passage = await gate.pass(channel, access, batch);
+  const { messages } = passage;
+  const moves = [...cursors, ...passage.moves];
+  if (messages.length === 0 && moves.length === 0) {
+    return { kind: 'accepted', receipts: passage.align([]) };
+  }
+  const acceptance = await accept(kit, messages, ...moves);
+  if (acceptance.kind === 'accepted') {
+    return { kind: 'accepted', receipts: passage.align(acceptance.receipts) };
+  }
+  passage.undo();
   return acceptance;
 }
 

@@ -34,6 +34,9 @@ export const commandSentences = {
     turns === 1
       ? 'The last exchange of the session before is in view again.'
       : `The last ${turns} exchanges of the session before are in view again.`,
+  pairing: (code: string): string =>
+    `I do not know you yet. Give this code to the person who runs this service: ${code}. ` +
+    'It is good for an hour. Once you are let in, write again: what you wrote was not kept.',
   notesNone: 'There are no notes.',
   notesCleared: 'The notes are gone.',
   notesNotYours:

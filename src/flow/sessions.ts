@@ -21,7 +21,8 @@ export type Act =
   | { readonly kind: 'begin' }
   | { readonly kind: 'recall'; readonly rest: string }
   | { readonly kind: 'notes'; readonly rest: string }
-  | { readonly kind: 'tools' };
+  | { readonly kind: 'tools' }
+  | { readonly kind: 'pair'; readonly code: string };
 
 /** Which commands there are here: those of sessions, of brains that keep notes, of agents. */
 export type Understood = {
@@ -31,6 +32,8 @@ export type Understood = {
 };
 
 export function stepOf(message: Message, memory: Memory, understood: Understood): SessionStep {
+  const { pairingCode: code } = message;
+  if (code !== undefined) return { move: null, act: { kind: 'pair', code } };
   const { session, notes, tools } = understood;
   if (session === null && !notes && !tools) return asItIs(message);
   const { word, rest } = firstWord(message.text);

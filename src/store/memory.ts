@@ -110,11 +110,11 @@ class MemoryLedger implements Ledger {
     this.#door = new Doorway(() => this.room());
   }
 
-  async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
+  async accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance> {
     const refusal = this.#door.refusal(batch);
     if (refusal !== null) return refusal;
     const receipts = batch.map((inbound) => this.#acceptOne(inbound));
-    if (cursor !== undefined) this.#cursors.set(`${cursor.channel} ${cursor.name}`, cursor.value);
+    for (const { channel, name, value } of cursors) this.#cursors.set(`${channel} ${name}`, value);
     return { kind: 'accepted', receipts };
   }
 

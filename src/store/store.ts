@@ -42,8 +42,8 @@ import type { Trace } from '../domain/trace.ts';
 export interface Ledger {
   /** What this form promises to those who hand it messages. */
   readonly terms: Terms;
-  /** Dedupes on (channel, dedupeKey). A cursor moves in the same commit. All or nothing. */
-  accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance>;
+  /** Dedupes on (channel, dedupeKey). The cursors move in the same commit. All or nothing. */
+  accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance>;
   /** Room left before `accept` refuses. A hint: accept has the last word. */
   room(): { readonly messages: number; readonly bytes: number };
   /** Resolves when there is room again, or the signal aborts. */

@@ -55,10 +55,10 @@ async function measure(form: Form, count: number, random: () => number) {
   const hanging = hangingBrain();
   const arrivals = new Arrivals();
   const host = hostOn(ledger);
-  const session = null;
+  const plain = { type: 'webhook', session: null, access: null } as const;
   const channels = [
-    { type: 'webhook', channel: slow.channel(), brain: hanging.brain, session } as const,
-    { type: 'webhook', channel: arrivals.watch(quick.channel()), brain: echo, session } as const,
+    { ...plain, channel: slow.channel(), brain: hanging.brain },
+    { ...plain, channel: arrivals.watch(quick.channel()), brain: echo },
   ];
   assert.equal(await host.use(new Plan('one', channels, new Map())), null);
   try {

@@ -1,5 +1,5 @@
 /** A channel without a platform: the test hands messages in, and deliveries are written down. */
-import type { Accept, Acceptance, Channel, ChannelProblem } from '../../src/channel/channel.ts';
+import type { Accept, Channel, ChannelProblem, Handled } from '../../src/channel/channel.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
@@ -15,7 +15,7 @@ export class FakePlatform {
   }
 
   /** Hands one message to the newest channel that is connected. */
-  say(conversation: string, text: string): Promise<Acceptance> {
+  say(conversation: string, text: string): Promise<Handled> {
     const accept = this.#connected.at(-1);
     if (accept === undefined) throw new Error('no channel is connected');
     const { key } = this;
@@ -50,7 +50,7 @@ export class FakePlatform {
         this.delivered.push(reply);
         return { kind: 'delivered' };
       },
-      health: () => ({ state: 'up', since: 0, reason: null }),
+      health: () => ({ state: 'up', since: 0, reason: null, lastSeenAt: null }),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   }

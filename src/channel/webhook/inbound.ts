@@ -12,7 +12,7 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
-import type { Accept, Acceptance } from '../channel.ts';
+import type { Accept, Handled } from '../channel.ts';
 import { bodyBytesMax, methodNotAllowed, refusals, unavailable } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
 import { parseInbound } from './wire.ts';
@@ -136,7 +136,7 @@ class Door {
   }
 
   #acknowledge(
-    acceptance: Acceptance,
+    acceptance: Handled,
     wire: WireMessage,
     request: IncomingMessage,
     response: ServerResponse,

@@ -5,12 +5,13 @@
  * then answers. When none did, the last handler goes on, and refuses messages as shutting down.
  */
 import type { WebhookConfig } from '../../config/config.ts';
-import type { ChannelState, Events } from '../../domain/event.ts';
+import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
 import type { Accept, Channel, ChannelHealth, ChannelProblem, Opened } from '../channel.ts';
+import { Standing } from '../standing.ts';
 import { createInboundHandler } from './inbound.ts';
 import { createDeliver } from './outbound.ts';
 import type { Deliver } from './outbound.ts';
@@ -46,12 +47,12 @@ class Webhook implements WebhookChannel {
   readonly deliver: Deliver;
   readonly #parts: WebhookParts;
   #held: Held | null = null;
-  #health: ChannelHealth;
+  readonly #standing: Standing;
 
   constructor(parts: WebhookParts) {
     const { config, outboundSecret: secret, http, version, now } = parts;
     this.#parts = parts;
-    this.#health = { state: 'starting', since: now(), reason: null };
+    this.#standing = new Standing(now);
     const { outboundUrl: url, mapping } = config;
     this.deliver = createDeliver({ url, mapping, secret, http, version, now });
   }
@@ -61,7 +62,7 @@ class Webhook implements WebhookChannel {
     const taken = await this.#parts.listeners.take(bind);
     if (taken.kind === 'fault') {
       const problem = problemOf(bind.text, taken.code);
-      this.#become('failed', problem.message);
+      this.#standing.become('failed', problem.message);
       return problem;
     }
     this.#held = taken;
@@ -75,13 +76,13 @@ class Webhook implements WebhookChannel {
     const { path, mapping } = config;
     const rest = { path, mapping, secret, events, deadlines, now };
     this.#held.answer(createInboundHandler({ channel: key, accept, stopped: signal, ...rest }));
-    this.#become('up', null);
+    this.#standing.become('up');
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    this.#become('stopped', null);
+    this.#standing.become('stopped');
   }
 
   health(): ChannelHealth {
-    return this.#health;
+    return this.#standing.health;
   }
 
   boundPort(): number {
@@ -92,10 +93,6 @@ class Webhook implements WebhookChannel {
     const held = this.#held;
     this.#held = null;
     await held?.release(releaseGraceMs);
-  }
-
-  #become(state: ChannelState, reason: string | null): void {
-    this.#health = { state, since: this.#parts.now(), reason };
   }
 }
 

@@ -34,12 +34,12 @@ export class Arrivals {
     return this.#count;
   }
 
-  async accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
+  async accept(batch: readonly Inbound[], cursors: readonly CursorMove[]): Promise<Acceptance> {
     const refusal = this.#door.refusal(batch);
     if (refusal !== null) return refusal;
     const { journal } = this.#parts;
     const arrivals = batch.map((inbound) => this.#arrive(inbound));
-    if (cursor !== undefined) journal.add(['cursor', cursor.channel, cursor.name, cursor.value]);
+    for (const { channel, name, value } of cursors) journal.add(['cursor', channel, name, value]);
     this.#count += arrivals.length;
     return new Promise((resolve) => {
       journal.flush((known) => {

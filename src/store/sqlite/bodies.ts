@@ -7,7 +7,8 @@ import type { Write } from './statements.ts';
 
 export function acceptWrite(seq: number, message: Message): Write {
   const { id, channel, conversation, acceptedAt, sender, text, media, address } = message;
-  const body = JSON.stringify({ sender, text, media, target: address.target });
+  const { pairingCode } = message;
+  const body = JSON.stringify({ sender, text, media, target: address.target, pairingCode });
   return ['accept', seq, id, channel, conversation, acceptedAt, body];
 }
 
@@ -39,7 +40,7 @@ export type InboxRecord = {
 export function messageOf(record: InboxRecord): Message {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Message,
-    'sender' | 'text' | 'media'
+    'sender' | 'text' | 'media' | 'pairingCode'
   > & { target: string };
   const channel = record.channel as ChannelKey;
   return {

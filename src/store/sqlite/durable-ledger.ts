@@ -76,8 +76,8 @@ export class DurableLedger implements Ledger {
     parts.journal.onBroken((message) => this.#fail(new Error(message)));
   }
 
-  accept(batch: readonly Inbound[], cursor?: CursorMove): Promise<Acceptance> {
-    return this.#arrivals.accept(batch, cursor);
+  accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance> {
+    return this.#arrivals.accept(batch, cursors);
   }
 
   room(): { readonly messages: number; readonly bytes: number } {

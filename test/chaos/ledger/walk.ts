@@ -128,15 +128,16 @@ export class Walk {
     const count = size > 0.97 ? 30 : 1 + Math.floor(size * 3);
     const batch =
       given ?? Array.from({ length: count }, (_, i) => this.#inbound(channel, dice, i, key));
-    const cursor =
-      move > 0.8 ? { channel, name: 'offset', value: String(++this.#texts) } : undefined;
+    const cursors = move > 0.8 ? [{ channel, name: 'offset', value: String(++this.#texts) }] : [];
     const expected = this.#model.expectAccept(batch, this.#arriving);
     const texts = batch.map(({ conversation, text, dedupeKey }) =>
       `${conversation}:${short(text)} ${dedupeKey ?? ''}`.trim(),
     );
-    this.#tell(`accept ${channel} [${texts.join(', ')}]${cursor ? ' with cursor' : ''}`);
+    this.#tell(
+      `accept ${channel} [${texts.join(', ')}]${cursors.length > 0 ? ' with cursor' : ''}`,
+    );
     this.#arriving += batch.length;
-    const answering = this.#world.ledger.accept(batch, cursor);
+    const answering = this.#world.ledger.accept(batch, ...cursors);
     const acceptance = await answering;
     this.#arriving -= batch.length;
     assert.equal(acceptance.kind, expected.kind, 'accepted or refused');
@@ -150,9 +151,9 @@ export class Walk {
         batch,
         acceptance.receipts.map(({ id }) => id),
       );
-      if (cursor) this.#model.cursors.set(`${channel} ${cursor.name}`, cursor.value);
+      for (const { name, value } of cursors) this.#model.cursors.set(`${channel} ${name}`, value);
     }
-    if (cursor === undefined) return true;
+    if (cursors.length === 0) return true;
     const found = await this.#world.ledger.cursor(channel, 'offset');
     assert.equal(found, this.#model.cursors.get(`${channel} offset`) ?? null, 'the cursor');
     return true;

@@ -1,0 +1,50 @@
+/** What the gate of a messenger tells people: whom it turned away, and who asks to be let in. */
+import type { ChannelKey } from './ids.ts';
+
+/**
+ * `stranger`: not on the list. `code_pending`: a stranger who was given a code within the hour.
+ * `codes_out`: a stranger, and as many codes wait for the operator as may. `groups_off` and
+ * `not_addressed`: said in a group that svc is silent in, or there to others.
+ */
+export type TurnedAwayReason =
+  | 'stranger'
+  | 'code_pending'
+  | 'codes_out'
+  | 'groups_off'
+  | 'not_addressed';
+
+/** What one sender tried in vain for one reason; nothing of what was said. */
+export type TurnedAway = {
+  readonly channel: ChannelKey;
+  readonly sender: string;
+  readonly reason: TurnedAwayReason;
+  readonly count: number;
+  /** The last time, milliseconds since 1970. */
+  readonly at: number;
+};
+
+/** Someone who was let in by a code, or who was given one that still counts. */
+export type Pairing = {
+  /** The channel's type: a platform's user ids are the same for each of its bots. */
+  readonly channel: string;
+  readonly sender: string;
+  readonly name: string | null;
+  readonly state: 'admitted' | 'asking';
+  /** When they were admitted, or when their code ends; milliseconds since 1970. */
+  readonly at: number;
+};
+
+export type Admission =
+  | { readonly kind: 'admitted'; readonly pairing: Pairing }
+  | { readonly kind: 'not_found' | 'full' | 'storage_failed' };
+
+export type PairingRemoval = 'done' | 'not_found' | 'storage_failed';
+
+/** How an operator lets people in. */
+export interface PairingDesk {
+  list(): Promise<readonly Pairing[]>;
+  /** @param code as a stranger was given it; case, spaces and hyphens do not count */
+  admit(code: string): Promise<Admission>;
+  /** Someone who was let in is a stranger again; a code that waits counts no more. */
+  remove(channel: string, sender: string): Promise<PairingRemoval>;
+}

@@ -1,0 +1,39 @@
+/** Who may talk on a messenger. Pure: one message, the rules of its channel, and who was let in. */
+import type { AccessConfig } from '../config/config.ts';
+import type { TurnedAwayReason } from '../domain/gate.ts';
+import type { Inbound } from '../domain/message.ts';
+
+/** `knocks`: a stranger who may be given a code. */
+export type Judgement =
+  | { readonly kind: 'passes' }
+  | { readonly kind: 'knocks' }
+  | { readonly kind: 'turned_away'; readonly reason: TurnedAwayReason };
+
+/** The rules of a messenger whose configuration has none: anyone, in groups when addressed. */
+export const openAccess: AccessConfig = { allow: null, groups: 'mention', pairing: false };
+
+const passes: Judgement = { kind: 'passes' };
+const knocks: Judgement = { kind: 'knocks' };
+
+/**
+ * Groups first: what is said there to others is not even looked at for who said it. A code is
+ * given in a direct chat alone, where nobody else reads it.
+ * @param isAdmitted who was let in by a code; they count while pairing is on
+ */
+export function judge(
+  { allow, groups, pairing }: AccessConfig,
+  isAdmitted: (sender: string) => boolean,
+  { sender, setting = 'direct' }: Inbound,
+): Judgement {
+  if (setting !== 'direct' && groups === 'off') return turnedAway('groups_off');
+  if (setting === 'overheard' && groups === 'mention') return turnedAway('not_addressed');
+  if (allow === null && !pairing) return passes;
+  if (allow !== null && allow.includes(sender.id)) return passes;
+  if (!pairing) return turnedAway('stranger');
+  if (isAdmitted(sender.id)) return passes;
+  return setting === 'direct' ? knocks : turnedAway('stranger');
+}
+
+function turnedAway(reason: TurnedAwayReason): Judgement {
+  return { kind: 'turned_away', reason };
+}

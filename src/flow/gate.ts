@@ -1,0 +1,97 @@
+/**
+ * The gate before the ledger of every messenger: it lets a batch's messages pass, turns others
+ * away, and makes of a stranger's knock a message that svc answers with a code.
+ */
+import type { Receipt } from '../channel/channel.ts';
+import type { AccessConfig } from '../config/config.ts';
+import type { Events } from '../domain/event.ts';
+import type { TurnedAway, TurnedAwayReason } from '../domain/gate.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { Inbound } from '../domain/message.ts';
+import type { CursorMove } from '../store/store.ts';
+import { judge } from './access.ts';
+import type { Knock, Pairings } from './pairing.ts';
+
+/** So many are remembered: one a sender and reason, those of the longest ago are forgotten. */
+const turnedAwayMax = 1_000;
+
+/** A messenger and who may talk there. */
+export type Entrance = { readonly channel: ChannelKey; readonly access: AccessConfig };
+
+/** What of a batch goes on to the ledger. */
+export type Passage = {
+  readonly messages: readonly Inbound[];
+  /** What moves with them. */
+  readonly moves: readonly CursorMove[];
+  /** The ledger refused them, so that no code was given. */
+  undo(): void;
+  /** A receipt for each message of the whole batch; null where it was turned away. */
+  align(receipts: readonly Receipt[]): readonly (Receipt | null)[];
+};
+
+type GateParts = {
+  readonly pairings: Pairings;
+  readonly events: Pick<Events, 'messageTurnedAway'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export class Gate {
+  readonly #parts: GateParts;
+  readonly #turnedAway = new Map<string, TurnedAway>();
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+  }
+
+  /** Newest first. */
+  get turnedAway(): readonly TurnedAway[] {
+    return [...this.#turnedAway.values()].reverse();
+  }
+
+  async pass(
+    channel: ChannelKey,
+    access: AccessConfig,
+    batch: readonly Inbound[],
+  ): Promise<Passage> {
+    const { pairings } = this.#parts;
+    const type = channel.split(':', 1)[0]!;
+    if (access.pairing) await pairings.load(type);
+    const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
+    const messages: Inbound[] = [];
+    const passed: boolean[] = [];
+    const codes: Extract<Knock, { kind: 'code' }>[] = [];
+    for (const inbound of batch) {
+      const judged = judge(access, isAdmitted, inbound);
+      const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
+      if (end.kind === 'turned_away') this.#turnAway(inbound, end.reason);
+      else if (end.kind === 'passes') messages.push(inbound);
+      else {
+        codes.push(end);
+        messages.push({ ...inbound, text: '', media: null, pairingCode: end.code });
+      }
+      passed.push(end.kind !== 'turned_away');
+    }
+    return {
+      messages,
+      moves: codes.slice(-1).map(({ move }) => move),
+      undo: () => codes.forEach(({ code }) => pairings.withdraw(type, code)),
+      align(receipts) {
+        let next = 0;
+        return passed.map((is) => (is ? receipts[next++]! : null));
+      },
+    };
+  }
+
+  #turnAway({ channel, sender: { id: sender } }: Inbound, reason: TurnedAwayReason): void {
+    const { events, now } = this.#parts;
+    events.messageTurnedAway({ channel, reason });
+    const key = `${channel} ${reason} ${sender}`;
+    const count = (this.#turnedAway.get(key)?.count ?? 0) + 1;
+    this.#turnedAway.delete(key);
+    this.#turnedAway.set(key, { channel, sender, reason, count, at: now() });
+    if (this.#turnedAway.size <= turnedAwayMax) return;
+    const [oldest] = this.#turnedAway.keys();
+    this.#turnedAway.delete(oldest!);
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Who was let in by a code, and who was given one that still counts.
+ *
+ * A stranger: unknown → asking (given a code, for an hour) → admitted, by the operator's word
+ * alone; no code is ever taken from a chat. Whoever was given a code gets no other within the
+ * hour, whatever became of it. What is kept is one cursor a messenger, by its type and not by its
+ * bot: ids are the platform's, a new bot keeps its people, and the cursor moves in the very commit
+ * that accepts the message which is answered with the code.
+ */
+import type { ChannelType } from '../config/config.ts';
+import type { Admission, Pairing, PairingDesk, PairingRemoval } from '../domain/gate.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { Sender } from '../domain/message.ts';
+import type { CursorMove, Ledger } from '../store/store.ts';
+
+const codeMs = 60 * 60_000;
+const codesMax = 3;
+const admittedMax = 1_000;
+/** Those whose hour is not over though their code was used or taken back. */
+const silencedMax = 100;
+const nameCharactersMax = 64;
+const cursorName = 'pairing';
+const messengers: readonly ChannelType[] = ['messenger_a', 'messenger_b'];
+
+/** Without 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B. */
+const alphabet = '34679ACDEFGHJKMNPQRTUVWXY';
+const codeLength = 8;
+
+type Admitted = { readonly sender: string; readonly name: string | null; readonly at: number };
+
+/** `code` null: used or taken back; they are told nothing more before `until`. */
+type Asking = {
+  readonly sender: string;
+  readonly name: string | null;
+  readonly until: number;
+  readonly code: string | null;
+};
+
+type Circle = { readonly admitted: readonly Admitted[]; readonly asking: readonly Asking[] };
+
+export type Knock =
+  | { readonly kind: 'code'; readonly code: string; readonly move: CursorMove }
+  | { readonly kind: 'turned_away'; readonly reason: 'code_pending' | 'codes_out' };
+
+/** Fills the bytes with random ones that nobody can guess. */
+export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
+
+export class Pairings implements PairingDesk {
+  readonly #ledger: Pick<Ledger, 'accept' | 'cursor'>;
+  readonly #now: () => number;
+  readonly #random: FillRandom;
+  readonly #circles = new Map<string, Circle>();
+
+  /** @param now milliseconds since 1970 */
+  constructor(ledger: Pick<Ledger, 'accept' | 'cursor'>, now: () => number, random: FillRandom) {
+    this.#ledger = ledger;
+    this.#now = now;
+    this.#random = random;
+  }
+
+  /** Before `isAdmitted` and `knock`: reads what is kept of that messenger, once. */
+  async load(type: string): Promise<void> {
+    if (this.#circles.has(type)) return;
+    const kept = await this.#ledger.cursor(type as ChannelKey, cursorName);
+    const circle = kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as Circle);
+    if (!this.#circles.has(type)) this.#circles.set(type, circle);
+  }
+
+  isAdmitted(type: string, sender: string): boolean {
+    return this.#of(type).admitted.some((one) => one.sender === sender);
+  }
+
+  /** A code for a stranger. `move` goes with the message that says it; `withdraw` undoes it. */
+  knock(type: string, { id: sender, name }: Sender): Knock {
+    const circle = this.#of(type);
+    const now = this.#now();
+    const asking = circle.asking.filter(({ until }) => until > now).slice(-silencedMax);
+    if (asking.some((one) => one.sender === sender)) {
+      return { kind: 'turned_away', reason: 'code_pending' };
+    }
+    if (asking.filter(({ code }) => code !== null).length >= codesMax) {
+      return { kind: 'turned_away', reason: 'codes_out' };
+    }
+    const code = this.#code();
+    const short = name === null ? null : name.slice(0, nameCharactersMax).toWellFormed();
+    asking.push({ sender, name: short, until: now + codeMs, code });
+    return { kind: 'code', code, move: this.#become(type, { ...circle, asking }) };
+  }
+
+  /** The message that was to be answered with a code was not accepted. */
+  withdraw(type: string, code: string): void {
+    const circle = this.#of(type);
+    const asking = circle.asking.filter((one) => one.code !== code);
+    this.#circles.set(type, { ...circle, asking });
+  }
+
+  async list(): Promise<readonly Pairing[]> {
+    const rows: Pairing[] = [];
+    for (const channel of messengers) {
+      await this.load(channel);
+      const { admitted, asking } = this.#of(channel);
+      for (const one of admitted) rows.push({ channel, ...one, state: 'admitted' });
+      for (const { sender, name, until } of asking.filter((one) => this.#counts(one))) {
+        rows.push({ channel, sender, name, state: 'asking', at: until });
+      }
+    }
+    return rows;
+  }
+
+  async admit(text: string): Promise<Admission> {
+    const code = text.replace(/[\s-]/g, '').toUpperCase();
+    for (const channel of messengers) {
+      await this.load(channel);
+      const before = this.#of(channel);
+      const asked = before.asking.find((one) => this.#counts(one) && one.code === code);
+      if (asked === undefined) continue;
+      if (before.admitted.length >= admittedMax) return { kind: 'full' };
+      const { sender, name } = asked;
+      const one: Admitted = { sender, name, at: this.#now() };
+      const admitted = [...before.admitted, one];
+      const kept = await this.#keep(channel, { admitted, asking: silenced(before, sender) });
+      if (!kept) return { kind: 'storage_failed' };
+      return { kind: 'admitted', pairing: { channel, ...one, state: 'admitted' } };
+    }
+    return { kind: 'not_found' };
+  }
+
+  async remove(channel: string, sender: string): Promise<PairingRemoval> {
+    if (!messengers.some((type) => type === channel)) return 'not_found';
+    await this.load(channel);
+    const before = this.#of(channel);
+    const admitted = before.admitted.filter((one) => one.sender !== sender);
+    const asks = before.asking.some((one) => this.#counts(one) && one.sender === sender);
+    if (!asks && admitted.length === before.admitted.length) return 'not_found';
+    const kept = await this.#keep(channel, { admitted, asking: silenced(before, sender) });
+    return kept ? 'done' : 'storage_failed';
+  }
+
+  #counts({ code, until }: Asking): boolean {
+    return code !== null && until > this.#now();
+  }
+
+  async #keep(type: string, circle: Circle): Promise<boolean> {
+    const before = this.#of(type);
+    const acceptance = await this.#ledger.accept([], this.#become(type, circle));
+    if (acceptance.kind === 'accepted') return true;
+    this.#circles.set(type, before);
+    return false;
+  }
+
+  #become(type: string, circle: Circle): CursorMove {
+    this.#circles.set(type, circle);
+    return { channel: type as ChannelKey, name: cursorName, value: JSON.stringify(circle) };
+  }
+
+  #of(type: string): Circle {
+    const circle = this.#circles.get(type);
+    if (circle === undefined) throw new Error(`the pairings of ${type} were not loaded`);
+    return circle;
+  }
+
+  /** Bytes beyond the last whole round of the alphabet are thrown away: all codes are as likely. */
+  #code(): string {
+    const fair = 256 - (256 % alphabet.length);
+    const bytes = new Uint8Array(codeLength * 2);
+    let code = '';
+    while (code.length < codeLength) {
+      this.#random(bytes);
+      for (const byte of bytes) {
+        if (byte < fair && code.length < codeLength) code += alphabet[byte % alphabet.length]!;
+      }
+    }
+    return code;
+  }
+}
+
+function silenced({ asking }: Circle, sender: string): readonly Asking[] {
+  return asking.map((one) => (one.sender === sender ? { ...one, code: null } : one));
+}
