@@ -10,6 +10,7 @@ import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { Channel } from './channel/channel.ts';
+import { createDiscordChannel } from './channel/discord/discord.ts';
 import { createWebhookChannel } from './channel/webhook/webhook.ts';
 import type {
   BrainConfig,
@@ -97,11 +98,13 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
 }
 
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
+  const secret = secretOf(secrets, config.tokenEnv) ?? '';
+  if (config.type === 'messenger_b') return createDiscordChannel({ ...kit, config, token: secret });
   if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
   return createWebhookChannel({
     ...kit,
     config,
-    secret: secretOf(secrets, config.tokenEnv) ?? '',
+    secret,
     outboundSecret: secretOf(secrets, config.outboundTokenEnv),
   });
 }

@@ -6,7 +6,7 @@
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
-import type { REST, ResponseLike } from '@discordjs/rest';
+import type * as discordRest from '@discordjs/rest';
 import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
 
 /** `code` is Discord's own number of what was wrong, where it gave one. */
@@ -40,7 +40,15 @@ const callMs = 15_000;
 const bodyBytesMax = 4 * 1024 * 1024;
 const discordApi = 'https://discord.com/api';
 
-type Library = typeof import('@discordjs/rest');
+/** As the library calls it; it uses a type of its own HTTP client there. */
+type Init = {
+  readonly method?: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string | null;
+  readonly signal?: AbortSignal | null;
+};
+
+type Library = typeof discordRest;
 
 /** Loads the library, which takes some 80 ms, and makes the client. */
 export async function createApi(parts: ApiParts): Promise<Api> {
@@ -50,7 +58,7 @@ export async function createApi(parts: ApiParts): Promise<Api> {
 
 class LimitedApi implements Api {
   readonly #library: Library;
-  readonly #rest: REST;
+  readonly #rest: discordRest.REST;
   readonly #parts: ApiParts;
 
   constructor(library: Library, parts: ApiParts) {
@@ -64,7 +72,7 @@ class LimitedApi implements Api {
       timeout: callMs + 5_000,
       hashSweepInterval: 0,
       rejectOnRateLimit: () => true,
-      makeRequest: (url, init) => this.#send(url, init),
+      makeRequest: (url, init) => this.#send(url, init as Init),
     });
   }
 
@@ -111,34 +119,37 @@ class LimitedApi implements Api {
     if (error instanceof RateLimitError) {
       return limited(Math.max(error.retryAfter, error.timeToReset));
     }
+    if (error instanceof Redirect) return refusal(error.status);
     if (error instanceof DiscordAPIError) {
       const code = typeof error.code === 'number' ? error.code : null;
-      return { kind: 'refused', status: error.status, code, retryAfterMs: null };
+      return refusal(error.status, code);
     }
-    if (error instanceof HTTPError) {
-      return { kind: 'refused', status: error.status, code: null, retryAfterMs: null };
-    }
+    if (error instanceof HTTPError) return refusal(error.status);
     // Given up while it waited for the request before it.
     const isAbort = error instanceof Error && error.name === 'AbortError';
     if (isAbort) return { kind: 'fault', fault: 'cancelled', sent: false };
     return { kind: 'fault', fault: 'connection_lost', sent: true };
   }
 
-  async #send(url: string, init: RequestInit): Promise<ResponseLike> {
+  async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
     const { http, now } = this.#parts;
     const result = await http.send(
       {
         method: init.method === 'POST' ? 'POST' : 'GET',
         url: new URL(url),
-        headers: init.headers as Record<string, string>,
-        body: (init.body as string | null | undefined) ?? null,
+        headers: init.headers,
+        body: init.body ?? null,
         deadlineAt: now() + callMs,
         bodyBytesMax,
       },
       init.signal ?? undefined,
     );
     if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
-    return responseOf(result) as unknown as ResponseLike;
+    // What is neither a success nor an error is to the library an answer like a success.
+    if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
+      throw new Redirect(result.status);
+    }
+    return responseOf(result) as unknown as discordRest.ResponseLike;
   }
 }
 
@@ -154,6 +165,19 @@ class Fault extends Error {
   }
 }
 
+class Redirect extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super('a redirect is not followed');
+    this.status = status;
+  }
+}
+
+function refusal(status: number, code: number | null = null): ApiResult {
+  return { kind: 'refused', status, code, retryAfterMs: null };
+}
+
 function limited(ms: number): ApiResult {
   return { kind: 'refused', status: 429, code: null, retryAfterMs: Math.max(0, Math.ceil(ms)) };
 }
@@ -167,7 +191,6 @@ function responseOf({ status, headers, body }: Extract<HttpResult, { kind: 'answ
   return {
     status,
     statusText: '',
-    // Redirects are not followed, and what the library does not call an error would be an answer.
     ok: status >= 200 && status < 300,
     bodyUsed: false,
     body: null,
