@@ -1,0 +1,226 @@
+/**
+ * Cuts a long text into the parts that a messenger takes: between paragraphs where that leaves no
+ * part small, else between lines, else between words, and never inside a character. A fenced code
+ * block that goes on in the next part is closed at the cut and opened again with its language
+ * (fences: CommonMark 0.31, section 4.5). Pure.
+ */
+
+/** `text` is what is sent: the source from `from` to `to`, and the fences that the cuts need. */
+export type Part = { readonly text: string; readonly from: number; readonly to: number };
+
+export type Cutting = {
+  /** What one part may measure; at least 64. */
+  readonly unitsMax: number;
+  /** How the platform measures; two texts joined may measure no more than both did. */
+  readonly unitsOf: (text: string) => number;
+  /** Whether code fences mean something; not once the text is rendered. */
+  readonly fences: boolean;
+};
+
+type Fence = { readonly marker: string; readonly info: string };
+
+/** `fence` is open behind this line; `edge`: the line itself opens or closes it. */
+type Line = {
+  readonly start: number;
+  readonly end: number;
+  readonly fence: Fence | null;
+  readonly edge: 'opens' | 'closes' | null;
+};
+
+/** The part ends at `to`, the next begins at `from`; `fence` is open between them. */
+type Cut = { readonly to: number; readonly from: number; readonly fence: Fence | null };
+
+const markerMax = 16;
+
+/**
+ * @returns at least one part where the text has anything but white space, none of them blank.
+ *   Between two parts lies white space alone; inside a code block only a line's end
+ */
+export function splitText(text: string, cutting: Cutting): readonly Part[] {
+  const lines = linesOf(text, cutting);
+  const markers = lines.map(({ fence }) => fence?.marker.length ?? 0);
+  const longest = markers.reduce((most, length) => Math.max(most, length), 0);
+  const closingUnits = longest === 0 ? 0 : longest + cutting.unitsOf('\n');
+  const parts: Part[] = [];
+  let fence: Fence | null = null;
+  let first = 0;
+  let from = skipBlankLines(text, 0);
+  while (from < text.length) {
+    const opening: string = fence === null ? '' : `${fence.marker}${fence.info}\n`;
+    const limit = reach(text, from, opening, closingUnits, cutting);
+    while (lines[first]!.end < from) first++;
+    const cut: Cut =
+      limit === text.length
+        ? { to: text.trimEnd().length, from: text.length, fence: null }
+        : chooseCut(text, from, limit, new Places(text, limit, lines, first));
+    const slice = text.slice(from, cut.to);
+    if (slice.trim() !== '') {
+      const closing = cut.fence === null ? '' : `\n${cut.fence.marker}`;
+      parts.push({ text: `${opening}${slice}${closing}`, from, to: cut.to });
+    }
+    ({ from, fence } = cut);
+  }
+  return parts;
+}
+
+function linesOf(text: string, { fences, unitsMax }: Cutting): readonly Line[] {
+  const lines: Line[] = [];
+  let fence: Fence | null = null;
+  for (let start = 0; start <= text.length;) {
+    const found = text.indexOf('\n', start);
+    const end = found < 0 ? text.length : found;
+    const mark = fences && end - start <= unitsMax / 4 ? fenceOf(text.slice(start, end)) : null;
+    let edge: Line['edge'] = null;
+    if (mark !== null && fence === null) {
+      [fence, edge] = [mark, 'opens'];
+    } else if (mark !== null && fence !== null && closes(mark, fence)) {
+      [fence, edge] = [null, 'closes'];
+    }
+    lines.push({ start, end, fence, edge });
+    start = end + 1;
+  }
+  return lines;
+}
+
+/** A longer marker is no fence here, so that a part has room for more than its fences. */
+function fenceOf(line: string): Fence | null {
+  const match = /^[ \t]*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line.trimEnd());
+  if (match === null) return null;
+  const marker = match[1] ?? match[3]!;
+  const info = (match[2] ?? match[4]!).trim();
+  return marker.length > markerMax ? null : { marker, info };
+}
+
+function closes(mark: Fence, open: Fence): boolean {
+  return mark.info === '' && mark.marker.startsWith(open.marker);
+}
+
+/** How far the part may go at most, with room for what closes a block. */
+function reach(
+  text: string,
+  from: number,
+  opening: string,
+  closingUnits: number,
+  { unitsMax, unitsOf }: Cutting,
+): number {
+  const room = unitsMax - unitsOf(opening);
+  const fits = (to: number, units: number): boolean => unitsOf(text.slice(from, to)) <= units;
+  let step = unitsMax;
+  while (from + step < text.length && fits(from + step, room)) step *= 2;
+  let high = Math.min(text.length, from + step);
+  if (high === text.length && fits(high, room)) return high;
+  let low = from;
+  while (low + 1 < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle, room - closingUnits)) low = middle;
+    else high = middle;
+  }
+  return isInsidePair(text, low) ? low - 1 : low;
+}
+
+/** Each kind of place as late as it comes, and the kinds as they are wished for. */
+function chooseCut(text: string, from: number, limit: number, places: Places): Cut {
+  const half = from + (limit - from) / 2;
+  const quarter = from + (limit - from) / 4;
+  return (
+    places.paragraph(half) ??
+    places.line(quarter) ??
+    places.space(quarter) ??
+    places.line(from + 1) ??
+    places.space(from + 1) ??
+    places.anywhere()
+  );
+}
+
+/** Where one part may end. */
+class Places {
+  readonly #text: string;
+  readonly #limit: number;
+  readonly #lines: readonly Line[];
+  /** Of the line that the part begins in, and of the one that its limit is in. */
+  readonly #first: number;
+  readonly #last: number;
+
+  constructor(text: string, limit: number, lines: readonly Line[], first: number) {
+    this.#text = text;
+    this.#limit = limit;
+    this.#lines = lines;
+    this.#first = first;
+    let last = first;
+    while (lines[last]!.end < limit) last++;
+    this.#last = last;
+  }
+
+  /** Before a blank line outside code. */
+  paragraph(least: number): Cut | null {
+    return this.#lineEnd(least, (index) => {
+      const { fence } = this.#lines[index]!;
+      return fence === null && this.#isBlank(this.#lines[index + 1]!);
+    });
+  }
+
+  /** Not behind the opening of a block, and not before its end: that would leave it empty. */
+  line(least: number): Cut | null {
+    return this.#lineEnd(least, (index) => {
+      const [line, next] = [this.#lines[index]!, this.#lines[index + 1]!];
+      return line.edge !== 'opens' && next.edge !== 'closes';
+    });
+  }
+
+  #lineEnd(least: number, may: (index: number) => boolean): Cut | null {
+    for (let index = this.#last; index >= this.#first; index--) {
+      const { end, fence } = this.#lines[index]!;
+      if (end > this.#limit || end === this.#text.length) continue;
+      if (end < least) return null;
+      if (!may(index)) continue;
+      if (fence !== null) return { to: end, from: end + 1, fence };
+      return this.#between(end);
+    }
+    return null;
+  }
+
+  /** Not before what would be a fence at the beginning of a line. */
+  space(least: number): Cut | null {
+    for (let index = this.#last; index >= this.#first; index--) {
+      const line = this.#lines[index]!;
+      if (line.edge !== null) continue;
+      const begin = Math.max(least, line.start);
+      for (let at = Math.min(this.#limit, line.end - 1); at >= begin; at--) {
+        if (!/^[ \t](?!```|~~~)/.test(this.#text.slice(at, at + 4))) continue;
+        const fence = this.#before(index);
+        return fence === null ? this.#between(at) : { to: at, from: at, fence };
+      }
+    }
+    return null;
+  }
+
+  #before(index: number): Fence | null {
+    return this.#lines[index - 1]?.fence ?? null;
+  }
+
+  anywhere(): Cut {
+    return { to: this.#limit, from: this.#limit, fence: this.#before(this.#last) };
+  }
+
+  /** Outside code the white space at the cut goes, but for what the next line begins with. */
+  #between(at: number): Cut {
+    const to = this.#text.slice(0, at).trimEnd().length;
+    let from = at;
+    while (/[ \t]/.test(this.#text[from] ?? '')) from++;
+    return { to, from: skipBlankLines(this.#text, from), fence: null };
+  }
+
+  #isBlank({ start, end }: Line): boolean {
+    return this.#text.slice(start, end).trim() === '';
+  }
+}
+
+function skipBlankLines(text: string, from: number): number {
+  const blank = /(?:[^\S\n]*\n)*/y;
+  blank.lastIndex = from;
+  return from + (blank.exec(text)?.[0].length ?? 0);
+}
+
+function isInsidePair(text: string, at: number): boolean {
+  return /[\uDC00-\uDFFF]/.test(text[at] ?? '') && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '');
+}
