@@ -11,6 +11,7 @@ import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Accept, Channel, ChannelHealth, Identity, Opened, Unfit } from '../channel.ts';
+import { splitText } from '../splitting.ts';
 import { Standing } from '../standing.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
@@ -19,7 +20,7 @@ import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { Typing } from './typing.ts';
-import { botIdOf, parseSelf, parseTarget } from './wire.ts';
+import { botIdOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
 export type DiscordParts = {
   readonly config: MessengerConfig;
@@ -39,6 +40,8 @@ const gatewayLimits: GatewayLimits = {
   pauseMs: 5_000,
   pauseMsMax: 600_000,
 };
+
+const cutting = { unitsMax: textUnitsMax, unitsOf: (text: string) => text.length, fences: true };
 
 /** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
 export function createDiscordChannel(parts: DiscordParts): Channel {
@@ -99,6 +102,10 @@ class Discord implements Channel {
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
     return deliver(await this.#load(), reply, target, signal);
+  }
+
+  split(text: string): readonly string[] {
+    return splitText(text, cutting).map((part) => part.text);
   }
 
   working(address: Address, signal: AbortSignal): void {

@@ -122,10 +122,14 @@ export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJ
   return {
     content: reply.text,
     allowed_mentions: { parse: [], replied_user: false },
-    nonce: reply.id,
-    enforce_nonce: true,
+    ...nonceOf(reply.id),
     ...reference,
   };
+}
+
+/** A nonce has 25 characters at most: a reply of a hundred parts has longer ids. */
+function nonceOf(id: string) {
+  return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
 }
 
 /** The bot's user id, which is the first part of its token; null: this is no bot token. */
