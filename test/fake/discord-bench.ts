@@ -19,6 +19,7 @@ export class NotingLedger {
   readonly refusals: Handled[] = [];
   /** Who waits for room goes on when it is called. */
   makeRoom: () => void = () => {};
+  waiting = false;
   free = 1_000;
   /** Awaited before each commit. */
   gate: Promise<void> = Promise.resolve();
@@ -30,6 +31,7 @@ export class NotingLedger {
       cursor: (name: string) => Promise.resolve(this.cursors.get(name) ?? null),
       whenRoom: (signal: AbortSignal) =>
         new Promise<void>((resolve) => {
+          this.waiting = true;
           this.makeRoom = resolve;
           signal.addEventListener('abort', () => resolve());
         }),
