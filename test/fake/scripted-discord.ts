@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 
 export const botId = '1203948576201938475';
@@ -25,6 +26,7 @@ export class ScriptedDiscord {
   readonly posts: (RestAnswer | 'cut')[] = [];
   readonly gets: RestAnswer[] = [];
   readonly gatewayAnswers: RestAnswer[] = [];
+  readonly selfAnswers: RestAnswer[] = [];
   /** Answers to IDENTIFY and RESUME, one each, before those in `always`. */
   readonly welcomes: Welcome[] = [];
   always: Welcome = 'well';
@@ -33,6 +35,8 @@ export class ScriptedDiscord {
   greets = true;
   /** Connections to the gateway are cut before they are made. */
   unreachable = false;
+  /** They are never made. */
+  hangs = false;
   refusedSockets = 0;
   acknowledges = true;
   heartbeatMs = 60_000;
@@ -43,6 +47,7 @@ export class ScriptedDiscord {
   #events: Frame[] = [];
   #server = createServer((request, response) => void this.#rest(request, response));
   #gateway = new WebSocketServer({ noServer: true });
+  #hanging: Duplex[] = [];
   #changed: (() => void)[] = [];
 
   static async start(): Promise<ScriptedDiscord> {
@@ -51,6 +56,10 @@ export class ScriptedDiscord {
       if (discord.unreachable) {
         discord.refusedSockets++;
         return void socket.destroy();
+      }
+      if (discord.hangs) {
+        discord.#hanging.push(socket);
+        return void discord.refusedSockets++;
       }
       discord.#gateway.handleUpgrade(request, socket, head, (made) => discord.#greet(made));
     });
@@ -78,12 +87,16 @@ export class ScriptedDiscord {
   dispatch(name: string, data: Fields): number {
     const frame: Frame = { op: 0, t: name, s: this.#events.length + 1, d: data };
     this.#events.push(frame);
-    for (const socket of this.sockets) socket.send(JSON.stringify(frame));
+    this.send(frame);
     return frame.s!;
   }
 
   send(frame: unknown): void {
-    for (const socket of this.sockets) socket.send(JSON.stringify(frame));
+    this.sendText(JSON.stringify(frame));
+  }
+
+  sendText(text: string): void {
+    for (const socket of this.sockets) socket.send(text);
   }
 
   closeAll(code: number): void {
@@ -107,6 +120,7 @@ export class ScriptedDiscord {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#gateway.clients) socket.terminate();
+    for (const socket of this.#hanging) socket.destroy();
     this.#gateway.close();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -163,6 +177,7 @@ export class ScriptedDiscord {
     let scripted: RestAnswer | 'cut' | undefined;
     if (isMessage) scripted = this.posts.shift();
     else if (path.includes('?after=')) scripted = this.gets.shift();
+    else if (path === '/v10/users/@me') scripted = this.selfAnswers.shift();
     else if (path === '/v10/gateway/bot') scripted = this.gatewayAnswers.shift();
     this.#change();
     if (scripted === 'cut') return void request.socket.resetAndDestroy();

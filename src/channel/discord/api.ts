@@ -121,8 +121,8 @@ class LimitedApi implements Api {
     }
     if (error instanceof Redirect) return refusal(error.status);
     if (error instanceof DiscordAPIError) {
-      const code = typeof error.code === 'number' ? error.code : null;
-      return refusal(error.status, code);
+      const { code } = error;
+      return refusal(error.status, typeof code === 'number' && code !== 0 ? code : null);
     }
     if (error instanceof HTTPError) return refusal(error.status);
     // Given up while it waited for the request before it.
@@ -195,13 +195,19 @@ function responseOf({ status, headers, body }: Extract<HttpResult, { kind: 'answ
     bodyUsed: false,
     body: null,
     headers: { get: header, has: (name: string) => header(name) !== null },
-    json: () => Promise.resolve(parsedBody(body)),
+    json: () => Promise.resolve(status < 400 ? parsedBody(body) : errorOf(body)),
     text: () => Promise.resolve(body),
     arrayBuffer: () => Promise.resolve(new ArrayBuffer(0)),
   };
 }
 
-function parsedBody(body: string): unknown {
+/** Of an error only its number: the rest is upstream text, and the library trips over its shapes. */
+function errorOf(body: string): { code: number; message: string } {
+  const { code } = parsedBody(body) as { code?: unknown };
+  return { code: typeof code === 'number' ? code : 0, message: '' };
+}
+
+function parsedBody(body: string): object {
   try {
     const value: unknown = JSON.parse(body);
     return typeof value === 'object' && value !== null ? value : {};

@@ -3,7 +3,7 @@
  *
  * Both libraries are loaded when it is opened, so a service without it pays nothing for them.
  */
-import type { MessengerConfig } from '../../config/config.ts';
+import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -88,7 +88,7 @@ class Discord implements Channel {
       now,
       random,
       tokenName: config.tokenEnv,
-      groups: config.access?.groups ?? 'mention',
+      groups: groupsOf(config),
       api: await this.#load(),
       standing: this.#standing,
       limits: { ...gatewayLimits, ...limits },
@@ -124,7 +124,7 @@ class Discord implements Channel {
     return (
       ours.token === theirs.token &&
       ours.config.baseUrl === theirs.config.baseUrl &&
-      ours.config.access?.groups === theirs.config.access?.groups
+      groupsOf(ours.config) === groupsOf(theirs.config)
     );
   }
 
@@ -157,4 +157,8 @@ class Discord implements Channel {
     this.#api ??= createApi({ token, baseUrl: config.baseUrl, http, now });
     return this.#api;
   }
+}
+
+function groupsOf({ access }: MessengerConfig): AccessConfig['groups'] {
+  return access?.groups ?? 'mention';
 }
