@@ -112,9 +112,10 @@ export class Plan {
    */
   async open(before: Plan | null = null): Promise<ChannelProblem | null> {
     const channels: PlannedChannel[] = [];
+    const spare: Channel[] = [];
     for (const planned of this.#channels) {
       const kept = before === null ? null : before.#sameAs(planned.channel);
-      if (kept !== null) await planned.channel[Symbol.asyncDispose]();
+      if (kept !== null) spare.push(planned.channel);
       const opened = kept ?? (await this.#openOne(planned.channel));
       if (opened !== null && 'message' in opened) {
         await this.#close();
@@ -129,6 +130,7 @@ export class Plan {
       channels.push({ ...planned, channel: opened?.channel ?? planned.channel });
     }
     this.#channels = channels;
+    for (const channel of spare) await channel[Symbol.asyncDispose]();
     return null;
   }
 

@@ -1,0 +1,104 @@
+/**
+ * A messenger without a network: a queue that is confirmed only by what was accepted, and one
+ * account, on which two that fetch at once would be an accident.
+ */
+import type { Channel, Handled } from '../../src/channel/channel.ts';
+import { Standing } from '../../src/channel/standing.ts';
+import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
+import type { Inbound } from '../../src/domain/message.ts';
+import type { Reply } from '../../src/domain/reply.ts';
+
+type Bot = Channel & { readonly token: string; readonly settings: string };
+
+type Update = { readonly message: Inbound; readonly done: (handled: Handled) => void };
+
+export class FakeMessenger {
+  readonly key = 'messenger_a:77' as ChannelKey;
+  readonly delivered: Reply[] = [];
+  /** How often a connection was opened, began to fetch, was closed. */
+  readonly counts = { opened: 0, runs: 0, closed: 0, fetchingMost: 0 };
+  /** Resends bear the number of the first. */
+  #number = 0;
+  #fetching = 0;
+  readonly #queue: Update[] = [];
+  #wake = (): void => {};
+
+  /** Resolves with what the service answered; a refused one stays in the queue until more is said. */
+  say(sender: string, text: string, more: Partial<Inbound> = {}): Promise<Handled> {
+    const { key } = this;
+    const message: Inbound = {
+      channel: key,
+      conversation: sender as ConversationId,
+      sender: { id: sender, name: `Name of ${sender}` },
+      text,
+      media: null,
+      address: { channel: key, target: sender },
+      dedupeKey: String(++this.#number),
+      setting: 'direct',
+      ...more,
+    };
+    return new Promise((done) => {
+      this.#queue.push({ message, done });
+      this.#wake();
+    });
+  }
+
+  /** @param tellsSessions whether its wire had a field for sessions */
+  bot(token: string, settings = 'plain', tellsSessions = false): Bot {
+    const standing = new Standing(Date.now);
+    return {
+      token,
+      settings,
+      tellsSessions,
+      open: async () => {
+        if (!/^\d+:/.test(token)) {
+          const message = 'BOT_TOKEN holds no bot token; set it to the one that you were given.';
+          standing.become('failed', message);
+          return { kind: 'unfit', message };
+        }
+        this.counts.opened++;
+        return { kind: 'opened', key: this.key };
+      },
+      run: async (accept, signal) => {
+        this.counts.runs++;
+        this.#fetching++;
+        this.counts.fetchingMost = Math.max(this.counts.fetchingMost, this.#fetching);
+        standing.become('up');
+        while (!signal.aborted) {
+          const [update] = this.#queue;
+          if (update === undefined) {
+            await this.#fetch(signal);
+            continue;
+          }
+          standing.seen();
+          const handled = await accept([update.message]);
+          update.done(handled);
+          if (handled.kind === 'accepted') this.#queue.shift();
+          else await this.#fetch(signal);
+        }
+        // A platform takes its time to let go.
+        for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+        this.#fetching--;
+        standing.become('stopped');
+      },
+      deliver: async (reply) => {
+        await new Promise(setImmediate);
+        this.delivered.push(reply);
+        return { kind: 'delivered' };
+      },
+      health: () => standing.health,
+      sameAs: (other) => {
+        const { token: itsToken, settings: itsSettings } = other as Partial<Bot>;
+        return itsToken === token && itsSettings === settings;
+      },
+      [Symbol.asyncDispose]: async () => void this.counts.closed++,
+    };
+  }
+
+  #fetch(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}

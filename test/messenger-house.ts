@@ -1,0 +1,75 @@
+/** A Host with one messenger, on either form of the ledger. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { Brain } from '../src/brain/brain.ts';
+import type { Channel } from '../src/channel/channel.ts';
+import type { AccessConfig, SessionConfig } from '../src/config/config.ts';
+import { createIdSource, type ModelName } from '../src/domain/ids.ts';
+import { createEvents } from '../src/events.ts';
+import { Host } from '../src/host.ts';
+import { createLog } from '../src/lib/log.ts';
+import { Plan } from '../src/plan.ts';
+import { createMemoryLedger } from '../src/store/memory.ts';
+import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
+import type { Ledger } from '../src/store/store.ts';
+import { FakeMessenger } from './fake/messenger.ts';
+
+const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
+
+/** Answers with its own name and what it was asked. */
+export function echo(name: string): Brain {
+  return {
+    name,
+    agent: null,
+    deadlineMs: 60_000,
+    think: async ({ text }) => {
+      const model = 'test/test' as ModelName;
+      return { kind: 'reply', text: `${name}: ${text}`, model, why: 'only one' };
+    },
+  };
+}
+
+/** A clock that tests may set forward. */
+export type Clock = { now: number };
+
+export function openHouse(ledger: Ledger, clock: Clock) {
+  const now = (): number => clock.now;
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const events = createEvents({ log, now });
+  const host = new Host({ ledger, events, ids, now, random: Math.random });
+  const messenger = new FakeMessenger();
+  return { host, messenger, meters: events.meters };
+}
+
+export function openMemory(clock: Clock): Ledger {
+  const now = (): number => clock.now;
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  return createMemoryLedger({ now, ids });
+}
+
+export async function openStorage(folder: string, clock: Clock): Promise<Ledger> {
+  const now = (): number => clock.now;
+  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const path = join(folder, 'svc.db');
+  const ledger = await openSqliteLedger({ path, now, ids, retentionDays: 30 });
+  assert.ok(!('kind' in ledger));
+  return ledger;
+}
+
+export function planOf(
+  channel: Channel,
+  brain: Brain,
+  access: AccessConfig | null,
+  session: SessionConfig | null = null,
+): Plan {
+  const planned = { type: 'messenger_a', channel, brain, session, access } as const;
+  return new Plan(brain.name, [planned], new Map([[brain.name, brain]]));
+}
+
+export async function until(done: () => boolean): Promise<void> {
+  const limit = Date.now() + 20_000;
+  while (!done()) {
+    assert.ok(Date.now() < limit, `it never came to ${String(done)}`);
+    await new Promise(setImmediate);
+  }
+}
