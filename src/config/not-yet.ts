@@ -8,7 +8,7 @@ import type { DraftDocument } from './schema.ts';
 
 /** What is missing, and what to do about it. */
 export const missing = {
-  messenger: ['messenger channels cannot run in this version yet', 'Use a webhook channel.'],
+  messenger: ['Telegram channels cannot run in this version yet', 'Use another channel.'],
   agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
   admin: [
@@ -20,7 +20,7 @@ export const missing = {
 /** @returns one sentence for each part of the config that `serve` must refuse; mostly none */
 export function notYet(config: Config): readonly string[] {
   const found: (readonly [string, string])[] = [];
-  if (config.channels.some(({ type }) => type !== 'webhook')) found.push(missing.messenger);
+  if (config.channels.some(({ type }) => type === 'messenger_a')) found.push(missing.messenger);
   if (config.brains.some(({ agent }) => agent !== null)) found.push(missing.agent);
   if (config.storage !== null && config.storage.urlEnv !== null) found.push(missing.url);
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
@@ -32,8 +32,7 @@ export function checkNotYet(document: DraftDocument, problems: ProblemList): voi
     problems.addAtKey('not_yet', path, what, remedy);
   };
   for (const [index, channel] of (document.channels ?? []).entries()) {
-    if (channel?.type === undefined || channel.type === 'webhook') continue;
-    warn(`channels[${index}].type`, missing.messenger);
+    if (channel?.type === 'messenger_a') warn(`channels[${index}].type`, missing.messenger);
   }
   for (const [index, brain] of (document.brains ?? []).entries()) {
     if (brain?.agent) warn(`brains[${index}].agent`, missing.agent);

@@ -1,6 +1,7 @@
 /** Every proof, in the order in which they run. A new one is one line here. */
 import { canaries } from './canaries.ts';
 import { conversations } from './conversations.ts';
+import { discordKill } from './discord-kill.ts';
 import { failingDisk } from './failing-disk.ts';
 import { hungBrain } from './hung-brain.ts';
 import { kill } from './kill.ts';
@@ -14,6 +15,7 @@ import { soak } from './soak.ts';
 
 export const proofs: readonly Proof[] = [
   kill,
+  discordKill,
   powerCut,
   failingDisk,
   conversations,
