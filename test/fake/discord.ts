@@ -1,0 +1,337 @@
+/**
+ * A fake of Discord: REST under `/api/v10`, the gateway on the same port, and a driver that plays
+ * the people. Pages: https://discord.com/developers/docs/reference and those that the files in
+ * `discord/` name.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { WebSocketServer } from 'ws';
+import { breakAnswer, sendAnswer, takesEffect } from './breakage.ts';
+import type { Breakage, HttpAnswer } from './breakage.ts';
+import { Gateway } from './discord/gateway.ts';
+import type { GatewayOptions } from './discord/gateway.ts';
+import { Guilds, eventOf, withoutContent } from './discord/guilds.ts';
+import type { ChannelState, More } from './discord/guilds.ts';
+import { RateLimits, tooMany } from './discord/rate-limits.ts';
+import type { Limit, Limited, Scope } from './discord/rate-limits.ts';
+import { answerRest, failed, routeOf } from './discord/rest.ts';
+import type { RestAnswer, RestHost, RestRequest, Sent, Typing } from './discord/rest.ts';
+import { intent } from './discord/wire.ts';
+import type { Channel, ErrorName, Guild, Message, User } from './discord/wire.ts';
+import { Watch } from './watch.ts';
+
+export type DiscordOptions = Partial<GatewayOptions> & {
+  readonly token?: string;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Requests of one route in one channel. The platform's own numbers change: it sends headers. */
+  readonly routeLimit?: Limit;
+  /** "All bots can make up to 50 requests per second." */
+  readonly globalLimit?: Limit;
+};
+
+export type DiscordFault =
+  | { readonly kind: 'rate-limit'; readonly retryAfterSeconds: number; readonly scope?: Scope }
+  | { readonly kind: 'refuse'; readonly error: ErrorName }
+  | { readonly kind: 'status'; readonly status: number }
+  | Breakage;
+
+export type DiscordCall = RestRequest & { readonly route: string; readonly at: number };
+
+export async function startFakeDiscord(options: DiscordOptions = {}): Promise<FakeDiscord> {
+  const fake = new FakeDiscord(options);
+  await fake.listen();
+  return fake;
+}
+
+export class FakeDiscord implements AsyncDisposable {
+  token: string;
+  readonly bot: User;
+  readonly calls: DiscordCall[] = [];
+  /** What the bot has sent, in order. */
+  readonly sent: Sent[] = [];
+  readonly typing: Typing[] = [];
+  readonly gateway: Gateway;
+  private readonly guilds: Guilds;
+  private readonly watch = new Watch();
+  private readonly limits: RateLimits;
+  private readonly server: Server;
+  private readonly sockets = new WebSocketServer({ noServer: true });
+  private readonly planned: { route: string; fault: DiscordFault; left: number }[] = [];
+  private readonly options: DiscordOptions & GatewayOptions;
+  private readonly now: () => number;
+  private port = 0;
+
+  constructor(options: DiscordOptions) {
+    this.options = {
+      heartbeatMs: 41_250,
+      sessionStarts: 1_000,
+      sessionMs: 180_000,
+      identifyGapMs: 5_000,
+      allowedIntents: intent.messageContent,
+      ...options,
+    };
+    this.now = options.now ?? Date.now;
+    this.token = options.token ?? 'MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs';
+    this.guilds = new Guilds(this.now);
+    this.limits = new RateLimits(this.now);
+    this.bot = this.guilds.user('svc', true);
+    this.gateway = new Gateway({
+      options: this.options,
+      now: this.now,
+      bot: this.bot,
+      isToken: (token) => token === this.token,
+      resetToken: () => void (this.token = 'a-new-token-that-the-owner-got-by-mail'),
+      resumeUrl: () => `ws://127.0.0.1:${this.port}/resume`,
+      guilds: () =>
+        [...this.guilds.guilds.values()].map((guild) => {
+          return { id: guild.id, created: this.guilds.created(guild, this.bot) };
+        }),
+      changed: () => this.watch.changed(),
+    });
+    this.server = createServer((request, response) => {
+      this.take(request, response).catch(() => response.destroy());
+    });
+    this.server.on('upgrade', (request, socket: Socket, head) => {
+      this.upgrade(request, socket, head);
+    });
+  }
+
+  /** What belongs into `base_url`: clients add `/v10`. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/api`;
+  }
+
+  async listen(): Promise<void> {
+    this.server.listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  /** Goes away: connections end, new ones are refused until `listen`. */
+  async close(): Promise<void> {
+    if (!this.server.listening) return;
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.gateway.drop();
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.gateway.close();
+    this.watch.close();
+    await this.close();
+  }
+
+  user(name: string, bot = false): User {
+    return this.guilds.user(name, bot);
+  }
+
+  /** A guild that the bot is in; a session that is open learns it. */
+  guild(name: string): Guild {
+    const guild = this.guilds.guild(name);
+    const created = this.guilds.created(guild, this.bot);
+    this.gateway.dispatch('GUILD_CREATE', intent.guilds, () => created);
+    return guild;
+  }
+
+  textChannel(guild: Guild, name: string): Channel {
+    return this.announce(this.guilds.textChannel(guild, name), 'CHANNEL_CREATE');
+  }
+
+  thread(parent: Channel, name: string): Channel {
+    return this.announce(this.guilds.thread(parent, name), 'THREAD_CREATE');
+  }
+
+  /** The channel of direct messages with this person. */
+  direct(user: User): Channel {
+    return this.guilds.direct(user);
+  }
+
+  /** Somebody writes; in direct messages the other person, unless `more.author` says otherwise. */
+  say(channel: Channel, content: string, more: More = {}): Message {
+    const state = this.state(channel);
+    const author = more.author ?? channel.recipients?.[0] ?? this.guilds.user('Stranger');
+    const message = this.guilds.write(state, author, content, more);
+    this.tell('MESSAGE_CREATE', state, message);
+    return message;
+  }
+
+  edit(channel: Channel, message: Message, content: string): Message {
+    const state = this.state(channel);
+    const edited_timestamp = new Date(this.now()).toISOString();
+    const edited = { ...message, content, edited_timestamp };
+    state.messages.splice(state.messages.indexOf(message), 1, edited);
+    this.tell('MESSAGE_UPDATE', state, edited);
+    return edited;
+  }
+
+  remove(channel: Channel, message: Message): void {
+    const state = this.state(channel);
+    state.messages.splice(state.messages.indexOf(message), 1);
+    const { id, channel_id } = message;
+    const { guild_id } = channel;
+    const gone = { id, channel_id, ...(guild_id !== undefined && { guild_id }) };
+    this.gateway.dispatch('MESSAGE_DELETE', intentOf(channel), () => gone);
+  }
+
+  /** From now on requests about this channel are refused; null: no longer. */
+  refuse(channel: Channel, refusal: ErrorName | null): void {
+    this.state(channel).refusal = refusal;
+  }
+
+  /** The next `times` requests of this route (`POST /channels/:id/messages`, `*`) go wrong so. */
+  fail(route: string, fault: DiscordFault, times = 1): void {
+    this.planned.push({ route, fault, left: times });
+  }
+
+  heal(): void {
+    this.planned.length = 0;
+  }
+
+  /** Waits until the bot has sent n messages. */
+  waitForSent(n: number): Promise<readonly Sent[]> {
+    return this.until(() => (this.sent.length >= n ? this.sent : undefined), `${n} messages`);
+  }
+
+  /** Waits until a session is open, and told so. */
+  async waitForReady(): Promise<void> {
+    await this.until(() => this.gateway.isReady || undefined, 'a session');
+  }
+
+  until<T>(find: () => T | undefined, what: string, deadlineMs?: number): Promise<T> {
+    return this.watch.until(find, what, deadlineMs);
+  }
+
+  private state(channel: Channel): ChannelState {
+    const state = this.guilds.channels.get(channel.id);
+    if (state === undefined) throw new Error(`There is no channel ${channel.id}: make it first.`);
+    return state;
+  }
+
+  private announce(channel: Channel, event: string): Channel {
+    this.gateway.dispatch(event, intent.guilds, () => channel);
+    return channel;
+  }
+
+  private tell(event: string, { channel }: ChannelState, message: Message): void {
+    this.gateway.dispatch(event, intentOf(channel), (intents) => {
+      const hasContent = (intents & intent.messageContent) !== 0;
+      const shown = hasContent ? message : withoutContent(message, channel, this.bot);
+      return eventOf(shown, channel);
+    });
+    this.watch.changed();
+  }
+
+  private upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    const fault = this.gateway.nextFault();
+    if (fault?.kind === 'refuse') {
+      socket.end(`HTTP/1.1 ${fault.status} Unavailable\r\nconnection: close\r\n\r\n`);
+      return;
+    }
+    const url = new URL(request.url ?? '/', 'ws://fake');
+    this.sockets.handleUpgrade(request, socket, head, (client) => {
+      this.gateway.accept(client, url, fault);
+    });
+  }
+
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const url = new URL(request.url ?? '/', 'http://fake');
+    const rest: RestRequest = {
+      method: request.method ?? 'GET',
+      path: url.pathname.replace(/^\/api(\/v10)?/, ''),
+      query: url.searchParams,
+      body: bodyOf(Buffer.concat(parts).toString('utf8')),
+    };
+    const route = routeOf(rest);
+    this.calls.push({ ...rest, route, at: this.now() });
+    const known = request.headers.authorization === `Bot ${this.token}`;
+    const fault = this.nextFault(route);
+    if (fault === undefined) sendAnswer(this.answer(rest, route, known), response);
+    else this.answerBadly(fault, rest, route, response);
+    this.watch.changed();
+  }
+
+  private answer(rest: RestRequest, route: string, known: boolean): HttpAnswer {
+    if (!known) return httpOf(failed('unauthorized'));
+    const { routeLimit, globalLimit } = this.options;
+    const whole = globalLimit ?? { requests: 50, windowMs: 1_000 };
+    const all = this.limits.count('*', '', whole, 'global');
+    if (isLimited(all)) return httpOf(all, all.headers);
+    const limit = routeLimit ?? { requests: 1_000, windowMs: 1_000 };
+    const [, , major = ''] = rest.path.split('/');
+    const headers = this.limits.count(route, major, limit, 'user');
+    if (isLimited(headers)) return httpOf(headers, headers.headers);
+    return httpOf(answerRest(this.restHost(), rest), headers);
+  }
+
+  private answerBadly(
+    fault: DiscordFault,
+    rest: RestRequest,
+    route: string,
+    response: ServerResponse,
+  ): void {
+    if (fault.kind === 'rate-limit') {
+      const limited = tooMany(fault.retryAfterSeconds, fault.scope ?? 'user');
+      return sendAnswer(httpOf(limited, limited.headers), response);
+    }
+    if (fault.kind === 'refuse') return sendAnswer(httpOf(failed(fault.error)), response);
+    if (fault.kind === 'status') {
+      const body = { message: `${fault.status}: a fault`, code: 0 };
+      return sendAnswer(httpOf({ status: fault.status, body }), response);
+    }
+    const answer = takesEffect(fault) ? this.answer(rest, route, true) : null;
+    breakAnswer(fault, answer, response);
+  }
+
+  private nextFault(route: string): DiscordFault | undefined {
+    const plan = this.planned.find((one) => one.route === route || one.route === '*');
+    if (plan === undefined) return undefined;
+    if (--plan.left <= 0) this.planned.splice(this.planned.indexOf(plan), 1);
+    return plan.fault;
+  }
+
+  private restHost(): RestHost {
+    const { bot, now, guilds, sent, typing, gateway, port } = this;
+    const session_start_limit = {
+      total: this.options.sessionStarts,
+      remaining: Math.max(gateway.startsLeft, 0),
+      reset_after: 14_400_000,
+      max_concurrency: 1,
+    };
+    return {
+      bot,
+      now,
+      guilds,
+      sent,
+      typing,
+      gateway: () => ({ url: `ws://127.0.0.1:${port}`, shards: 1, session_start_limit }),
+      arrived: (state, message) => this.tell('MESSAGE_CREATE', state, message),
+    };
+  }
+}
+
+const intentOf = ({ type }: Channel): number =>
+  type === 1 ? intent.directMessages : intent.guildMessages;
+
+const isLimited = (counted: Record<string, string> | Limited): counted is Limited =>
+  'body' in counted;
+
+const httpOf = (
+  { status, body }: RestAnswer,
+  headers: Readonly<Record<string, string>> = {},
+): HttpAnswer => ({ status, headers, text: body === undefined ? '' : JSON.stringify(body) });
+
+/** Undefined: nothing came; null: no JSON. */
+function bodyOf(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * The routes of Discord's REST that the fake knows.
+ * Pages: https://discord.com/developers/docs/reference, /events/gateway#get-gateway-bot,
+ * /resources/user, /resources/channel, /resources/message#create-message,
+ * #get-channel-messages, #allowed-mentions-object, /resources/channel#trigger-typing-indicator.
+ * That the 2,000 are code points is assumed: the page says "characters".
+ */
+import type { ChannelState, Guilds } from './guilds.ts';
+import { errors } from './wire.ts';
+import type { ErrorName, Message, Snowflake, User } from './wire.ts';
+
+export type Sent = {
+  readonly channelId: Snowflake;
+  readonly content: string;
+  readonly message: Message;
+  /** As the bot asked for it: `allowed_mentions`, `nonce`, `message_reference`. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+};
+export type Typing = { readonly channelId: Snowflake; readonly at: number };
+
+export type RestRequest = {
+  readonly method: string;
+  /** Without `/api/v10`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** What came as JSON; undefined: nothing, null: no JSON. */
+  readonly body: unknown;
+};
+export type RestAnswer = { readonly status: number; readonly body: unknown };
+
+export type RestHost = {
+  readonly bot: User;
+  readonly now: () => number;
+  readonly guilds: Guilds;
+  readonly sent: Sent[];
+  readonly typing: Typing[];
+  /** The body of GET /gateway/bot. */
+  readonly gateway: () => object;
+  readonly arrived: (state: ChannelState, message: Message) => void;
+};
+
+const contentMax = 2_000;
+const nonceMax = 25;
+/** "In the past few minutes": the page gives no number. */
+const nonceMs = 5 * 60 * 1_000;
+
+/** The route of a path, as rate limits and faults name it: `POST /channels/:id/messages`. */
+export const routeOf = ({ method, path }: RestRequest): string =>
+  `${method} ${path.replaceAll(/\/\d+/g, '/:id')}`;
+
+export function answerRest(host: RestHost, request: RestRequest): RestAnswer {
+  const [, first = '', id = ''] = request.path.split('/');
+  if (request.body === null) return failed('invalidJson');
+  switch (routeOf(request)) {
+    case 'GET /gateway':
+    case 'GET /gateway/bot':
+      return fine(host.gateway());
+    case 'GET /users/@me':
+      return fine({ ...host.bot, verified: true, mfa_enabled: false, email: null, flags: 0 });
+    case 'GET /applications/@me':
+    case 'GET /oauth2/applications/@me':
+      return fine({ id: host.bot.id, name: host.bot.username, bot: host.bot, flags: 0 });
+    case 'POST /users/@me/channels':
+      return openDirect(host, request.body);
+    case 'GET /users/:id': {
+      const user = host.guilds.users.get(id);
+      return user === undefined ? failed('unknownUser') : fine(user);
+    }
+    default:
+      return first === 'channels' ? answerChannel(host, request, id) : failed('notFound');
+  }
+}
+
+function answerChannel(host: RestHost, request: RestRequest, id: Snowflake): RestAnswer {
+  const state = host.guilds.channels.get(id);
+  if (state === undefined) return failed('unknownChannel');
+  // Who may not send may still look.
+  const { refusal } = state;
+  const sends = request.method === 'POST';
+  if (refusal !== null && (sends || refusal === 'missingAccess' || refusal === 'unknownChannel')) {
+    return failed(refusal);
+  }
+  const last = request.path.split('/')[4];
+  switch (routeOf(request)) {
+    case 'GET /channels/:id':
+      return fine({ ...state.channel, last_message_id: state.messages.at(-1)?.id ?? null });
+    case 'GET /channels/:id/messages':
+      return listMessages(state, request.query);
+    case 'GET /channels/:id/messages/:id': {
+      const message = state.messages.find((one) => one.id === last);
+      return message === undefined ? failed('unknownMessage') : fine(message);
+    }
+    case 'POST /channels/:id/messages':
+      return createMessage(host, state, (request.body ?? {}) as Record<string, unknown>);
+    case 'POST /channels/:id/typing':
+      host.typing.push({ channelId: id, at: host.now() });
+      return { status: 204, body: undefined };
+    default:
+      return failed('notFound');
+  }
+}
+
+function openDirect(host: RestHost, body: unknown): RestAnswer {
+  const { recipient_id: id } = (body ?? {}) as { recipient_id?: Snowflake };
+  const user = host.guilds.users.get(id ?? '');
+  return user === undefined ? failed('unknownUser') : fine(host.guilds.direct(user));
+}
+
+/**
+ * "Returns an array of message objects from newest to oldest"; after a message those that come
+ * next to it.
+ */
+function listMessages({ messages }: ChannelState, query: URLSearchParams): RestAnswer {
+  const limit = Number(query.get('limit') ?? '50');
+  if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
+    const range = limit < 1 ? 'greater than or equal to 1' : 'less than or equal to 100';
+    return invalid('limit', 'NUMBER_TYPE_RANGE', `int value should be ${range}.`);
+  }
+  const [after, before, around] = ['after', 'before', 'around'].map((name) => query.get(name));
+  let found = messages.slice(-limit);
+  if (after) found = messages.filter(({ id }) => BigInt(id) > BigInt(after)).slice(0, limit);
+  else if (before) found = messages.filter(({ id }) => BigInt(id) < BigInt(before)).slice(-limit);
+  else if (around) {
+    const at = messages.findIndex(({ id }) => BigInt(id) >= BigInt(around));
+    const from = Math.max(at - Math.floor(limit / 2), 0);
+    found = messages.slice(from, from + limit);
+  }
+  return fine(found.toReversed());
+}
+
+function createMessage(
+  host: RestHost,
+  state: ChannelState,
+  body: Readonly<Record<string, unknown>>,
+): RestAnswer {
+  const given = body['content'] ?? '';
+  if (typeof given !== 'string') {
+    return invalid('content', 'STRING_TYPE_CONVERT', 'Could not interpret "content" as string.');
+  }
+  if (Array.from(given).length > contentMax) {
+    const words = `Must be ${contentMax} or fewer in length.`;
+    return invalid('content', 'BASE_TYPE_MAX_LENGTH', words);
+  }
+  const content = given.trim();
+  if (content === '') return failed('emptyMessage');
+  const nonce = body['nonce'] as string | number | undefined;
+  if (String(nonce ?? '').length > nonceMax) {
+    return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', `Must be ${nonceMax} or fewer in length.`);
+  }
+  const mentions = mentionsFault(body['allowed_mentions']);
+  if (mentions !== null) return mentions;
+  const replyTo = repliedTo(state, body['message_reference']);
+  if (replyTo === 'gone') {
+    return invalid('message_reference', 'REPLIES_UNKNOWN_MESSAGE', 'Unknown message');
+  }
+  if (nonce !== undefined && body['enforce_nonce'] === true) {
+    const since = host.now() - nonceMs;
+    const same = host.sent.find(
+      ({ message, at }) => at > since && String(message.nonce) === String(nonce),
+    );
+    if (same !== undefined) return fine(same.message);
+  }
+  const message = host.guilds.write(state, host.bot, content, {
+    ...(replyTo !== null && { replyTo }),
+    pings: pingsReplied(body['allowed_mentions']),
+    ...(nonce !== undefined && { fields: { nonce } }),
+  });
+  host.sent.push({ channelId: state.channel.id, content, message, body, at: host.now() });
+  host.arrived(state, message);
+  return fine(message);
+}
+
+/** `fail_if_not_exists` is true unless it is said to be false. */
+function repliedTo({ messages }: ChannelState, reference: unknown): Message | null | 'gone' {
+  if (typeof reference !== 'object' || reference === null) return null;
+  const { message_id, fail_if_not_exists } = reference as Record<string, unknown>;
+  const there = messages.find(({ id }) => id === message_id);
+  if (there !== undefined) return there;
+  return fail_if_not_exists === false ? null : 'gone';
+}
+
+/** A kind that is in `parse` may not be listed too. /resources/message#allowed-mentions-object */
+function mentionsFault(given: unknown): RestAnswer | null {
+  const { parse = [], users = [], roles = [] } = (given ?? {}) as Record<string, string[]>;
+  for (const [kind, list] of Object.entries({ users, roles })) {
+    if (parse.includes(kind) && list.length > 0) {
+      const words = `parse:["${kind}"] and ${kind}: [ids...] are mutually exclusive.`;
+      return invalid('allowed_mentions', 'MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE', words);
+    }
+  }
+  return null;
+}
+
+/** Without `allowed_mentions` everyone who can be is mentioned, with it only who is named. */
+function pingsReplied(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return true;
+  return (given as { replied_user?: unknown }).replied_user === true;
+}
+
+const fine = (body: unknown): RestAnswer => ({ status: 200, body });
+
+export function failed(name: ErrorName): RestAnswer {
+  const [status, code, message] = errors[name];
+  return { status, body: { message, code } };
+}
+
+/** /reference#error-messages */
+function invalid(field: string, code: string, message: string): RestAnswer {
+  const found = { [field]: { _errors: [{ code, message }] } };
+  return { status: 400, body: { message: 'Invalid Form Body', code: 50_035, errors: found } };
+}

@@ -1,0 +1,169 @@
+/**
+ * People, chats and messages of the fake, and how a message looks to the bot.
+ * Pages: https://core.telegram.org/bots/api#chat and #message, https://core.telegram.org/api/forum,
+ * https://core.telegram.org/bots/features#privacy-mode.
+ */
+import type { Chat, Entity, Message, User } from './wire.ts';
+
+export type ChatState = {
+  readonly chat: Chat;
+  readonly messages: Map<number, Message>;
+  /** Ids of its open topics, in a forum. */
+  readonly topics: Map<number, string>;
+  /** The person has blocked the bot: 403. */
+  blocked: boolean;
+  /** The bot was thrown out: 403. */
+  kicked: boolean;
+  /** A basic group that became a supergroup: 400 with this id. */
+  migratedTo: number | null;
+};
+
+/** What of a message is not plain; any field of the platform's Message may be given in `fields`. */
+export type More = {
+  readonly from?: User;
+  /** Id of the topic; none is the General topic of a forum, and every other chat. */
+  readonly topic?: number;
+  /** Number of the message that this one answers. */
+  readonly replyTo?: number;
+  /** Absent: found in the text as the server does (mentions, commands, links). */
+  readonly entities?: readonly Entity[];
+  readonly fields?: Readonly<Record<string, unknown>>;
+};
+
+export class Chats {
+  private readonly states = new Map<number, ChatState>();
+  /** Private chats and basic groups number their messages together, a supergroup by itself. */
+  private lastShared = 100;
+  private lastId = 0;
+  private readonly now: () => number;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  get(id: number): ChatState | undefined {
+    return this.states.get(id);
+  }
+
+  person(name: string, more: Partial<User> = {}): User {
+    const id = 500_000_000 + ++this.lastId;
+    return { id, is_bot: false, first_name: name, language_code: 'en', ...more };
+  }
+
+  privateWith({ id, first_name, username }: User): Chat {
+    const there = this.states.get(id);
+    if (there !== undefined) return there.chat;
+    return this.open({
+      id,
+      type: 'private',
+      first_name,
+      ...(username !== undefined && { username }),
+    });
+  }
+
+  group(title: string): Chat {
+    return this.open({ id: -(4_000_000 + ++this.lastId), type: 'group', title });
+  }
+
+  supergroup(title: string, forum = false): Chat {
+    const id = -1_001_000_000_000 - ++this.lastId;
+    return this.open({ id, type: 'supergroup', title, ...(forum && { is_forum: true as const }) });
+  }
+
+  channel(title: string): Chat {
+    return this.open({ id: -1_001_500_000_000 - ++this.lastId, type: 'channel', title });
+  }
+
+  /**
+   * A message as the server would hand it to the bot.
+   * In a forum's topic it carries the topic's id and, where it answers nothing, `reply_to_message`
+   * is the topic's own service message. In a supergroup that is no forum a reply carries the number
+   * of the first message of its chain as `message_thread_id`, which no sendMessage accepts
+   * (https://github.com/tdlib/telegram-bot-api/issues/447).
+   */
+  write(state: ChatState, from: User | null, more: More, content: object): Message {
+    const { chat, messages } = state;
+    const replyTo = more.replyTo === undefined ? undefined : messages.get(more.replyTo);
+    const topic = more.topic ?? (chat.is_forum ? topicOf(replyTo) : undefined);
+    const thread = topic ?? (chat.type === 'supergroup' ? chainOf(replyTo) : undefined);
+    const answered = replyTo ?? (topic === undefined ? undefined : messages.get(topic));
+    const message: Message = {
+      message_id: this.nextMessageId(state),
+      ...(from !== null && { from }),
+      ...(chat.type === 'channel' && { sender_chat: chat }),
+      chat,
+      date: Math.floor(this.now() / 1_000),
+      ...(thread !== undefined && { message_thread_id: thread }),
+      ...(topic !== undefined && { is_topic_message: true as const }),
+      ...(answered !== undefined && { reply_to_message: withoutReply(answered) }),
+      ...content,
+      ...more.fields,
+    };
+    messages.set(message.message_id, message);
+    return message;
+  }
+
+  /** The next message of a chat leaves numbers out, as deleted ones do. */
+  private nextMessageId({ chat, messages }: ChatState): number {
+    if (chat.type === 'private' || chat.type === 'group') return ++this.lastShared;
+    return messages.size + 1;
+  }
+
+  private open(chat: Chat): Chat {
+    this.states.set(chat.id, {
+      chat,
+      messages: new Map(),
+      topics: new Map(),
+      blocked: false,
+      kicked: false,
+      migratedTo: null,
+    });
+    return chat;
+  }
+}
+
+const topicOf = (message: Message | undefined): number | undefined =>
+  message?.is_topic_message ? message.message_thread_id : undefined;
+
+const chainOf = (message: Message | undefined): number | undefined =>
+  message?.message_thread_id ?? message?.message_id;
+
+/** "Will not contain further reply_to_message fields even if it itself is a reply." */
+function withoutReply(message: Message): Message {
+  const { reply_to_message: _left, ...rest } = message;
+  return rest;
+}
+
+/** The entities that the server finds in a text by itself. */
+export function entitiesIn(text: string): Entity[] {
+  const kinds: [string, RegExp][] = [
+    ['bot_command', /(?<![\w/])\/[a-zA-Z0-9_]{1,64}(?:@\w{3,32})?/g],
+    ['mention', /(?<![\w@/])@\w{3,32}/g],
+    ['url', /https?:\/\/\S+/g],
+  ];
+  return kinds.flatMap(([type, pattern]) =>
+    [...text.matchAll(pattern)].map((match) => ({
+      type,
+      offset: match.index,
+      length: match[0].length,
+    })),
+  );
+}
+
+/**
+ * Whether a bot in privacy mode is shown a group's message: commands, replies to it, mentions of
+ * it, service messages.
+ */
+export function isForBot(message: Message, bot: User): boolean {
+  if (message.chat.type === 'private' || message.chat.type === 'channel') return true;
+  if (message.text === undefined && message['caption'] === undefined) return true;
+  if (message.reply_to_message?.from?.id === bot.id) return true;
+  const text = message.text ?? String(message['caption']);
+  const entities = message.entities ?? (message['caption_entities'] as Entity[] | undefined) ?? [];
+  return entities.some(({ type, offset, length, user }) => {
+    const part = text.slice(offset, offset + length);
+    const [, to] = part.split('@');
+    if (type === 'bot_command') return to === undefined || to === bot.username;
+    return user?.id === bot.id || (type === 'mention' && to === bot.username);
+  });
+}

@@ -1,0 +1,214 @@
+/**
+ * The methods of the Bot API that the fake knows. Pages: https://core.telegram.org/bots/api, each
+ * under the method's own name (#getme, #deletewebhook, #sendmessage, #sendchataction, #getfile).
+ * The order of the checks is the published server's: the text's shape, the chat, the topic, the
+ * message that is answered, and only then the text's bounds and length.
+ */
+import type { ChatState, Chats } from './chats.ts';
+import { fixText, readText } from './text.ts';
+import { integerOf, jsonOf } from './update-queue.ts';
+import type { UpdateQueue } from './update-queue.ts';
+import { badRequest, fine, refuse, textOf } from './wire.ts';
+import type { Answer, Message, Params, Refusal, User } from './wire.ts';
+
+export type Sent = {
+  readonly chatId: number;
+  /** As it stands in the chat: parsed and trimmed. */
+  readonly text: string;
+  readonly message: Message;
+  /** As the bot asked for it. */
+  readonly params: Params;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+};
+export type Typing = {
+  readonly chatId: number;
+  readonly topic: number | undefined;
+  readonly action: string;
+  readonly at: number;
+};
+export type StoredFile = { readonly path: string; readonly bytes: Buffer };
+
+export type World = {
+  readonly bot: User;
+  /** Whether privacy mode is off, which getMe says. */
+  readonly readsAllGroupMessages: boolean;
+  readonly now: () => number;
+  readonly queue: UpdateQueue;
+  readonly chats: Chats;
+  readonly sent: Sent[];
+  readonly typing: Typing[];
+  readonly files: Map<string, StoredFile>;
+};
+
+const fileBytesMax = 20 * 1024 * 1024;
+/** https://core.telegram.org/bots/api#sendchataction */
+const actions = new Set([
+  'typing',
+  'upload_photo',
+  'record_video',
+  'upload_video',
+  'record_voice',
+  'upload_voice',
+  'upload_document',
+  'choose_sticker',
+  'find_location',
+  'record_video_note',
+  'upload_video_note',
+]);
+
+/** Names of methods are "case-insensitive". */
+export function callMethod(world: World, name: string, params: Params): Answer | Promise<Answer> {
+  switch (name.toLowerCase()) {
+    case 'getme':
+      return fine(getMe(world));
+    case 'getupdates':
+      return world.queue.getUpdates(params);
+    case 'setwebhook':
+      return setWebhook(world, params);
+    case 'deletewebhook':
+      return deleteWebhook(world, params);
+    case 'getwebhookinfo':
+      return fine({
+        url: world.queue.webhookUrl,
+        has_custom_certificate: false,
+        pending_update_count: world.queue.pending,
+      });
+    case 'sendmessage':
+      return sendMessage(world, params);
+    case 'sendchataction':
+      return sendChatAction(world, params);
+    case 'getfile':
+      return getFile(world, params);
+    case 'getmycommands':
+    case 'setmycommands':
+      return fine(name.toLowerCase() === 'setmycommands' ? true : []);
+    default:
+      return refuse(404, 'Not Found: method not found');
+  }
+}
+
+const getMe = ({ bot, readsAllGroupMessages }: World): object => ({
+  ...bot,
+  can_join_groups: true,
+  can_read_all_group_messages: readsAllGroupMessages,
+  supports_inline_queries: false,
+  can_connect_to_business: false,
+  has_main_web_app: false,
+});
+
+function setWebhook({ queue }: World, params: Params): Answer {
+  const url = textOf(params['url']);
+  if (url !== '' && !url.startsWith('https://')) {
+    return badRequest('bad webhook: An HTTPS URL must be provided for webhook');
+  }
+  queue.setWebhook(url);
+  return fine(true, 'Webhook was set');
+}
+
+function deleteWebhook({ queue }: World, params: Params): Answer {
+  const was = queue.webhookUrl;
+  queue.setWebhook('');
+  if (params['drop_pending_updates'] === true || params['drop_pending_updates'] === 'true') {
+    queue.drop();
+  }
+  return fine(true, was === '' ? 'Webhook is already deleted' : 'Webhook was deleted');
+}
+
+function sendMessage(world: World, params: Params): Answer {
+  const read = readText(params);
+  if ('ok' in read) return read;
+  const reply = readReply(params);
+  if ('ok' in reply) return reply;
+  const state = writableChat(world, params);
+  if ('ok' in state) return state;
+  const topic = readTopic(state, params);
+  if (typeof topic === 'object') return topic;
+  const { messageId, optional } = reply;
+  if (messageId !== undefined && !state.messages.has(messageId) && !optional) {
+    return badRequest('message to be replied not found');
+  }
+  const fixed = fixText(read);
+  if ('ok' in fixed) return fixed;
+  if (state.blocked) return refuse(403, 'Forbidden: bot was blocked by the user');
+  const { text, entities } = fixed;
+  const more = {
+    ...(topic !== undefined && { topic }),
+    ...(messageId !== undefined && state.messages.has(messageId) && { replyTo: messageId }),
+  };
+  const preview = objectOf(params['link_preview_options']);
+  const message = world.chats.write(state, world.bot, more, {
+    text,
+    ...(entities.length > 0 && { entities }),
+    ...(preview !== undefined && { link_preview_options: preview }),
+  });
+  world.sent.push({ chatId: state.chat.id, text, message, params, at: world.now() });
+  return fine(message);
+}
+
+/** https://core.telegram.org/bots/api#replyparameters */
+function readReply(params: Params): Refusal | { messageId?: number; optional: boolean } {
+  const given = params['reply_parameters'];
+  if (given === undefined || given === '') {
+    const old = integerOf(params['reply_to_message_id'], 0);
+    const optional = String(params['allow_sending_without_reply']) === 'true';
+    return old > 0 ? { messageId: old, optional } : { optional };
+  }
+  const reply = objectOf(given);
+  if (reply === undefined) return badRequest("can't parse reply parameters JSON object");
+  const messageId = integerOf(reply['message_id'], Number.NaN);
+  if (Number.isNaN(messageId)) return badRequest('can\'t find field "message_id"');
+  return { messageId, optional: reply['allow_sending_without_reply'] === true };
+}
+
+/** The chat that may be written to, or why not. */
+function writableChat({ chats }: World, params: Params): ChatState | Refusal {
+  const given = params['chat_id'];
+  if (given === undefined || given === '') return badRequest('chat_id is empty');
+  const state = chats.get(integerOf(given, Number.NaN));
+  if (state === undefined) return badRequest('chat not found');
+  if (state.migratedTo !== null) {
+    return refuse(400, 'Bad Request: group chat was upgraded to a supergroup chat', {
+      migrate_to_chat_id: state.migratedTo,
+    });
+  }
+  const { type } = state.chat;
+  if (state.kicked) return refuse(403, `Forbidden: bot was kicked from the ${type} chat`);
+  return state;
+}
+
+/** The General topic has the number 1 in clients; no number is how a bot writes to it. */
+function readTopic(state: ChatState, params: Params): number | undefined | Refusal {
+  const given = integerOf(params['message_thread_id'], 0);
+  if (given === 0) return undefined;
+  return state.topics.has(given) ? given : badRequest('message thread not found');
+}
+
+function sendChatAction(world: World, params: Params): Answer {
+  const action = textOf(params['action']);
+  if (!actions.has(action)) return badRequest('wrong parameter action in request');
+  const state = writableChat(world, params);
+  if ('ok' in state) return state;
+  const topic = readTopic(state, params);
+  if (typeof topic === 'object') return topic;
+  if (state.blocked) return refuse(403, 'Forbidden: bot was blocked by the user');
+  world.typing.push({ chatId: state.chat.id, topic, action, at: world.now() });
+  return fine(true);
+}
+
+/** "For the moment, bots can download files of up to 20MB in size." */
+function getFile({ files }: World, params: Params): Answer {
+  const id = textOf(params['file_id']);
+  const file = files.get(id);
+  if (file === undefined) return badRequest('invalid file_id');
+  const { path, bytes } = file;
+  if (bytes.length > fileBytesMax) return badRequest('file is too big');
+  const about = { file_id: id, file_unique_id: `u${id}`, file_size: bytes.length };
+  return fine({ ...about, file_path: path });
+}
+
+function objectOf(given: unknown): Record<string, unknown> | undefined {
+  const value = typeof given === 'string' ? jsonOf(given) : given;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,45 @@
+/** Waiting for what a fake server sees; one that waits in vain says for what. */
+
+type Waiting = { readonly look: () => void; readonly stop: (why: Error) => void };
+
+export class Watch {
+  private readonly waiting = new Set<Waiting>();
+
+  /** Something happened: everyone who waits looks again. */
+  changed(): void {
+    for (const { look } of this.waiting) look();
+  }
+
+  /**
+   * What `find` gives as soon as it gives something.
+   * @param what said in the error when nothing came within `deadlineMs` milliseconds
+   */
+  async until<T>(find: () => T | undefined, what: string, deadlineMs = 20_000): Promise<T> {
+    const there = find();
+    if (there !== undefined) return there;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const entry: Waiting = {
+      look: () => {
+        const found = find();
+        if (found !== undefined) resolve(found);
+      },
+      stop: reject,
+    };
+    this.waiting.add(entry);
+    const timer = setTimeout(
+      () => reject(new Error(`waited ${deadlineMs} ms in vain for ${what}`)),
+      deadlineMs,
+    );
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.waiting.delete(entry);
+    }
+  }
+
+  /** The server is gone: whoever still waits is told so. */
+  close(): void {
+    for (const { stop } of this.waiting) stop(new Error('the fake server was closed'));
+  }
+}
