@@ -16,11 +16,11 @@ import { catchUp, type Refusal } from './catch-up.ts';
 import type { Dispatch } from './connection.ts';
 import type { Places } from './places.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
-import { parseMessage, type WireMessage } from './wire.ts';
+import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeParts = {
   readonly key: ChannelKey;
-  /** The bot's own user id. */
+  /** The bot's own user id by its token, for as long as no session has told it. */
   readonly self: string;
   /** What is said in groups to others is let in as well. */
   readonly hearsAll: boolean;
@@ -68,10 +68,16 @@ export class Intake {
   }
 
   dispatched({ name, sequence, data }: Dispatch): void {
-    const session = this.#parts.sessions.current;
+    const { sessions } = this.#parts;
+    const session = sessions.current;
     if (session === null) return;
-    const message = name === 'MESSAGE_CREATE' ? parseMessage(data, this.#parts.self) : null;
+    if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
+    const message = name === 'MESSAGE_CREATE' ? parseMessage(data, this.#self) : null;
     this.#push({ session, sequence, message });
+  }
+
+  get #self(): string {
+    return this.#parts.sessions.self ?? this.#parts.self;
   }
 
   /** What waits is dropped: it is not acknowledged, so that it will be repeated. */
@@ -111,11 +117,11 @@ export class Intake {
 
   /** What was said between two sessions. Its place is kept when all of it is stored. */
   async #begin(session: Session): Promise<Refusal | null> {
-    const { sessions, places, api, self, signal, accept, events } = this.#parts;
+    const { sessions, places, api, signal, accept, events } = this.#parts;
     const found = await catchUp({
       api,
       places,
-      self,
+      self: this.#self,
       signal,
       newest: sessions.newest,
       store: async (messages) => {

@@ -21,6 +21,8 @@ export class Sessions {
   current: Session | null;
   /** The id of the newest message that the ledger has; null: it never had one. */
   newest: string | null;
+  /** The bot's own user id, as the session's begin told it; null: it never did. */
+  self: string | null;
   #failedResumes = 0;
 
   /** @param text as `textOf` made it; null: there was no session yet */
@@ -28,6 +30,7 @@ export class Sessions {
     const kept = parse(text);
     this.current = kept?.session ?? null;
     this.newest = kept?.newest ?? null;
+    this.self = kept?.self ?? null;
   }
 
   /** A new session has begun, at that sequence. */
@@ -54,7 +57,7 @@ export class Sessions {
   /** What is kept when the ledger has everything up to that sequence and that message. */
   textOf(session: Session, sequence: number, newest: string | null): string {
     const { id, resumeUrl } = session;
-    return JSON.stringify({ id, resumeUrl, sequence, newest });
+    return JSON.stringify({ id, resumeUrl, sequence, newest, self: this.self });
   }
 
   /** The ledger has it. */
@@ -70,14 +73,21 @@ export function laterOf(a: string | null, b: string | null): string | null {
   return isLater(a, b) ? a : b;
 }
 
-function parse(text: string | null): { session: Session; newest: string | null } | null {
+type Kept = {
+  readonly session: Session;
+  readonly newest: string | null;
+  readonly self: string | null;
+};
+
+function parse(text: string | null): Kept | null {
   try {
     const kept = JSON.parse(text ?? 'null') as Record<string, unknown> | null;
-    const { id, resumeUrl, sequence, newest } = kept ?? {};
+    const { id, resumeUrl, sequence, newest, self } = kept ?? {};
     if (typeof id !== 'string' || typeof resumeUrl !== 'string') return null;
     if (typeof sequence !== 'number' || !isGatewayUrl(resumeUrl)) return null;
     const session = { id, resumeUrl, sequence, behind: false };
-    return { session, newest: typeof newest === 'string' ? newest : null };
+    const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+    return { session, newest: textOf(newest), self: textOf(self) };
   } catch {
     return null;
   }

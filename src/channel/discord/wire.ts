@@ -176,6 +176,11 @@ export function parseSelf(wire: unknown): { id: string; name: string } | null {
   return known === null ? null : { id: known, name: textOf(username) || known };
 }
 
+/** The bot's own user id, from the `d` of a READY. */
+export function selfOf(wire: unknown): string | null {
+  return idOf(fieldsOf(fieldsOf(wire)['user'])['id']);
+}
+
 /** The snowflake with which everything of that millisecond begins. */
 export function snowflakeAt(ms: number): string {
   return String(BigInt(Math.max(0, Math.floor(ms) - discordEpochMs)) << 22n);
