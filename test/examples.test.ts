@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { startFakeDiscord } from './fake/discord.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, writeConfig } from './program.ts';
+import { freePort, post, scratch, serve, startProgram, writeConfig } from './program.ts';
 
 const folder = join(import.meta.dirname, '..', 'examples');
 
@@ -16,7 +17,11 @@ type Example = {
   observability?: unknown;
 };
 
+/** Each messenger has a test of its own below. */
+const messengers = new Set(['discord.json', 'telegram.json']);
+
 for (const file of globSync('*.json', { cwd: folder })) {
+  if (messengers.has(file)) continue;
   test(`examples/${file} boots and answers`, async () => {
     await using scene = await scratch();
     await using local = await startFakeOllama({ answer: 'four' });
@@ -65,4 +70,23 @@ test('when the local model fails, the paid one is asked second', async () => {
   const [reply] = await receiver.waitFor(1);
   assert.equal(reply!.body['text'], 'from the cloud');
   assert.equal(hosted.calls[0]!.headers.authorization, 'Bearer sk-of-the-tests');
+});
+
+test('examples/discord.json boots, hears and answers', async () => {
+  await using scene = await scratch();
+  await using local = await startFakeOllama({ answer: 'four' });
+  await using discord = await startFakeDiscord();
+  const example = JSON.parse(readFileSync(join(folder, 'discord.json'), 'utf8')) as Example;
+  Object.assign(example.channels[0]!, { base_url: discord.url });
+  example.brains[0]!.models[0]!.base_url = local.url;
+  example.observability = { enabled: false };
+  const file = await writeConfig(scene.path, example);
+  await using program = startProgram(['serve', '--config', file], { DISCORD_TOKEN: discord.token });
+  await program.saw('messenger_b is up');
+  discord.say(discord.direct(discord.user('Ada')), 'What is two and two?');
+  const [reply] = await discord.waitForSent(1);
+  assert.equal(reply!.content, 'four');
+  assert.ok(!program.log().includes(discord.token));
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0);
 });

@@ -60,7 +60,7 @@ test('what this version cannot run yet is refused in one sentence', async () => 
   const bot = { type: 'messenger_a', mode: 'polling', token_env: 'REFUSAL_BOT' };
   const routes = [{ channel: 'telegram', brain: 'b' }];
   const messengers = await serve({ ...good, channels: [bot], routes });
-  assert.match(messengers, /^✗ Messenger channels cannot run in this version yet\. .*\n$/);
+  assert.match(messengers, /^✗ Telegram channels cannot run in this version yet\. .*\n$/);
 });
 
 test('a file that is not there is named', async () => {

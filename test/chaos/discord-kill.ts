@@ -1,4 +1,4 @@
-/** Kills the program under a Discord that keeps its own list of what was said and what came back. */
+/** Kills the program under a Discord that keeps its own list of what was said and answered. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,8 +23,8 @@ type Said = { readonly place: string; readonly text: string };
 export const discordKill: Proof = {
   name: 'discord-kill',
   title:
-    'SIGKILL at random moments under Discord, some sessions lost on the way: all that was said to ' +
-    'the bot is answered once, in order; a repeat bears the nonce of the first',
+    'SIGKILL at random moments under Discord, some sessions lost on the way: all that was said ' +
+    'to the bot is answered once, in order; a repeat bears the nonce of the first',
   unit: 'kills',
   sizes: { test: 3, change: 50, nightly: 500 },
   async run(count, seed, say) {

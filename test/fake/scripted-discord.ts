@@ -55,11 +55,13 @@ export class ScriptedDiscord {
     discord.#server.on('upgrade', (request, socket, head) => {
       if (discord.unreachable) {
         discord.refusedSockets++;
-        return void socket.destroy();
+        socket.destroy();
+        return;
       }
       if (discord.hangs) {
         discord.#hanging.push(socket);
-        return void discord.refusedSockets++;
+        discord.refusedSockets++;
+        return;
       }
       discord.#gateway.handleUpgrade(request, socket, head, (made) => discord.#greet(made));
     });

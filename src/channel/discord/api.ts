@@ -201,7 +201,7 @@ function responseOf({ status, headers, body }: Extract<HttpResult, { kind: 'answ
   };
 }
 
-/** Of an error only its number: the rest is upstream text, and the library trips over its shapes. */
+/** Of an error its number alone: the library trips over other shapes of the rest. */
 function errorOf(body: string): { code: number; message: string } {
   const { code } = parsedBody(body) as { code?: unknown };
   return { code: typeof code === 'number' ? code : 0, message: '' };

@@ -207,7 +207,7 @@ export class Connection {
     return { sessionId, resumeURL, sequence, shardId: 0, shardCount: 1 };
   }
 
-  /** Of what the library would keep only a new session counts, and that one was declared invalid. */
+  /** What the library would keep: only a new session counts, or that one was declared invalid. */
   #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
     if (this.#over) return;
     const { sessions } = this.#parts;

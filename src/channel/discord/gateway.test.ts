@@ -6,7 +6,7 @@ import { botToken } from '../../../test/fake/scripted-discord.ts';
 
 const resumeFrom = (frame: { d: Record<string, unknown> } | undefined): unknown => frame?.d['seq'];
 
-test('it identifies with the four intents, and stops so that the session can be resumed', async () => {
+test('it identifies with the four intents, and stops so that it can be resumed', async () => {
   await using bench = await startDiscordBench();
   const { discord } = bench;
   const { channel, stop } = await bench.run();

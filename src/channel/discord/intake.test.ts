@@ -107,7 +107,7 @@ async function startLost() {
     const messages = texts.map((text) => said(text, more));
     const place = messages[0]!['channel_id'] as string;
     // What is fetched does not tell its server.
-    const fetched = messages.map(({ guild_id: _, ...rest }: Record<string, unknown>) => rest);
+    const fetched = messages.map((message) => ({ ...message, guild_id: undefined }));
     discord.history.set(place, [...(discord.history.get(place) ?? []), ...fetched]);
   };
   const loseSession = (): void => {
@@ -117,7 +117,7 @@ async function startLost() {
   return { bench, discord, ledger, run, before, missed, loseSession, mention };
 }
 
-test('what a lost session left behind is fetched, oldest first and before what is new', async () => {
+test('what a lost session left behind is fetched, oldest first, before what is new', async () => {
   const { bench, discord, ledger, before, missed, loseSession, mention } = await startLost();
   await using _ = bench;
   discord.history.set('319674150115610528', [before[0]!]);
@@ -169,7 +169,7 @@ test('what is over the cap is left out and counted', async () => {
   assert.match(warned.message, /100 messages or more were left out, and 0 channels/);
 });
 
-test('a limit is waited for, and a channel that is closed to us is counted and forgotten', async () => {
+test('a limit is waited for, and a channel closed to us is counted and forgotten', async () => {
   const { bench, discord, ledger, missed, loseSession } = await startLost();
   await using _ = bench;
   missed(['second']);

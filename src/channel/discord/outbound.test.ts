@@ -60,7 +60,7 @@ function described(outcome: DeliveryOutcome): string {
   return /\(\d+\)$/.test(detail) ? `dead ${kind}: ${detail}` : `dead ${kind}`;
 }
 
-test('429 goes into the schedule with the time that was asked for, and nothing waits for it', async () => {
+test('429 goes into the schedule with the time asked for, and nothing waits for it', async () => {
   await using bench = await startDiscordBench();
   const headers = { 'retry-after': '90', 'x-ratelimit-scope': 'user' };
   const before = performance.now();

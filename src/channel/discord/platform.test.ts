@@ -112,7 +112,7 @@ testChannel('discord, the platform', async (): Promise<ChannelBench> => {
   };
 });
 
-test('direct chats, mentions, replies and threads come in, and answers go where they belong', async () => {
+test('direct chats, mentions and threads come in, and answers go where they belong', async () => {
   await using stage = await startStage();
   const { fake, ledger } = stage;
   const ada = fake.user('Ada');
@@ -203,7 +203,7 @@ test('the switch in the portal is off: it says which one', async () => {
   assert.match(stage.channel.health().reason ?? '', /MESSAGE CONTENT INTENT/);
 });
 
-test('a long answer is within the limit in each part, and a second try makes no second message', async () => {
+test('a long answer keeps to the limit, and a second try makes no second message', async () => {
   await using stage = await startStage();
   const { fake, channel } = stage;
   await channel.open();

@@ -28,7 +28,7 @@ export function refusalOf(code: number, tokenName: string): string | null {
       return 'switch on MESSAGE CONTENT INTENT under Bot in the developer portal, and restart';
     case 4010:
     case 4011:
-      return 'the bot is in more servers than one connection may serve (2,500); take it out of some';
+      return 'the bot is in more servers than one connection serves (2,500); take it out of some';
     case 4012:
       return 'the platform no longer speaks version 10 of its gateway; a newer svc is needed';
     default:

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { anything, assert as holds, constantFrom, dictionary, property } from 'fast-check';
 import type { Reply } from '../../domain/reply.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
 import {
@@ -84,11 +84,11 @@ test('a message that was fetched lacks its server: who fetches it says where it 
 });
 
 test('nothing that comes makes reading throw', () => {
-  fc.assert(fc.property(fc.anything(), (wire) => void parseMessage(wire, botId)));
-  const keys = fc.constantFrom(...Object.keys(recorded['guild_reply_to_another'] as object));
-  const broken = fc.dictionary(keys, fc.anything());
-  fc.assert(
-    fc.property(broken, (fields) => {
+  holds(property(anything(), (wire) => void parseMessage(wire, botId)));
+  const keys = constantFrom(...Object.keys(recorded['guild_reply_to_another'] as object));
+  const broken = dictionary(keys, anything());
+  holds(
+    property(broken, (fields) => {
       parseMessage({ ...(recorded['guild_mention'] as object), ...fields }, botId);
     }),
   );
@@ -96,7 +96,7 @@ test('nothing that comes makes reading throw', () => {
 
 const reply = { id: '01kz8c4h9e2q7x5t0m3vbn', text: 'four @everyone' } as unknown as Reply;
 
-test('a reply pings nobody, bears its id as nonce, and refers to what it answers in a server', () => {
+test('a reply pings nobody, bears its id as nonce, and in a server its reference', () => {
   const direct = parseTarget('319674150115610528')!;
   assert.deepEqual(toWire(reply, direct), {
     content: 'four @everyone',
