@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Form, Lab, Load } from './lab.ts';
 import { type Measured, medianOf, ratioOf } from './record.ts';
-import { figure, type Goal, median, verdict } from './stats.ts';
+import { figure, type Goal, median, percentile, verdict } from './stats.ts';
 
 /** `head` names the columns of a row. */
 export type Row = readonly [string, string, string, string, string, string, string];
@@ -28,6 +28,7 @@ export const cases: ReadonlyMap<number, Case> = new Map([
   [5, hungModel],
   [6, boot],
   [7, idleMemory],
+  [8, agentSteps],
 ] satisfies (readonly [number, Case])[]);
 
 async function throughput(lab: Lab, pace: Pace, number: number, form: Form): Promise<Row[]> {
@@ -134,6 +135,26 @@ async function idleMemory(lab: Lab, pace: Pace): Promise<Row[]> {
   const [svc, floor] = megabytes as [number, number];
   const said = [`${figure(svc)} MB`, `${figure(floor)} MB`] as const;
   return [row(7, 'resident memory, idle', ...said, svc / floor, svc, { atMost: 90 })];
+}
+
+/** The model and the tool take no time, so what lies between a call and the next is the agent. */
+async function agentSteps(lab: Lab, pace: Pace): Promise<Row[]> {
+  const load = { shape: { perSecond: 40 }, conversations: 1_000, ms: 4 * pace.roundMs };
+  const rows: Row[] = [];
+  for (const form of ['stateless', 'durable'] as const) {
+    const server = await lab.startSubject(form, { tools: ['echo'], max_iterations: 50 });
+    await lab.round(server, { ...load, ms: pace.warmMs });
+    await lab.agentGaps();
+    const measured = await lab.round(server, load);
+    const gapsMs = (await lab.agentGaps()).map((us) => us / 1_000);
+    await lab.stop(server.pid);
+    const [p50, p99] = [percentile(gapsMs, 50), percentile(gapsMs, 99)];
+    const whole = `turns p99 ${figure(measured.p99Ms)} ms${faultsOf(measured)}`;
+    const said = `p50 ${figure(p50)} p99 ${figure(p99)} ms of ${gapsMs.length} steps; ${whole}`;
+    const name = `${form}, 40 turns/s of 5 steps: an agent's step`;
+    rows.push(row(8, name, said, '', Number.NaN, p99, { atMost: 5 }));
+  }
+  return rows;
 }
 
 /** Both run side by side, one of them idle, and take turns. */

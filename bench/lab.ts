@@ -71,10 +71,13 @@ export class Lab {
     return this.#startFloor(form, []);
   }
 
-  /** The service, or a floor in its place as long as there is none. */
-  startSubject(form: Form): Promise<Server> {
+  /**
+   * The service, or a floor in its place as long as there is none.
+   * @param agent the block that makes its brain an agent
+   */
+  startSubject(form: Form, agent?: object): Promise<Server> {
     const options = this.#profileOptions;
-    return hasService ? this.#startService(form, options) : this.#startFloor(form, options);
+    return hasService ? this.#startService(form, options, agent) : this.#startFloor(form, options);
   }
 
   async #startFloor(form: Form, options: readonly string[]): Promise<Server> {
@@ -86,14 +89,18 @@ export class Lab {
     return { port, ...(await this.boot(argv, port)) };
   }
 
-  async #startService(form: Form, options: readonly string[]): Promise<Server> {
+  async #startService(
+    form: Form,
+    options: readonly string[],
+    agent: object | undefined,
+  ): Promise<Server> {
     const port = await freePort();
-    const config = await this.#writeConfig(form, port);
+    const config = await this.#writeConfig(form, port, agent);
     const argv = [...options, program, 'serve', '--config', config];
     return { port, ...(await this.boot(argv, port)) };
   }
 
-  async #writeConfig(form: Form, port: number): Promise<string> {
+  async #writeConfig(form: Form, port: number, agent: object | undefined): Promise<string> {
     const file = join(this.folder, `svc-${port}.json`);
     const webhook = { bind: `127.0.0.1:${port}`, outbound_url: `${this.#receiverUrl}/reply` };
     const base = { provider: 'local_runtime', model_id: 'bench', locality: 'local' };
@@ -101,7 +108,7 @@ export class Lab {
     const policy = { kind: 'priority' };
     const config = {
       channels: [{ type: 'webhook', token_env: 'BENCH_TOKEN', webhook }],
-      brains: [{ name: 'bench', sensitivity: 'public', policy, models }],
+      brains: [{ name: 'bench', sensitivity: 'public', policy, models, agent }],
       routes: [{ channel: 'webhook', brain: 'bench' }],
       observability: { addr: `127.0.0.1:${await freePort()}` },
       ...(form === 'durable' ? { storage: { path: join(this.folder, `svc-${port}.db`) } } : {}),
@@ -141,6 +148,13 @@ export class Lab {
   /** How long the model takes from now on; `letGo` ends the calls that it never answers. */
   orderModel(order: { delayMs?: number; letGo?: boolean }): void {
     this.#model.send(order);
+  }
+
+  /** Microseconds from each call that the model asked an agent for to the next request. */
+  async agentGaps(): Promise<readonly number[]> {
+    this.#model.send({ gaps: true });
+    const [answer] = (await once(this.#model, 'message')) as [{ gapsUs: readonly number[] }];
+    return answer.gapsUs;
   }
 
   /** Asks it to stop, and after some seconds does not ask. */

@@ -2,6 +2,9 @@
  * A model of its own process that speaks the Ollama wire and costs little. It answers after a
  * delay, or never when the message says so, and puts into its answer when it was asked and when
  * it answered. Told of by IPC: `{ delayMs }`; it tells its port.
+ *
+ * A request that offers tools is an agent's: it gets calls of `echo` at once, and an answer after
+ * so many. How long after each call the next request came is told for `{ gaps: true }`.
  */
 import type { Socket } from 'node:net';
 import { digits, hash, listen, markDigits, nowUs, readDigits, timeDigits } from './sockets.ts';
@@ -16,6 +19,12 @@ const length = opening.length + markDigits + 2 * (timeDigits + 1) + closing.leng
 const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
 const tags = '{"models":[{"name":"bench:latest","model":"bench:latest"}]}';
 
+const agentCalls = 4;
+const tools = Buffer.from('"tools":');
+const result = Buffer.from('"role":"tool"');
+const calledAtUs = new Map<number, number>();
+let gapsUs: number[] = [];
+
 let delayMs = 0;
 const hung = new Set<Socket>();
 
@@ -23,6 +32,25 @@ function answer(socket: Socket, number: number, askedUs: number): void {
   const times = `${digits(askedUs, timeDigits)} ${digits(nowUs(), timeDigits)}`;
   const text = `${opening}${digits(number, markDigits)} ${times}${closing}`;
   socket.write(`${head}${length}\r\n\r\n${text}`, 'latin1');
+}
+
+/** @returns whether it was answered by a call */
+function callTool(socket: Socket, bytes: Buffer, mark: number, askedUs: number): boolean {
+  const number = readDigits(bytes, mark + 1, markDigits);
+  const calledUs = calledAtUs.get(number);
+  if (calledUs !== undefined) gapsUs.push(askedUs - calledUs);
+  let calls = 0;
+  for (let at = mark; (at = bytes.indexOf(result, at + 1)) >= 0;) calls++;
+  if (calls >= agentCalls) {
+    calledAtUs.delete(number);
+    return false;
+  }
+  const given = `{"text":"words of call ${calls}"}`;
+  const call = `"content":"","tool_calls":[{"function":{"name":"echo","arguments":${given}}}]`;
+  const text = `${before}${call}${after}`;
+  socket.write(`${head}${text.length}\r\n\r\n${text}`, 'latin1');
+  calledAtUs.set(number, nowUs());
+  return true;
 }
 
 const port = await listen((socket, bytes, _start, body, end) => {
@@ -33,13 +61,19 @@ const port = await listen((socket, bytes, _start, body, end) => {
     socket.write(`${head}${tags.length}\r\n\r\n${tags}`);
     return;
   }
+  const isAgent = bytes.indexOf(tools, mark) >= 0;
+  if (isAgent && callTool(socket, bytes, mark, askedUs)) return;
   const number = readDigits(bytes, mark + 1, markDigits);
   if (bytes[mark + 1 + markDigits] === 104) hung.add(socket);
   else if (delayMs === 0) answer(socket, number, askedUs);
   else setTimeout(answer, delayMs, socket, number, askedUs);
 });
 
-process.on('message', (order: { delayMs?: number; letGo?: boolean }) => {
+process.on('message', (order: { delayMs?: number; letGo?: boolean; gaps?: boolean }) => {
+  if (order.gaps === true) {
+    process.send?.({ gapsUs });
+    gapsUs = [];
+  }
   if (order.delayMs !== undefined) delayMs = order.delayMs;
   if (order.letGo === true) for (const socket of hung) socket.destroy();
 });

@@ -65,6 +65,32 @@ test('one message makes its counts, and its lines at level debug without any tex
   assert.ok(!JSON.stringify(said).includes('the answer'));
 });
 
+test('tools are counted by grant and outcome, and told without their arguments', async () => {
+  const { hub, lines } = start();
+  const use = { channel, id, brain: 'main', tool: 'calc', rule: 'no_governance', ms: 3 } as const;
+  hub.toolUsed({ ...use, mode: 'allow', outcome: 'done' });
+  hub.toolUsed({ ...use, mode: 'allow', outcome: 'done' });
+  hub.toolUsed({ ...use, mode: 'deny', outcome: 'denied' });
+  const counted = [...hub.meters.tools.values()];
+  assert.deepEqual(counted, [
+    { tool: 'calc', mode: 'allow', outcome: 'done', count: 2 },
+    { tool: 'calc', mode: 'deny', outcome: 'denied', count: 1 },
+  ]);
+  const [line] = await lines();
+  assert.deepEqual(
+    { ...line, time: '', message: '' },
+    {
+      time: '',
+      level: 'debug',
+      code: 'tool_used',
+      message: '',
+      ...use,
+      mode: 'allow',
+      outcome: 'done',
+    },
+  );
+});
+
 test('at level info a message that goes well makes no line', async () => {
   const { hub, lines } = start('info');
   oneMessage(hub);

@@ -11,7 +11,7 @@ import type { FailureKind } from './domain/failure.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Log } from './lib/log.ts';
 import { ChannelCounts, entryOf, ModelCounts, Pace } from './meters.ts';
-import type { Meters } from './meters.ts';
+import type { Meters, ToolTally } from './meters.ts';
 
 export interface EventHub extends Events {
   /** Live numbers; read them, keep none of the objects. */
@@ -34,6 +34,7 @@ class Hub implements EventHub {
   readonly #byKey = new Map<ChannelKey, ChannelCounts>();
   readonly #channels = new Map<string, ChannelCounts>();
   readonly #models = new Map<string, Map<'answer' | FailureKind, ModelCounts>>();
+  readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
     decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
     faults: 0,
@@ -50,6 +51,7 @@ class Hub implements EventHub {
     this.meters = {
       channels: this.#channels,
       models: this.#models,
+      tools: this.#tools,
       decisions: totals.decisions,
       get faults() {
         return totals.faults;
@@ -117,6 +119,13 @@ class Hub implements EventHub {
     const counts = this.#countsOf(e.channel);
     counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
     if (this.#debug) this.#log.debug('command_answered', 'A command was answered.', e);
+  }
+
+  toolUsed(e: Parameters<Events['toolUsed']>[0]): void {
+    const { tool, mode, outcome } = e;
+    const key = `${tool} ${mode} ${outcome}`;
+    entryOf(this.#tools, key, () => ({ tool, mode, outcome, count: 0 })).count++;
+    if (this.#debug) this.#log.debug('tool_used', 'A tool was asked for.', e);
   }
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {

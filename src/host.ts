@@ -92,6 +92,7 @@ export class Host {
     const before = this.#plan;
     this.#plan = plan;
     for (const [key, { access }] of plan.lines) this.#access.set(key, access);
+    this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     plan.run(this.#acceptOn, this.#kit.events, before);
     this.#kit.events.planUsed({

@@ -3,6 +3,7 @@ import type { Decision } from './domain/decision.ts';
 import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
+import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { Histogram } from './lib/histogram.ts';
 
 export type Meters = {
@@ -10,6 +11,8 @@ export type Meters = {
   readonly channels: ReadonlyMap<string, ChannelMeters>;
   /** Seconds of model calls, by provider, then by result. */
   readonly models: ReadonlyMap<string, ReadonlyMap<'answer' | FailureKind, ModelMeters>>;
+  /** Calls of tools, in no order. */
+  readonly tools: ReadonlyMap<string, ToolTally>;
   readonly decisions: Readonly<Record<DecisionKind, number>>;
   readonly faults: number;
   /** Uses of the admin API's writes, by what they do, then by the status of the answer. */
@@ -40,6 +43,12 @@ export type ChannelMeters = {
 };
 
 export type ModelMeters = { readonly took: Readonly<Histogram> };
+export type ToolTally = {
+  readonly tool: string;
+  readonly mode: GrantMode;
+  readonly outcome: ToolOutcome;
+  readonly count: number;
+};
 export type Tally = { readonly count: number };
 
 /** How often something came that is not said each time. */

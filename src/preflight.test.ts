@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { inspectConfig } from './config/inspect.ts';
 import type { PreflightLine } from './cli/config-check.ts';
-import { runPreflight } from './preflight.ts';
+import type { EnvName } from './config/config.ts';
+import { lineOfIdentity, runPreflight } from './preflight.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-preflight-'));
 const seen: string[] = [];
@@ -147,4 +148,21 @@ test('a database is looked at and left as it is', async () => {
   assert.match(find(await look({ models, storage: inside }), inside), /^failed: is no file/);
   const below = join(storage, 'svc.db');
   assert.match(find(await look({ models, storage: below }), below), /^failed: .*is no folder/);
+});
+
+test('a refused token is a failure, a platform out of reach a warning', () => {
+  const bot = { type: 'messenger_a', tokenEnv: 'BOT_TOKEN' as EnvName } as const;
+  const known = lineOfIdentity(bot, { kind: 'known', id: '77', name: 'parcel_bot' });
+  assert.deepEqual(known, {
+    mark: 'ok',
+    subject: 'messenger_a',
+    message: 'knows the token in BOT_TOKEN: it is parcel_bot (77)',
+    remedy: null,
+    secret: false,
+  });
+  const refused = lineOfIdentity(bot, { kind: 'refused', message: 'refuses it' });
+  assert.equal(refused.mark, 'failed');
+  assert.match(refused.remedy ?? '', /BOT_TOKEN/);
+  const unreached = lineOfIdentity(bot, { kind: 'unreached', message: 'gives no answer' });
+  assert.deepEqual([unreached.mark, unreached.message], ['warning', 'gives no answer']);
 });

@@ -8,14 +8,23 @@ import { dirname } from 'node:path';
 import { Writable } from 'node:stream';
 import type { PreflightLine } from './cli/config-check.ts';
 import { programVersion } from './cli/program.ts';
-import type { BrainConfig, Config, ModelConfig, Secrets } from './config/config.ts';
+import type { Identity } from './channel/channel.ts';
+import type {
+  BrainConfig,
+  ChannelConfig,
+  Config,
+  MessengerConfig,
+  ModelConfig,
+  Secrets,
+} from './config/config.ts';
 import type { Inspection } from './config/inspect.ts';
+import { rankModels } from './config/rules.ts';
 import { resolveSecrets, type ResolvedSecrets } from './config/secrets.ts';
 import type { Failure } from './domain/failure.ts';
 import { createEvents } from './events.ts';
 import { createLog } from './lib/log.ts';
 import type { ModelCheck } from './model/model.ts';
-import { createModel, createServiceKit, type ServiceKit } from './service.ts';
+import { createMessenger, createModel, createServiceKit, type ServiceKit } from './service.ts';
 
 const checkMs = 10_000;
 
@@ -31,13 +40,20 @@ export async function runPreflight(
   if (validation.kind === 'invalid') return [];
   const { config } = validation;
   const resolved = resolveSecrets(config, env);
-  const [providers, channels, storage] = await Promise.all([
-    providerLines(config, resolved.secrets),
-    Promise.all(config.channels.map(channelLine)),
-    storagePath === null ? null : storageLine(storagePath),
-  ]);
-  const lines = [...secretLines(resolved), ...providers, ...channels];
-  return storage === null ? lines : [...lines, storage];
+  const silence = new Writable({ write: (_part, _encoding, done) => done() });
+  const log = createLog({ stream: silence, level: 'error', format: 'text' });
+  const kit = createServiceKit(createEvents({ log, now: Date.now }), programVersion());
+  try {
+    const [providers, channels, storage] = await Promise.all([
+      providerLines(config, resolved.secrets, kit),
+      Promise.all(config.channels.map((channel) => channelLine(channel, resolved.secrets, kit))),
+      storagePath === null ? null : storageLine(storagePath),
+    ]);
+    const lines = [...secretLines(resolved), ...providers, ...channels];
+    return storage === null ? lines : [...lines, storage];
+  } finally {
+    await kit.http.close();
+  }
 }
 
 function secretLines({ secrets, missing, warnings }: ResolvedSecrets): PreflightLine[] {
@@ -51,24 +67,44 @@ function secretLines({ secrets, missing, warnings }: ResolvedSecrets): Preflight
 }
 
 /** The models that brains may ask, each once; those that the shield drops are not contacted. */
-async function providerLines(config: Config, secrets: Secrets): Promise<PreflightLine[]> {
-  const silence = new Writable({ write: (_part, _encoding, done) => done() });
-  const log = createLog({ stream: silence, level: 'error', format: 'text' });
-  const kit = createServiceKit(createEvents({ log, now: Date.now }), programVersion());
+function providerLines(
+  config: Config,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Promise<PreflightLine[]> {
   const asked = new Map<string, Promise<PreflightLine>>();
   for (const brain of config.brains) {
+    const used = agentModel(brain);
     for (const model of brain.models) {
       const closed = brain.sensitivity === 'private';
       const { provider, locality, baseUrl, modelId, apiKeyEnv } = model;
-      const key = [closed, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
-      if (!asked.has(key)) asked.set(key, modelLine(brain, model, secrets, kit));
+      const passedOver = used !== null && model !== used;
+      const key = [closed, passedOver, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
+      if (asked.has(key)) continue;
+      const line = passedOver
+        ? passedOverLine(brain, model)
+        : modelLine(brain, model, secrets, kit);
+      asked.set(key, line);
     }
   }
-  try {
-    return await Promise.all(asked.values());
-  } finally {
-    await kit.http.close();
-  }
+  return Promise.all(asked.values());
+}
+
+/** The one model that an agent asks; null: it is no agent, or is left without any. */
+function agentModel({ agent, policy, models, sensitivity }: BrainConfig): ModelConfig | null {
+  if (agent === null) return null;
+  const ranked = rankModels(policy.order, models).map((index) => models[index]!);
+  const isPrivate = sensitivity === 'private';
+  return ranked.find(({ locality }) => !isPrivate || locality === 'local') ?? null;
+}
+
+async function passedOverLine(brain: BrainConfig, model: ModelConfig): Promise<PreflightLine> {
+  const message = `is never contacted: the agent "${brain.name}" uses another model`;
+  return ok(subjectOf(model), message);
+}
+
+function subjectOf({ provider, modelId, baseUrl }: ModelConfig): string {
+  return `${provider}/${modelId} at ${baseUrl}`;
 }
 
 async function modelLine(
@@ -77,7 +113,7 @@ async function modelLine(
   secrets: Secrets,
   kit: ServiceKit,
 ): Promise<PreflightLine> {
-  const subject = `${config.provider}/${config.modelId} at ${config.baseUrl}`;
+  const subject = subjectOf(config);
   const isPrivate = brain.sensitivity === 'private';
   if (isPrivate && config.locality === 'cloud') {
     return ok(subject, `is never contacted: the brain "${brain.name}" is private`);
@@ -125,11 +161,12 @@ function remedyOf({ kind }: Failure, provider: string): string {
   return 'Check base_url and the way to the network.';
 }
 
-async function channelLine(channel: Config['channels'][number]): Promise<PreflightLine> {
-  if (channel.type !== 'webhook') {
-    const message = `this version cannot ask the platform about ${channel.tokenEnv} yet`;
-    return warning(channel.type, message, 'Nothing to do here; the token was looked up above.');
-  }
+async function channelLine(
+  channel: ChannelConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Promise<PreflightLine> {
+  if (channel.type !== 'webhook') return messengerLine(channel, secrets, kit);
   const { hostname, origin } = new URL(channel.outboundUrl);
   const subject = `replies to ${origin}`;
   try {
@@ -138,6 +175,41 @@ async function channelLine(channel: Config['channels'][number]): Promise<Preflig
   } catch {
     const remedy = 'Check the host in outbound_url; until it is found, replies wait.';
     return warning(subject, `the host ${hostname} cannot be found`, remedy);
+  }
+}
+
+/** Asks the platform whose token it is. */
+async function messengerLine(
+  config: MessengerConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Promise<PreflightLine> {
+  const { type, tokenEnv } = config;
+  if (!secrets.has(tokenEnv)) {
+    const message = `was not asked about its bot, since ${tokenEnv} is not set`;
+    return warning(type, message, 'Set the token and try again.');
+  }
+  await using channel = createMessenger(config, secrets, kit);
+  if (channel?.identify === undefined) {
+    const message = `this version cannot ask the platform about ${tokenEnv} yet`;
+    return warning(type, message, 'Nothing to do here; the token was looked up above.');
+  }
+  return lineOfIdentity(config, await channel.identify(AbortSignal.timeout(checkMs)));
+}
+
+export function lineOfIdentity(
+  { type, tokenEnv }: Pick<MessengerConfig, 'type' | 'tokenEnv'>,
+  identity: Identity,
+): PreflightLine {
+  switch (identity.kind) {
+    case 'known':
+      return ok(type, `knows the token in ${tokenEnv}: it is ${identity.name} (${identity.id})`);
+    case 'refused':
+      return failed(type, identity.message, `Set ${tokenEnv} to the token that you were given.`);
+    case 'unreached':
+      return warning(type, identity.message, 'Check the way to the network; svc tries again.');
+    default:
+      return identity satisfies never;
   }
 }
 

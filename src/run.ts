@@ -4,15 +4,18 @@
  * down shows in the answers and on the status page, not at boot.
  */
 import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
+import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
+import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
+import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
-import { createPlan, createServiceKit, openAdmin, openLedger, operatorAccess } from './service.ts';
+import { createPlan, createServiceKit, openAdmin, openLedger } from './service.ts';
 import type { ServiceKit } from './service.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
@@ -48,19 +51,23 @@ export async function runService(setup: Setup): Promise<Ending> {
   const kit = createServiceKit(events, setup.version);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
+  const heard = listenTo(events);
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
   const store = await openLedger({
     storage: setup.config.storage,
     path: setup.storagePath,
     ids,
     now: kit.now,
+    news: heard.news,
     failed(error) {
       events.faulted({ where: 'the storage', error });
       health.now = { status: 'failing', reason: 'the storage failed' };
       broken.resolve({ kind: 'failed', message: 'The storage failed; the log says how.' });
     },
   });
-  if ('kind' in store) return { ...store, kind: 'refused' };
+  if ('kind' in store) {
+    return { ...store, kind: passingProblems.has(store.code) ? 'failed' : 'refused' };
+  }
   const { ledger, reader } = store;
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit);
@@ -70,7 +77,10 @@ export async function runService(setup: Setup): Promise<Ending> {
     (await startAdmin(
       setup,
       kit,
-      portsOf(setup, kit, events, host, { ledger, reader }, () => health.now),
+      portsOf(setup, kit, events, host, store, {
+        health: () => (health.now.status === 'ok' ? heard.health() : health.now),
+        warnings: () => [...setup.warnings, ...heard.warnings()],
+      }),
     ));
   if (admin?.kind === 'problem') {
     await close(kit, host, reader, null);
@@ -85,6 +95,9 @@ export async function runService(setup: Setup): Promise<Ending> {
   sayDrained(events, left, ledger.terms.durable);
   return ending;
 }
+
+/** A restart may find the disk well again; of the others only a person can rid us. */
+const passingProblems = new Set(['storage_io', 'storage_full', 'storage_unusable']);
 
 type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };
 type Refusal = { readonly kind: 'problem'; readonly code: string; readonly message: string };
@@ -106,21 +119,33 @@ async function startAdmin(
   return null;
 }
 
+/** How the administrator is known; read-only where the block or the variable's value is missing. */
+function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
+  if (admin === null) {
+    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
+    return { kind: 'none', remedy };
+  }
+  const token = secrets.get(admin.tokenEnv);
+  if (token !== undefined) return { kind: 'bearer', matches: createTokenCheck(token) };
+  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
+  return { kind: 'none', remedy };
+}
+
 function portsOf(
   setup: Setup,
   kit: ServiceKit,
   events: EventHub,
   host: Host,
   { ledger, reader }: { readonly ledger: Ledger; readonly reader: LedgerReader },
-  health: () => Health,
+  state: { readonly health: () => Health; readonly warnings: () => PlanView['warnings'] },
 ): AdminPorts {
-  const { config, warnings, version } = setup;
+  const { config, version } = setup;
   const view = (): PlanView => {
     const channels = host.plan?.channels ?? [];
     return {
       revision: host.plan?.revision ?? setup.revision,
       config,
-      warnings,
+      warnings: state.warnings(),
       channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
     };
   };
@@ -128,7 +153,7 @@ function portsOf(
     version,
     startedAt: kit.now(),
     now: kit.now,
-    health,
+    health: state.health,
     plan: view,
     meters: events.meters,
     gauges: () => ledger.gauges(),
@@ -137,6 +162,8 @@ function portsOf(
     modelLoads: () => kit.loads,
     reader,
     writes: ledger,
+    turnedAway: () => host.gate.turnedAway,
+    pairings: host.pairings,
     events,
   };
 }

@@ -6,17 +6,20 @@ import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminOpened, AdminProblem, AdminServer } from './admin/server.ts';
+import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
-import { createResponder } from './brain/responder.ts';
+import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { Channel } from './channel/channel.ts';
 import { createDiscordChannel } from './channel/discord/discord.ts';
 import { createWebhookChannel } from './channel/webhook/webhook.ts';
 import type {
+  AgentConfig,
   BrainConfig,
   ChannelConfig,
   Config,
   EnvName,
+  MessengerConfig,
   ModelConfig,
   ObservabilityConfig,
   Secrets,
@@ -25,12 +28,12 @@ import type {
 import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { IdSource } from './domain/ids.ts';
-import type { Note } from './domain/note.ts';
+import type { Note, NoteScope } from './domain/note.ts';
 import { openAccess } from './flow/access.ts';
-import { createTokenCheck } from './lib/bearer.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
+import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
 import type { Load } from './model/gate.ts';
 import type { Model } from './model/model.ts';
@@ -43,8 +46,10 @@ import { createMemoryLedger } from './store/memory.ts';
 import type { BackedUp } from './store/sqlite/backup.ts';
 import type { Examined } from './store/sqlite/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
-import type { Ledger, LedgerReader } from './store/store.ts';
+import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
 import { StoryRing } from './store/story-ring.ts';
+import { createToolbox } from './tool/governance.ts';
+import { createTools } from './tool/registry.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
 export type ServiceKit = {
@@ -77,19 +82,45 @@ export function createBrain(
     rank: ranked.indexOf(index),
     retriesMax,
   }));
-  return createResponder({
-    name: config.name,
-    sensitivity: config.sensitivity,
-    dispatch: config.dispatch,
-    deadlineMs: config.deadlineMs,
+  const { name, sensitivity, dispatch, deadlineMs, agent } = config;
+  const shared: Omit<ResponderOptions, 'policy'> = {
+    name,
+    sensitivity,
+    dispatch,
+    deadlineMs,
     members,
-    policy: config.policy.kind === 'consensus' ? createConsensus() : createPriority(),
     deadlines: kit.deadlines,
     now: kit.now,
     retryDelayMs: (failure, attempt) =>
       retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
-    onFault: (error) => kit.events.faulted({ where: `brain ${config.name}`, error }),
-  });
+    onFault: (error) => kit.events.faulted({ where: `brain ${name}`, error }),
+  };
+  if (agent !== null) return createAgent(agentOptions(agent, shared, kit));
+  const policy = config.policy.kind === 'consensus' ? createConsensus() : createPriority();
+  return createResponder({ ...shared, policy });
+}
+
+/** An agent asks one model, so whatever its brain's policy is, that one's answer is the reply. */
+function agentOptions(
+  config: AgentConfig,
+  shared: Omit<ResponderOptions, 'policy'>,
+  kit: ServiceKit,
+): AgentOptions {
+  const { name, now, onFault } = shared;
+  const { memory, governance: grants } = config;
+  const tools = createTools(config, { ...kit, resolve: resolveName });
+  const scope: NoteScope =
+    memory?.scope === 'brain' ? { kind: 'brain', brain: name } : { kind: 'conversation' };
+  return {
+    ...shared,
+    policy: createPriority(),
+    toolbox: createToolbox({ tools, grants, now, onFault }),
+    stepsMax: config.iterationsMax,
+    operatorPrompt: config.systemPrompt,
+    skills: null,
+    notes: memory && { scope, notesMax: memory.notesMax, budgetRunes: memory.budgetRunes },
+    mark: () => crypto.randomUUID().slice(0, 13),
+  };
 }
 
 /** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
@@ -97,14 +128,38 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
   return new RehearsalDesk(signal, deadlineAt, notes);
 }
 
+type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Channel;
+
+/** Null: this version cannot run it, and `config/not-yet.ts` says so. */
+const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger | null>> = {
+  messenger_a: null,
+  messenger_b: (config, secrets, kit) =>
+    createDiscordChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
+};
+
+/**
+ * Made only: nothing is opened, and its platform is not asked. The libraries that it needs are
+ * loaded when it is opened, or asked who it is.
+ * @returns null where this version cannot run it
+ */
+export function createMessenger(
+  config: MessengerConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Channel | null {
+  return messengers[config.type]?.(config, secrets, kit) ?? null;
+}
+
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
-  const secret = secretOf(secrets, config.tokenEnv) ?? '';
-  if (config.type === 'messenger_b') return createDiscordChannel({ ...kit, config, token: secret });
-  if (config.type !== 'webhook') throw new Error(`no channel of type ${config.type} yet`);
+  if (config.type !== 'webhook') {
+    const messenger = createMessenger(config, secrets, kit);
+    if (messenger === null) throw new Error(`no channel of type ${config.type} yet`);
+    return messenger;
+  }
   return createWebhookChannel({
     ...kit,
     config,
-    secret,
+    secret: secretOf(secrets, config.tokenEnv) ?? '',
     outboundSecret: secretOf(secrets, config.outboundTokenEnv),
   });
 }
@@ -164,6 +219,7 @@ export type LedgerChoice = {
   readonly now: () => number;
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
+  readonly news: LedgerNews;
 };
 
 /** The reader is closed after the ledger; closing one does not close the other. */
@@ -171,15 +227,16 @@ export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader
 
 /** SQLite where a path is given, else memory. */
 export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
-  const { storage, path, ids, now } = choice;
+  const { storage, path, ids, now, news } = choice;
   if (storage === null || path === null) {
     const stories = new StoryRing();
     const reader = createMemoryReader(stories);
-    return { ledger: createMemoryLedger({ now, ids, stories }), reader };
+    return { ledger: createMemoryLedger({ now, ids, stories, news }), reader };
   }
   const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
   const { retentionDays } = storage;
-  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, onFault: choice.failed });
+  const onFault = choice.failed;
+  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, news, onFault });
   if ('kind' in ledger) return ledger;
   const { createThreadReader } = await import('./store/sqlite/thread-reader.ts');
   return { ledger, reader: createThreadReader(path) };
@@ -228,18 +285,6 @@ export async function openAdmin(
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
   return { server, opened: await server.open() };
-}
-
-/** How the administrator is known; read-only where the block or the variable's value is missing. */
-export function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
-  if (admin === null) {
-    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
-    return { kind: 'none', remedy };
-  }
-  const token = secretOf(secrets, admin.tokenEnv);
-  if (token !== null) return { kind: 'bearer', matches: createTokenCheck(token) };
-  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
-  return { kind: 'none', remedy };
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

@@ -11,7 +11,7 @@ const clock = { now: Date.now() };
 const house = () => openHouse(openMemory(clock), clock);
 const idle: SessionConfig = { triggers: [], dailyAtMinute: null, idleMinutes: 5, recallMax: 0 };
 
-test('a new plan with the same token and settings keeps the connection, without a gap', async () => {
+test('a new plan with the same token and settings keeps the connection', async () => {
   const { host, messenger } = house();
   await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
   const said: Promise<unknown>[] = [];
@@ -39,7 +39,7 @@ test('the rules of the new plan hold on the connection that was kept', async () 
   await host.drain();
 });
 
-test('with other settings the old connection is ended and awaited before the new one begins', async () => {
+test('with other settings the old connection ends before the new one begins', async () => {
   const { host, messenger } = house();
   await host.use(planOf(messenger.bot('77:a', 'here'), echo('one'), openAccess));
   const said: Promise<unknown>[] = [];
@@ -102,7 +102,7 @@ test('a channel with a malformed token is failed, and the others work', async ()
   await host.drain();
 });
 
-test('an automatic cut is said in one line before the reply, where the wire has no field', async () => {
+test('an automatic cut is said in one line, where the wire has no field for it', async () => {
   const time = { now: Date.now() };
   const { host, messenger } = openHouse(openMemoryWithPast(time), time);
   await host.use(planOf(messenger.bot('77:a'), echo('b'), openAccess, idle));

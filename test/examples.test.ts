@@ -1,13 +1,13 @@
 /** Every file in examples/ runs as it is written, but for the addresses of this test's machine. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { cpSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { startFakeDiscord } from './fake/discord.ts';
+import { asks, inTurn, lastOf } from './agent-stage.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, startProgram, writeConfig } from './program.ts';
+import { freePort, post, scratch, serve, writeConfig } from './program.ts';
 
 const folder = join(import.meta.dirname, '..', 'examples');
 
@@ -17,13 +17,14 @@ type Example = {
   observability?: unknown;
 };
 
-/** Each messenger has a test of its own below. */
+/** Each messenger has a test of its own. */
 const messengers = new Set(['discord.json', 'telegram.json']);
 
 for (const file of globSync('*.json', { cwd: folder })) {
   if (messengers.has(file)) continue;
   test(`examples/${file} boots and answers`, async () => {
     await using scene = await scratch();
+    cpSync(folder, scene.path, { recursive: true });
     await using local = await startFakeOllama({ answer: 'four' });
     await using hosted = await startFakeOpenai({ answer: 'from the cloud' });
     await using receiver = await startReceiver();
@@ -72,21 +73,33 @@ test('when the local model fails, the paid one is asked second', async () => {
   assert.equal(hosted.calls[0]!.headers.authorization, 'Bearer sk-of-the-tests');
 });
 
-test('examples/discord.json boots, hears and answers', async () => {
+test('the agent of the examples reads its folder, keeps a note, and tells both', async () => {
   await using scene = await scratch();
-  await using local = await startFakeOllama({ answer: 'four' });
-  await using discord = await startFakeDiscord();
-  const example = JSON.parse(readFileSync(join(folder, 'discord.json'), 'utf8')) as Example;
-  Object.assign(example.channels[0]!, { base_url: discord.url });
+  cpSync(folder, scene.path, { recursive: true });
+  await using local = await startFakeOllama(
+    inTurn(
+      asks('read_file', { path: 'hours.txt' }),
+      asks('memory_note', { note: 'Comes on Saturdays.' }),
+      { answer: 'Ten to two.' },
+    ),
+  );
+  await using receiver = await startReceiver();
+  const port = await freePort();
+  const example = JSON.parse(readFileSync(join(folder, 'agent.json'), 'utf8')) as Example;
+  const bind = `127.0.0.1:${port}`;
+  Object.assign(example.channels[0]!.webhook, { bind, outbound_url: receiver.url });
   example.brains[0]!.models[0]!.base_url = local.url;
   example.observability = { enabled: false };
-  const file = await writeConfig(scene.path, example);
-  await using program = startProgram(['serve', '--config', file], { DISCORD_TOKEN: discord.token });
-  await program.saw('messenger_b is up');
-  discord.say(discord.direct(discord.user('Ada')), 'What is two and two?');
-  const [reply] = await discord.waitForSent(1);
-  assert.equal(reply!.content, 'four');
-  assert.ok(!program.log().includes(discord.token));
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0);
+  await using program = await serve(await writeConfig(scene.path, example), port);
+  await post(program.url, { sender_id: 'ada', text: 'When are you open on Saturday?' });
+  await receiver.waitFor(1);
+  assert.match(lastOf(local.calls[1]!).content, /\nSaturday 10:00-14:00\n/);
+  assert.match(lastOf(local.calls[2]!).content, /\nKept\.\n/);
+  await post(program.url, { sender_id: 'ada', text: '/tools' });
+  const replies = await receiver.waitFor(2);
+  assert.equal(replies[0]!.body['text'], 'Ten to two.');
+  assert.match(
+    String(replies[1]!.body['text']),
+    /^Tools here:\n- time: allow\n- calc: allow\n- read_/,
+  );
 });

@@ -193,7 +193,10 @@ test('rows of a channel that is gone wait, and go on in order when it is back', 
   await until(() => stuck.held.length === 1);
   await host.use(planOf(null, prompt('none')));
   await until(() => ledger.gauges().inboxClaimed === 0);
-  assert.deepEqual(ledger.backlog(), [{ channel: 'webhook', inbox: 2, outbox: 0 }]);
+  const [waiting] = ledger.backlog();
+  assert.deepEqual([waiting?.channel, waiting?.inbox, waiting?.outbox], ['webhook', 2, 0]);
+  assert.ok(waiting!.unroutableSince !== null);
+  assert.equal(ledger.gauges().unroutable, 2);
   await host.use(planOf(platform.channel(), prompt('back')));
   await until(() => platform.delivered.length === 2);
   assert.deepEqual(

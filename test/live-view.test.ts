@@ -78,9 +78,10 @@ test('the live view shows the status, rests while unseen, and says when svc is g
   assert.equal(page.element('first').hidden, false);
   assert.match(page.text('first'), /Send one to http:\/\/127\.0\.0\.1:8090\/webhook;/);
   assert.match(page.text('providers'), /No model was asked yet/);
+  assert.match(page.text('channels'), /heard of 1 min/);
 });
 
-const up = { state: 'up', since: 1_000_000, reason: null } as const;
+const up = { state: 'up', since: 1_000_000, reason: null, lastSeenAt: 940_000 } as const;
 
 /** Lets what was begun go as far as it can without a timer. */
 async function settle(): Promise<void> {

@@ -125,16 +125,16 @@ test('dead letters are replayed and discarded one by one, and each is told', asy
 
 test('all dead letters of one reason are replayed, from every page', async (t) => {
   const { admin, asOperator } = await stage(t);
-  for (let n = 0; n < 520; n++) {
+  for (let n = 0; n < 660; n++) {
     admin.rows.letters.push({ ...letter(0, n % 130 === 0 ? 'rejected' : 'gone'), id: `id${n}` });
   }
   const { code, out } = await asOperator('dead-letters replay --all --reason rejected');
   assert.equal(code, 0);
   assert.deepEqual(
     out.split('\n').slice(0, -1),
-    [0, 130, 260, 390].map((n) => `id${n} will be tried again`),
+    [0, 130, 260, 390, 520, 650].map((n) => `id${n} will be tried again`),
   );
-  assert.equal(admin.rows.letters.length, 516);
+  assert.equal(admin.rows.letters.length, 654);
 });
 
 test('what cannot be moved is told once, and nothing more is tried', async (t) => {
@@ -230,6 +230,9 @@ test('wrong usage is told, with 2, before anything is read', async (t) => {
     'conversations show webhook': /Say which conversation, or whose: --sender/,
     'conversations export': /Say which channel/,
     'conversations delete webhook c --sender s': /exclude each other/,
+    'notes list webhook': /which conversation, or which brain: --brain/,
+    'notes list webhook c --brain main': /exclude each other/,
+    'notes clear --brain main': /say --yes/,
   };
   for (const [args, pattern] of Object.entries(wrong)) {
     const { code, out, err } = await svc(args);

@@ -58,7 +58,7 @@ test('the service opens a reader with either form of the ledger', async () => {
   for (const path of [null, join(folder, 'svc.db')]) {
     const storage = path === null ? null : { path, retentionDays: 30, urlEnv: null };
     const failed = (error: unknown): void => assert.fail(String(error));
-    const store = await openLedger({ storage, path, ids, now: Date.now, failed });
+    const store = await openLedger({ storage, path, ids, now: Date.now, news: {}, failed });
     if ('kind' in store) throw new Error(store.message);
     const acceptance = await store.ledger.accept([said('ada', 'hello')]);
     const [receipt] = accepted(acceptance);

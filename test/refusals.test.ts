@@ -51,16 +51,12 @@ test('every missing secret is named, with the places that want it', async () => 
 });
 
 test('what this version cannot run yet is refused in one sentence', async () => {
-  const said = await serve({ ...good, storage: {}, session: {} });
-  assert.match(said, /^✗ Sessions cannot run in this version yet\. .*\n$/);
-  const agents = { ...good, brains: [{ ...brain, agent: { tools: ['time'] } }] };
-  assert.match(await serve(agents), /^✗ Agent brains cannot run in this version yet\. .*\n$/);
   const server = { ...good, storage: { url_env: 'REFUSAL_URL' } };
   assert.match(await serve(server), /^✗ A database server cannot be used .*\n$/);
   const bot = { type: 'messenger_a', mode: 'polling', token_env: 'REFUSAL_BOT' };
   const routes = [{ channel: 'telegram', brain: 'b' }];
   const messengers = await serve({ ...good, channels: [bot], routes });
-  assert.match(messengers, /^✗ Telegram channels cannot run in this version yet\. .*\n$/);
+  assert.match(messengers, /^✗ Messenger_a channels cannot run in this version yet\. .*\n$/);
 });
 
 test('a file that is not there is named', async () => {

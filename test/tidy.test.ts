@@ -22,6 +22,7 @@ const floors: Record<string, number> = {
   'plan.ts': 6,
   'preflight.ts': 6,
   'run.ts': 6,
+  'news.ts': 6,
 };
 for (const station of stations) floors[station] = 3;
 

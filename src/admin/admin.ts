@@ -7,6 +7,7 @@
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
+import type { PairingDesk, TurnedAway } from '../domain/gate.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 
@@ -27,7 +28,10 @@ export type AdminPorts = {
   /** Model calls of now, by provider: under way, and held back by the model's limit. */
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
-  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+  readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
+  /** Whom the gates of messengers turned away, newest first. */
+  turnedAway(): readonly TurnedAway[];
+  readonly pairings: PairingDesk;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 
@@ -39,7 +43,8 @@ export type Health =
 export type PlanView = {
   readonly revision: string;
   readonly config: Config;
-  readonly warnings: readonly ConfigProblem[];
+  /** Of the check, and of what is wrong now. */
+  readonly warnings: readonly WarningStatus[];
   readonly channels: readonly ChannelView[];
 };
 
@@ -49,6 +54,8 @@ export type ChannelView = {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly reason: string | null;
+  /** When the platform was last heard of; null: not yet, or it is not asked. */
+  readonly lastSeenAt: number | null;
 };
 
 /** What `/api/v1/status` answers. Times are milliseconds since 1970, lengths milliseconds. */
@@ -110,11 +117,12 @@ export type ProviderStatus = {
   readonly times: TimesStatus;
 };
 
-/** Unsettled rows, those at work included. */
+/** Unsettled rows, those at work included; `unroutable` of them wait for a channel that is gone. */
 export type BacklogStatus = {
   readonly channel: string;
   readonly inbox: number;
   readonly outbox: number;
+  readonly unroutable: number;
 };
 
 /** Since the start, but for `waiting`, `inFlight` and `deadLettersKept`, which are of now. */

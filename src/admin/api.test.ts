@@ -6,7 +6,9 @@ import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf } from '../../test/open-api.ts';
 import type { OpenApi } from '../../test/open-api.ts';
+import type { NoteText } from '../domain/note.ts';
 import type * as story from '../domain/story.ts';
+import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
 import type { Status } from './admin.ts';
 import type { Described } from './schema.ts';
@@ -46,14 +48,17 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.conversationRowSchema>, story.ConversationRow>,
     Same<Described<typeof schemas.conversationTextSchema>, story.ConversationText>,
     Same<Described<typeof schemas.turnTextSchema>, story.TurnText>,
-  ] = [true, true, true, true, true, true, true, true, true];
+    Same<Described<typeof schemas.noteTextSchema>, NoteText>,
+    Same<Described<typeof schemas.toolUseRowSchema>, ToolUseRow>,
+    Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
+  ] = [true, true, true, true, true, true, true, true, true, true, true, true];
   assert.ok(fits.every(Boolean));
 });
 
 test('every operation answers as the API describes it', async () => {
   await using started = await start();
   const operations = operationsOf(started.api);
-  assert.equal(operations.length, 23);
+  assert.equal(operations.length, 34);
   for (const operation of operations) {
     const answer = await started.asked(operation.method, pathOf(operation));
     assert.equal(answer.status, 200, `${operation.method} ${operation.path}: ${answer.body}`);
@@ -73,7 +78,7 @@ test('what a reader is told names no sender, no conversation, and no text', asyn
     const { body } = answer;
     assert.ok(!secrets.some((secret) => body.includes(secret)), `${operation.path}: ${body}`);
   }
-  assert.equal(readable, 13);
+  assert.equal(readable, 15);
   const withBearer = await started.asked('GET', `/api/v1/messages/${ids.message}`);
   const without = await started.admin.get(`/api/v1/messages/${ids.message}`);
   assert.equal(withBearer.body, without.body);
@@ -93,6 +98,10 @@ test('the parameters of a path are decoded once and come to the ledger as they w
     'forget',
     { kind: 'sender', channel: 'messenger_a:47', sender: '%41' },
   ]);
+  await asked('DELETE', `/api/v1/notes/webhook/${conversation}`);
+  assert.deepEqual(calls.at(-1), ['clearNotes', whose]);
+  await asked('DELETE', '/api/v1/brains/a%20b/notes');
+  assert.deepEqual(calls.at(-1), ['clearNotes', { kind: 'brain', brain: 'a b' }]);
   await asked('GET', '/api/v1/dead-letters?after=a%2Bb+c&limit=500&other=1');
   assert.deepEqual(calls.at(-1), ['deadLetters', { after: 'a+b c', limit: 500 }]);
   await asked('GET', '/api/v1/dead-letters');
@@ -108,6 +117,7 @@ test('what is not there is 404, and a list of it is empty', async () => {
     ['POST', '/api/v1/dead-letters/none/replay'],
     ['POST', '/api/v1/dead-letters/none/discard'],
     ['GET', '/api/v1/conversations/webhook/none'],
+    ['GET', '/api/v1/tool-uses/none'],
   ] as const;
   for (const [method, path] of missing) {
     const { status, body } = await started.asked(method, path);
@@ -239,4 +249,29 @@ test('every write that was let in is told and counted; so are refused bearers', 
   ]) {
     assert.ok(body.includes(`${line}\n`), line);
   }
+});
+
+test('codes are taken from the operator, and what came of it is told', async () => {
+  await using started = await start();
+  const paired = await started.asked('POST', `/api/v1/pairings/${ids.code}`);
+  assert.deepEqual(JSON.parse(paired.body), {
+    channel: 'messenger_a',
+    sender: ids.sender,
+    name: 'Ada',
+    state: 'admitted',
+    at: 1_000,
+  });
+  assert.equal((await started.asked('POST', '/api/v1/pairings/MISTYPED')).status, 404);
+  assert.equal((await started.asked('DELETE', '/api/v1/pairings/messenger_a/nobody')).status, 404);
+  const listed = await started.asked('GET', '/api/v1/pairings');
+  assert.ok(!listed.body.includes(ids.code), 'a list of codes would be a list of keys');
+});
+
+test('who was turned away is told with ids to the operator alone', async () => {
+  await using started = await start();
+  const row = { channel: 'webhook', reason: 'stranger', count: 2, at: 1_000 };
+  const told = await started.admin.get('/api/v1/refusals', 'localhost');
+  assert.deepEqual(JSON.parse(told.body), { rows: [row] });
+  const withIds = await started.asked('GET', '/api/v1/refusals/senders');
+  assert.deepEqual(JSON.parse(withIds.body), { rows: [{ ...row, sender: ids.sender }] });
 });

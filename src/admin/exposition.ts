@@ -24,6 +24,18 @@ export type Family =
       readonly series: readonly { labels: Labels; histogram: Readonly<Histogram> }[];
     };
 
+export function one(value: number, labels: Labels = {}): Sample {
+  return { value, labels };
+}
+
+export function counter(name: string, help: string, samples: readonly Sample[]): Family {
+  return { kind: 'counter', name, help, samples };
+}
+
+export function gauge(name: string, help: string, samples: readonly Sample[]): Family {
+  return { kind: 'gauge', name, help, samples };
+}
+
 /** @returns whole lines, one family after the other */
 export function expose(families: readonly Family[]): string {
   return families.map(exposeFamily).join('');

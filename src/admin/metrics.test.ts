@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, makeWorld, messageId, senderId } from '../../test/fake/admin-world.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import { expose } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { MetricsPage } from './metrics.ts';
@@ -57,6 +58,7 @@ test('the page is valid, and holds what happened, the bounds and the process', a
     'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="0.1"}': 1,
     'svc_model_seconds_bucket{provider="local_runtime",outcome="answer",le="+Inf"}': 1,
     'svc_model_seconds_sum{provider="local_runtime",outcome="answer"}': 0.04,
+    'svc_tool_calls_total{tool="calc",mode="shadow",outcome="rehearsed"}': 1,
     'svc_turn_seconds_count{channel="webhook"}': 1,
     'svc_wait_seconds_sum{channel="webhook"}': 0.002,
     'svc_end_to_end_seconds_count{channel="webhook"}': 1,
@@ -125,4 +127,21 @@ test('a label cannot break out of its quotes', () => {
   const text = expose([{ kind: 'gauge', name: 'svc_x', help: 'X.', samples }]);
   assert.equal(text.trimEnd().split('\n').length, 3);
   assert.equal(parse(text).size, 1);
+});
+
+test('whom a gate turned away is counted, and how long a platform was not heard of', async () => {
+  const world = makeWorld();
+  const channel = 'messenger_a:4711' as ChannelKey;
+  for (let i = 0; i < 3; i++) world.events.messageTurnedAway({ channel, reason: 'stranger' });
+  world.events.messageTurnedAway({ channel, reason: 'not_addressed' });
+  const plan = world.ports.plan();
+  const bot = { type: 'messenger_a', state: 'up', since: 0, reason: null } as const;
+  const channels = [{ ...bot, lastSeenAt: world.clockMs - 2_500 }];
+  world.ports = { ...world.ports, plan: () => ({ ...plan, channels }) };
+  using metrics = new MetricsPage(world.ports);
+  const page = await metrics.text();
+  const away = 'svc_messages_turned_away_total{channel="messenger_a"';
+  assert.ok(page.includes(`${away},reason="stranger"} 3\n`));
+  assert.ok(page.includes(`${away},reason="not_addressed"} 1\n`));
+  assert.ok(page.includes('svc_channel_last_seen_seconds{channel="messenger_a"} 2.5\n'));
 });

@@ -9,10 +9,11 @@ import type { Registry } from 'prom-client';
 import type { ChannelMeters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
-import { expose } from './exposition.ts';
+import { counter, expose, gauge, one } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
-import { backlogOf, statusOf } from './status.ts';
+import { ledgerFamilies } from './ledger-metrics.ts';
+import { statusOf } from './status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
@@ -67,6 +68,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
+    toolFamily(ports),
     ...operatorFamilies(ports),
   ];
 }
@@ -87,6 +89,15 @@ function serviceFamilies(ports: AdminPorts): Family[] {
         states.map((state) =>
           one(channel.state === state ? 1 : 0, { channel: channel.type, state }),
         ),
+      ),
+    ),
+    gauge(
+      'svc_channel_last_seen_seconds',
+      'How long ago the platform of a messenger was last heard of.',
+      status.channels.flatMap(({ type, lastSeenAt }) =>
+        lastSeenAt === null
+          ? []
+          : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: type })],
       ),
     ),
     gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
@@ -216,37 +227,6 @@ function durationFamilies(ports: AdminPorts): Family[] {
   ];
 }
 
-function ledgerFamilies(ports: AdminPorts): Family[] {
-  const gauges = ports.gauges();
-  const plain = (name: string, help: string, value: number): Family =>
-    gauge(name, help, [one(value)]);
-  return [
-    gauge('svc_rows', 'Messages and replies in the ledger, by where they stand.', [
-      one(gauges.inboxWaiting, { box: 'in', state: 'waiting' }),
-      one(gauges.inboxClaimed, { box: 'in', state: 'claimed' }),
-      one(gauges.outboxWaiting, { box: 'out', state: 'waiting' }),
-      one(gauges.outboxClaimed, { box: 'out', state: 'claimed' }),
-      one(gauges.outboxDeferred, { box: 'out', state: 'deferred' }),
-    ]),
-    gauge(
-      'svc_backlog_rows',
-      'Unsettled rows of each channel.',
-      backlogOf(ports).flatMap(({ channel, inbox, outbox }) => [
-        one(inbox, { channel, box: 'in' }),
-        one(outbox, { channel, box: 'out' }),
-      ]),
-    ),
-    plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
-    plain('svc_held_bytes', 'Bytes of unsettled messages and replies.', gauges.bytesHeld),
-    plain('svc_held_bytes_max', 'Bytes at which messages are refused.', gauges.bytesMax),
-    plain('svc_messages_max', 'Unsettled messages at which more are refused.', gauges.messagesMax),
-    plain('svc_conversations_at_work', 'Conversations in work.', gauges.conversationsAtWork),
-    plain('svc_remembered_bytes', 'Bytes of history kept at hand.', gauges.rememberedBytes),
-    plain('svc_commits_pending', 'Commits not yet on disk.', gauges.commitsPending),
-    plain('svc_connections', 'Connections open on all listeners.', ports.connections()),
-  ];
-}
-
 function operatorFamilies({ meters }: AdminPorts): Family[] {
   return [
     counter(
@@ -272,14 +252,10 @@ function loadFamily(ports: AdminPorts): Family {
   return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
 }
 
-function one(value: number, labels: Sample['labels'] = {}): Sample {
-  return { value, labels };
-}
-
-function counter(name: string, help: string, samples: readonly Sample[]): Family {
-  return { kind: 'counter', name, help, samples };
-}
-
-function gauge(name: string, help: string, samples: readonly Sample[]): Family {
-  return { kind: 'gauge', name, help, samples };
+function toolFamily({ meters }: AdminPorts): Family {
+  const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
+    one(count, { tool, mode, outcome }),
+  );
+  const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
+  return counter('svc_tool_calls_total', help, samples);
 }

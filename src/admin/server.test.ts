@@ -147,7 +147,12 @@ test('the status tells states, times and counts, and nothing of anyone', async (
     ],
   );
   assert.equal(status.brains[0]!.models[1]!.name, 'hosted_runtime/big');
-  assert.deepEqual(status.backlog[1], { channel: 'messenger_a', inbox: 2, outbox: 2 });
+  assert.deepEqual(status.backlog[1], {
+    channel: 'messenger_a',
+    inbox: 2,
+    outbox: 2,
+    unroutable: 3,
+  });
   assert.deepEqual(status.counts, {
     accepted: 1,
     duplicates: 0,

@@ -20,6 +20,7 @@ export const statusSchema = object({
       state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
       since: maybeInteger,
       reason: maybeText,
+      lastSeenAt: maybeInteger,
       brain: maybeText,
       address: maybeText,
     }),
@@ -49,7 +50,7 @@ export const statusSchema = object({
       times,
     }),
   ),
-  backlog: list(object({ channel: text, inbox: integer, outbox: integer })),
+  backlog: list(object({ channel: text, inbox: integer, outbox: integer, unroutable: integer })),
   counts: object({
     accepted: integer,
     duplicates: integer,

@@ -54,11 +54,11 @@ function channelsOf(plan: PlanView): ChannelStatus[] {
     const address = type === 'webhook' ? `http://${channel.bind.text}${channel.path}` : null;
     const view = running.get(type);
     if (view !== undefined) {
-      const { state, since, reason } = view;
-      return { type, state, since, reason, brain, address };
+      const { state, since, reason, lastSeenAt } = view;
+      return { type, state, since, reason, lastSeenAt, brain, address };
     }
     const reason = 'No route leads from it.';
-    return { type, state: 'unrouted', since: null, reason, brain, address };
+    return { type, state: 'unrouted', since: null, reason, lastSeenAt: null, brain, address };
   });
 }
 
@@ -103,12 +103,13 @@ function providersOf(meters: Meters): ProviderStatus[] {
 
 /** By channel type: `messenger_a:4711` is a `messenger_a`. */
 export function backlogOf(ports: AdminPorts): BacklogStatus[] {
-  const byType = new Map<string, { channel: string; inbox: number; outbox: number }>();
-  for (const { channel: key, inbox, outbox } of ports.backlog()) {
+  const byType = new Map<string, Mutable<BacklogStatus>>();
+  for (const { channel: key, inbox, outbox, unroutableSince } of ports.backlog()) {
     const channel = key.split(':', 1)[0]!;
-    const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0 };
+    const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0 };
     sum.inbox += inbox;
     sum.outbox += outbox;
+    if (unroutableSince !== null) sum.unroutable += inbox + outbox;
     byType.set(channel, sum);
   }
   return [...byType.values()];
@@ -140,3 +141,5 @@ function timesOf(histograms: readonly Readonly<Histogram>[]): TimesStatus {
   for (const histogram of histograms) all.add(histogram);
   return { p50Ms: all.quantile(0.5), p95Ms: all.quantile(0.95) };
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };

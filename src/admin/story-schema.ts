@@ -4,7 +4,7 @@ import type { ChannelKey, ConversationId, ModelName } from '../domain/ids.ts';
 import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
 import { number, object, oneOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
-import { toolOutcomes } from '../domain/tool-use.ts';
+import { grantModes, toolOutcomes } from '../domain/tool-use.ts';
 
 const channel = text as IdText<ChannelKey>;
 const conversation = text as IdText<ConversationId>;
@@ -44,7 +44,7 @@ const traceStep = kinds(
   object({
     kind: oneOf('tool'),
     tool: text,
-    mode: oneOf('allow', 'shadow', 'deny'),
+    mode: oneOf(...grantModes),
     outcome: oneOf(...toolOutcomes),
     rule: text,
     startMs: number,
@@ -148,3 +148,20 @@ export const turnTextSchema = object({
   text,
   reply: maybeText,
 });
+
+export const noteTextSchema = object({ channel, conversation, at: integer, text });
+
+const toolUse = {
+  key: text,
+  messageId: text,
+  channel,
+  at: integer,
+  ms: number,
+  tool: text,
+  mode: oneOf(...grantModes),
+  rule: text,
+  outcome: oneOf(...toolOutcomes),
+} as const;
+
+export const toolUseRowSchema = object(toolUse);
+export const toolUseTextSchema = object({ ...toolUse, conversation, arguments: maybeText });

@@ -1,6 +1,6 @@
 /** One conversation with one brain, remembered for as long as the command runs. */
 import type { Brain } from '../brain/brain.ts';
-import type { BrainConfig, Secrets } from '../config/config.ts';
+import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
 import { fitWindow, linesOf, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
@@ -28,7 +28,7 @@ export function openSession(
   config: BrainConfig,
   secrets: Secrets,
   log: Log,
-  version: string,
+  { channel, version }: { readonly channel: ChannelType | null; readonly version: string },
 ): Session {
   const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
   const models = config.models.map((model) => createModel(model, secrets, kit));
@@ -39,18 +39,19 @@ export function openSession(
           .filter(({ locality }) => locality === 'local')
           .map((model) => model.check(kit.now() + lookMs));
   const brain = createBrain(config, secrets, kit, models);
-  return new BrainSession(brain, kit.http, Promise.all(looks));
+  const key = (channel ?? 'console') as ChannelKey;
+  return new BrainSession(brain, key, kit.http, Promise.all(looks));
 }
 
 /** How long the first question of a private brain waits to hear whether its model is local. */
 const lookMs = 2_000;
 
-const channel = 'console' as ChannelKey;
 const conversation = 'console' as ConversationId;
 const sender = { id: 'console', name: null };
 
 class BrainSession implements Session {
   readonly #brain: Brain;
+  readonly #channel: ChannelKey;
   readonly #http: HttpClient;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
   readonly #looked: Promise<unknown>;
@@ -58,8 +59,9 @@ class BrainSession implements Session {
   #turns: readonly TurnRow[] = [];
 
   /** @param looked what it tells the models is remembered by them; it never rejects */
-  constructor(brain: Brain, http: HttpClient, looked: Promise<unknown>) {
+  constructor(brain: Brain, channel: ChannelKey, http: HttpClient, looked: Promise<unknown>) {
     this.#brain = brain;
+    this.#channel = channel;
     this.#http = http;
     this.#looked = looked;
   }
@@ -68,6 +70,7 @@ class BrainSession implements Session {
     await this.#looked;
     const at = Date.now();
     const id = this.#ids.message();
+    const channel = this.#channel;
     const address = { channel, target: '' };
     const message = { id, channel, conversation, sender, text, media: null, address };
     const desk = createRehearsalDesk(signal, at + this.#brain.deadlineMs, this.#notes);

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { BrainConfig, Secrets } from '../config/config.ts';
+import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
 import { createCommandLog, readConfig, readLogLevel, readSecrets } from './boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
@@ -13,8 +13,9 @@ export const chat: Command = {
                 [--log-level <level>]
 
 Talks to a brain of a configuration, without its channels and its storage: nothing is written, and
-the conversation is over when the command ends. Without a configuration file it talks to a practice
-model, which is a small program with fixed answers and no language model.
+the conversation is over when the command ends. An agent uses its tools as on its first channel, but
+nothing that reaches beyond this machine is fetched or changed. Without a configuration file it
+talks to a practice model, which is a small program with fixed answers and no language model.
 
   --config <file>      the configuration file (default: svc.json, when there is one)
   --brain <name>       which brain (default: the first one)
@@ -57,7 +58,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     const log = createCommandLog(io, level.level);
     log.scrub(partner.secrets.values());
     const { openSession } = await import('./chat-session.ts');
-    await using session = openSession(partner.brain, partner.secrets, log, programVersion());
+    const { brain: partnerBrain, channel, secrets } = partner;
+    const where = { channel, version: programVersion() };
+    await using session = openSession(partnerBrain, secrets, log, where);
     const { runConsole } = await import('./console.ts');
     return await runConsole(session, { io, explain, introduction: partner.introduction });
   } finally {
@@ -69,6 +72,8 @@ type Partner =
   | {
       readonly kind: 'brain';
       readonly brain: BrainConfig;
+      /** Where it is talked to, for the grants of an agent; null: nowhere that a grant names. */
+      readonly channel: ChannelType | null;
       readonly secrets: Secrets;
       readonly introduction: string;
       close(): Promise<void>;
@@ -86,6 +91,7 @@ async function practicePartner(): Promise<Partner> {
   return {
     kind: 'brain',
     brain: config.brains[0]!,
+    channel: null,
     secrets: new Map(),
     introduction: 'You talk to the practice model: a small program with fixed answers.',
     close: () => closeServer(server),
@@ -95,7 +101,7 @@ async function practicePartner(): Promise<Partner> {
 async function configuredPartner(file: string, name: string | null, io: Io): Promise<Partner> {
   const read = await readConfig(file, io);
   if (read.kind === 'refused') return { ...read, code: exitCode.config };
-  const { brains } = read.config;
+  const { brains, routes } = read.config;
   const index = name === null ? 0 : brains.findIndex((one) => one.name === name);
   const brain = brains[index];
   if (brain === undefined) {
@@ -103,16 +109,13 @@ async function configuredPartner(file: string, name: string | null, io: Io): Pro
     const report = `svc chat: ${file} has no brain "${name}"; it has ${names}.\n`;
     return { kind: 'refused', report, code: exitCode.usage };
   }
-  if (brain.agent !== null) {
-    const report = `svc chat: "${brain.name}" is an agent, which this version cannot run yet.\n`;
-    return { kind: 'refused', report, code: exitCode.config };
-  }
   const resolved = readSecrets(read.config, io, (path) => path.startsWith(`brains[${index}].`));
   if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
   const models = brain.models.map(({ provider, modelId }) => `${provider}/${modelId}`).join(', ');
   return {
     kind: 'brain',
     brain,
+    channel: routes.find((route) => route.brain === brain.name)?.channel ?? null,
     secrets: resolved.secrets,
     introduction: `You talk to the brain "${brain.name}" (${models}).`,
     close: () => Promise.resolve(),

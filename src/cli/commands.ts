@@ -17,6 +17,9 @@ const entries: readonly Entry[] = [
   { name: 'conversations show', load: async () => (await conversations()).conversationsShow },
   { name: 'conversations export', load: loadExport },
   { name: 'conversations delete', load: loadDelete },
+  { name: 'pair', load: async () => (await import('./ledger/pair.ts')).pair },
+  { name: 'notes list', load: async () => (await notes()).notesList },
+  { name: 'notes clear', load: async () => (await notes()).notesClear },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
@@ -27,6 +30,7 @@ const entries: readonly Entry[] = [
 const deadLetters = () => import('./ledger/dead-letters.ts');
 const moves = () => import('./ledger/dead-letter-moves.ts');
 const conversations = () => import('./ledger/conversations.ts');
+const notes = () => import('./ledger/notes.ts');
 
 async function loadExport(): Promise<Command> {
   return (await import('./ledger/conversations-export.ts')).conversationsExport;

@@ -4,6 +4,9 @@
  * the only one that writes.
  */
 import type { ListenAddress } from '../config/config.ts';
+import type { Admission, PairingDesk, PairingRemoval } from '../domain/gate.ts';
+import type { NotesOf } from '../domain/note.ts';
+import type { PageAsked } from '../domain/page.ts';
 import type { ConversationKey, Whose } from '../domain/story.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import {
@@ -12,13 +15,13 @@ import {
   type HttpFault,
   type HttpRequest,
 } from '../lib/http-client.ts';
-import type { DeadLetterMove, Ledger, LedgerReader, PageAsked } from '../store/store.ts';
+import type { DeadLetterMove, Ledger, LedgerReader } from '../store/store.ts';
 import * as answers from './ledger/answers.ts';
 import { Misshapen, type Shape } from './ledger/shape.ts';
 import { plainLine } from './plain-text.ts';
 
 /** What changes the ledger at a person's word. */
-export type LedgerWrites = Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+export type LedgerWrites = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
 
 /**
  * Why the service gave no answer, in sentences for the person who asked. Thrown, since neither the
@@ -53,7 +56,7 @@ type Question = {
 
 type Given = { readonly status: number; readonly body: unknown };
 
-export class Remote implements LedgerReader, LedgerWrites {
+export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
   readonly #origin: URL;
   readonly #options: RemoteOptions;
   readonly #http: HttpClient = createHttpClient(createDeadlines());
@@ -96,6 +99,18 @@ export class Remote implements LedgerReader, LedgerWrites {
     return this.#read('operator', `${pathOf(whose)}/turns?${query(page)}`, answers.turnPage);
   }
 
+  async notes(of: NotesOf) {
+    return (await this.#read('operator', notesPath(of), answers.notes)).rows;
+  }
+
+  toolUses(page: PageAsked) {
+    return this.#read('reader', `tool-uses?${query(page)}`, answers.toolUsePage);
+  }
+
+  toolUse(key: string) {
+    return this.#find('operator', `tool-uses/${part(key)}`, answers.toolUseText);
+  }
+
   replay(id: string): Promise<DeadLetterMove> {
     return this.#move(id, 'replay');
   }
@@ -104,15 +119,43 @@ export class Remote implements LedgerReader, LedgerWrites {
     return this.#move(id, 'discard');
   }
 
-  async forget(whose: Whose): Promise<number> {
-    const path = pathOf(whose);
+  forget(whose: Whose): Promise<number> {
+    return this.#delete(pathOf(whose));
+  }
+
+  clearNotes(of: NotesOf): Promise<number> {
+    return this.#delete(notesPath(of));
+  }
+
+  async list() {
+    return (await this.#read('operator', 'pairings', answers.pairings)).rows;
+  }
+
+  async admit(code: string): Promise<Admission> {
+    const path = `pairings/${part(code)}`;
+    const given = await this.#ask({ method: 'POST', path, principal: 'operator' });
+    const fault = codeOf(given.body);
+    if (fault === 'not_found' || fault === 'storage_failed') return { kind: fault };
+    if (fault === 'pairings_full') return { kind: 'full' };
+    return { kind: 'admitted', pairing: this.#take(given, answers.pairing) };
+  }
+
+  async remove(channel: string, sender: string): Promise<PairingRemoval> {
+    const path = `pairings/${part(channel)}/${part(sender)}`;
     const given = await this.#ask({ method: 'DELETE', path, principal: 'operator' });
-    if (isNotFound(given)) return 0;
-    return this.#take(given, answers.deleted).deleted;
+    const fault = codeOf(given.body);
+    if (fault === 'not_found' || fault === 'storage_failed') return fault;
+    return this.#take(given, answers.moved).result;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#http.close();
+  }
+
+  async #delete(path: string): Promise<number> {
+    const given = await this.#ask({ method: 'DELETE', path, principal: 'operator' });
+    if (isNotFound(given)) return 0;
+    return this.#take(given, answers.deleted).deleted;
   }
 
   async #move(id: string, verb: 'replay' | 'discard'): Promise<DeadLetterMove> {
@@ -219,6 +262,12 @@ function pathOf(whose: Whose): string {
   return whose.kind === 'conversation'
     ? `conversations/${channel}/${part(whose.conversation)}`
     : `senders/${channel}/${part(whose.sender)}`;
+}
+
+function notesPath(of: NotesOf): string {
+  return of.kind === 'brain'
+    ? `brains/${part(of.brain)}/notes`
+    : `notes/${part(of.channel)}/${part(of.conversation)}`;
 }
 
 function parse(body: string): unknown {

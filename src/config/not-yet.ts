@@ -2,14 +2,13 @@
  * What this version checks fully but cannot run yet. `serve` refuses these, so that nothing that
  * is configured is silently left out; an entry goes when its part of the program comes.
  */
-import type { Config } from './config.ts';
+import type { ChannelType, Config } from './config.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument } from './schema.ts';
 
 /** What is missing, and what to do about it. */
 export const missing = {
-  messenger: ['Telegram channels cannot run in this version yet', 'Use another channel.'],
-  agent: ['agent brains cannot run in this version yet', 'Remove the agent block.'],
+  messenger_a: ['messenger_a channels cannot run in this version yet', 'Use a webhook channel.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
   admin: [
     'the builder and changes of the configuration cannot be had in this version yet',
@@ -17,26 +16,33 @@ export const missing = {
   ],
 } as const;
 
+type Missing = readonly [what: string, remedy: string];
+
 /** @returns one sentence for each part of the config that `serve` must refuse; mostly none */
 export function notYet(config: Config): readonly string[] {
-  const found: (readonly [string, string])[] = [];
-  if (config.channels.some(({ type }) => type === 'messenger_a')) found.push(missing.messenger);
-  if (config.brains.some(({ agent }) => agent !== null)) found.push(missing.agent);
+  const found: Missing[] = [];
+  for (const { type } of config.channels) {
+    const channel = lacking(type);
+    if (channel !== null) found.push(channel);
+  }
   if (config.storage !== null && config.storage.urlEnv !== null) found.push(missing.url);
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
 }
 
 /** Adds the same as warnings, each at its place, and what the admin block does not bring yet. */
 export function checkNotYet(document: DraftDocument, problems: ProblemList): void {
-  const warn = (path: string, [what, remedy]: readonly [string, string]): void => {
+  const warn = (path: string, [what, remedy]: Missing): void => {
     problems.addAtKey('not_yet', path, what, remedy);
   };
   for (const [index, channel] of (document.channels ?? []).entries()) {
-    if (channel?.type === 'messenger_a') warn(`channels[${index}].type`, missing.messenger);
-  }
-  for (const [index, brain] of (document.brains ?? []).entries()) {
-    if (brain?.agent) warn(`brains[${index}].agent`, missing.agent);
+    const what = lacking(channel?.type ?? 'webhook');
+    if (what !== null) warn(`channels[${index}].type`, what);
   }
   if (document.storage?.url_env) warn('storage.url_env', missing.url);
   if (document.admin && document.observability?.enabled !== false) warn('admin', missing.admin);
+}
+
+/** What is missing of channels of that type; null: nothing. */
+function lacking(type: ChannelType): Missing | null {
+  return (missing as Readonly<Record<string, Missing>>)[type] ?? null;
 }

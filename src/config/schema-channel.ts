@@ -87,7 +87,9 @@ const access = {
     },
     pairing: {
       type: 'boolean',
-      description: 'Give a stranger a code by which the operator can let them in; needs `storage`.',
+      description:
+        'Give a stranger a code by which `svc pair` lets them in; needs `storage`. ' +
+        'False: who was let in so is a stranger.',
       default: false,
     },
   },
@@ -119,7 +121,8 @@ export const channel = {
     webhook,
     base_url: {
       type: 'text',
-      description: "Another address of the messenger's API, for a relay of your own.",
+      description:
+        "Another address of the messenger's API: a Bot API server of your own, a relay, a test.",
       format: 'base_url',
       added: true,
     },

@@ -2,6 +2,7 @@ import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
 import type { TurnedAwayReason } from './gate.ts';
+import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
 export type Box = 'in' | 'out';
 
@@ -33,6 +34,17 @@ export interface Events {
     id: MessageId;
     brain: string;
     command: string;
+    ms: number;
+  }): void;
+  /** A call that an agent's model asked for, whatever became of it. Its arguments are not told. */
+  toolUsed(e: {
+    channel: ChannelKey;
+    id: MessageId;
+    brain: string;
+    tool: string;
+    mode: GrantMode;
+    rule: string;
+    outcome: ToolOutcome;
     ms: number;
   }): void;
   modelAnswered(e: {

@@ -31,6 +31,7 @@ const failures = {
   cancelled: row(false, 'us', 'it was cancelled'),
   gone: row(false, 'operator', 'the target is gone for good'),
   unroutable: row(false, 'operator', 'its channel or its route is no longer configured'),
+  poison: row(false, 'us', 'svc ended twice while this message alone was being worked on'),
   fault: row(false, 'us', 'something went wrong in svc itself'),
 } as const satisfies Record<string, Row>;
 

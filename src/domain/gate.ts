@@ -6,12 +6,14 @@ import type { ChannelKey } from './ids.ts';
  * `codes_out`: a stranger, and as many codes wait for the operator as may. `groups_off` and
  * `not_addressed`: said in a group that svc is silent in, or there to others.
  */
-export type TurnedAwayReason =
-  | 'stranger'
-  | 'code_pending'
-  | 'codes_out'
-  | 'groups_off'
-  | 'not_addressed';
+export const turnedAwayReasons = [
+  'stranger',
+  'code_pending',
+  'codes_out',
+  'groups_off',
+  'not_addressed',
+] as const;
+export type TurnedAwayReason = (typeof turnedAwayReasons)[number];
 
 /** What one sender tried in vain for one reason; nothing of what was said. */
 export type TurnedAway = {

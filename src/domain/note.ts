@@ -1,10 +1,20 @@
 /** What an agent keeps for later turns, beside the history: short texts of its own. */
+import type { ConversationKey } from './story.ts';
+
 export type Note = { readonly at: number; readonly text: string };
 
 /** Whose notes: one conversation's, or all of a brain's conversations together. */
 export type NoteScope =
   | { readonly kind: 'conversation' }
   | { readonly kind: 'brain'; readonly brain: string };
+
+/** The same for one who is in no conversation. */
+export type NotesOf =
+  | ({ readonly kind: 'conversation' } & ConversationKey)
+  | Extract<NoteScope, { kind: 'brain' }>;
+
+/** A note with the conversation in which it was made. */
+export type NoteText = Note & ConversationKey;
 
 /** `add`: when there are more than `notesMax` then, the oldest go. */
 export type NoteMove =

@@ -1,5 +1,9 @@
+import type { ChannelKey, ConversationId } from './ids.ts';
+
 /** How a tool may be used, by the operator's grant. */
-export type GrantMode = 'allow' | 'shadow' | 'deny';
+export const grantModes = ['allow', 'shadow', 'deny'] as const;
+
+export type GrantMode = (typeof grantModes)[number];
 
 /** A tool as it stands somewhere. `cage` in a few words; null: it needs none. */
 export type Ability = {
@@ -38,6 +42,18 @@ export type ToolUse = {
   readonly outcome: ToolOutcome;
   /** As the model gave them, as JSON text, cut. */
   readonly arguments: string;
+};
+
+/** One call in the audit, without anything that a person or a model wrote. */
+export type ToolUseRow = Omit<ToolUse, 'arguments'> & {
+  readonly messageId: string;
+  readonly channel: ChannelKey;
+};
+
+/** `arguments` null: without storage they are not kept, nor is the conversation (then empty). */
+export type ToolUseText = ToolUseRow & {
+  readonly conversation: ConversationId;
+  readonly arguments: string | null;
 };
 
 /** Whether a call may run, had begun before (and nobody saw its end), or is done already. */

@@ -1,8 +1,11 @@
-import type { Desk } from '../brain/brain.ts';
+import type { Brain, Desk } from '../brain/brain.ts';
+import type { Events } from '../domain/event.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
+
+type DeskKit = { readonly ledger: Ledger; readonly events: Pick<Events, 'toolUsed'> };
 
 /** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
 export class TurnDesk implements Desk {
@@ -12,12 +15,21 @@ export class TurnDesk implements Desk {
   readonly steps: TraceStep[] = [];
   noteMoves: NoteMove[] | null = null;
   toolUses: ToolUse[] | null = null;
-  readonly #ledger: Ledger;
+  readonly #kit: DeskKit;
   readonly #claim: InClaim;
+  readonly #brain: string;
 
-  constructor(ledger: Ledger, claim: InClaim, signal: AbortSignal, deadlineAt: number) {
-    this.#ledger = ledger;
+  /** @param deadlineAt milliseconds since 1970 */
+  constructor(
+    kit: DeskKit,
+    claim: InClaim,
+    brain: Pick<Brain, 'name'>,
+    signal: AbortSignal,
+    deadlineAt: number,
+  ) {
+    this.#kit = kit;
     this.#claim = claim;
+    this.#brain = brain.name;
     this.signal = signal;
     this.deadlineAt = deadlineAt;
   }
@@ -27,7 +39,7 @@ export class TurnDesk implements Desk {
   }
 
   notes(scope: NoteScope): Promise<readonly Note[]> {
-    return this.#ledger.notes(this.#claim, scope);
+    return this.#kit.ledger.notes(this.#claim, scope);
   }
 
   keep(move: NoteMove): void {
@@ -35,14 +47,17 @@ export class TurnDesk implements Desk {
   }
 
   journal(key: string, tool: string): Promise<Journaled> {
-    return this.#ledger.journal(this.#claim, key, tool);
+    return this.#kit.ledger.journal(this.#claim, key, tool);
   }
 
   journalEnd(key: string, text: string): void {
-    this.#ledger.journalEnd(this.#claim, key, text);
+    this.#kit.ledger.journalEnd(this.#claim, key, text);
   }
 
   used(use: ToolUse): void {
     (this.toolUses ??= []).push(use);
+    const { channel, id } = this.#claim.message;
+    const { tool, mode, rule, outcome, ms } = use;
+    this.#kit.events.toolUsed({ channel, id, brain: this.#brain, tool, mode, rule, outcome, ms });
   }
 }

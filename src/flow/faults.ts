@@ -24,9 +24,17 @@ export async function think(kit: Kit, brain: Brain, turn: Turn, desk: Desk): Pro
   }
 }
 
-/** A claim whose handling threw is not tried again; a message's sender is told in that commit. */
-export async function buryFaulty(kit: Kit, line: Line, claim: Claim): Promise<void> {
-  const why = failure('fault');
+/**
+ * A claim that is not tried again, since its handling threw, or since it ended the process again
+ * and again. A message's sender is told in that commit.
+ */
+export async function buryFaulty(
+  kit: Kit,
+  line: Line,
+  claim: Claim,
+  kind: 'fault' | 'poison' = 'fault',
+): Promise<void> {
+  const why = failure(kind);
   const now = kit.now();
   const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
   kit.events.buried({ box: claim.box, channel: address.channel, id, failure: why });

@@ -12,7 +12,7 @@ import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { obey, understoodOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { effectsOf, type Outcome } from './effects.ts';
-import { think } from './faults.ts';
+import { buryFaulty, think } from './faults.ts';
 import type { Entrance, Gate } from './gate.ts';
 import type { Kit, Line } from './kit.ts';
 import { nextStep } from './outbox.ts';
@@ -62,6 +62,7 @@ export async function takeTurn(
   claim: InClaim,
   signal: AbortSignal,
 ): Promise<void> {
+  if (claim.condemned) return buryFaulty(kit, line, claim, 'poison');
   const { message, memory } = claim;
   const claimedAt = kit.now();
   const where = { channel: message.channel, id: message.id, brain: line.brain.name };
@@ -69,7 +70,7 @@ export async function takeTurn(
   line.channel.working?.(message.address, signal);
 
   const step = stepOf(message, memory, understoodOn(line));
-  const desk = new TurnDesk(kit.ledger, claim, signal, claimedAt + line.brain.deadlineMs);
+  const desk = new TurnDesk(kit, claim, line.brain, signal, claimedAt + line.brain.deadlineMs);
   if (line.session !== null) desk.step(sessionStep(memory, step));
   const outcome = await answer(kit, line, claim, step, desk);
   if (signal.aborted) return kit.ledger.release(claim);

@@ -187,7 +187,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 const givenUp = new Error('given up');
 
 /** The system's name of an error, or undici's own; never its message, which holds the address. */
-function codeOf(error: unknown): string | null {
+export function codeOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code, cause } = error as Error & { code?: unknown };
   if (typeof code === 'string') return code;

@@ -108,9 +108,19 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
 const busy = new Set([408, 498, 503, 529]);
 const tooLong =
   /context[ _](?:length|size|window)|maximum context|prompt (?:is )?too long|reduce the length/i;
-const noTools = /does not support (?:tools|function)|tools? (?:are|is) not supported/i;
+/** Ollama and others; a router without such an endpoint; vLLM and llama.cpp without the flag. */
+const noTools = new RegExp(
+  [
+    'does not support (?:tools|function)',
+    'tools? (?:are|is) not supported',
+    'support tool use',
+    'tool choice requires',
+    'tools param requires',
+  ].join('|'),
+  'i',
+);
 /** Some check what the model wrote as a call, and refuse their own model's answer. */
-const badCall = /tool_use_failed|failed to call a function/i;
+const badCall = /tool_use_failed|failed to call a function|error parsing tool call/i;
 
 export function failed(
   kind: Failure['kind'],

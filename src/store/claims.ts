@@ -9,6 +9,7 @@ class OpenInClaim extends Linked implements InClaim {
   readonly box = 'in';
   readonly message: Message;
   readonly attempt: number;
+  readonly condemned: boolean;
   readonly memory: Memory;
   row: InRow | null;
 
@@ -16,6 +17,7 @@ class OpenInClaim extends Linked implements InClaim {
     super();
     this.message = row.message;
     this.attempt = row.attempt;
+    this.condemned = row.condemned;
     this.memory = memory;
     this.row = row;
   }

@@ -46,6 +46,17 @@ export class Lanes {
     if (++this.#idle > idleMax) this.#forgetIdle();
   }
 
+  /** Of messages and replies in order, up to so many and those of one lane more. */
+  idsOfRows(most: number): readonly string[] {
+    const ids: string[] = [];
+    for (const { inbox, outbox } of this) {
+      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.message.id);
+      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.reply.id);
+      if (ids.length >= most) break;
+    }
+    return ids;
+  }
+
   *[Symbol.iterator](): Generator<Lane> {
     for (const lanes of this.#channels.values()) yield* lanes.values();
   }

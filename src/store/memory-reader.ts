@@ -8,6 +8,7 @@ import type {
   Story,
 } from '../domain/story.ts';
 import type { ConversationId } from '../domain/ids.ts';
+import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { emptyPage, limitOf, pageOf, placeAfter } from './pages.ts';
 import { countReasons } from './reasons.ts';
 import { wholeIdLength } from './rows.ts';
@@ -44,6 +45,18 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     conversations: async () => emptyPage,
     conversation: async () => null,
     turns: async () => emptyPage,
+    notes: async () => [],
+    async toolUses(asked) {
+      const limit = limitOf(asked);
+      const after = placeAfter(asked, ['']);
+      if (after === null) return emptyPage;
+      const uses = stories.uses.told();
+      const from = after[0] === '' ? 0 : uses.findIndex(({ key }) => key === after[0]) + 1;
+      // A place that has been written over since was the last.
+      const rows = after[0] !== '' && from === 0 ? [] : uses.slice(from);
+      return pageOf(rows, limit, ({ key }) => [key], withoutArguments);
+    },
+    toolUse: async (key) => stories.uses.told().find((use) => use.key === key) ?? null,
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -131,6 +144,11 @@ const unknown = '' as ConversationId;
 function withoutText(letter: DeadLetterText): DeadLetter {
   const { id, box, channel, messageId, acceptedAt, diedAt, attempts, parts, failure } = letter;
   return { id, box, channel, messageId, acceptedAt, diedAt, attempts, parts, failure };
+}
+
+function withoutArguments(use: ToolUseText): ToolUseRow {
+  const { key, messageId, channel, at, ms, tool, mode, rule, outcome } = use;
+  return { key, messageId, channel, at, ms, tool, mode, rule, outcome };
 }
 
 function timeOrNull(time: number): number | null {

@@ -5,13 +5,16 @@ import type { Note } from '../domain/note.ts';
 import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
-import type { ChannelKey, IdSource, MessageId } from '../domain/ids.ts';
+import type { ChannelKey, IdSource } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Whose } from '../domain/story.ts';
+import { BegunCalls } from './begun-calls.ts';
 import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
+import { KnownKeys, MemoryReceipt } from './known-keys.ts';
 import { removeRows, rowIsOf } from './removal.ts';
-import { laterParts, type Settlement } from './rows.ts';
+import { memoryLimits, memoryTerms, type MemoryLimits } from './memory-terms.ts';
+import { laterParts } from './rows.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -21,35 +24,13 @@ import type {
   Gauges,
   InClaim,
   Ledger,
+  LedgerNews,
   Memory,
   OutClaim,
-  Terms,
 } from './store.ts';
 import { StoryRing } from './story-ring.ts';
+import { Unroutable } from './unroutable.ts';
 import { WorkingSet } from './working-set.ts';
-
-export type MemoryLimits = {
-  /** Messages accepted and not settled. */
-  readonly messagesMax: number;
-  /** The same in bytes, their replies included. */
-  readonly bytesMax: number;
-  readonly dedupeKeysMax: number;
-};
-
-const defaults: MemoryLimits = {
-  messagesMax: 10_000,
-  bytesMax: 64 * 1024 * 1024,
-  dedupeKeysMax: 100_000,
-};
-
-const terms: Terms = {
-  durable: false,
-  deliveryGapsMs: [5_000, 45_000],
-  hotGaps: 2,
-  jitter: 0,
-  drainMs: 30_000,
-  drainsBacklog: true,
-};
 
 const nothing: Memory = {
   session: { number: 1, startedAt: 0 },
@@ -63,51 +44,52 @@ export function createMemoryLedger(options: {
   readonly now: () => number;
   readonly ids: IdSource;
   readonly limits?: Partial<MemoryLimits>;
+  readonly news?: LedgerNews;
   /** Where the stories of the last messages are told, for a reader. */
   readonly stories?: StoryRing;
 }): Ledger {
-  const { now, ids, limits, stories = new StoryRing() } = options;
-  return new MemoryLedger(now, ids, { ...defaults, ...limits }, stories);
-}
-
-type Known = { readonly id: MessageId; readonly settlement: Settlement };
-
-class MemoryReceipt implements Receipt {
-  readonly id: MessageId;
-  readonly duplicate: boolean;
-  readonly #settlement: Settlement;
-
-  constructor({ id, settlement }: Known, duplicate: boolean) {
-    this.id = id;
-    this.duplicate = duplicate;
-    this.#settlement = settlement;
-  }
-
-  get safe(): Promise<void> {
-    return this.#settlement.settled;
-  }
+  const { now, ids, limits, stories = new StoryRing(), news = {} } = options;
+  return new MemoryLedger(now, ids, { ...memoryLimits, ...limits }, stories, news);
 }
 
 class MemoryLedger implements Ledger {
-  readonly terms = terms;
+  readonly terms = memoryTerms;
   readonly #now: () => number;
   readonly #ids: IdSource;
   readonly #limits: MemoryLimits;
   readonly #rows: WorkingSet;
   readonly #door: Doorway;
-  readonly #known = new Map<string, Known>();
+  readonly #known: KnownKeys;
   readonly #cursors = new Map<string, string>();
   readonly #open = new OpenClaims();
+  readonly #unroutable: Unroutable;
   readonly #stories: StoryRing;
+  readonly #calls = new BegunCalls();
   #deadLetters = 0;
 
-  constructor(now: () => number, ids: IdSource, limits: MemoryLimits, stories: StoryRing) {
+  constructor(
+    now: () => number,
+    ids: IdSource,
+    limits: MemoryLimits,
+    stories: StoryRing,
+    news: LedgerNews,
+  ) {
     this.#stories = stories;
     this.#now = now;
     this.#ids = ids;
     this.#limits = limits;
+    this.#known = new KnownKeys(limits.dedupeKeysMax);
     this.#rows = new WorkingSet(now);
     this.#door = new Doorway(() => this.room());
+    this.#unroutable = new Unroutable({
+      now,
+      rows: this.#rows,
+      news,
+      read: () => null,
+      keep: () => {},
+      take: (box, channel) => (box === 'in' ? this.#claimIn(channel) : this.#claimOut(channel)),
+      bury: (claim, why) => this.bury(claim, why),
+    });
   }
 
   async accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance> {
@@ -121,8 +103,8 @@ class MemoryLedger implements Ledger {
   room(): { readonly messages: number; readonly bytes: number } {
     const { messagesMax, bytesMax } = this.#limits;
     return {
-      messages: Math.max(0, messagesMax - this.#rows.unsettled),
-      bytes: Math.max(0, bytesMax - this.#rows.bytes),
+      messages: Math.max(0, messagesMax - this.#rows.accounts.unsettled),
+      bytes: Math.max(0, bytesMax - this.#rows.accounts.bytes),
     };
   }
 
@@ -184,17 +166,25 @@ class MemoryLedger implements Ledger {
     return Promise.resolve([]);
   }
 
-  toolUses(): Promise<readonly ToolUse[]> {
-    return Promise.resolve([]);
+  async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
+    if (!this.#open.has(claim)) return [];
+    const { channel, conversation } = claim.message;
+    return this.#stories.uses.of(channel, conversation, n);
   }
 
-  journal(): Promise<Journaled> {
-    return Promise.resolve({ kind: 'run' });
+  async journal(claim: InClaim, key: string, tool: string): Promise<Journaled> {
+    return this.#open.has(claim)
+      ? this.#calls.begin(claim.message, key, tool)
+      : { kind: 'unknown' };
   }
 
-  journalEnd(): void {}
+  journalEnd({ message }: InClaim, key: string, text: string): void {
+    this.#calls.end(message, key, text);
+  }
 
-  serve(): void {}
+  serve(channels: readonly ChannelKey[]): void {
+    this.#unroutable.serve(channels);
+  }
 
   replay(): Promise<DeadLetterMove> {
     return Promise.resolve('not_kept');
@@ -206,8 +196,13 @@ class MemoryLedger implements Ledger {
 
   async forget(whose: Whose): Promise<number> {
     const removed = removeRows(this.#rows, this.#open, whose, (row) => rowIsOf(whose, row));
+    this.#stories.uses.remove(whose);
     this.#door.settled();
     return removed;
+  }
+
+  clearNotes(): Promise<number> {
+    return Promise.resolve(0);
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
@@ -215,7 +210,7 @@ class MemoryLedger implements Ledger {
   }
 
   backlog(): readonly ChannelBacklog[] {
-    return this.#rows.backlog();
+    return this.#unroutable.backlog();
   }
 
   unsettled(most: number): readonly string[] {
@@ -226,7 +221,7 @@ class MemoryLedger implements Ledger {
     return {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters,
-      unroutable: 0,
+      unroutable: this.#unroutable.rows,
       suspects: 0,
       tracesDropped: 0,
       bytesMax: this.#limits.bytesMax,
@@ -242,6 +237,7 @@ class MemoryLedger implements Ledger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.closeIntake();
+    this.#unroutable.close();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
   }
@@ -249,22 +245,13 @@ class MemoryLedger implements Ledger {
   #acceptOne(inbound: Inbound): Receipt {
     const { dedupeKey, ...facts } = inbound;
     const key = dedupeKey === null ? null : `${inbound.channel} ${dedupeKey}`;
-    const known = key === null ? undefined : this.#known.get(key);
-    if (known !== undefined) return new MemoryReceipt(known, true);
+    const known = key === null ? null : this.#known.receiptOf(key);
+    if (known !== null) return known;
     const message: Message = { ...facts, id: this.#ids.message(), acceptedAt: this.#now() };
     const { settlement } = this.#rows.addMessage(message);
     settlement.story = this.#stories.accepted(message);
-    const fresh = { id: message.id, settlement };
-    if (key !== null) this.#remember(key, fresh);
-    return new MemoryReceipt(fresh, false);
-  }
-
-  /** The oldest key goes when there are too many. */
-  #remember(key: string, known: Known): void {
-    this.#known.set(key, known);
-    if (this.#known.size <= this.#limits.dedupeKeysMax) return;
-    const [oldest] = this.#known.keys();
-    if (oldest !== undefined) this.#known.delete(oldest);
+    if (key !== null) this.#known.add(key, message.id, settlement);
+    return new MemoryReceipt(message.id, settlement, false);
   }
 
   #claimIn(channel: ChannelKey): InClaim | null {
@@ -282,6 +269,7 @@ class MemoryLedger implements Ledger {
     const row = this.#open.endIn(claim);
     if (row === null) return false;
     this.#stories.settled(row, this.#now(), why, effects);
+    this.#stories.uses.add(row.message, effects?.toolUses ?? []);
     for (const reply of effects?.replies ?? []) this.#rows.addReply(reply, row.settlement);
     this.#rows.settle(row);
     this.#door.settled();

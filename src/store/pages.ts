@@ -1,5 +1,5 @@
 /** Pages of a list: how long they may be, and the opaque text that asks for the next one. */
-import type { Page, PageAsked } from './store.ts';
+import type { Page, PageAsked } from '../domain/page.ts';
 
 export const rowsMax = 500;
 /** Characters of text on one page; the row that passes it is the page's last. */

@@ -5,7 +5,10 @@ import type { OpenClaims } from './claims.ts';
 import type { Row } from './rows.ts';
 import type { WorkingSet } from './working-set.ts';
 
-export function isOf(whose: Whose, { channel, conversation, sender }: Message): boolean {
+export function isOf(
+  whose: Whose,
+  { channel, conversation, sender }: Pick<Message, 'channel' | 'conversation' | 'sender'>,
+): boolean {
   if (channel !== whose.channel) return false;
   return whose.kind === 'conversation'
     ? conversation === whose.conversation

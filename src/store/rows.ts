@@ -84,6 +84,8 @@ export type InRow = {
   taken: boolean;
   /** Taken away: it counts nowhere any more. */
   gone: boolean;
+  /** The process ended twice while it ran alone: it is buried, and runs no more. */
+  condemned: boolean;
 };
 
 export type OutRow = {
@@ -94,7 +96,10 @@ export type OutRow = {
   readonly bytes: number;
   readonly settlement: Settlement;
   attempt: number;
-  /** Attempts made before the last replay: its schedule began anew after them. */
+  /**
+   * Attempts that do not move it along its schedule: those before the last replay, and those that
+   * were only counted because the process died.
+   */
   replayedAfter: number;
   possibleDuplicate: boolean;
   /** It may arrive after what came later. */
@@ -137,6 +142,7 @@ export function inRow(
     edition: 0,
     taken: false,
     gone: false,
+    condemned: false,
   };
 }
 

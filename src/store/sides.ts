@@ -37,6 +37,19 @@ export class Sides {
     this.#bell.ring(row.box, row.lane.channel);
   }
 
+  /** Tells that something may be claimable. */
+  ring(box: Box, channel: ChannelKey): void {
+    this.#bell.ring(box, channel);
+  }
+
+  /** The same for whatever can be taken. */
+  ringAll(): void {
+    for (const [channel, side] of this.#sides) {
+      if (side.in.length > 0) this.#bell.ring('in', channel);
+      if (side.out.length > 0) this.#bell.ring('out', channel);
+    }
+  }
+
   take(box: Box, channel: ChannelKey): Row | undefined {
     return this.#sides.get(channel)?.[box].shift();
   }
@@ -62,7 +75,7 @@ export class Sides {
     return rows;
   }
 
-  backlog(): readonly ChannelBacklog[] {
+  backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
     return [...this.#sides]
       .filter(([, { inbox, outbox }]) => inbox + outbox > 0)
       .map(([channel, { inbox, outbox }]) => ({ channel, inbox, outbox }));

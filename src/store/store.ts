@@ -8,7 +8,6 @@
  *
  * A row's life, inbox:  waiting → claimed → done | dead;  claimed → waiting (release).
  * A row's life, outbox: waiting → claimed → delivered | dead;  claimed → deferred → waiting.
- *
  * A dead letter comes back only by a person's word: dead → waiting (replay), or goes (discard).
  *
  * Forms: memory (nothing outlives the process) and SQLite (what was accepted survives power cuts).
@@ -22,7 +21,8 @@ import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
-import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
+import type { Note, NoteMove, NoteScope, NotesOf, NoteText } from '../domain/note.ts';
+import type { Page, PageAsked } from '../domain/page.ts';
 import type { Reply } from '../domain/reply.ts';
 import type {
   ConversationKey,
@@ -36,7 +36,7 @@ import type {
   TurnText,
   Whose,
 } from '../domain/story.ts';
-import type { Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { Journaled, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 
 export interface Ledger {
@@ -78,13 +78,13 @@ export interface Ledger {
    * session is no turn of it. Only while the claim holds.
    */
   recall(claim: InClaim, n: number): Promise<readonly TurnRow[]>;
-  /** The notes of that scope, oldest first. Only while the claim holds. */
+  /** The notes of that scope, oldest first. Only while the claim holds; none without storage. */
   notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
   /** The last uses of tools in the claim's conversation, newest first. */
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
   /**
    * Before a tool runs that changes something elsewhere; resolves when that is safe. `run`: it may
-   * run. `unknown`: it had begun before, and how it ended was not seen. `done`: it had ended.
+   * run. `unknown`: it had begun before and its end was not seen, or it cannot be written down.
    */
   journal(claim: InClaim, key: string, tool: string): Promise<Journaled>;
   /** How a journalled call ended. @param text what the model was told */
@@ -109,6 +109,8 @@ export interface Ledger {
    * @returns how many messages, replies and turns went
    */
   forget(whose: Whose): Promise<number>;
+  /** Deletes the notes of that scope in the same way. @returns how many went */
+  clearNotes(of: NotesOf): Promise<number>;
   /** Calls `wake` when something of that box and channel may be claimable. Returns how to stop. */
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void;
   /** Channels with unsettled rows; one that is not configured shows here as unroutable. */
@@ -118,7 +120,7 @@ export interface Ledger {
   gauges(): Gauges;
   /** From now on `accept` refuses with `shutting_down`. */
   closeIntake(): void;
-  /** Releases every open claim, writes what is owed, and closes; `backlog` counts on after it. */
+  /** Releases every open claim, writes what is owed, and closes; `backlog` counts on. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -156,6 +158,8 @@ export type InClaim = {
   readonly message: Message;
   /** Counts from 1. */
   readonly attempt: number;
+  /** The process ended twice while this message ran alone: it is to be buried, not worked on. */
+  readonly condemned: boolean;
   readonly memory: Memory;
 };
 
@@ -164,7 +168,10 @@ export type OutClaim = {
   readonly reply: Reply;
   /** Counts from 1, over replays too. */
   readonly attempt: number;
-  /** The same since the last replay: where the schedule is. */
+  /**
+   * Where the schedule is: the same since the last replay, without those that were only counted
+   * because the process died.
+   */
   readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
@@ -196,6 +203,37 @@ export type ChannelBacklog = {
   /** Unsettled rows, claimed ones included. */
   readonly inbox: number;
   readonly outbox: number;
+  /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
+  readonly unroutableSince: number | null;
+};
+
+/**
+ * Unless it is `ok`, nothing is accepted. `low`: less is free than there must be; what was accepted
+ * is worked on. `full`: a commit found no room; what is finished waits, and is tried every second.
+ */
+export type StorageRoom =
+  | { readonly kind: 'ok' }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'low'; readonly freeBytes: number; readonly freeBytesMin: number };
+
+/** What a ledger tells of itself, at any time; whoever listens returns at once. */
+export type LedgerNews = {
+  /** Rows of a channel that is not served wait; at `untilAt` they become dead letters. */
+  readonly unroutable?: (e: {
+    readonly channel: ChannelKey;
+    readonly rows: number;
+    readonly since: number;
+    readonly untilAt: number;
+  }) => void;
+  /** Whether there is room on the disk, each time that this changes. */
+  readonly storageRoom?: (room: StorageRoom) => void;
+  /** A dead letter that no claim made. */
+  readonly buried?: (e: {
+    readonly box: Box;
+    readonly channel: ChannelKey;
+    readonly id: string;
+    readonly failure: Failure;
+  }) => void;
 };
 
 export type Gauges = {
@@ -243,6 +281,11 @@ export interface LedgerReader extends AsyncDisposable {
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
+  /** Oldest first. */
+  notes(of: NotesOf): Promise<readonly NoteText[]>;
+  /** The audit of tools, newest first; without storage the last thousand uses. */
+  toolUses(page: PageAsked): Promise<Page<ToolUseRow>>;
+  toolUse(key: string): Promise<ToolUseText | null>;
 }
 
 /** `message` is a sentence for a person. `busy`: so many reads wait that this one may not. */
@@ -255,10 +298,3 @@ export class ReadFailed extends Error {
     this.reason = reason;
   }
 }
-
-/**
- * At most `limit` (1–500) rows behind the place that `after` names; null: from the beginning.
- * Behind an `after` that no page gave there is nothing. Pages with long texts hold fewer rows.
- */
-export type PageAsked = { readonly after: string | null; readonly limit: number };
-export type Page<T> = { readonly rows: readonly T[]; readonly next: string | null };

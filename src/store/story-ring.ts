@@ -11,6 +11,7 @@ import type { Reply } from '../domain/reply.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../domain/story.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { InRow, OutRow } from './rows.ts';
+import { ToolUseRing } from './tool-use-ring.ts';
 
 const storiesMax = 10_000;
 /** Of a part of a split reply. */
@@ -95,6 +96,7 @@ export class KeptStory {
 }
 
 export class StoryRing {
+  readonly uses = new ToolUseRing();
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;

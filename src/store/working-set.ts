@@ -10,6 +10,7 @@ import type { Box } from '../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
+import { Accounts } from './accounts.ts';
 import { Lanes } from './lanes.ts';
 import { Postponed } from './postponed.ts';
 import { inRow, outRow, Settlement } from './rows.ts';
@@ -23,18 +24,15 @@ const repliesMax = 100;
 
 export class WorkingSet {
   readonly #lanes = new Lanes();
-  readonly #sides = new Sides();
+  readonly sides = new Sides();
   readonly #postponed: Postponed;
-  readonly #claimed = { in: 0, out: 0 };
-  /** Messages not settled, with their replies, and their bytes. */
-  unsettled = 0;
-  bytes = 0;
+  readonly accounts = new Accounts();
   #seq = 0;
   #closed = false;
   #restoring = false;
 
   constructor(now: () => number) {
-    this.#postponed = new Postponed(now, (row) => this.#sides.offer(row));
+    this.#postponed = new Postponed(now, (row) => this.sides.offer(row));
   }
 
   /** The order of acceptance, over all conversations. */
@@ -43,17 +41,18 @@ export class WorkingSet {
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
-    return this.#sides.onReady(wake);
+    return this.sides.onReady(wake);
   }
 
-  addMessage(message: Message, seq = this.nextSeq(), attempt = 1): InRow {
+  /** @param held it is the head of its lane, and whoever holds it takes it by `takeHeld` */
+  addMessage(message: Message, seq = this.nextSeq(), attempt = 1, held = false): InRow {
     const lane = this.#lanes.of(message.channel, message.conversation);
     const settlement = new Settlement(bytesOfMessage(message), message.sender.id);
     const row = inRow(message, lane, settlement, seq, attempt);
+    if (held) lane.inBusy = true;
     this.#seq = Math.max(this.#seq, seq);
-    this.unsettled++;
-    this.bytes += settlement.bytes;
-    this.#sides.count('in', message.channel, 1);
+    this.accounts.messageCame(settlement);
+    this.sides.count('in', message.channel, 1);
     lane.inbox.push(row);
     this.#offerInbox(lane);
     return row;
@@ -71,12 +70,24 @@ export class WorkingSet {
   take(box: 'out', channel: ChannelKey): OutRow | undefined;
   take(box: Box, channel: ChannelKey): Row | undefined {
     if (this.#closed) return undefined;
-    const row = this.#sides.take(box, channel);
+    const row = this.sides.take(box, channel);
     if (row === undefined) return undefined;
-    this.#claimed[box]++;
+    this.accounts.claimed[box]++;
     row.taken = true;
     if (row.box === 'in') row.edition = row.lane.edition;
     return row;
+  }
+
+  takeHeld(row: InRow): void {
+    this.accounts.claimed.in++;
+    row.taken = true;
+    row.edition = row.lane.edition;
+  }
+
+  /** A row that was taken by `takeHeld` is held again. */
+  holdAgain(row: InRow): void {
+    this.accounts.claimed.in--;
+    row.taken = false;
   }
 
   /**
@@ -86,12 +97,12 @@ export class WorkingSet {
   settle(row: Row, parts: readonly OutRow[] = []): void {
     const { lane } = row;
     if (row.gone) return this.#pass(row);
-    this.#claimed[row.box]--;
+    this.accounts.claimed[row.box]--;
     if (row.box === 'in') {
-      this.#sides.count('in', lane.channel, -1);
+      this.sides.count('in', lane.channel, -1);
       lane.inbox.shift();
       lane.inBusy = false;
-      this.#leave(row.settlement);
+      this.accounts.left(row.settlement);
     } else {
       this.#drop(row);
       for (const part of parts) this.#drop(part);
@@ -106,15 +117,15 @@ export class WorkingSet {
 
   /** Given back untouched: first in its lane, and first to be taken again. */
   giveBack(row: Row): void {
-    this.#claimed[row.box]--;
+    this.accounts.claimed[row.box]--;
     row.taken = false;
-    this.#sides.offerFirst(row);
+    this.sides.offerFirst(row);
   }
 
   /** To be offered again at `at`; a parked reply leaves its lane. */
   postpone(row: OutRow, at: number, park: boolean): void {
     if (row.gone) return this.#pass(row);
-    this.#claimed.out--;
+    this.accounts.claimed.out--;
     row.taken = false;
     const { lane } = row;
     if (park && !row.parked) {
@@ -150,7 +161,7 @@ export class WorkingSet {
       this.#vanish(row);
       removed++;
     }
-    this.#sides.forgetGone(channel);
+    this.sides.forgetGone(channel);
     for (const lane of lanes) this.#goOn(lane);
     return removed;
   }
@@ -166,21 +177,19 @@ export class WorkingSet {
   restoreReply(reply: Reply, of: Settlement | null, seq: number, state: OutState): OutRow {
     const row = this.#makeReply(reply, of, seq);
     const { lane } = row;
-    row.attempt = state.attempt;
-    row.possibleDuplicate = state.possibleDuplicate;
-    row.replayedAfter = state.replayedAfter;
-    row.late = state.late;
-    if (state.parked) {
+    const { dueAt, ...written } = state;
+    Object.assign(row, written);
+    if (row.parked) {
       this.#postponed.park(row);
-      this.#postponed.until(row, state.dueAt ?? 0);
+      this.#postponed.until(row, dueAt ?? 0);
       return row;
     }
     lane.outbox.push(row);
-    if (state.dueAt === null || lane.outBusy) {
+    if (dueAt === null || lane.outBusy) {
       this.#offerOutbox(lane);
     } else {
       lane.outBusy = true;
-      this.#postponed.until(row, state.dueAt);
+      this.#postponed.until(row, dueAt);
     }
     return row;
   }
@@ -201,41 +210,23 @@ export class WorkingSet {
   }
 
   idsOfUnsettled(most: number): readonly string[] {
-    const ids: string[] = [];
-    for (const { inbox, outbox } of this.#lanes) {
-      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.message.id);
-      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.reply.id);
-      if (ids.length >= most) break;
-    }
-    for (const { reply } of this.#postponed.parked) ids.push(reply.id);
-    return ids.slice(0, most);
+    const ids = this.#lanes.idsOfRows(most);
+    const parked = Array.from(this.#postponed.parked, ({ reply }) => reply.id);
+    return [...ids, ...parked].slice(0, most);
   }
 
   gauges() {
-    return {
-      inboxWaiting: this.#waiting('in'),
-      inboxClaimed: this.#claimed.in,
-      outboxWaiting: this.#waiting('out'),
-      outboxClaimed: this.#claimed.out,
-      outboxDeferred: this.#postponed.waiting,
-      bytesHeld: this.bytes,
-      conversationsAtWork: this.#lanes.busy,
-    };
+    return this.accounts.gauges(this.sides, this.#postponed.waiting, this.#lanes.busy);
   }
 
-  #waiting(box: Box): number {
-    const rows = this.#sides.unsettled(box) - this.#claimed[box];
-    return box === 'in' ? rows : rows - this.#postponed.waiting;
-  }
-
-  backlog(): readonly ChannelBacklog[] {
-    return this.#sides.backlog();
+  backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
+    return this.sides.backlog();
   }
 
   /** Drops every timer; nothing is offered after it. */
   close(): void {
     this.#closed = true;
-    this.#sides.close();
+    this.sides.close();
     for (const { outbox } of this.#lanes) outbox.peek()?.due?.cancel();
     for (const { due } of this.#postponed.parked) due?.cancel();
   }
@@ -243,12 +234,10 @@ export class WorkingSet {
   #makeReply(reply: Reply, of: Settlement | null, seq: number): OutRow {
     const lane = this.#lanes.of(reply.address.channel, reply.conversation);
     const settlement = of ?? new Settlement(0, null);
-    if (of === null) this.unsettled++;
-    else of.open++;
     const row = outRow(reply, lane, settlement, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.bytes += row.bytes;
-    this.#sides.count('out', reply.address.channel, 1);
+    this.accounts.replyCame(row, of);
+    this.sides.count('out', reply.address.channel, 1);
     lane.replies++;
     return row;
   }
@@ -258,26 +247,26 @@ export class WorkingSet {
     if (head === undefined || lane.inBusy || this.#restoring) return;
     if (lane.replies >= repliesMax) return;
     lane.inBusy = true;
-    this.#sides.offer(head);
+    this.sides.offer(head);
   }
 
   #offerOutbox(lane: Lane): void {
     const head = lane.outbox.peek();
     if (head === undefined || lane.outBusy) return;
     lane.outBusy = true;
-    this.#sides.offer(head);
+    this.sides.offer(head);
   }
 
   #vanish(row: Row): void {
     row.gone = true;
-    if (row.taken) this.#claimed[row.box]--;
-    this.#sides.count(row.box, row.lane.channel, -1);
+    if (row.taken) this.accounts.claimed[row.box]--;
+    this.sides.count(row.box, row.lane.channel, -1);
     if (row.box === 'out') {
       row.lane.replies--;
-      this.bytes -= row.bytes;
+      this.accounts.replyWent(row);
       this.#postponed.drop(row);
     }
-    this.#leave(row.settlement);
+    this.accounts.left(row.settlement);
   }
 
   /** What ended a row that is gone has been written down. */
@@ -295,18 +284,11 @@ export class WorkingSet {
 
   #drop(row: OutRow): void {
     const { lane } = row;
-    this.#sides.count('out', lane.channel, -1);
+    this.sides.count('out', lane.channel, -1);
     lane.replies--;
-    this.bytes -= row.bytes;
+    this.accounts.replyWent(row);
     this.#postponed.drop(row);
     if (!row.parked) lane.outbox.shift();
-    this.#leave(row.settlement);
-  }
-
-  #leave(settlement: Settlement): void {
-    if (--settlement.open > 0) return;
-    this.unsettled--;
-    this.bytes -= settlement.bytes;
-    settlement.close();
+    this.accounts.left(row.settlement);
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The one dispatcher of tool calls. Order of checks: listed → granted on this channel → mode →
- * arguments → rehearsal → journal → the tool itself with its cage.
+ * not repeated → arguments → rehearsal → journal → the tool itself with its cage. A call that
+ * outlives its turn is given up, also where the tool does not listen to its signal.
  */
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { Ability, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
@@ -62,33 +63,34 @@ class GovernedToolbox implements Toolbox {
       tool === undefined
         ? { mode: 'deny', rule: 'not_listed' }
         : this.#standing(tool, surroundings.channel);
-    const ending = await this.#end(tool, standing, call, surroundings);
+    const written = writtenArguments(call);
+    const ending =
+      tool === undefined || standing.mode === 'deny'
+        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: standing.rule }
+        : await this.#end(tool, standing, written === null ? null : call, surroundings);
     const use: ToolUse = {
       key: surroundings.key,
       at,
       ms: now() - at,
-      tool: call.name.slice(0, nameLengthMax),
+      tool: tool?.name ?? unlisted,
       mode: standing.mode,
       rule: ending.rule,
       outcome: ending.outcome,
-      arguments: argumentsText(call.arguments),
+      arguments: shortened(written ?? '', tool === undefined ? call.name : null),
     };
     return { text: ending.text, use };
   }
 
+  /** @param call null: what it was given cannot be looked into */
   async #end(
-    tool: Tool | undefined,
+    tool: Tool,
     { mode, rule }: Standing,
-    call: AskedCall,
+    call: AskedCall | null,
     surroundings: CallSurroundings,
   ): Promise<Ending> {
-    if (tool === undefined || mode === 'deny') {
-      return {
-        text: 'There is no such tool here.',
-        outcome: 'denied',
-        rule,
-      };
-    }
+    if (surroundings.repeated === true)
+      return { text: repeated, outcome: 'refused', rule: 'repeated' };
+    if (call === null) return invalid('Its arguments are too long or too deep.', rule);
     const read = argumentsOf(tool, call.arguments);
     if (read === null) return invalid('The arguments must be a JSON object.', rule);
     const missing = missingIn(tool, read);
@@ -99,14 +101,12 @@ class GovernedToolbox implements Toolbox {
       if (mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut)) {
         return { text: rehearsed(tool.name), outcome: 'rehearsed', rule };
       }
-      return await this.#perform(tool, checked, surroundings, rule);
+      const { signal } = surroundings;
+      return await endedBy(signal, () => this.#perform(tool, checked, surroundings, rule));
     } catch (error) {
       this.#options.onFault(error);
-      return {
-        text: 'The tool failed by a fault of the service.',
-        outcome: 'failed',
-        rule: 'fault',
-      };
+      const text = 'The tool failed by a fault of the service.';
+      return { text, outcome: 'failed', rule: 'fault' };
     }
   }
 
@@ -117,10 +117,11 @@ class GovernedToolbox implements Toolbox {
     rule: string,
   ): Promise<Ending> {
     if (tool.effect === 'none') return endingOf(await checked.run(surroundings), rule);
-    const { key } = surroundings;
+    const { key, signal } = surroundings;
     const journaled = await surroundings.journal(key, tool.name);
     if (journaled.kind === 'unknown') return { text: notRepeated, outcome: 'unknown', rule };
     if (journaled.kind === 'done') return { text: journaled.text, outcome: 'done', rule };
+    if (signal.aborted) return outOfTime;
     const ending = endingOf(await checked.run(surroundings), rule);
     surroundings.journalEnd(key, ending.text);
     return ending;
@@ -138,8 +139,18 @@ class GovernedToolbox implements Toolbox {
   }
 }
 
-const nameLengthMax = 64;
-const argumentsLengthMax = 2_000;
+/** What stands in the audit for a name that the model made up: anything may be in it. */
+const unlisted = 'unlisted';
+const argumentsLengthMax = 65_536;
+const argumentsLengthKept = 2_000;
+
+const outOfTime: Ending = {
+  text: 'The tool was given up, for the time of this turn was over.',
+  outcome: 'failed',
+  rule: 'deadline',
+};
+
+const repeated = 'This very call was run before, and gives nothing new. Go on with what you have.';
 
 const rehearsed = (name: string): string =>
   `This was a rehearsal: ${name} was not run, and nothing was changed or fetched.`;
@@ -202,7 +213,34 @@ function parsed(text: string): unknown {
   }
 }
 
-function argumentsText(given: unknown): string {
-  const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
-  return text.length <= argumentsLengthMax ? text : `${text.slice(0, argumentsLengthMax)}…`;
+/**
+ * The arguments as text; null: they are too long or too deep to be looked into. An object is
+ * written, a text is as the model wrote it.
+ */
+function writtenArguments({ arguments: given }: AskedCall): string | null {
+  try {
+    const text = typeof given === 'string' ? given : (JSON.stringify(given) ?? '');
+    return text.length <= argumentsLengthMax ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param name of a tool that is not listed, which only the arguments' reader may see */
+function shortened(written: string, name: string | null): string {
+  const text = name === null ? written : `${name} ${written}`;
+  return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
+}
+
+/** What `work` ends with, unless the signal is first; what it still does is not heard then. */
+async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
+  if (signal.aborted) return outOfTime;
+  const { promise, resolve } = Promise.withResolvers<Ending>();
+  const aborted = (): void => resolve(outOfTime);
+  signal.addEventListener('abort', aborted, { once: true });
+  try {
+    return await Promise.race([work(), promise]);
+  } finally {
+    signal.removeEventListener('abort', aborted);
+  }
 }

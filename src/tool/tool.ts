@@ -32,9 +32,12 @@ export interface Tool {
 
 export type ToolParameters = {
   readonly type: 'object';
-  readonly properties: Readonly<Record<string, { readonly description: string } & object>>;
+  readonly properties: Readonly<Record<string, DescribedParameter>>;
   readonly required: readonly string[];
 };
+
+/** Any keywords of JSON Schema beside the description. */
+type DescribedParameter = { readonly description: string; readonly [keyword: string]: unknown };
 
 /** `run` is the call with these arguments; it is asked for once at most. */
 export type CheckedCall =
@@ -83,6 +86,8 @@ export type CallSurroundings = ToolSurroundings & {
   readonly channel: ChannelType;
   /** Nothing may reach out: what would is recorded and not run. */
   readonly rehearsal: boolean;
+  /** The very same call was run so often in this turn that it gives nothing new; absent: no. */
+  readonly repeated?: boolean;
   journal(key: string, tool: string): Promise<Journaled>;
   journalEnd(key: string, text: string): void;
 };

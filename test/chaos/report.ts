@@ -69,5 +69,6 @@ function machine(): string {
   const cores = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'})`;
   const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
   const { node, sqlite } = process.versions;
-  return `${cores}, ${memory}, ${platform()} ${release()}, Node ${node}, SQLite ${sqlite}`;
+  const kernel = release().split('.').slice(0, 2).join('.');
+  return `${cores}, ${memory}, ${platform()} ${kernel}, Node ${node}, SQLite ${sqlite}`;
 }

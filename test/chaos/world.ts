@@ -83,7 +83,8 @@ export class World implements AsyncDisposable {
     for (const limit = Date.now() + 30_000; Date.now() < limit; await pause(10)) {
       const { received } = this.receiver;
       for (; looked < received.length; looked++) {
-        waiting.delete(received[looked]!.body['in_reply_to']);
+        const { body, confirmed } = received[looked]!;
+        if (confirmed) waiting.delete(body['in_reply_to']);
       }
       if (waiting.size === 0) return;
     }

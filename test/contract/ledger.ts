@@ -3,6 +3,7 @@
  * and over each form with a planted fault, which must turn it red.
  */
 import { suite, test } from 'node:test';
+import { agentCases } from './ledger/agents.ts';
 import { boundCases } from './ledger/bounds.ts';
 import { claimCases } from './ledger/claims.ts';
 import { deadLetterCases } from './ledger/dead-letters.ts';
@@ -11,6 +12,7 @@ import { inboxCases } from './ledger/inbox.ts';
 import { memoryCases } from './ledger/memory.ts';
 import { outboxCases } from './ledger/outbox.ts';
 import { recallCases } from './ledger/recall.ts';
+import { servingCases } from './ledger/serving.ts';
 import type { LedgerCase, OpenBench } from './ledger/kit.ts';
 
 const all = [
@@ -22,6 +24,8 @@ const all = [
   ...recallCases,
   ...deadLetterCases,
   ...forgettingCases,
+  ...servingCases,
+  ...agentCases,
 ];
 
 /** @param durable the form outlives the process and keeps the promises about that, too */

@@ -8,6 +8,7 @@ import { failure, type Failure } from '../../src/domain/failure.ts';
 import type { ReplyId } from '../../src/domain/ids.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
 import type { InClaim, Ledger, LedgerReader, OutClaim } from '../../src/store/store.ts';
+import { agentReads } from './reader-agents.ts';
 import {
   accept,
   answer,
@@ -28,8 +29,8 @@ export interface ReaderBench extends AsyncDisposable {
 }
 
 type Form = { readonly durable: boolean };
-type It = Bench & ReaderBench;
-type ReaderCase = readonly [name: string, run: (it: It, form: Form) => Promise<void>];
+export type It = Bench & ReaderBench;
+export type ReaderCase = readonly [name: string, run: (it: It, form: Form) => Promise<void>];
 
 const down: Failure = failure('server_error', { status: 502 });
 const gone: Failure = failure('gone', { status: 410 });
@@ -308,7 +309,7 @@ export function testReaderContract(
   open: () => Promise<ReaderBench>,
 ): void {
   suite(`the reader of the ${name} form`, { concurrency: 4 }, () => {
-    for (const [what, run] of [...stories, ...deadLetters, ...pages]) {
+    for (const [what, run] of [...stories, ...deadLetters, ...pages, ...agentReads]) {
       test(what, async () => {
         await using bench = await open();
         const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });

@@ -3,7 +3,10 @@
  * letter. Rows carry more than their type says, as rows may: none of that may leave the server.
  */
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
-import type { Page, PageAsked } from '../../src/store/store.ts';
+import type { Pairing, PairingDesk, TurnedAway } from '../../src/domain/gate.ts';
+import type { NoteText } from '../../src/domain/note.ts';
+import type { Page, PageAsked } from '../../src/domain/page.ts';
+import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
 import type { StoryText, TurnText, Whose } from '../../src/domain/story.ts';
@@ -15,6 +18,9 @@ export const ids = {
   /** Everything that a path has to encode. */
   conversation: 'thread/7 ?#%ü&+',
   sender: 'sender-4711',
+  code: 'ACDEFGHJ',
+  brain: 'main',
+  use: '0123456789abcdefghjkmn:1:0',
 };
 export const said = 'where is my parcel';
 export const answered = 'it is on its way';
@@ -26,7 +32,10 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{id}', isLetter ? ids.letter : ids.message)
     .replace('{channel}', 'webhook')
     .replace('{conversation}', encodeURIComponent(ids.conversation))
-    .replace('{sender}', ids.sender);
+    .replace('{sender}', ids.sender)
+    .replace('{code}', ids.code)
+    .replace('{brain}', ids.brain)
+    .replace('{key}', ids.use);
 }
 
 const channel = 'webhook' as ChannelKey;
@@ -138,10 +147,25 @@ const turn: TurnText = {
   reply: answered,
 };
 
+const noteText: NoteText = { channel, conversation, at: 1_050, text: said };
+const toolUse: ToolUseText = {
+  key: ids.use,
+  messageId: ids.message,
+  channel,
+  conversation,
+  at: 1_045,
+  ms: 3.5,
+  tool: 'webhook_call',
+  mode: 'allow',
+  rule: 'no_governance',
+  outcome: 'done',
+  arguments: `{"body":"${said}"}`,
+};
+
 /** What was asked of the ledger, oldest first, each call with its arguments. */
 export type Calls = unknown[][];
 
-type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget'>;
+type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
 
 export function fakeReader(calls: Calls): LedgerReader {
   const page = <Row>(asked: PageAsked, rows: readonly Row[]): Page<Row> => {
@@ -170,6 +194,12 @@ export function fakeReader(calls: Calls): LedgerReader {
       return note(found ? { ...row, cuts } : null, 'conversation', where);
     },
     turns: (whose, asked) => note(page(asked, isIt(whose) ? [turn] : []), 'turns', whose, asked),
+    notes: (of) => {
+      const kept = of.kind === 'brain' ? of.brain === ids.brain : isIt(of);
+      return note(kept ? [noteText] : [], 'notes', of);
+    },
+    toolUses: (asked) => note(page<ToolUseRow>(asked, [toolUse]), 'toolUses', asked),
+    toolUse: (key) => note(key === ids.use ? toolUse : null, 'toolUse', key),
     async [Symbol.asyncDispose]() {},
   };
 }
@@ -186,6 +216,40 @@ export function fakeWrites(calls: Calls, result: () => DeadLetterMove): Writes {
     forget: async (whose) => {
       calls.push(['forget', whose]);
       return 3;
+    },
+    clearNotes: async (of) => {
+      calls.push(['clearNotes', of]);
+      return 2;
+    },
+  };
+}
+
+/** Whom the gate turned away, with more than its type says. */
+export const turnedAway: readonly TurnedAway[] = [
+  Object.assign({ ...more, channel, reason: 'stranger', count: 2, at: 1_000 } as const),
+];
+
+/** One who was let in by a code: by any, if it is the one. */
+export function fakePairings(calls: Calls): PairingDesk {
+  const pairing: Pairing = {
+    channel: 'messenger_a',
+    sender: ids.sender,
+    name: 'Ada',
+    state: 'admitted',
+    at: 1_000,
+  };
+  return {
+    list: async () => {
+      calls.push(['list']);
+      return [Object.assign({ ...pairing, code: ids.code })];
+    },
+    admit: async (code) => {
+      calls.push(['admit', code]);
+      return code === ids.code ? { kind: 'admitted', pairing } : { kind: 'not_found' };
+    },
+    remove: async (where, sender) => {
+      calls.push(['remove', where, sender]);
+      return sender === ids.sender ? 'done' : 'not_found';
     },
   };
 }

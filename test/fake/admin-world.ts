@@ -14,7 +14,7 @@ import { createTokenCheck } from '../../src/lib/bearer.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { DeadLetterMove } from '../../src/store/store.ts';
-import { fakeReader, fakeWrites, ids } from './admin-ledger.ts';
+import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web');
@@ -59,19 +59,29 @@ export function makeWorld(): World {
       revision: 'r-0001',
       config,
       warnings: [warning],
-      channels: [{ type: 'webhook', state: 'degraded', since: 1_000_100, reason: 'It is slow.' }],
+      channels: [
+        {
+          type: 'webhook',
+          state: 'degraded',
+          since: 1_000_100,
+          reason: 'It is slow.',
+          lastSeenAt: null,
+        },
+      ],
     }),
     meters: world.events.meters,
     gauges: () => gauges,
     backlog: () => [
-      { channel: 'webhook' as ChannelKey, inbox: 3, outbox: 1 },
-      { channel: 'messenger_a:1' as ChannelKey, inbox: 1, outbox: 0 },
-      { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2 },
+      { channel: 'webhook' as ChannelKey, inbox: 3, outbox: 1, unroutableSince: null },
+      { channel: 'messenger_a:1' as ChannelKey, inbox: 1, outbox: 0, unroutableSince: null },
+      { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2, unroutableSince: 1_000_000 },
     ],
     connections: () => 4,
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     reader: fakeReader(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
+    turnedAway: () => turnedAway,
+    pairings: fakePairings(world.calls),
     events: world.events,
   };
   return world;
@@ -87,6 +97,8 @@ export function live(events: EventHub): void {
   events.turnStarted({ channel, id: messageId, brain: 'main', waitedMs: 2 });
   events.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
   events.modelAnswered({ model, provider: 'local_runtime', result: 'timeout', ms: 400 });
+  const rehearsal = { tool: 'calc', mode: 'shadow', rule: 'governance[0]', ms: 1 } as const;
+  events.toolUsed({ channel, id: messageId, brain: 'main', ...rehearsal, outcome: 'rehearsed' });
   events.turnFinished({ channel, id: messageId, brain: 'main', decision, ms: 41 });
   events.replyDelivered({ channel, id: reply, attempt: 1, totalMs: 45 });
   events.messageRefused({ channel, code: 'inbox_full' });

@@ -23,7 +23,7 @@ export class FakeMessenger {
   readonly #queue: Update[] = [];
   #wake = (): void => {};
 
-  /** Resolves with what the service answered; a refused one stays in the queue until more is said. */
+  /** Resolves with what the service answered; a refused one waits until more is said. */
   say(sender: string, text: string, more: Partial<Inbound> = {}): Promise<Handled> {
     const { key } = this;
     const message: Inbound = {

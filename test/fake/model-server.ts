@@ -5,6 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { upstreamWords } from './failures.ts';
 import type { FailureName } from './failures.ts';
 
+/** A call of a tool, as a script gives it. The wire makes an id where none is given. */
+export type ScriptedCall = {
+  readonly name: string;
+  readonly arguments: unknown;
+  readonly id?: string;
+};
+
 /**
  * What is done with one request, once `after` has come. `more` is laid over the wire's answer,
  * field by field.
@@ -12,6 +19,7 @@ import type { FailureName } from './failures.ts';
 export type Step =
   | {
       readonly answer: string;
+      readonly calls?: readonly ScriptedCall[];
       readonly after?: Promise<void>;
       readonly delayMs?: number;
       readonly more?: object;
@@ -50,7 +58,7 @@ export type FakeWire = {
   /** Where it stands under the origin: `''` or `/v1`. */
   readonly base: string;
   readonly chatPath: string;
-  answer(text: string, call: ModelCall): object;
+  answer(text: string, call: ModelCall, calls: readonly ScriptedCall[]): object;
   error(status: number, words: string): object;
   overflow(words: string): { readonly status: number; readonly body: object };
   /** The answer to a GET of this path; null: 404. */
@@ -186,7 +194,8 @@ class ModelServer implements FakeModel {
     }
     if (response.destroyed) return;
     if ('answer' in step) {
-      return sendJson(response, 200, { ...this.wire.answer(step.answer, call), ...step.more });
+      const { answer, calls = [], more } = step;
+      return sendJson(response, 200, { ...this.wire.answer(answer, call, calls), ...more });
     }
     if ('status' in step) {
       response.writeHead(step.status, { 'content-type': 'application/json', ...step.headers });
@@ -213,7 +222,7 @@ function fail(
       return;
     case 'cut':
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 });
-      response.write(JSON.stringify(wire.answer(upstreamWords, call)).slice(0, 60), () => {
+      response.write(JSON.stringify(wire.answer(upstreamWords, call, [])).slice(0, 60), () => {
         response.destroy();
       });
       return;
@@ -245,9 +254,9 @@ function fail(
     case 'wrong-shape':
       return sendJson(response, 200, { words: upstreamWords, message: 7, choices: { 0: [] } });
     case 'empty':
-      return sendJson(response, 200, wire.answer('', call));
+      return sendJson(response, 200, wire.answer('', call, []));
     case 'oversized':
-      return sendJson(response, 200, wire.answer('a'.repeat(5 * 1024 * 1024), call));
+      return sendJson(response, 200, wire.answer('a'.repeat(5 * 1024 * 1024), call, []));
     case 'html':
       return sendHtml(response, 200);
     default:

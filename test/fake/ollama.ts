@@ -3,7 +3,7 @@
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
 import { startModelServer } from './model-server.ts';
-import type { FakeModel, FakeWire, ModelCall, Script } from './model-server.ts';
+import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
 
 /**
  * @param options `models` are the tags that it has; `remoteHosts` gives some of them the host that
@@ -24,15 +24,19 @@ export function startFakeOllama(
   const wire: FakeWire = {
     base: '',
     chatPath: '/api/chat',
-    answer: (text, call) => ({
+    answer: (text, call, calls) => ({
       model: modelOf(call),
       created_at: '2026-11-20T20:00:00.000000Z',
-      message: { role: 'assistant', content: text },
+      message: {
+        role: 'assistant',
+        content: text,
+        ...(calls.length > 0 && { tool_calls: calls.map(callOf) }),
+      },
       done: true,
       done_reason: 'stop',
       total_duration: 4_883_583_458,
       prompt_eval_count: 26,
-      eval_count: text === '' ? 0 : 29,
+      eval_count: text === '' && calls.length === 0 ? 0 : 29,
     }),
     error: (_status, words) => ({ error: words }),
     overflow: (words) => ({
@@ -46,5 +50,11 @@ export function startFakeOllama(
   };
   return startModelServer(wire, script);
 }
+
+/** Its arguments are an object, and an id came only with later versions. */
+const callOf = ({ name, arguments: given, id }: ScriptedCall): object => ({
+  ...(id !== undefined && { id }),
+  function: { name, arguments: given },
+});
 
 const modelOf = ({ body }: ModelCall): unknown => (body as { model?: unknown } | null)?.model;

@@ -3,7 +3,7 @@
  * Format: OpenAI chat completions, platform.openai.com/docs/api-reference/chat.
  */
 import { startModelServer } from './model-server.ts';
-import type { FakeModel, FakeWire, ModelCall, Script } from './model-server.ts';
+import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
 
 /** @param options `models` null: it has no list of models; `base` is where it stands */
 export function startFakeOpenai(
@@ -15,12 +15,12 @@ export function startFakeOpenai(
   const wire: FakeWire = {
     base,
     chatPath: '/chat/completions',
-    answer: (text, call) => ({
+    answer: (text, call, calls) => ({
       id: 'chatcmpl-1',
       object: 'chat.completion',
       created: 1_795_000_000,
       model: modelOf(call),
-      choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+      choices: [choiceOf(text, calls)],
       usage: { prompt_tokens: 19, completion_tokens: 10, total_tokens: 29 },
     }),
     error: (status, words) => ({ error: { message: words, type: 'error', code: status } }),
@@ -39,5 +39,21 @@ export function startFakeOpenai(
   };
   return startModelServer(wire, script);
 }
+
+function choiceOf(text: string, calls: readonly ScriptedCall[]): object {
+  if (calls.length === 0) {
+    return { index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' };
+  }
+  const content = text === '' ? null : text;
+  const message = { role: 'assistant', content, tool_calls: calls.map(callOf) };
+  return { index: 0, message, finish_reason: 'tool_calls' };
+}
+
+/** Its arguments are a JSON text. */
+const callOf = ({ name, arguments: given, id }: ScriptedCall, at: number): object => ({
+  id: id ?? `call_${at}`,
+  type: 'function',
+  function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
+});
 
 const modelOf = ({ body }: ModelCall): unknown => (body as { model?: unknown } | null)?.model;

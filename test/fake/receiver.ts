@@ -10,6 +10,8 @@ export type Received = {
   readonly text: string;
   readonly headers: IncomingHttpHeaders;
   readonly path: string;
+  /** It was answered with a plain 200. */
+  readonly confirmed: boolean;
   /** Milliseconds since 1970. */
   readonly at: number;
 };
@@ -46,8 +48,9 @@ export async function startReceiver(): Promise<Receiver> {
     if (text === null) return;
     const body = JSON.parse(text) as Record<string, unknown>;
     const { headers, url: path = '' } = request;
-    received.push({ body, text, headers, path, at: Date.now() });
-    answer(script.shift() ?? 200, response);
+    const how = script.shift() ?? 200;
+    received.push({ body, text, headers, path, confirmed: how === 200, at: Date.now() });
+    answer(how, response);
     for (const waiter of waiters) if (received.length >= waiter.n) waiter.resolve();
   };
   const server = createServer((request, response) => void receive(request, response));

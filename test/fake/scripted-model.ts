@@ -2,14 +2,14 @@
 import { failure } from '../../src/domain/failure.ts';
 import type { FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
-import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Outcome, ToolCall } from '../../src/domain/outcome.ts';
 import type { Model, ModelCheck, ModelRequest } from '../../src/model/model.ts';
 
 /** One question that waits for its outcome. */
 export type Question = {
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  answer(text: string): Promise<void>;
+  answer(text: string, calls?: readonly ToolCall[]): Promise<void>;
   fail(kind: FailureKind, more?: { retryAfterMs?: number }): Promise<void>;
   throw(error: Error): Promise<void>;
 };
@@ -44,9 +44,9 @@ export class ScriptedModel implements Model {
     this.questions.push({
       request,
       signal,
-      answer(text) {
+      answer(text, calls = []) {
         const tries = [{ startedAt, ms: Date.now() - startedAt, failed: null }];
-        resolve({ kind: 'answer', text, calls: [], usage: null, tries, linesDropped: 0 });
+        resolve({ kind: 'answer', text, calls, usage: null, tries, linesDropped: 0 });
         return settled();
       },
       fail(kind, more) {

@@ -116,6 +116,10 @@ function showChannels(status) {
       const since = `for ${lengthOf(Math.max(0, now - channel.since))}`;
       state.append(make('span', { class: 'detail line' }, since));
     }
+    if (channel.lastSeenAt !== null) {
+      const heard = `heard of ${lengthOf(Math.max(0, now - channel.lastSeenAt))} ago`;
+      state.append(make('span', { class: 'detail line' }, heard));
+    }
     return make(
       'tr',
       {},

@@ -1,10 +1,9 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, problem, tell } from '../answer.ts';
-import type { Answer } from '../answer.ts';
-import { integer, object } from '../schema.ts';
+import { found, tell } from '../answer.ts';
 import { conversationRowSchema, conversationTextSchema, turnTextSchema } from '../story-schema.ts';
+import { deleted, deletion } from './deletion.ts';
 import { page, pageOf, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
@@ -17,7 +16,6 @@ const ofSender = { channel, sender: segment('The id of the sender.') };
 const unknown = 'No such conversation is kept; without storage none is.';
 const conversationsSchema = pageOf(conversationRowSchema);
 const turnsSchema = pageOf(turnTextSchema);
-const deletedSchema = object({ deleted: integer });
 
 /** What is kept of people: an operator's to see, and to delete. */
 export function conversationRoutes(ports: Ports): Route[] {
@@ -82,8 +80,7 @@ function turns({ reader }: Ports): Route[] {
 }
 
 function deletions(ports: Ports): Route[] {
-  const schema = { name: 'Deleted', of: deletedSchema };
-  const problems = { 503: 'The storage failed: not all of it is deleted.' };
+  const { problems, schema } = deletion;
   return [
     writeRoute({
       path: '/api/v1/conversations/{channel}/{conversation}',
@@ -94,7 +91,7 @@ function deletions(ports: Ports): Route[] {
       contentType,
       problems,
       schema,
-      answer: (values) => forget(ports, conversationOf(values)),
+      answer: (values) => deleted(ports, () => ports.writes.forget(conversationOf(values))),
     }),
     writeRoute({
       path: '/api/v1/senders/{channel}/{sender}',
@@ -105,21 +102,9 @@ function deletions(ports: Ports): Route[] {
       contentType,
       problems,
       schema,
-      answer: (values) => forget(ports, senderOf(values)),
+      answer: (values) => deleted(ports, () => ports.writes.forget(senderOf(values))),
     }),
   ];
-}
-
-/** Nobody may believe that something is gone which is not. */
-async function forget(ports: Ports, whose: Whose): Promise<Answer> {
-  try {
-    return tell(deletedSchema, { deleted: await ports.writes.forget(whose) });
-  } catch (error) {
-    const state = ports.health();
-    if (state.status === 'ok') throw error;
-    const detail = `svc cannot work: ${state.reason}. Not all of it is deleted; ask again later.`;
-    return problem(503, 'storage_failed', detail);
-  }
 }
 
 function conversationOf(at: { readonly channel: string; readonly conversation: string }): Whose {

@@ -4,8 +4,10 @@ import { expositionType } from '../exposition.ts';
 import type { MetricsPage } from '../metrics.ts';
 import { statusOf } from '../status.ts';
 import { statusSchema } from '../status-schema.ts';
+import { agentRoutes } from './agents.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
+import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
 import { livePageRoutes } from './live-page.ts';
 import { RouteTable } from './match.ts';
@@ -22,6 +24,8 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, webRoot: strin
     ...messageRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
+    ...gateRoutes(ports),
+    ...agentRoutes(ports),
     ...livePageRoutes(webRoot),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);

@@ -1,217 +1,263 @@
 import type { ChannelType } from '../../config/config.ts';
-import type { Decision } from '../../domain/decision.ts';
+import type { Apology, Decision } from '../../domain/decision.ts';
+import type { FailureKind } from '../../domain/failure.ts';
 import type { Note } from '../../domain/note.ts';
 import type { Outcome, ToolCall } from '../../domain/outcome.ts';
-import type { ModelRequest, RequestLine, ToolNotice } from '../../model/model.ts';
-import type { CallSurroundings } from '../../tool/tool.ts';
+import type { Deadline } from '../../lib/deadlines.ts';
+import type { ModelRequest, ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
 import type { Desk, Turn } from '../brain.ts';
 import type { Call, Member } from '../call.ts';
 import { dispatch } from '../dispatch.ts';
 import { linesOf } from '../turn-lines.ts';
-import type { AgentOptions, Protocol } from './agent.ts';
+import type { AgentOptions, Habits } from './agent.ts';
 import { Findings } from './findings.ts';
-import { runes, systemPrompt } from './prompt.ts';
-import { callIn } from './text-protocol.ts';
+import { systemPrompt } from './prompt.ts';
+import { readText } from './text-protocol.ts';
+import { ToolCalls } from './tool-calls.ts';
 
-/** So many calls of one model answer are run; the model is told of the others. */
-const callsMax = 8;
-/** So many times one and the same call is run in a turn. */
-const repeatsMax = 2;
-/** So many calls in a row whose arguments are wrong end the use of tools. */
+/** So many answers in a row with nothing but wrong calls end the use of tools. */
 const invalidMax = 2;
+/** So often what was found is halved for a model that cannot read it. */
+const halvingsMax = 6;
+/** What one hard turn teaches about the model holds for the next ones down to this. */
+const findingsCharactersMin = 4_000;
 
 const askForAnswer =
   'No tool can be used any more in this turn. Answer the person now, with what you have; say ' +
   'plainly what you could not find out.';
+const brokenCall =
+  'That call could not be read: it must be one JSON object with "tool" and "arguments", and ' +
+  'nothing else. It was not run.';
 
-/** One turn of an agent. */
+/** One question to the model, and how it was asked. */
+type Asked = {
+  readonly call: Call;
+  readonly protocol: 'native' | 'text';
+  readonly withTools: boolean;
+};
+
+/** What the model wants. */
+type Wish =
+  | { readonly kind: 'answer'; readonly text: string }
+  | { readonly kind: 'calls'; readonly text: string; readonly calls: readonly ToolCall[] }
+  | { readonly kind: 'broken'; readonly text: string };
+
+/**
+ * One turn of an agent.
+ *
+ *     asking ──answer──▶ over ◀──no step is left, the turn's time is over, the model failed
+ *       │ ▲
+ *     calls └─results── running
+ *
+ * A step is one call to the model. The last has no tools and asks for the answer; with one step in
+ * all, that one has tools, and what it asks for is not run. Not counted as steps: what the model
+ * refused to read, for it has said nothing then.
+ */
 export class AgentTurn {
   readonly #options: AgentOptions;
   readonly #member: Member;
-  readonly #protocol: Protocol;
-  readonly #turn: Turn;
+  readonly #habits: Habits;
   readonly #desk: Desk;
-  readonly #channel: ChannelType;
-  readonly #tools: readonly ToolNotice[];
-  readonly #lines: RequestLine[];
+  readonly #announced: readonly ToolNotice[];
   readonly #keptFrom: number;
   readonly #findings: Findings;
+  readonly #calls: ToolCalls;
+  readonly #notes: readonly Note[];
   readonly #mark: string;
   readonly #turnAt: number;
-  readonly #repeats = new Map<string, number>();
-  #iteration = 0;
-  #toolCalls = 0;
+  readonly #over = new AbortController();
+  readonly #deadline: Deadline;
+  #step = 0;
+  #textOnly = false;
+  #closing = false;
+  #asksForAnswer = false;
+  #malformed = 0;
   #invalidInARow = 0;
-  #notes: readonly Note[] | null = null;
-  #retriedBadCall = false;
+  #halvings = 0;
 
-  constructor(options: AgentOptions, member: Member, protocol: Protocol, turn: Turn, desk: Desk) {
+  /** @param notes of its scope, oldest first */
+  constructor(
+    options: AgentOptions,
+    member: Member,
+    habits: Habits,
+    turn: Turn,
+    desk: Desk,
+    notes: readonly Note[],
+  ) {
     this.#options = options;
     this.#member = member;
-    this.#protocol = protocol;
-    this.#turn = turn;
+    this.#habits = habits;
     this.#desk = desk;
-    this.#channel = turn.message.channel.split(':', 1)[0] as ChannelType;
-    this.#tools = options.toolbox
-      .announcedOn(this.#channel)
+    this.#notes = notes;
+    const channel = turn.message.channel.split(':', 1)[0] as ChannelType;
+    this.#announced = options.toolbox
+      .announcedOn(channel)
       .map(({ name, description, parameters }) => ({ name, description, parameters }));
-    this.#lines = [...linesOf(turn)];
-    this.#keptFrom = this.#lines.length - 1;
+    const lines = linesOf(turn);
+    this.#keptFrom = lines.length - 1;
     this.#mark = options.mark();
-    this.#findings = new Findings(this.#lines, this.#mark);
+    this.#findings = new Findings(lines, this.#mark, habits.findingsCharactersMax);
     this.#turnAt = options.now();
+    this.#calls = new ToolCalls({
+      agent: options,
+      turn,
+      desk,
+      channel,
+      findings: this.#findings,
+      signal: this.#over.signal,
+      turnAt: this.#turnAt,
+      notesBefore: notes.length,
+    });
+    this.#deadline = options.deadlines.at(desk.deadlineAt, this.#end);
+    desk.signal.addEventListener('abort', this.#end);
+    if (desk.signal.aborted) this.#end();
   }
 
   async answer(): Promise<Decision> {
-    const { iterationsMax } = this.#options;
-    while (this.#iteration < iterationsMax) {
-      this.#iteration++;
-      const last = this.#isLast;
-      if (last) this.#lines.push({ role: 'user', text: askForAnswer });
-      const call = await this.#ask(last);
-      const outcome = call.outcome!;
-      if (outcome.kind === 'failed') return this.#apology(apologyOf([call]), 'the model failed');
-      const calls = this.#callsOf(outcome);
-      if (calls.length === 0) return this.#reply(outcome.text);
-      if (this.#iteration === iterationsMax || last) return this.#unfinished(outcome);
-      await this.#runAll(outcome.text, calls);
-      if (this.#desk.signal.aborted) return this.#apology('busy', 'it was cancelled');
+    try {
+      return await this.#loop();
+    } finally {
+      this.#deadline.cancel();
+      this.#desk.signal.removeEventListener('abort', this.#end);
+    }
+  }
+
+  readonly #end = (): void => this.#over.abort();
+
+  async #loop(): Promise<Decision> {
+    while (this.#step < this.#options.stepsMax) {
+      if (this.#over.signal.aborted) return this.#apology('busy', 'the turn was given up');
+      this.#step++;
+      const asked = await this.#ask();
+      const outcome = asked.call.outcome!;
+      if (outcome.kind === 'failed') {
+        if (this.#goesOnAfter(outcome.failure.kind, asked)) continue;
+        return this.#failed(asked, outcome.failure.kind);
+      }
+      const wish = wishOf(outcome, asked);
+      if (wish.kind === 'answer') return this.#reply(wish.text);
+      if (!asked.withTools || this.#isSpent) return this.#unfinished(wish, asked);
+      await this.#fulfil(wish);
     }
     return this.#apology('unfinished', 'no step was left');
   }
 
-  /** With one step in all, that one has tools; else the last one has none. */
-  get #isLast(): boolean {
-    const { iterationsMax } = this.#options;
-    const spent = this.#iteration === iterationsMax && iterationsMax > 1;
-    return spent || this.#invalidInARow >= invalidMax;
+  get #isSpent(): boolean {
+    return this.#step >= this.#options.stepsMax;
   }
 
-  /** Asks until the model answers in a protocol that it knows, or fails. */
-  async #ask(last: boolean): Promise<Call> {
-    for (;;) {
-      const request = await this.#request(last);
-      const judged = await dispatch([this.#member], request, this.#desk, this.#options);
-      const call = judged.calls[0]!;
-      this.#desk.step(call.step(this.#turnAt));
-      if (!this.#changesProtocol(call.outcome)) return call;
+  async #ask(): Promise<Asked> {
+    const { stepsMax } = this.#options;
+    const last = this.#closing || (this.#isSpent && stepsMax > 1);
+    const tools = last ? [] : this.#announced;
+    if (last && !this.#asksForAnswer && this.#announced.length > 0) {
+      this.#asksForAnswer = true;
+      this.#findings.say(askForAnswer);
     }
+    const protocol = this.#textOnly || this.#habits.textOnly ? 'text' : 'native';
+    const request = this.#request(protocol, tools);
+    const { calls } = await dispatch([this.#member], request, this.#desk, this.#options);
+    const call = calls[0];
+    if (call === undefined) throw new Error('a turn that was given up was asked for');
+    this.#desk.step(call.step(this.#turnAt));
+    return { call, protocol, withTools: tools.length > 0 };
   }
 
-  /** A refusal of tools is no answer, so it costs no step. */
-  #changesProtocol(outcome: Outcome | null): boolean {
-    if (outcome?.kind !== 'failed' || this.#protocol.now === 'text') return false;
-    const { kind } = outcome.failure;
-    if (kind === 'tool_call_malformed' && !this.#retriedBadCall) {
-      this.#retriedBadCall = true;
-      return true;
-    }
-    if (kind !== 'tools_unsupported' && kind !== 'tool_call_malformed') return false;
-    this.#protocol.now = 'text';
-    return true;
-  }
-
-  async #request(last: boolean): Promise<ModelRequest> {
-    const { sensitivity, iterationsMax, operatorPrompt, skills, notes } = this.#options;
-    const tools = last ? [] : this.#tools;
-    const native = this.#protocol.now === 'native';
-    this.#notes ??= notes === null ? [] : await this.#desk.notes(notes.scope);
+  #request(protocol: 'native' | 'text', tools: readonly ToolNotice[]): ModelRequest {
+    const { sensitivity, stepsMax, operatorPrompt, skills, notes } = this.#options;
+    const system = systemPrompt({
+      protocol,
+      tools,
+      hadTools: this.#announced.length > 0,
+      stepsMax,
+      operatorPrompt,
+      skills,
+      notes: this.#notes,
+      notesBudgetRunes: notes?.budgetRunes ?? 0,
+      mark: this.#mark,
+    });
     return {
       sensitivity,
-      system: systemPrompt({
-        protocol: this.#protocol.now,
-        tools: this.#tools,
-        iterationsMax,
-        operatorPrompt,
-        skills,
-        notes: this.#notes,
-        notesBudgetRunes: notes?.budgetRunes ?? 0,
-        mark: this.#mark,
-      }),
-      lines: this.#findings.linesFor(this.#protocol.now),
+      system,
+      lines: this.#findings.linesFor(protocol),
       keptFrom: this.#keptFrom,
-      tools: native ? tools : [],
+      tools: protocol === 'native' ? tools : [],
       deadlineAt: this.#desk.deadlineAt,
     };
   }
 
-  #callsOf(outcome: Extract<Outcome, { kind: 'answer' }>): readonly ToolCall[] {
-    if (this.#protocol.now === 'native' && outcome.calls.length > 0) return outcome.calls;
-    const call = callIn(outcome.text, this.#tools);
-    return call === null ? [] : [call];
-  }
-
-  async #runAll(text: string, calls: readonly ToolCall[]): Promise<void> {
-    const run = calls
-      .slice(0, callsMax)
-      .map((call, n) => ({ ...call, id: call.id || `call_${n}` }));
-    this.#findings.asked(text, run);
-    for (const [n, call] of run.entries()) {
-      this.#findings.found(call, await this.#run(call, n));
-      if (this.#desk.signal.aborted) return;
+  /** Whether another step, asked otherwise, may do better than the one that failed. */
+  #goesOnAfter(kind: FailureKind, { protocol, withTools }: Asked): boolean {
+    const native = withTools && protocol === 'native';
+    if (kind === 'tools_unsupported' && native) {
+      this.#habits.textOnly = true;
+      this.#step--;
+      return true;
     }
-    const left = calls.length - run.length;
-    if (left > 0)
-      this.#findings.say(`${left} more calls were not run: at most ${callsMax} at once.`);
-  }
-
-  async #run(call: ToolCall, n: number): Promise<string> {
-    const same = `${call.name} ${JSON.stringify(call.arguments)}`;
-    const before = this.#repeats.get(same) ?? 0;
-    this.#repeats.set(same, before + 1);
-    if (before >= repeatsMax) {
-      return 'This very call was run before, and gives nothing new. Go on with what you have.';
+    if (kind === 'tool_call_malformed' && native) {
+      this.#malformed++;
+      this.#textOnly = this.#malformed > 1;
+      return !this.#isSpent;
     }
-    const { text, use } = await this.#options.toolbox.run(call, this.#surroundings(n));
-    this.#toolCalls++;
-    this.#invalidInARow = use.outcome === 'invalid' ? this.#invalidInARow + 1 : 0;
-    this.#desk.used(use);
-    const { tool, mode, outcome, rule, at, ms } = use;
-    const startMs = at - this.#turnAt;
-    this.#desk.step({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
-    return text;
+    if (kind === 'context_overflow') return this.#findLess();
+    if (kind !== 'empty_answer' || this.#closing || this.#isSpent) return false;
+    this.#closing = true;
+    return true;
   }
 
-  #surroundings(n: number): CallSurroundings {
-    const desk = this.#desk;
-    return {
-      signal: desk.signal,
-      deadlineAt: desk.deadlineAt,
-      sensitivity: this.#options.sensitivity,
-      key: `${this.#turn.message.id}:${this.#iteration}:${n}`,
-      channel: this.#channel,
-      rehearsal: desk.rehearsal,
-      note: (text) => this.#keepNote(text),
-      journal: (key, tool) => desk.journal(key, tool),
-      journalEnd: (key, text) => desk.journalEnd(key, text),
-    };
+  /** The model could not read all that was found: half of it goes, and that is remembered. */
+  #findLess(): boolean {
+    const fits = this.#halvings < halvingsMax ? this.#findings.halve() : null;
+    if (fits === null) return false;
+    this.#halvings++;
+    this.#habits.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
+    this.#step--;
+    return true;
   }
 
-  #keepNote(text: string): string {
-    const { notes, now } = this.#options;
-    if (notes === null) return 'Notes are not kept here.';
-    const { scope, notesMax, noteRunesMax } = notes;
-    if (runes(text) > noteRunesMax) {
-      return `The note was not kept: it may have ${noteRunesMax} characters at most.`;
-    }
-    this.#desk.keep({ kind: 'add', scope, note: { at: now(), text }, notesMax });
-    return `Kept. When there are more than ${notesMax} notes, the oldest goes.`;
+  async #fulfil(wish: Exclude<Wish, { kind: 'answer' }>): Promise<void> {
+    let invalid = true;
+    if (wish.kind === 'broken') this.#findings.objected(wish.text, brokenCall);
+    else invalid = (await this.#calls.run(this.#step, wish.text, wish.calls)) === 'invalid';
+    this.#invalidInARow = invalid ? this.#invalidInARow + 1 : 0;
+    if (this.#invalidInARow >= invalidMax) this.#closing = true;
   }
 
   #reply(text: string): Decision {
-    const tools = this.#toolCalls === 0 ? 'no tool' : `${this.#toolCalls} tool calls`;
-    const why = `answered at step ${this.#iteration} after ${tools}`;
+    const { count } = this.#calls;
+    const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
+    const why = `answered at step ${this.#step} after ${tools}`;
     return { kind: 'reply', text, model: this.#member.model.name, why };
   }
 
-  /** It asks for tools where it has none left: what it wrote beside that is its answer, if any. */
-  #unfinished({ text, calls }: Extract<Outcome, { kind: 'answer' }>): Decision {
-    if (calls.length > 0 && text !== '') return this.#reply(text);
-    return this.#apology('unfinished', `it still asked for tools at step ${this.#iteration}`);
+  /** It still wants a tool where none is left: what it wrote beside that is its answer, if any. */
+  #unfinished(wish: Exclude<Wish, { kind: 'answer' }>, { protocol }: Asked): Decision {
+    if (protocol === 'native' && wish.text !== '') return this.#reply(wish.text);
+    return this.#apology('unfinished', `it still asked for tools at step ${this.#step}`);
   }
 
-  #apology(apology: Extract<Decision, { kind: 'apology' }>['apology'], why: string): Decision {
+  /** A model that goes silent after its tools has not come to an end; else the failure says it. */
+  #failed({ call, withTools }: Asked, kind: FailureKind): Decision {
+    const stuck = kind === 'empty_answer' && !withTools && this.#calls.count > 0;
+    if (stuck) return this.#apology('unfinished', `no text came at step ${this.#step}`);
+    if (kind === 'tool_call_malformed') {
+      return this.#apology('unfinished', 'its provider refused what it wrote as a call');
+    }
+    return this.#apology(apologyOf([call]), `the model gave no answer: ${kind}`);
+  }
+
+  #apology(apology: Apology, why: string): Decision {
     return { kind: 'apology', apology, why };
   }
+}
+
+/** Calls are looked for only where they may stand: beside the text, or as the whole text. */
+function wishOf({ text, calls }: Extract<Outcome, { kind: 'answer' }>, asked: Asked): Wish {
+  if (asked.protocol === 'native') {
+    return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls };
+  }
+  const read = readText(text);
+  if (read.kind !== 'call') return { kind: read.kind, text };
+  return { kind: 'calls', text, calls: [read.call] };
 }

@@ -1,7 +1,7 @@
 /**
  * Tool calls as text, for models that have no calls of their own: the whole message is one JSON
- * object, bare or in one code fence. Prose is never searched for calls: a page that a tool brought
- * in and the model quotes would run tools.
+ * object with `tool` and `arguments`, bare or in one code fence. Prose is never searched for calls:
+ * a page that a tool brought in and the model quotes would run tools.
  */
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { ToolNotice } from '../../model/model.ts';
@@ -21,22 +21,38 @@ export function describeCalls(tools: readonly ToolNotice[]): string {
   ].join('\n');
 }
 
-/** @returns the call that the whole text is; null when it is an answer */
-export function callIn(text: string, tools: readonly ToolNotice[]): ToolCall | null {
-  const bare = withoutFence(text.trim());
-  if (!bare.startsWith('{') || !bare.endsWith('}')) return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(bare);
-  } catch {
-    return null;
-  }
-  const { tool, arguments: given } = value as { tool?: unknown; arguments?: unknown };
-  if (typeof tool !== 'string' || !tools.some(({ name }) => name === tool)) return null;
-  return { id: '', name: tool, arguments: given ?? {} };
+/** How a call that was made looks to the model afterwards. */
+export function callAsText({ name, arguments: given }: ToolCall): string {
+  return JSON.stringify({ tool: name, arguments: given });
 }
 
+/** `broken`: it begins as a call and is no JSON; nothing of the kind is meant for a person. */
+export type TextRead =
+  | { readonly kind: 'answer' }
+  | { readonly kind: 'call'; readonly call: ToolCall }
+  | { readonly kind: 'broken' };
+
+/** What the whole text is. Any name is a call: the dispatcher knows what may run. */
+export function readText(text: string): TextRead {
+  const bare = withoutFence(text.trim());
+  if (!bare.startsWith('{')) return { kind: 'answer' };
+  let value: Readonly<Record<string, unknown>>;
+  try {
+    value = JSON.parse(bare) as Record<string, unknown>;
+  } catch {
+    return { kind: beginsAsCall.test(bare) ? 'broken' : 'answer' };
+  }
+  const { tool, arguments: given } = value;
+  const isCall = typeof tool === 'string' && Object.keys(value).every((key) => callKeys.has(key));
+  if (!isCall) return { kind: 'answer' };
+  return { kind: 'call', call: { id: '', name: tool, arguments: given ?? {} } };
+}
+
+/** An object with more than these is data that someone asked for. */
+const callKeys: ReadonlySet<string> = new Set(['tool', 'arguments']);
+const beginsAsCall = /^\{\s*"tool"\s*:/;
+
 function withoutFence(text: string): string {
-  const found = /^```(?:json)?[ \t]*\r?\n([^]*?)\r?\n?```$/i.exec(text);
+  const found = /^```(?:json)?[ \t]*\r?\n([^]*)```$/i.exec(text);
   return found === null || found[1]!.includes('```') ? text : found[1]!.trim();
 }

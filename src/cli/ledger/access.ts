@@ -6,9 +6,11 @@
  */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
+import type { PairingDesk } from '../../domain/gate.ts';
 import { createIdSource } from '../../domain/ids.ts';
+import { Pairings } from '../../flow/pairing.ts';
 import { openLedger, openReader } from '../../service.ts';
-import { ReadFailed, type LedgerReader } from '../../store/store.ts';
+import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
 import { readConfig, readSecrets } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { programVersion } from '../program.ts';
@@ -57,6 +59,24 @@ export function writing(
   place: Place,
   use: (ledger: LedgerWrites) => Promise<number>,
 ): Promise<number> {
+  return owning(place, use, use);
+}
+
+/** Lets a command let people in, in the same way. */
+export function pairing(
+  place: Place,
+  use: (desk: PairingDesk) => Promise<number>,
+): Promise<number> {
+  const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
+  return owning(place, (ledger) => use(new Pairings(ledger, Date.now, random)), use);
+}
+
+/** The ledger itself where no service owns it, else the service that does. */
+function owning(
+  place: Place,
+  useLedger: (ledger: Ledger) => Promise<number>,
+  useRemote: (remote: Remote) => Promise<number>,
+): Promise<number> {
   return heard(place, async () => {
     const { storagePath, config } = place;
     if (storagePath !== null) {
@@ -70,11 +90,15 @@ export function writing(
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
         now: Date.now,
         failed: (error) => (failed = error),
+        news: {},
       });
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
-        const code = await use(ledger);
+        const code = await useLedger(ledger).catch((error: unknown) => {
+          if (failed === null) throw error;
+          return exitCode.failed;
+        });
         if (failed === null) return code;
         throw new Unanswered(`The database ${storagePath} could not be written.`);
       }
@@ -85,7 +109,7 @@ export function writing(
         ? 'Without storage only the running svc can do this'
         : 'While svc runs, only it can write to its database';
     await using remote = remoteAt(place, why);
-    return await use(remote);
+    return await useRemote(remote);
   });
 }
 

@@ -1,8 +1,10 @@
 /** What the admin API answers to those who ask about messages, as shapes to read it by. */
 import type { Box } from '../../domain/event.ts';
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
+import type { Pairing } from '../../domain/gate.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../domain/ids.ts';
 import type { Media, Sender } from '../../domain/message.ts';
+import type { NoteText } from '../../domain/note.ts';
 import type { Try } from '../../domain/outcome.ts';
 import type {
   ConversationRow,
@@ -17,9 +19,10 @@ import type {
   StoryText,
   TurnText,
 } from '../../domain/story.ts';
-import { toolOutcomes } from '../../domain/tool-use.ts';
+import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
+import type { ToolUseRow, ToolUseText } from '../../domain/tool-use.ts';
 import type { Trace, TraceStep } from '../../domain/trace.ts';
-import type { Page } from '../../store/store.ts';
+import type { Page } from '../../domain/page.ts';
 import { byKind, flag, id, list, maybe, number, object, oneOf, text, type Shape } from './shape.ts';
 
 const channel = id<ChannelKey>();
@@ -180,11 +183,42 @@ const turn = object<TurnText>({
   reply: maybe(text),
 });
 
+const toolUseFields = {
+  key: text,
+  messageId: text,
+  channel,
+  at: number,
+  ms: number,
+  tool: text,
+  mode: oneOf(...grantModes),
+  rule: text,
+  outcome: oneOf(...toolOutcomes),
+} as const;
+
+export const toolUseText = object<ToolUseText>({
+  ...toolUseFields,
+  conversation: conversationId,
+  arguments: maybe(text),
+});
+
+export const notes = object<{ readonly rows: readonly NoteText[] }>({
+  rows: list(object<NoteText>({ channel, conversation: conversationId, at: number, text })),
+});
+
+export const toolUsePage = pageOf(object<ToolUseRow>(toolUseFields));
 export const deadLetterPage = pageOf(deadLetter);
 export const conversationPage = pageOf(object<ConversationRow>(conversationFields));
 export const turnPage = pageOf(turn);
 export const moved = object<{ readonly result: 'done' }>({ result: oneOf('done') });
 export const deleted = object<{ readonly deleted: number }>({ deleted: number });
+export const pairing = object<Pairing>({
+  channel: text,
+  sender: text,
+  name: maybe(text),
+  state: oneOf('admitted', 'asking'),
+  at: number,
+});
+export const pairings = object<{ readonly rows: readonly Pairing[] }>({ rows: list(pairing) });
 export const problem = object<{ readonly code: string; readonly detail: string }>({
   code: text,
   detail: text,

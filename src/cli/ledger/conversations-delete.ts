@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline/promises';
 import type { Whose } from '../../domain/story.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainLine } from '../plain-text.ts';
 import { findPlace, writing } from './access.ts';
+import { agrees, canAsk, noTerminal } from './consent.ts';
 import { plural } from './table.ts';
 import { parseWhose, sayNobody } from './whose.ts';
 
@@ -36,16 +36,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { flags, positionals } = parsed;
   const whose = parseWhose(positionals, flags.sender);
   if (typeof whose === 'string') return wrongUsage(io, name, whose);
-  const atTerminal = io.stdin.isTTY === true && io.stderr.isTTY === true;
-  if (!flags.yes && !atTerminal) {
-    return wrongUsage(io, name, 'There is no terminal to ask at: say --yes to delete for good.');
-  }
+  if (!flags.yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
   const place = await findPlace(flags.config, io);
   if (typeof place === 'number') return place;
-  if (!flags.yes && !(await agrees(io, whose))) {
-    io.stderr.write('Nothing was deleted.\n');
-    return exitCode.failed;
-  }
+  if (!flags.yes && !(await agrees(io, question(whose)))) return exitCode.failed;
   return writing(place, async (ledger) => {
     const count = await ledger.forget(whose);
     if (count === 0) io.stderr.write(sayNobody(whose));
@@ -56,26 +50,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 
 const things = 'messages, replies and turns';
 
-/** Only the whole word is a yes; the end of the input is a no. */
-async function agrees({ stdin, stderr, stop }: Io, whose: Whose): Promise<boolean> {
+function question(whose: Whose): string {
   const what =
     whose.kind === 'conversation'
       ? `the conversation ${plainLine(whose.conversation)}`
       : `everything that ${plainLine(whose.sender)} said`;
-  const lines = createInterface({ input: stdin, output: stderr });
-  const over = new AbortController();
-  const end = (): void => over.abort();
-  lines.once('close', end);
-  lines.once('SIGINT', end);
-  stop.addEventListener('abort', end, { once: true });
-  try {
-    const question = `Delete ${what} on ${plainLine(whose.channel)} for good? Type yes: `;
-    return (await lines.question(question, { signal: over.signal })).trim() === 'yes';
-  } catch {
-    stderr.write('\n');
-    return false;
-  } finally {
-    stop.removeEventListener('abort', end);
-    lines.close();
-  }
+  return `Delete ${what} on ${plainLine(whose.channel)} for good? Type yes: `;
 }

@@ -1,3 +1,4 @@
+import type { NoteText } from '../../domain/note.ts';
 import type { ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
@@ -30,13 +31,14 @@ export const conversationsShow: Command = {
   usage: `Usage: svc conversations show <channel> <conversation> [--limit <n>] [--after <next>]
        svc conversations show <channel> --sender <id> [--limit <n>] [--after <next>]
 
-Shows turns, oldest first: what was said, and what was answered.
+Shows turns, oldest first: what was said, and what was answered; before them the notes that an
+agent keeps of the conversation.
 
   --sender <id>    all that one sender said on the channel, and the answers
   --limit <n>      at most so many turns, 1 to 500 (default: 100)
   --after <next>   go on where the page before ended
   --config <file>  the configuration file (default: svc.json)
-  --json           print {"conversation", "rows", "next"}; of a sender without "conversation"
+  --json           print {"conversation", "notes", "rows", "next"}; of a sender only the last two
 
 An id that begins with a dash goes behind "--".
 `,
@@ -112,13 +114,17 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   return reading(place, async (reader) => {
     const head = whose.kind === 'conversation' ? await reader.conversation(whose) : null;
     const { rows, next } = await reader.turns(whose, asked);
-    if (head === null && rows.length === 0) {
+    const notes = whose.kind === 'conversation' ? await reader.notes(whose) : [];
+    if (head === null && rows.length === 0 && notes.length === 0) {
       io.stderr.write(sayNobody(whose));
       return exitCode.failed;
     }
-    const about = whose.kind === 'conversation' ? { conversation: head } : {};
+    const about = whose.kind === 'conversation' ? { conversation: head, notes } : {};
     if (json) io.stdout.write(`${plainJson({ ...about, rows, next }, 2)}\n`);
-    else io.stdout.write(`${head === null ? '' : headPage(head)}${turnsPage(rows)}`);
+    else {
+      const top = head === null ? '' : headPage(head);
+      io.stdout.write(`${top}${notesPage(notes)}${turnsPage(rows)}`);
+    }
     if (!json) sayMore(io, next);
     return exitCode.fine;
   });
@@ -136,6 +142,11 @@ function headPage(head: ConversationText): string {
     `${localTime(firstAt)} to ${localTime(lastAt)}\n`,
     ...lines,
   ].join('');
+}
+
+function notesPage(notes: readonly NoteText[]): string {
+  if (notes.length === 0) return '';
+  return `\nnotes\n${notes.map(({ text }) => indented(text)).join('')}`;
 }
 
 /** A line names who speaks, and what was said stands below it, moved to the right. */

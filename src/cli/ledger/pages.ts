@@ -1,5 +1,5 @@
 /** Lists that come in pages: which page was asked for, and all of them one after the other. */
-import type { Page, PageAsked } from '../../store/store.ts';
+import type { Page, PageAsked } from '../../domain/page.ts';
 import type { Io } from '../cli.ts';
 import { wholeNumber } from '../flags.ts';
 import { plainLine } from '../plain-text.ts';

@@ -7,7 +7,7 @@ import { refused, type Doorway } from '../doorway.ts';
 import { isOf } from '../removal.ts';
 import type { CursorMove } from '../store.ts';
 import { acceptWrite } from './bodies.ts';
-import type { Known } from './journal.ts';
+import type { Known } from './gathered.ts';
 import type { DurableParts } from './parts.ts';
 import { dedupeMs } from './terms.ts';
 
@@ -42,12 +42,18 @@ export class Arrivals {
     for (const { channel, name, value } of cursors) journal.add(['cursor', channel, name, value]);
     this.#count += arrivals.length;
     return new Promise((resolve) => {
-      journal.flush((known) => {
+      const written = (known: Known | null): void => {
         this.#count -= arrivals.length;
         if (known === null) return resolve(refused('storage_failed', storageRetryMs));
         const receipts = arrivals.map((arrival) => this.#receive(arrival, known));
         resolve({ kind: 'accepted', receipts });
-      });
+      };
+      const noRoom = (): void => {
+        this.#count -= arrivals.length;
+        // To the sender it is as any full inbox: it goes on by itself.
+        resolve(refused('full', storageRetryMs));
+      };
+      journal.flush(written, noRoom);
     });
   }
 

@@ -20,11 +20,16 @@ export function replyWrite(seq: number, reply: Reply): Write {
 
 const traceLengthMax = 2_048;
 
-/** A trace that is too long keeps its head: when, who, and how it ended. */
+/** A trace that is too long keeps when, who, how it ended, and the first steps that fit. */
 export function traceWrite(id: MessageId, trace: Trace): Write {
   const whole = JSON.stringify(trace);
-  const body = whole.length <= traceLengthMax ? whole : JSON.stringify({ ...trace, steps: [] });
-  return ['trace', id, body];
+  return ['trace', id, whole.length <= traceLengthMax ? whole : shortened(trace)];
+}
+
+function shortened(trace: Trace): string {
+  let left = traceLengthMax - JSON.stringify({ ...trace, steps: [] }).length;
+  const fit = trace.steps.findIndex((step) => (left -= JSON.stringify(step).length + 1) < 0);
+  return JSON.stringify({ ...trace, steps: trace.steps.slice(0, fit) });
 }
 
 export type InboxRecord = {
@@ -35,6 +40,7 @@ export type InboxRecord = {
   readonly accepted_at: number;
   readonly body: string;
   readonly attempts: number;
+  readonly alone: number;
 };
 
 export function messageOf(record: InboxRecord): Message {

@@ -5,7 +5,7 @@ import type { OpenClaims } from '../claims.ts';
 import type { Doorway } from '../doorway.ts';
 import { laterParts, type OutRow } from '../rows.ts';
 import type { OutClaim } from '../store.ts';
-import type { Known } from './journal.ts';
+import type { Known } from './gathered.ts';
 import type { DurableParts } from './parts.ts';
 
 export class Deliveries {
@@ -60,6 +60,11 @@ export class Deliveries {
       row.possibleDuplicate = how.possibleDuplicate;
       rows.postpone(row, at, how.park);
     });
+  }
+
+  release(claim: OutClaim): void {
+    const row = this.#open.endOut(claim);
+    if (row !== null) this.#parts.rows.giveBack(row);
   }
 
   /** @param dead is told once it is a dead letter */

@@ -5,13 +5,14 @@
  */
 import type { Acceptance } from '../../channel/channel.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
-import type { Note } from '../../domain/note.ts';
+import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { Whose } from '../../domain/story.ts';
+import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { OpenClaims, upTo } from '../claims.ts';
 import { Doorway } from '../doorway.ts';
 import type {
@@ -25,18 +26,22 @@ import type {
   Ledger,
   OutClaim,
 } from '../store.ts';
+import type { Unroutable } from '../unroutable.ts';
 import type { WorkingSet } from '../working-set.ts';
+import { AgentMemory } from './agent-memory.ts';
 import { Arrivals } from './arrivals.ts';
-import { replyWrite, traceWrite } from './bodies.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { Deliveries } from './deliveries.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { Forgetting } from './forgetting.ts';
 import type { Journal } from './journal.ts';
 import type { DurableParts } from './parts.ts';
+import { Quarantine } from './quarantine.ts';
 import { Recollection } from './recollection.ts';
 import type { Write } from './statements.ts';
-import { memoryAfter, turnWrites } from './turn.ts';
-import { terms, tracesPendingMax } from './terms.ts';
+import { terms } from './terms.ts';
+import { Turns } from './turns.ts';
+import { watchUnroutable } from './unserved.ts';
 
 export class DurableLedger implements Ledger {
   readonly terms = terms;
@@ -45,23 +50,49 @@ export class DurableLedger implements Ledger {
   readonly #journal: Journal;
   readonly #door: Doorway;
   readonly #recollection: Recollection;
+  readonly #agents: AgentMemory;
   readonly #open = new OpenClaims();
+  readonly #quarantine: Quarantine;
+  readonly #unroutable: Unroutable;
+  readonly #disk: DiskWatch;
   readonly #arrivals: Arrivals;
+  readonly #turns: Turns;
   readonly #deliveries: Deliveries;
   readonly #deadLetters: DeadLetters;
   readonly #forgetting: Forgetting;
   /** What people ask is done one at a time. */
-  #asked: Promise<unknown> | null = null;
+  readonly #asked = new OneAtATime();
   #failed = false;
   #closing: Promise<void> | null = null;
 
   constructor(parts: DurableParts) {
+    const { rows, journal, suspects, limits, news } = parts;
     this.#parts = parts;
-    this.#rows = parts.rows;
-    this.#journal = parts.journal;
+    this.#rows = rows;
+    this.#journal = journal;
+    this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.#door = new Doorway(() => this.room());
     this.#recollection = new Recollection(parts.reader);
+    this.#agents = new AgentMemory(parts, this.#open);
+    const write = (one: Write): Promise<boolean> => {
+      journal.add(one);
+      return journal.written(() => {});
+    };
+    this.#quarantine = new Quarantine(suspects, { ...parts, write });
     this.#arrivals = new Arrivals(parts, this.#door);
+    this.#turns = new Turns({
+      ...parts,
+      open: this.#open,
+      door: this.#door,
+      recollection: this.#recollection,
+      quarantine: this.#quarantine,
+      failed: (error) => this.#fail(error),
+    });
+    this.#deliveries = new Deliveries(parts, this.#open, this.#door);
+    const takers = { turns: this.#turns, deliveries: this.#deliveries };
+    this.#unroutable = watchUnroutable(parts, this.#recollection, takers, (claim, why) =>
+      this.bury(claim, why),
+    );
     this.#deadLetters = new DeadLetters(parts, this.#recollection);
     this.#forgetting = new Forgetting(
       parts,
@@ -70,10 +101,10 @@ export class DurableLedger implements Ledger {
       this.#recollection,
       this.#deadLetters,
     );
-    this.#deliveries = new Deliveries(parts, this.#open, this.#door);
-    parts.journal.onDisk(() => this.#door.settled());
-    parts.journal.onExpired((ids) => ids.forEach((id) => this.#deadLetters.remove(id)));
-    parts.journal.onBroken((message) => this.#fail(new Error(message)));
+    journal.onDisk(() => this.#lookAtDisk());
+    this.#lookAtDisk();
+    journal.onExpired((ids) => ids.forEach((id) => this.#deadLetters.remove(id)));
+    journal.onBroken((message) => this.#fail(new Error(message)));
   }
 
   accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance> {
@@ -81,11 +112,11 @@ export class DurableLedger implements Ledger {
   }
 
   room(): { readonly messages: number; readonly bytes: number } {
-    const { messagesMax, bytesMax, freeBytesMin } = this.#parts.limits;
-    if (this.#journal.freeBytes < freeBytesMin) return { messages: 0, bytes: 0 };
+    const { messagesMax, bytesMax } = this.#parts.limits;
+    if (!this.#disk.hasRoom) return { messages: 0, bytes: 0 };
     return {
-      messages: Math.max(0, messagesMax - this.#rows.unsettled - this.#arrivals.count),
-      bytes: Math.max(0, bytesMax - this.#rows.bytes),
+      messages: Math.max(0, messagesMax - this.#rows.accounts.unsettled - this.#arrivals.count),
+      bytes: Math.max(0, bytesMax - this.#rows.accounts.bytes),
     };
   }
 
@@ -98,13 +129,12 @@ export class DurableLedger implements Ledger {
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
     // A failed one gives no work: its end could not be written down.
     if (this.#failed) return [];
-    return upTo<Claim>(n, () =>
-      box === 'in' ? this.#claimIn(channel) : this.#deliveries.claim(channel),
-    );
+    if (this.#quarantine.suspects > 0) return this.#claimBeside(box, channel, n);
+    return this.#claimOthers(box, channel, n);
   }
 
   complete(claim: InClaim, effects: Effects): Promise<boolean> {
-    return this.#finish(claim, effects, (seq, now) => ['inboxSettled', now, seq]);
+    return this.#turns.complete(claim, effects);
   }
 
   delivered(claim: OutClaim): Promise<boolean> {
@@ -121,20 +151,17 @@ export class DurableLedger implements Ledger {
   }
 
   async release(claim: Claim): Promise<void> {
-    const row = claim.box === 'in' ? this.#open.endIn(claim) : this.#open.endOut(claim);
-    if (row !== null) this.#rows.giveBack(row);
+    if (claim.box === 'in') this.#turns.release(claim);
+    else this.#deliveries.release(claim);
   }
 
-  bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
+  async bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
     if (claim.box === 'out') {
       return this.#deliveries.bury(claim, why, ({ reply }) => this.#deadLetters.add(reply.id));
     }
-    const reason = JSON.stringify(why);
-    const buried = this.#finish(claim, effects, (seq, now) => ['inboxDead', now, reason, seq]);
-    return buried.then((is) => {
-      if (is) this.#deadLetters.add(claim.message.id);
-      return is;
-    });
+    const buried = await this.#turns.bury(claim, why, effects);
+    if (buried) this.#deadLetters.add(claim.message.id);
+    return buried;
   }
 
   async cursor(channel: ChannelKey, name: string): Promise<string | null> {
@@ -143,39 +170,49 @@ export class DurableLedger implements Ledger {
 
   async recall(claim: InClaim, n: number): Promise<readonly TurnRow[]> {
     if (!this.#open.has(claim)) return [];
-    return this.#recollection.said(claim.message, claim.memory.session.number - 1, n);
+    return this.#recollection.said(claim.message, n);
   }
 
-  notes(): Promise<readonly Note[]> {
-    return Promise.resolve([]);
+  async notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]> {
+    return this.#agents.notes(claim, scope);
   }
 
-  toolUses(): Promise<readonly ToolUse[]> {
-    return Promise.resolve([]);
+  async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
+    return this.#agents.toolUses(claim, n);
   }
 
-  journal(): Promise<Journaled> {
-    return Promise.resolve({ kind: 'run' });
+  journal(claim: InClaim, key: string, tool: string): Promise<Journaled> {
+    return this.#agents.journal(claim, key, tool);
   }
 
-  journalEnd(): void {}
+  journalEnd(_claim: InClaim, key: string, text: string): void {
+    this.#agents.journalEnd(key, text);
+  }
 
-  serve(): void {}
+  serve(channels: readonly ChannelKey[]): void {
+    this.#quarantine.serve(channels);
+    this.#unroutable.serve(channels);
+  }
 
   replay(id: string): Promise<DeadLetterMove> {
-    return this.#inTurn(() => this.#deadLetters.replay(id));
+    return this.#asked.do(() => this.#deadLetters.replay(id));
   }
 
   discard(id: string): Promise<DeadLetterMove> {
-    return this.#inTurn(() => this.#deadLetters.discard(id));
+    return this.#asked.do(() => this.#deadLetters.discard(id));
   }
 
   async forget(whose: Whose): Promise<number> {
-    return this.#inTurn(async () => {
+    return this.#asked.do(async () => {
       const deleted = await this.#forgetting.forget(whose);
+      this.#quarantine.forgotten();
       this.#door.settled();
       return deleted;
     });
+  }
+
+  clearNotes(of: NotesOf): Promise<number> {
+    return this.#asked.do(() => this.#forgetting.clearNotes(of));
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
@@ -183,7 +220,7 @@ export class DurableLedger implements Ledger {
   }
 
   backlog(): readonly ChannelBacklog[] {
-    return this.#rows.backlog();
+    return this.#unroutable.backlog();
   }
 
   unsettled(most: number): readonly string[] {
@@ -194,9 +231,9 @@ export class DurableLedger implements Ledger {
     return {
       ...this.#rows.gauges(),
       deadLetters: this.#deadLetters.count,
-      unroutable: 0,
-      suspects: 0,
-      tracesDropped: 0,
+      unroutable: this.#unroutable.rows,
+      suspects: this.#quarantine.suspects,
+      tracesDropped: this.#turns.tracesDropped,
       bytesMax: this.#parts.limits.bytesMax,
       messagesMax: this.#parts.limits.messagesMax,
       rememberedBytes: this.#recollection.bytes,
@@ -215,8 +252,10 @@ export class DurableLedger implements Ledger {
 
   async #close(): Promise<void> {
     this.closeIntake();
+    this.#unroutable.close();
     for (const claim of this.#open) await this.release(claim);
     this.#rows.close();
+    this.#quarantine.close();
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that, but not once a sync has failed: the next start finds what is on the disk.
     const { reader } = this.#parts;
@@ -230,65 +269,30 @@ export class DurableLedger implements Ledger {
     this.#parts.lock.release();
   }
 
-  #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const done = this.#asked === null ? act() : this.#asked.then(act);
-    const over = done
-      .catch(() => {})
-      .then(() => {
-        if (this.#asked === over) this.#asked = null;
-      });
-    this.#asked = over;
-    return done;
-  }
-
   /** For good: nothing is accepted any more, and whoever runs this is told, once. */
   #fail(error: unknown): void {
     if (this.#failed) return;
     this.#failed = true;
+    this.#parts.noteFailure({ alone: this.#quarantine.alone });
     this.#door.close('storage_failed');
     this.#parts.onFault?.(error);
   }
 
-  #claimIn(channel: ChannelKey): InClaim | null {
-    const row = this.#rows.take('in', channel);
-    if (row === undefined) return null;
-    try {
-      return this.#open.claimIn(row, this.#recollection.of(row.message));
-    } catch (error) {
-      this.#rows.giveBack(row);
-      this.#fail(error);
-      return null;
-    }
+  #lookAtDisk(): void {
+    this.#disk.look(this.#journal.freeBytes, this.#journal.full);
+    this.#door.settled();
   }
 
-  #finish(
-    claim: InClaim,
-    effects: Effects | undefined,
-    ending: (seq: number, now: number) => Write,
-  ): Promise<boolean> {
-    const row = this.#open.endIn(claim);
-    if (row === null) return Promise.resolve(false);
-    const { message } = row;
-    this.#journal.add(ending(row.seq, this.#parts.now()));
-    const memory = memoryAfter(message, claim.memory, effects);
-    for (const write of turnWrites(message, row.seq, memory, effects)) this.#journal.add(write);
-    const replies = (effects?.replies ?? []).map((reply) => {
-      const seq = this.#rows.nextSeq();
-      this.#journal.add(replyWrite(seq, reply));
-      return { reply, seq };
-    });
-    const trace = effects?.trace ?? null;
-    if (trace !== null && this.#journal.pending < tracesPendingMax) {
-      this.#journal.add(traceWrite(message.id, trace));
-    }
-    return this.#journal.written(() => {
-      if (!row.gone) {
-        for (const { reply, seq } of replies) this.#rows.addReply(reply, row.settlement, seq);
-      }
-      if (row.gone || row.edition < row.lane.edition) this.#recollection.drop(message);
-      else this.#recollection.put(message, memory);
-      this.#rows.settle(row);
-      this.#door.settled();
-    });
+  /** The next suspect, if it is of this channel, and what need not wait for it. */
+  async #claimBeside(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    const first = box === 'in' ? await this.#turns.claimSuspect(channel) : null;
+    if (this.#quarantine.holdsOthers()) return first === null ? [] : [first];
+    if (first === null) return this.#claimOthers(box, channel, n);
+    return [first, ...this.#claimOthers(box, channel, n - 1)];
+  }
+
+  #claimOthers(box: Box, channel: ChannelKey, n: number): readonly Claim[] {
+    if (box === 'in') return this.#turns.claim(channel, n);
+    return upTo(n, () => this.#deliveries.claim(channel));
   }
 }

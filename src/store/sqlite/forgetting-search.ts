@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ChannelKey } from '../../domain/ids.ts';
+import type { NotesOf } from '../../domain/note.ts';
 import type { Whose } from '../../domain/story.ts';
 
 /** So many numbers, or turns, are looked through at once: a few milliseconds. */
@@ -22,6 +23,8 @@ export type Search = {
   replies(whose: Whose, before: number): AsyncIterable<readonly FoundRow[]>;
   repliesTo(messageId: string): readonly FoundRow[];
   turnsSaidBy(channel: ChannelKey, sender: string, before: number): AsyncIterable<readonly Turn[]>;
+  /** How many notes there are of that scope. */
+  notesOf(of: NotesOf, before: number): number;
   /** Some turns of a conversation: channel, conversation, before, how many. */
   readonly turns: StatementSync;
   /** The same, only quoted blocks. */
@@ -34,6 +37,9 @@ export function prepareSearch(db: DatabaseSync): Search {
   const bySender = "channel = ? AND body -> '$.sender.id' = ?";
   const answers = db.prepare('SELECT seq, id, state FROM outbox WHERE message_id = ?');
   const some = `SELECT session, seq FROM turns WHERE ${ofConversation}`;
+  const notes = 'SELECT count(*) AS count FROM notes WHERE';
+  const notesOfBrain = db.prepare(`${notes} brain = ? AND seq < ?`);
+  const notesHere = db.prepare(`${notes} brain IS NULL AND ${ofConversation}`);
   return {
     messages(whose, before) {
       const what = 'seq, id, state, conversation';
@@ -51,6 +57,13 @@ export function prepareSearch(db: DatabaseSync): Search {
     },
     repliesTo: (messageId) => answers.all(messageId) as unknown as FoundRow[],
     turnsSaidBy: (channel, sender, before) => turnsSaidBy(db, channel, sender, before),
+    notesOf(of, before) {
+      const found =
+        of.kind === 'brain'
+          ? notesOfBrain.get(of.brain, before)
+          : notesHere.get(of.channel, of.conversation, before);
+      return Number(found?.['count']);
+    },
     turns: db.prepare(`${some} LIMIT ?`),
     quoted: db.prepare(`${some} AND sender IS NULL AND reply IS NULL LIMIT ?`),
   };

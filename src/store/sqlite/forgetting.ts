@@ -8,10 +8,12 @@
  */
 import type { StatementSync } from 'node:sqlite';
 import type { ConversationId } from '../../domain/ids.ts';
+import type { NotesOf } from '../../domain/note.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { OpenClaims } from '../claims.ts';
 import { removeRows, rowIsOf } from '../removal.ts';
 import { wholeIdLength } from '../rows.ts';
+import { notesCleared } from './agent-writes.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { prepareSearch, type FoundRow, type Search } from './forgetting-search.ts';
@@ -70,10 +72,32 @@ export class Forgetting {
       deleted += await this.#turnsSaidBy(asked, whose.sender, touched);
     }
     for (const conversation of touched) await this.#close(asked, conversation);
-    while (!(await this.#parts.journal.checkpoint())) {
-      await new Promise((resolve) => setTimeout(resolve, checkpointAgainMs));
-    }
+    await this.#overwrite();
     return deleted;
+  }
+
+  /**
+   * Notes that are made after it was asked for stay.
+   * @returns how many went
+   * @throws as forget does
+   */
+  async clearNotes(of: NotesOf): Promise<number> {
+    const before = this.#parts.rows.nextSeq();
+    await this.#write([]);
+    const count = this.#search.notesOf(of, before);
+    if (count === 0) return 0;
+    await this.#write([notesCleared(of, before)]);
+    await this.#overwrite();
+    return count;
+  }
+
+  /** What was deleted is on the disk no more. */
+  async #overwrite(): Promise<void> {
+    const { journal } = this.#parts;
+    for (let whole = await journal.checkpoint('vacuum'); !whole;) {
+      await new Promise((resolve) => setTimeout(resolve, checkpointAgainMs));
+      whole = await journal.checkpoint('log');
+    }
   }
 
   /** Their messages, what was answered to those, and their traces. */
@@ -118,12 +142,12 @@ export class Forgetting {
     for (let from = 0; from < found.length; from += batchMax) {
       const batch = found.slice(from, from + batchMax);
       const writes = batch.flatMap(({ seq, id }): Write[] => {
-        const writes: Write[] = [
+        const gone: Write[] = [
           [deletion, seq],
           ['numbered', seq, id.slice(0, wholeIdLength)],
         ];
-        if (deletion === 'messageDeleted') writes.push(['traceDeleted', id]);
-        return writes;
+        if (deletion === 'messageDeleted') gone.push(['traceDeleted', id]);
+        return gone;
       });
       await this.#write(writes);
       for (const { id, state } of batch) if (state === 2) this.#deadLetters.remove(id);
@@ -169,9 +193,11 @@ export class Forgetting {
   }
 
   /** Nobody remembers it as it was; where nothing is left in it, its own row goes. */
-  async #close({ whose: { channel } }: Asked, conversation: ConversationId): Promise<void> {
+  async #close({ whose: { channel }, before }: Asked, conversation: ConversationId) {
     const { journal, rows } = this.#parts;
     const place = [channel, conversation] as const;
+    // What was noted there may have been theirs.
+    journal.add(['notesForgotten', ...place, before]);
     journal.add(['cutsDeleted', ...place]);
     journal.add(['conversationDeleted', ...place]);
     const written = await journal.written(() => {

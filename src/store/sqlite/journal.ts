@@ -3,18 +3,21 @@
  * sent as soon as the one before is on disk. So a lone message waits for nothing, and under load
  * many share one fsync.
  *
- * A group is gathering → sent → done | failed. The first failure is final: the caller is told once,
- * and nothing is written any more (after a failed fsync nobody knows what is on the disk).
+ * A group is gathering → sent → done | failed | full. A failure is final: the caller is told once,
+ * and nothing is written any more (after a failed fsync nobody knows what is on the disk). Full is
+ * not: SQLite has taken the group back, and it is sent again every second until there is room,
+ * without the messages in it, which are refused. What was asked for later stays behind it.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { unrefusable, type Gathered, type Known, type Waiter, type Written } from './gathered.ts';
+import { sqliteFull } from './problem.ts';
 import type { FromWriter, GroupDone, KeyedAccept, ToWriter, Write } from './statements.ts';
-import type { WriterData } from './writer.ts';
 
 /** How long a write that nobody waits for may wait for company. */
 const lazyMs = 5;
 
-export type Known = ReadonlyMap<number, string>;
-type Written = (known: Known | null) => void;
+/** How long after a full disk it is tried again. */
+const fullRetryMs = 1_000;
 
 const nothingKnown: Known = new Map();
 
@@ -22,12 +25,16 @@ export class Journal {
   readonly #worker: Worker;
   #failed: (message: string) => void = () => {};
   #writes: (Write | KeyedAccept)[] = [];
-  #waiting: Written[] = [];
-  /** What waits for the group that is with the writer; null: none is. */
-  #sent: Written[] | null = null;
+  #waiting: Waiter[] = [];
+  /** The group that is with the writer; null: none is. */
+  #sent: Gathered | null = null;
   #number = 0;
   #scheduled = false;
   #lazy: NodeJS.Timeout | null = null;
+  /** There was no room for a group; nothing has been written since. */
+  #full = false;
+  #retry: NodeJS.Timeout | null = null;
+  #closing = false;
   #broken = false;
   #closed: (() => void) | null = null;
   #checkpointed: (whole: boolean) => void = () => {};
@@ -64,7 +71,12 @@ export class Journal {
 
   /** Writes asked for and not yet on disk. */
   get pending(): number {
-    return this.#waiting.length + (this.#sent?.length ?? 0);
+    return this.#waiting.length + (this.#sent?.waiting.length ?? 0);
+  }
+
+  /** The disk has no room; what is to be written waits for some. */
+  get full(): boolean {
+    return this.#full;
   }
 
   get broken(): boolean {
@@ -76,11 +88,14 @@ export class Journal {
     return this.#writes.push(write) - 1;
   }
 
-  /** `written` is called when all that was added is on disk: null when it could not be. */
-  flush(written: Written): void {
+  /**
+   * `written` is called when all that was added is on disk: null when it could not be.
+   * @param refused called instead where there is no room; left out: it waits for room
+   */
+  flush(written: Written, refused: (() => void) | null = null): void {
     if (this.#broken) return queueMicrotask(() => written(null));
-    this.#waiting.push(written);
-    if (this.#sent !== null || this.#scheduled) return;
+    this.#waiting.push({ until: this.#writes.length, written, refused });
+    if (this.#sent !== null || this.#scheduled || this.#full) return;
     this.#scheduled = true;
     setImmediate(this.#send);
   }
@@ -88,8 +103,9 @@ export class Journal {
   /** As `flush`, but it may wait a few milliseconds for others to go with. */
   flushSoon(written: Written): void {
     if (this.#broken) return queueMicrotask(() => written(null));
-    this.#waiting.push(written);
-    if (this.#sent === null && !this.#scheduled) this.#lazy ??= setTimeout(this.#send, lazyMs);
+    this.#waiting.push({ until: this.#writes.length, written, refused: null });
+    if (this.#sent !== null || this.#scheduled || this.#full) return;
+    this.#lazy ??= setTimeout(this.#send, lazyMs);
   }
 
   /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
@@ -102,36 +118,44 @@ export class Journal {
     });
   }
 
-  /** Resolves when these are on disk; rejects when they cannot be. */
+  /** Resolves when these are on disk; rejects when they cannot be, or when there is no room. */
   write(writes: readonly Write[]): Promise<void> {
     for (const write of writes) this.add(write);
     return new Promise((resolve, reject) => {
-      this.flush((known) => {
-        if (known === null) reject(new Error('what was recovered could not be written'));
-        else resolve();
-      });
+      const failed = (errcode: number) => (): void =>
+        reject(Object.assign(new Error('what was recovered could not be written'), { errcode }));
+      this.flush((known) => (known === null ? failed(0)() : resolve()), failed(sqliteFull));
     });
   }
 
   /**
    * Folds the log into the database and empties it: what was deleted is on the disk no more.
+   * @param of `vacuum` writes the database anew before it, where that does not take too long
    * @returns false while somebody reads what is in the log
    * @throws when the storage has failed
    */
-  async checkpoint(): Promise<boolean> {
+  async checkpoint(of: 'vacuum' | 'log'): Promise<boolean> {
     if (this.#broken || this.#closed !== null)
       throw new Error('the storage has failed or is closed');
     const whole = new Promise<boolean>((resolve) => {
       this.#checkpointed = resolve;
     });
-    this.#worker.postMessage({ kind: 'checkpoint' } satisfies ToWriter);
+    this.#worker.postMessage({ kind: 'checkpoint', of } satisfies ToWriter);
     return whole;
   }
 
-  /** Writes what is left and lets the writer go. */
+  /**
+   * Writes what is left and lets the writer go. Where there is no room even now, what is left is
+   * not written: the next start finds it as after a crash.
+   */
   async close(): Promise<void> {
+    this.#closing = true;
     if (!this.#broken) {
-      await new Promise<void>((resolve) => this.flush(() => resolve()));
+      const left = new Promise<void>((resolve) => this.flush(() => resolve()));
+      if (this.#full && this.#sent === null) this.#send();
+      await left;
+    }
+    if (!this.#broken) {
       const closed = new Promise<void>((resolve) => {
         this.#closed = resolve;
       });
@@ -155,9 +179,16 @@ export class Journal {
     this.#scheduled = false;
     if (this.#lazy !== null) clearTimeout(this.#lazy);
     this.#lazy = null;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#retry = null;
+    // Whether there is room is seen by writing something that takes some.
+    if (this.#full && !this.#broken) {
+      this.add(['roomTaken']);
+      this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
+    }
     if (this.#sent !== null || this.#waiting.length === 0 || this.#broken) return;
     const group = { number: ++this.#number, writes: this.#writes };
-    this.#sent = this.#waiting;
+    this.#sent = { writes: this.#writes, waiting: this.#waiting };
     this.#writes = [];
     this.#waiting = [];
     if (group.writes.length === 0) this.#hear({ kind: 'done', number: group.number, known: [] });
@@ -168,6 +199,8 @@ export class Journal {
     switch (message.kind) {
       case 'done':
         return this.#done(message);
+      case 'full':
+        return this.#noRoom();
       case 'failed':
         return this.#break(message.message);
       case 'disk':
@@ -187,40 +220,49 @@ export class Journal {
   }
 
   #done({ known }: Extract<GroupDone, { kind: 'done' }>): void {
-    const waiting = this.#sent ?? [];
+    const waiting = this.#sent?.waiting ?? [];
     this.#sent = null;
     const ids = known.length === 0 ? nothingKnown : new Map(known);
-    for (const written of waiting) written(ids);
+    if (this.#full) this.#roomAgain();
+    for (const { written } of waiting) written(ids);
     if (this.#waiting.length > 0) this.#send();
+  }
+
+  #noRoom(): void {
+    if (this.#closing) return this.#break('there was no room on the disk for what was left');
+    const sent = unrefusable(this.#sent ?? { writes: [], waiting: [] });
+    const gathered = unrefusable({ writes: this.#writes, waiting: this.#waiting });
+    this.#sent = null;
+    const behind = sent.writes.length;
+    this.#writes = [...sent.writes, ...gathered.writes];
+    this.#waiting = [
+      ...sent.waiting,
+      ...gathered.waiting.map((waiter) => ({ ...waiter, until: waiter.until + behind })),
+    ];
+    this.#full = true;
+    this.#retry = setTimeout(this.#send, fullRetryMs);
+    this.#looked();
+    for (const refused of [...sent.refused, ...gathered.refused]) refused();
+  }
+
+  #roomAgain(): void {
+    this.#full = false;
+    this.add(['roomGiven']);
+    this.flushSoon(() => {});
+    this.#looked();
   }
 
   #break(message: string): void {
     if (this.#broken) return;
     this.#broken = true;
-    const waiting = [...(this.#sent ?? []), ...this.#waiting];
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    const waiting = [...(this.#sent?.waiting ?? []), ...this.#waiting];
     this.#sent = null;
     this.#waiting = [];
     this.#writes = [];
     this.#failed(message);
     this.#checkpointed(false);
-    for (const written of waiting) written(null);
+    for (const { written } of waiting) written(null);
     this.#closed?.();
   }
-}
-
-export type WriterProblem = { readonly errcode: number; readonly message: string };
-
-/** Starts the writer thread; it has opened the database and its schema is current, or a problem. */
-export function startWriter(data: WriterData): Promise<Worker | WriterProblem> {
-  const file = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js';
-  const worker = new Worker(new URL(file, import.meta.url), { workerData: data });
-  return new Promise((resolve, reject) => {
-    worker.once('error', reject);
-    worker.on('message', function first(message: FromWriter) {
-      if (message.kind !== 'open' && message.kind !== 'unopened') return;
-      worker.off('message', first);
-      worker.off('error', reject);
-      resolve(message.kind === 'open' ? worker : message);
-    });
-  });
 }

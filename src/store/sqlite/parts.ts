@@ -1,9 +1,11 @@
 /** What a durable ledger is made of; it owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
+import type { LedgerNews } from '../store.ts';
 import type { WorkingSet } from '../working-set.ts';
 import type { Journal } from './journal.ts';
-import type { OwnerLock } from './place.ts';
+import type { NotedFailure, OwnerLock } from './place.ts';
+import type { Suspect } from './quarantine.ts';
 import type { SqliteLimits } from './terms.ts';
 
 export type DurableParts = {
@@ -16,4 +18,7 @@ export type DurableParts = {
   readonly reader: DatabaseSync;
   readonly rows: WorkingSet;
   readonly journal: Journal;
+  readonly noteFailure: (failure: NotedFailure) => void;
+  readonly news: LedgerNews;
+  readonly suspects: readonly Suspect[];
 };

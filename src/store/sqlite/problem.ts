@@ -19,6 +19,9 @@ const byErrcode: Readonly<Record<number, { readonly code: string; readonly sente
   26: { code: 'storage_foreign', sentence: 'is no SQLite database; name another storage.path' },
 };
 
+/** SQLite's code for a disk without room (its ENOSPC), or a database as large as it may be. */
+export const sqliteFull = 13;
+
 /** @param fault what opening it threw, in this thread or in the writer's */
 export function problemOf(
   path: string,

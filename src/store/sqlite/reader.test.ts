@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
-import { ReadFailed, type LedgerReader, type PageAsked } from '../store.ts';
+import type { PageAsked } from '../../domain/page.ts';
+import { ReadFailed, type LedgerReader } from '../store.ts';
 import { applicationId, migrate } from './migrations.ts';
 import { openSqliteReader } from './reader.ts';
 

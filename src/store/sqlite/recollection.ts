@@ -13,6 +13,12 @@ import type { Memory } from '../store.ts';
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
 
+/** The cursor of a channel that says since when it is not served; empty: it is. */
+export const unroutableCursor = 'unroutable_since';
+
+/** What was said in a conversation: a quoted block was not. */
+const theirs = 'channel = ?1 AND conversation = ?2 AND (sender IS NOT NULL OR reply IS NOT NULL)';
+
 export class Recollection {
   readonly #memories = new Cache<string, Memory>(bytesMax);
   readonly #conversation: StatementSync;
@@ -36,9 +42,9 @@ export class Recollection {
         'ORDER BY seq LIMIT 1',
     );
     this.#said = db.prepare(
-      'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
-        // A quoted block was not said there.
-        'AND (sender IS NOT NULL OR reply IS NOT NULL) ORDER BY seq DESC LIMIT ?',
+      `SELECT at, text, reply FROM turns WHERE ${theirs} AND session = ` +
+        `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
+        'ORDER BY seq DESC LIMIT ?3',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
@@ -47,6 +53,11 @@ export class Recollection {
   cursor(channel: ChannelKey, name: string): string | null {
     const found = this.#cursor.get(channel, name);
     return found === undefined ? null : String(found['value']);
+  }
+
+  /** Milliseconds since 1970; null: it is not. */
+  unroutableSince(channel: ChannelKey): number | null {
+    return Number(this.cursor(channel, unroutableCursor) ?? '') || null;
   }
 
   get bytes(): number {
@@ -66,9 +77,9 @@ export class Recollection {
     this.#memories.delete(keyOf(where));
   }
 
-  /** The last n turns that were said in one session, oldest first. */
-  said({ channel, conversation }: Message, session: number, n: number): readonly TurnRow[] {
-    const newestFirst = this.#said.all(channel, conversation, session, n) as unknown as TurnRow[];
+  /** The last n turns of the newest session in which something was said, oldest first. */
+  said({ channel, conversation }: Message, n: number): readonly TurnRow[] {
+    const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRow[];
     return newestFirst.map((turn) => ({ ...turn })).reverse();
   }
 

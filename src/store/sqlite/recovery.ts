@@ -1,21 +1,36 @@
 /**
  * What a start finds: every unsettled row goes back into the working set, in its old order. After
  * an unclean stop the head of each conversation may have been under way: its message counts as
- * tried once more, its reply may have been sent.
+ * tried once more (a clean stop clears it of that), its reply may have been sent.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Settlement } from '../rows.ts';
 import type { WorkingSet } from '../working-set.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from './bodies.ts';
+import type { NotedFailure } from './place.ts';
+import { aloneMax, attemptsMax, type Suspect } from './quarantine.ts';
 import type { Write } from './statements.ts';
+
+export type Recovered = {
+  /** To be written down before anything is claimed. */
+  readonly writes: readonly Write[];
+  /** Held back in the working set. */
+  readonly suspects: readonly Suspect[];
+};
 
 /**
  * @param now milliseconds since 1970: what was due by then may have been sent
- * @returns what is to be written down about it before anything is claimed
+ * @param failed the storage ended the process before: no message counts as tried for that
  */
-export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readonly Write[] {
+export function recover(
+  db: DatabaseSync,
+  rows: WorkingSet,
+  now: number,
+  failed: NotedFailure | null = null,
+): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
+  const suspects: Suspect[] = [];
   const settlements = new Map<string, Settlement>();
   const seen = new Set<string>();
   const isHead = (box: string, channel: string, conversation: string): boolean => {
@@ -26,9 +41,18 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readon
   const inbox = db.prepare('SELECT * FROM inbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of inbox as Iterable<unknown> as Iterable<InboxRecord>) {
     const head = unclean && isHead('in', record.channel, record.conversation);
-    const attempts = record.attempts + (head ? 1 : 0);
-    if (head) writes.push(['inboxTried', attempts, record.seq]);
-    const row = rows.addMessage(messageOf(record), record.seq, attempts + 1);
+    const blamed = head && failed === null;
+    const alone = record.alone - (failed?.alone === record.seq ? 1 : 0);
+    if (alone < record.alone) writes.push(['inboxAlone', alone, record.seq]);
+    const condemned = alone >= aloneMax;
+    const cleared = !unclean && !condemned;
+    const attempts = cleared ? 0 : record.attempts + (blamed ? 1 : 0);
+    if (blamed) writes.push(['inboxTried', attempts, record.seq]);
+    if (cleared && record.attempts > 0) writes.push(['inboxCleared', record.seq]);
+    const suspect = condemned || (head && attempts >= attemptsMax);
+    const row = rows.addMessage(messageOf(record), record.seq, attempts + 1, suspect);
+    row.condemned = condemned;
+    if (suspect) suspects.push({ row, alone });
     settlements.set(row.message.id, row.settlement);
   }
   const outbox = db.prepare('SELECT * FROM outbox WHERE state = 0 ORDER BY seq').iterate();
@@ -37,17 +61,14 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readon
     const head = unclean && !parked && isHead('out', record.channel, record.conversation);
     const wasDue = (record.due_at ?? 0) <= now;
     const maySent = unclean && wasDue && (parked || head);
-    const attempts = record.attempts + (maySent ? 1 : 0);
-    const possibleDuplicate = record.possible_duplicate === 1 || maySent;
-    if (maySent) {
-      const { due_at, late, seq } = record;
-      writes.push(['outboxDeferred', attempts, due_at, late, 1, null, seq]);
-    }
+    const died = maySent ? 1 : 0;
+    if (maySent) writes.push(['outboxDied', record.seq]);
     const reply = replyOf(record);
     const row = rows.restoreReply(reply, settlements.get(reply.inReplyTo) ?? null, record.seq, {
-      attempt: attempts + 1,
-      possibleDuplicate,
-      replayedAfter: record.replayed,
+      attempt: record.attempts + died + 1,
+      // A crash loop is not the receiver's failing: it moves no reply along its schedule.
+      replayedAfter: record.replayed + died,
+      possibleDuplicate: record.possible_duplicate === 1 || maySent,
       late: record.late === 1,
       parked,
       dueAt: record.due_at,
@@ -56,14 +77,17 @@ export function recover(db: DatabaseSync, rows: WorkingSet, now: number): readon
   }
   rows.restored();
   rows.startAfter(lastSeq(db));
-  return writes;
+  return { writes, suspects };
 }
 
 /** The highest number ever given, also where its row has been deleted. */
 function lastSeq(db: DatabaseSync): number {
   const inbox = '(SELECT max(seq) FROM inbox)';
   const outbox = '(SELECT max(seq) FROM outbox)';
-  const given = `max(last_seq, coalesce(${inbox}, 0), coalesce(${outbox}, 0))`;
+  const kept =
+    '(SELECT max(coalesce((SELECT max(seq) FROM notes), 0), ' +
+    'coalesce((SELECT max(seq) FROM tool_uses), 0)))';
+  const given = `max(last_seq, coalesce(${inbox}, 0), coalesce(${outbox}, 0), ${kept})`;
   return Number(db.prepare(`SELECT ${given} AS seq FROM owner`).get()?.['seq'] ?? 0);
 }
 

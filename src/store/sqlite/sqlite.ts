@@ -1,14 +1,16 @@
 /** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
-import type { Ledger } from '../store.ts';
+import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
-import { Journal, startWriter } from './journal.ts';
-import { freeBytesAt, preparePlace, rewriteLog, takeOwnerLock } from './place.ts';
+import { Journal } from './journal.ts';
+import { forgetFailure, freeBytesAt, notedFailure, noteFailure, preparePlace } from './place.ts';
+import { rewriteLog, takeOwnerLock, type NotedFailure } from './place.ts';
 import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { lastId, recover } from './recovery.ts';
+import { startWriter } from './start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
 export type { StoreProblem } from './problem.ts';
@@ -22,6 +24,7 @@ export type SqliteOptions = {
   readonly retentionDays: number;
   /** Told once when the storage has failed for good; everything after is refused. */
   readonly onFault?: (error: unknown) => void;
+  readonly news?: LedgerNews;
   readonly limits?: Partial<SqliteLimits>;
 };
 
@@ -36,7 +39,8 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     lock = takeOwnerLock(path);
     if (lock === null) return lockedProblem(path);
     rewriteLog(path);
-    const writer = await startWriter({ path, retentionDays });
+    const limits = { ...sqliteLimits, ...options.limits };
+    const writer = await startWriter({ path, retentionDays, pagesMax: limits.pagesMax });
     if ('errcode' in writer) {
       lock.release();
       return problemOf(path, writer);
@@ -44,11 +48,13 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     journal = new Journal(writer, freeBytesAt(path));
     reader = new DatabaseSync(path, { readOnly: true });
     const rows = new WorkingSet(now);
-    const limits = { ...sqliteLimits, ...options.limits };
     options.ids.startAfter(lastId(reader));
-    const writes = recover(reader, rows, now());
+    const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
     await journal.write([...writes, ['owned']]);
-    return new DurableLedger({ ...options, limits, lock, reader, rows, journal });
+    forgetFailure(path);
+    const note = (failed: NotedFailure): void => noteFailure(path, failed);
+    const parts = { lock, reader, rows, journal, suspects, noteFailure: note };
+    return new DurableLedger({ ...options, ...parts, limits, news: options.news ?? {} });
   } catch (error) {
     await journal?.abandon();
     reader?.close();

@@ -3,6 +3,9 @@ const nothingLeft =
   `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
   `AND NOT EXISTS (SELECT 1 FROM inbox WHERE state = 0 AND ${here})`;
 
+const notesOfConversation = 'notes WHERE brain IS NULL AND channel = ?1 AND conversation = ?2';
+const notesOfBrain = 'notes WHERE brain = ?1';
+
 /**
  * Every write of the journal, by name. The main thread sends `[name, ...values]`; the writer runs
  * the statement of that name. Values are numbers, texts and nulls, in the order of the question
@@ -15,6 +18,8 @@ export const statements = {
   inboxSettled: 'UPDATE inbox SET state = 1, settled_at = ? WHERE seq = ?',
   inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
+  inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
+  inboxCleared: 'UPDATE inbox SET attempts = 0, alone = 0 WHERE seq = ?',
   turn:
     'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -42,6 +47,9 @@ export const statements = {
     'UPDATE outbox SET attempts = ?, parked = ?, tries = json_insert(CASE ' +
     "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
     "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
+  outboxDied:
+    'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
+    'WHERE seq = ?',
   outboxDead: 'UPDATE outbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
   // Dead, and back: at the end of its lane.
   messageReplayed:
@@ -61,12 +69,32 @@ export const statements = {
   // A conversation in which something is left keeps its place.
   cutsDeleted: `DELETE FROM cuts WHERE ${nothingLeft}`,
   conversationDeleted: `DELETE FROM conversations WHERE ${nothingLeft}`,
+  note: 'INSERT INTO notes (seq, brain, channel, conversation, at, text) VALUES (?, ?, ?, ?, ?, ?)',
+  // The newest so many stay.
+  notesCut:
+    `DELETE FROM ${notesOfConversation} AND seq <= ` +
+    `(SELECT seq FROM ${notesOfConversation} ORDER BY seq DESC LIMIT 1 OFFSET ?3)`,
+  brainNotesCut:
+    `DELETE FROM ${notesOfBrain} AND seq <= ` +
+    `(SELECT seq FROM ${notesOfBrain} ORDER BY seq DESC LIMIT 1 OFFSET ?2)`,
+  notesCleared: `DELETE FROM ${notesOfConversation} AND seq < ?3`,
+  brainNotesCleared: `DELETE FROM ${notesOfBrain} AND seq < ?2`,
+  // Also what a brain keeps of what it noted there.
+  notesForgotten: `DELETE FROM notes WHERE ${here} AND seq < ?3`,
+  toolUse:
+    'INSERT OR REPLACE INTO tool_uses (seq, key, message_id, channel, conversation, at, ms, ' +
+    'tool, mode, rule, outcome, arguments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  toolBegun: 'INSERT OR IGNORE INTO tool_calls (key, message_id, tool) VALUES (?, ?, ?)',
+  toolEnded: 'UPDATE tool_calls SET text = ? WHERE key = ?',
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
     'ON CONFLICT DO UPDATE SET value = excluded.value',
+  /** 64 KiB, so that there is more room than for a word. */
+  roomTaken: "INSERT OR REPLACE INTO cursors VALUES ('', 'room', hex(zeroblob(32768)))",
+  roomGiven: "DELETE FROM cursors WHERE channel = ''",
 } as const;
 
 export type StatementName = keyof typeof statements;
@@ -90,6 +118,8 @@ export type GroupDone =
       readonly number: number;
       readonly known: readonly (readonly [place: number, id: string])[];
     }
+  /** There was no room for it, and nothing of it was written. */
+  | { readonly kind: 'full'; readonly number: number }
   | { readonly kind: 'failed'; readonly number: number; readonly message: string };
 
 /**
@@ -98,7 +128,10 @@ export type GroupDone =
  */
 export type GroupText = string;
 
-export type ToWriter = GroupText | { readonly kind: 'checkpoint' } | { readonly kind: 'close' };
+export type ToWriter =
+  | GroupText
+  | { readonly kind: 'checkpoint'; readonly of: 'vacuum' | 'log' }
+  | { readonly kind: 'close' };
 
 export type FromWriter =
   | GroupDone

@@ -28,12 +28,21 @@ export type SqliteLimits = {
   readonly bytesMax: number;
   /** With less than this free on the disk nothing more is accepted. */
   readonly freeBytesMin: number;
+  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  readonly pagesMax: number | null;
+  /** A message that has run alone for so long without the process ending is no suspect. */
+  readonly aloneMs: number;
+  /** So long everything else waits for suspects, all told. */
+  readonly stallMs: number;
 };
 
 export const sqliteLimits: SqliteLimits = {
   messagesMax: 1_000_000,
   bytesMax: 1024 * 1024 * 1024,
   freeBytesMin: 256 * 1024 * 1024,
+  pagesMax: null,
+  aloneMs: 30_000,
+  stallMs: 120_000,
 };
 
 const dayMs = 24 * hourMs;

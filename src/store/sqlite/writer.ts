@@ -7,11 +7,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { migrate } from './migrations.ts';
 import { freeBytesAt } from './place.ts';
+import { sqliteFull } from './problem.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { StatementName, ToWriter } from './statements.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 
-export type WriterData = { readonly path: string; readonly retentionDays: number };
+export type WriterData = {
+  readonly path: string;
+  readonly retentionDays: number;
+  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  readonly pagesMax: number | null;
+};
 
 /** What SQLite calls `synchronous = FULL`. */
 const fullSync = 2;
@@ -22,7 +28,7 @@ const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
 const port = parentPort!;
-const { path, retentionDays } = workerData as WriterData;
+const { path, retentionDays, pagesMax } = workerData as WriterData;
 const tell = (message: FromWriter): void => port.postMessage(message);
 
 function open(): DatabaseSync {
@@ -37,6 +43,7 @@ function open(): DatabaseSync {
     db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
     migrate(db);
+    if (pagesMax !== null) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
     return db;
   } catch (error) {
     db.close();
@@ -58,7 +65,8 @@ function proveSync(db: DatabaseSync): void {
   }
 }
 
-function serve(db: DatabaseSync): void {
+/** What makes one transaction of a group. */
+function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   const prepared = Object.fromEntries(
     Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
   ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
@@ -72,7 +80,7 @@ function serve(db: DatabaseSync): void {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
 
-  const run = ({ number, writes }: Group): GroupDone => {
+  return ({ number, writes }) => {
     const known: [number, string][] = [];
     try {
       begin.run();
@@ -95,26 +103,46 @@ function serve(db: DatabaseSync): void {
     } catch (error) {
       // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
       if (db.isTransaction) db.exec('ROLLBACK');
+      if (isFull(error)) return { kind: 'full', number };
       return { kind: 'failed', number, message: (error as Error).message };
     }
   };
+}
 
+function serve(db: DatabaseSync): void {
+  const run = prepareRun(db);
+  let over = false;
   /** A step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
-    if (!db.isOpen) return;
-    const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
-    if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
-    if (rows >= rowsAtOnce) setImmediate(sweepOn);
+    if (over) return;
+    try {
+      const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
+      if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
+      if (rows >= rowsAtOnce) setImmediate(sweepOn);
+    } catch (error) {
+      // Deleting takes room at first; there will be some later.
+      if (!isFull(error)) throw error;
+    }
   };
   const sweeping = setInterval(sweepOn, sweepEveryMs);
   setImmediate(sweepOn);
   const looking = setInterval(tellDisk, diskEveryMs);
-  port.on('message', (message: ToWriter) => {
-    if (typeof message === 'string') return tell(run(JSON.parse(message) as Group));
-    if (message.kind === 'checkpoint') return tell(checkpoint(db));
+  /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
+  const end = (): void => {
+    over = true;
     clearInterval(sweeping);
     clearInterval(looking);
-    db.exec('UPDATE owner SET clean = 1');
+  };
+  port.on('message', (message: ToWriter) => {
+    if (over) return;
+    if (typeof message === 'string') {
+      const done = run(JSON.parse(message) as Group);
+      if (done.kind === 'failed') end();
+      return tell(done);
+    }
+    if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of));
+    end();
+    markClean(db);
     // With a reader beside it, closing does not fold the log into the database.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();
@@ -128,13 +156,36 @@ function serve(db: DatabaseSync): void {
  * page, which only a VACUUM overwrites. That holds up the groups behind it, so a large database is
  * spared. Whoever reads is not waited for.
  */
-function checkpoint(db: DatabaseSync): FromWriter {
-  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
-  if (pages <= vacuumPagesMax) db.exec('VACUUM');
+function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log'): FromWriter {
+  if (of === 'vacuum') vacuum(db);
   db.exec('PRAGMA busy_timeout = 0');
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
   db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   return { kind: 'checkpointed', whole: busy === 0 };
+}
+
+function vacuum(db: DatabaseSync): void {
+  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+  if (pages > vacuumPagesMax) return;
+  try {
+    db.exec('VACUUM');
+  } catch (error) {
+    // It takes as much room again; what was deleted is overwritten in its own pages even so.
+    if (!isFull(error)) throw error;
+  }
+}
+
+/** Without room for the mark the next start takes this for a crash, and repeats what it must. */
+function markClean(db: DatabaseSync): void {
+  try {
+    db.exec('UPDATE owner SET clean = 1');
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteFull;
 }
 
 function tellDisk(): void {

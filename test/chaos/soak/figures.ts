@@ -17,7 +17,8 @@ type Figure = {
 export const figures: Readonly<Record<string, Figure>> = {
   'resident MiB': { allowed: { growth: 12, share: 0.08 }, from: 500_000, memory: true },
   'heap MiB': { allowed: { growth: 6, share: 0.1 }, from: 20_000, memory: true },
-  'open files': { allowed: { growth: 2, share: 0 }, from: 0 },
+  // Most are connections of the pools to models and receivers, which come and go with the load.
+  'open files': { allowed: { growth: 8, share: 0.05 }, from: 0 },
   connections: { allowed: { growth: 2, share: 0.02 }, from: 0 },
   timers: { allowed: { growth: 2, share: 0 }, from: 0 },
   'rows in the ledger': { allowed: { growth: 2, share: 0 }, from: 0 },

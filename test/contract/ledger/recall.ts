@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { TurnRow } from '../../../src/domain/conversation.ts';
 import {
   accept,
   answer,
@@ -14,9 +15,8 @@ import {
 
 /** What of an earlier session comes back, and when a session is empty. */
 export const recallCases: readonly LedgerCase[] = [
-  promise('nothing is recalled where no session came before', async (it) => {
-    await exchange(it, 'ann', 'one', 'a');
-    await accept(it, said('ann', 'two'));
+  promise('nothing is recalled where nothing was said before', async (it) => {
+    await accept(it, said('ann', '/recall'));
     assert.deepEqual(await it.ledger.recall(await oneIn(it), 5), []);
   }),
   durably('the last turns of the session before are recalled, oldest first', async (it) => {
@@ -37,12 +37,17 @@ export const recallCases: readonly LedgerCase[] = [
     await answer(it, claim);
     assert.deepEqual(await it.ledger.recall(claim, 2), [], 'only while the claim holds');
   }),
-  durably('only the session just before is recalled', async (it) => {
+  durably('the newest session in which something was said is recalled', async (it) => {
     await exchange(it, 'ann', 'one', 'a');
     await newSession(it);
     await newSession(it);
     await accept(it, said('ann', '/recall'));
-    assert.deepEqual(await it.ledger.recall(await oneIn(it), 5), []);
+    const claim = await oneIn(it);
+    assert.deepEqual(await textsOf(it.ledger.recall(claim, 5)), ['one']);
+    await answer(it, claim, 'b');
+    await accept(it, said('ann', '/recall'));
+    const next = await oneIn(it);
+    assert.deepEqual(await textsOf(it.ledger.recall(next, 5)), ['/recall'], 'also the active one');
   }),
   durably('a quoted block is what its session begins with, also after a restart', async (it) => {
     await exchange(it, 'ann', 'one', 'a');
@@ -113,4 +118,8 @@ async function history(it: Bench, turn?: null) {
   const { turns, empty } = claim.memory;
   await it.ledger.complete(claim, effects(claim, [], turn === null ? { turn } : {}));
   return { texts: turns.flatMap(({ text, reply }) => [text, reply]), empty };
+}
+
+async function textsOf(rows: Promise<readonly TurnRow[]>): Promise<readonly string[]> {
+  return (await rows).map(({ text }) => text);
 }

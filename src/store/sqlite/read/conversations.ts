@@ -9,7 +9,7 @@ import type {
   TurnText,
   Whose,
 } from '../../../domain/story.ts';
-import type { Page, PageAsked } from '../../store.ts';
+import type { Page, PageAsked } from '../../../domain/page.ts';
 import {
   emptyPage,
   limitOf,

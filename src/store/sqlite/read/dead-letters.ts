@@ -13,7 +13,7 @@ import {
   type DeadLetterText,
 } from '../../../domain/story.ts';
 import { countReasons } from '../../reasons.ts';
-import type { Page, PageAsked } from '../../store.ts';
+import type { Page, PageAsked } from '../../../domain/page.ts';
 import { wholeIdLength } from '../../rows.ts';
 import { reasonOf, triesOf } from './kept.ts';
 import { emptyPage, limitOf, pageOf, placeAfter, type Place } from '../../pages.ts';

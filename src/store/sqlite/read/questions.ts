@@ -1,6 +1,7 @@
 /** What can be asked of a database, by the name it has in the reader's contract. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { LedgerReader } from '../../store.ts';
+import { findToolUse, listNotes, listToolUses } from './agents.ts';
 import { findConversation, listConversations, listTurns } from './conversations.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { findStory, findStoryText } from './stories.ts';
@@ -21,6 +22,9 @@ const questions: {
   conversations: listConversations,
   conversation: findConversation,
   turns: listTurns,
+  notes: listNotes,
+  toolUses: listToolUses,
+  toolUse: findToolUse,
 };
 
 /** All that one answer tells was true at one moment. */
@@ -54,6 +58,9 @@ export function readerOver(
     conversations: (...asked) => ask('conversations', asked),
     conversation: (...asked) => ask('conversation', asked),
     turns: (...asked) => ask('turns', asked),
+    notes: (...asked) => ask('notes', asked),
+    toolUses: (...asked) => ask('toolUses', asked),
+    toolUse: (...asked) => ask('toolUse', asked),
     [Symbol.asyncDispose]: close,
   };
 }

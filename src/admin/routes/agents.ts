@@ -1,0 +1,107 @@
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { NotesOf } from '../../domain/note.ts';
+import type { AdminPorts } from '../admin.ts';
+import { found, tell } from '../answer.ts';
+import { list, object } from '../schema.ts';
+import { noteTextSchema, toolUseRowSchema, toolUseTextSchema } from '../story-schema.ts';
+import { deleted, deletion } from './deletion.ts';
+import { page, pageOf, segment, unread } from './parameters.ts';
+import { readRoute, writeRoute, type Parameters, type Route, type Values } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
+
+const contentType = 'application/json';
+const notesSchema = object({ rows: list(noteTextSchema) });
+const usesSchema = pageOf(toolUseRowSchema);
+const ofConversation = {
+  channel: segment('The channel: `webhook`.'),
+  conversation: segment('The id of the conversation.'),
+};
+const ofBrain = { brain: segment('The name of the brain.') };
+const unknown = 'No such use of a tool is kept.';
+
+/** What agents keep: notes, an operator's to see and to delete, and the audit of their tools. */
+export function agentRoutes(ports: Ports): Route[] {
+  return [
+    ...notesAt(ports, {
+      path: '/api/v1/notes/{channel}/{conversation}',
+      parameters: ofConversation,
+      summary: 'The notes that an agent keeps of one conversation',
+      action: 'clear_notes',
+      of: ({ channel, conversation }) => ({
+        kind: 'conversation',
+        channel: channel as ChannelKey,
+        conversation: conversation as ConversationId,
+      }),
+    }),
+    ...notesAt(ports, {
+      path: '/api/v1/brains/{brain}/notes',
+      parameters: ofBrain,
+      summary: 'The notes that a brain keeps of all its conversations together',
+      action: 'clear_brain_notes',
+      of: ({ brain }) => ({ kind: 'brain', brain }),
+    }),
+    ...uses(ports),
+  ];
+}
+
+type NotesPlace<P extends Parameters> = {
+  readonly path: string;
+  readonly parameters: P;
+  readonly summary: string;
+  readonly action: string;
+  readonly of: (values: Values<P>) => NotesOf;
+};
+
+function notesAt<const P extends Parameters>(ports: Ports, place: NotesPlace<P>): Route[] {
+  const { path, parameters, summary, action, of } = place;
+  return [
+    readRoute({
+      path,
+      principal: 'operator',
+      summary: `${summary}, oldest first.`,
+      parameters,
+      contentType,
+      problems: unread,
+      schema: { name: 'Notes', of: notesSchema },
+      answer: async (values) => {
+        return tell(notesSchema, { rows: await ports.reader.notes(of(values)) });
+      },
+    }),
+    writeRoute({
+      path,
+      method: 'DELETE',
+      action,
+      summary: `Deletes: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}.`,
+      parameters,
+      contentType,
+      ...deletion,
+      answer: (values) => deleted(ports, () => ports.writes.clearNotes(of(values))),
+    }),
+  ];
+}
+
+function uses({ reader }: Ports): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/tool-uses',
+      principal: 'reader',
+      summary: 'The audit of tools without what was asked of them, newest first.',
+      parameters: page,
+      contentType,
+      problems: unread,
+      schema: { name: 'ToolUses', of: usesSchema },
+      answer: async (asked) => tell(usesSchema, await reader.toolUses(asked)),
+    }),
+    readRoute({
+      path: '/api/v1/tool-uses/{key}',
+      principal: 'operator',
+      summary: 'One use of a tool, with its arguments where there is storage.',
+      parameters: { key: segment('The key of the use, as the list tells it.') },
+      contentType,
+      problems: { ...unread, 404: unknown },
+      schema: { name: 'ToolUse', of: toolUseTextSchema },
+      answer: async ({ key }) => found(toolUseTextSchema, await reader.toolUse(key), unknown),
+    }),
+  ];
+}

@@ -1,0 +1,29 @@
+import type { AdminPorts } from '../admin.ts';
+import { problem, tell, type Answer } from '../answer.ts';
+import { integer, object } from '../schema.ts';
+
+const deletedSchema = object({ deleted: integer });
+
+/** What every route says of itself that deletes what was written by people. */
+export const deletion = {
+  schema: { name: 'Deleted', of: deletedSchema },
+  problems: { 503: 'The storage failed: not all of it is deleted.' },
+} as const;
+
+/**
+ * Nobody may believe that something is gone which is not.
+ * @param act how many went; rejects when the storage has failed
+ */
+export async function deleted(
+  ports: Pick<AdminPorts, 'health'>,
+  act: () => Promise<number>,
+): Promise<Answer> {
+  try {
+    return tell(deletedSchema, { deleted: await act() });
+  } catch (error) {
+    const state = ports.health();
+    if (state.status === 'ok') throw error;
+    const detail = `svc cannot work: ${state.reason}. Not all of it is deleted; ask again later.`;
+    return problem(503, 'storage_failed', detail);
+  }
+}

@@ -1,0 +1,126 @@
+import { turnedAwayReasons, type Admission, type PairingRemoval } from '../../domain/gate.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { AdminPorts } from '../admin.ts';
+import { json, problem, tell } from '../answer.ts';
+import type { Answer } from '../answer.ts';
+import { integer, list, maybeText, object, oneOf, text, type IdText } from '../schema.ts';
+import { segment } from './parameters.ts';
+import { readRoute, writeRoute, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'turnedAway' | 'pairings'>;
+
+const contentType = 'application/json';
+const refusal = {
+  channel: text as IdText<ChannelKey>,
+  reason: oneOf(...turnedAwayReasons),
+  count: integer,
+  at: integer,
+} as const;
+const refusalsSchema = object({ rows: list(object(refusal)) });
+const senderRefusalsSchema = object({ rows: list(object({ ...refusal, sender: text })) });
+const pairingSchema = object({
+  channel: text,
+  sender: text,
+  name: maybeText,
+  state: oneOf('admitted', 'asking'),
+  at: integer,
+});
+const pairingsSchema = object({ rows: list(pairingSchema) });
+const removedSchema = object({ result: oneOf('done') });
+const unknownCode =
+  'No code like this waits: it was mistyped, used, or given more than an hour ago.';
+const unknownSender = 'Nobody with this id was let in by a code on that channel, or asks to be.';
+const failed = 'The storage failed; the log says how. Nothing was changed.';
+const storage = { 503: 'The storage failed.' };
+
+/** Who was turned away from messengers, who asks to be let in, and letting them in. */
+export function gateRoutes(ports: Ports): Route[] {
+  return [...refusals(ports), ...pairings(ports)];
+}
+
+function refusals({ turnedAway }: Ports): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/refusals',
+      principal: 'reader',
+      summary: 'Who was turned away from messengers since the start, without ids, newest first.',
+      contentType,
+      schema: { name: 'Refusals', of: refusalsSchema },
+      answer: () => tell(refusalsSchema, { rows: turnedAway() }),
+    }),
+    readRoute({
+      path: '/api/v1/refusals/senders',
+      principal: 'operator',
+      summary: 'The same, with the ids of the senders.',
+      contentType,
+      schema: { name: 'SenderRefusals', of: senderRefusalsSchema },
+      answer: () => tell(senderRefusalsSchema, { rows: turnedAway() }),
+    }),
+  ];
+}
+
+function pairings({ pairings: desk }: Ports): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/pairings',
+      principal: 'operator',
+      summary: 'Who was let in by a code, and who was given one; never the codes.',
+      contentType,
+      schema: { name: 'Pairings', of: pairingsSchema },
+      answer: async () => tell(pairingsSchema, { rows: await desk.list() }),
+    }),
+    writeRoute({
+      path: '/api/v1/pairings/{code}',
+      method: 'POST',
+      action: 'pair',
+      summary: 'Lets in whom this code was given to.',
+      parameters: { code: { kind: 'segment', summary: 'The code.', charactersMax: 64 } },
+      contentType,
+      problems: { ...storage, 404: unknownCode, 409: 'As many as may be are let in already.' },
+      schema: { name: 'Pairing', of: pairingSchema },
+      answer: async ({ code }) => admitted(await desk.admit(code)),
+    }),
+    writeRoute({
+      path: '/api/v1/pairings/{channel}/{sender}',
+      method: 'DELETE',
+      action: 'unpair',
+      summary: 'Makes a stranger of one who was let in; a code that waits counts no more.',
+      parameters: {
+        channel: segment('The type of the channel: `messenger_a` or `messenger_b`.'),
+        sender: segment('The id of the sender.'),
+      },
+      contentType,
+      problems: { ...storage, 404: unknownSender },
+      schema: { name: 'Unpaired', of: removedSchema },
+      answer: async ({ channel, sender }) => removed(await desk.remove(channel, sender)),
+    }),
+  ];
+}
+
+function admitted(admission: Admission): Answer {
+  switch (admission.kind) {
+    case 'admitted':
+      return tell(pairingSchema, admission.pairing);
+    case 'not_found':
+      return problem(404, 'not_found', unknownCode);
+    case 'full':
+      return problem(409, 'pairings_full', 'As many as may be are let in: remove somebody first.');
+    case 'storage_failed':
+      return problem(503, 'storage_failed', failed);
+    default:
+      return admission satisfies never;
+  }
+}
+
+function removed(result: PairingRemoval): Answer {
+  switch (result) {
+    case 'done':
+      return json(200, { result });
+    case 'not_found':
+      return problem(404, result, unknownSender);
+    case 'storage_failed':
+      return problem(503, result, failed);
+    default:
+      return result satisfies never;
+  }
+}

@@ -1,0 +1,80 @@
+/** The whole prompt as models see it; `UPDATE_GOLDEN=1` writes the files anew. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemPrompt } from './prompt.ts';
+import type { PromptParts } from './prompt.ts';
+
+const folder = join(import.meta.dirname, '../../../test/golden/prompts');
+
+const whole: PromptParts = {
+  protocol: 'native',
+  tools: [
+    {
+      name: 'calc',
+      description: 'Calculates.',
+      parameters: {
+        type: 'object',
+        properties: { expression: { type: 'string', description: 'Such as 2*(3+4).' } },
+        required: ['expression'],
+      },
+    },
+    { name: 'time', description: 'Tells the time.', parameters: { type: 'object' } },
+  ],
+  hadTools: true,
+  stepsMax: 5,
+  operatorPrompt: 'You help the people of a small library.',
+  skills: 'Skills:\n- opening-hours: When the library is open.',
+  notes: [
+    { at: 1, text: 'Ada likes tea.' },
+    { at: 2, text: 'Ada speaks French.' },
+  ],
+  notesBudgetRunes: 2_000,
+  mark: '5f3a0c91-77de',
+};
+
+const prompts: Readonly<Record<string, Partial<PromptParts>>> = {
+  native: {},
+  text: { protocol: 'text' },
+  'native-last': { tools: [] },
+  'text-last': { protocol: 'text', tools: [] },
+  'one-step': { stepsMax: 1, notes: [], skills: null, operatorPrompt: null },
+  'no-tools': { tools: [], hadTools: false, notes: [], skills: null },
+  'no-tools-but-notes': { tools: [], hadTools: false, skills: null, operatorPrompt: null },
+};
+
+for (const [name, parts] of Object.entries(prompts)) {
+  test(`the prompt ${name} is what it was`, () => {
+    const prompt = systemPrompt({ ...whole, ...parts });
+    const file = join(folder, `${name}.txt`);
+    if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, `${prompt}\n`);
+    assert.ok(existsSync(file), `${file} is missing: UPDATE_GOLDEN=1 writes it`);
+    assert.equal(`${prompt}\n`, readFileSync(file, 'utf8'));
+  });
+}
+
+test('the order is protocol, operator, skills, notes, in either protocol', () => {
+  for (const protocol of ['native', 'text'] as const) {
+    const prompt = systemPrompt({ ...whole, protocol });
+    const parts = ['You answer a person', 'small library', 'opening-hours', 'Ada likes tea'];
+    const places = parts.map((part) => prompt.indexOf(part));
+    assert.ok(!places.includes(-1));
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    );
+  }
+});
+
+test('the newest notes come first within the budget, counted in code points', () => {
+  const notes = ['old', '🍵🍵', 'new'].map((text, at) => ({ at, text }));
+  const within = (notesBudgetRunes: number): string | undefined =>
+    /you kept in earlier turns\n([^]*)\n\[end/.exec(
+      systemPrompt({ ...whole, notes, notesBudgetRunes }),
+    )?.[1];
+  assert.equal(within(8), '- old\n- 🍵🍵\n- new');
+  assert.equal(within(7), '- 🍵🍵\n- new');
+  assert.equal(within(4), '- new');
+  assert.equal(within(2), undefined);
+});

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import type { ChannelType } from '../../config/config.ts';
+import type { ToolCall } from '../../domain/outcome.ts';
+import type { CallSurroundings } from '../../tool/tool.ts';
+import type { Desk, Turn } from '../brain.ts';
+import type { AgentOptions } from './agent.ts';
+import type { Findings } from './findings.ts';
+
+/** So many calls of one model answer are run; the model is told of the others. */
+const callsMax = 8;
+/** So many times one and the same call is run in a turn. */
+const repeatsMax = 2;
+
+/** How a round of calls ended: with nothing but wrong arguments, or otherwise. */
+export type Round = 'went' | 'invalid';
+
+export type ToolCallsOptions = {
+  readonly agent: AgentOptions;
+  readonly turn: Turn;
+  readonly desk: Desk;
+  readonly channel: ChannelType;
+  readonly findings: Findings;
+  /** Aborts when the turn is over, by its deadline too. */
+  readonly signal: AbortSignal;
+  /** When the turn began, milliseconds since 1970. */
+  readonly turnAt: number;
+  /** How many notes there were before this turn. */
+  readonly notesBefore: number;
+};
+
+/** Runs what the answers of one turn ask for, and writes down what comes of it. */
+export class ToolCalls {
+  /** Asked for so far. */
+  count = 0;
+  #notesKept = 0;
+  readonly #options: ToolCallsOptions;
+  readonly #repeats = new Map<string, number>();
+  readonly #ids = new Set<string>();
+
+  constructor(options: ToolCallsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One answer's calls, one after the other, in their order. Ends early when the turn is over.
+   * @param step which model call of the turn it is, from 1
+   * @param text what the model wrote beside them
+   */
+  async run(step: number, text: string, calls: readonly ToolCall[]): Promise<Round> {
+    const { findings, signal } = this.#options;
+    const asked = calls.slice(0, callsMax);
+    const told = asked.map((call, n) => this.#tellable(call, `call_${step}_${n}`));
+    findings.asked(text, told);
+    let wrong = 0;
+    for (const [n, call] of asked.entries()) {
+      if (signal.aborted) return 'went';
+      const { text: result, invalid } = await this.#runOne(call, `${step}:${n}`);
+      findings.found(told[n]!, result);
+      if (invalid) wrong++;
+    }
+    const left = calls.length - asked.length;
+    if (left > 0) findings.say(`${left} more calls were not run: at most ${callsMax} at once.`);
+    return wrong === asked.length ? 'invalid' : 'went';
+  }
+
+  async #runOne(call: ToolCall, place: string): Promise<{ text: string; invalid: boolean }> {
+    const { agent, desk, turnAt } = this.#options;
+    this.count++;
+    const { text, use } = await agent.toolbox.run(call, this.#surroundings(call, place));
+    desk.used(use);
+    const { tool, mode, outcome, rule, at, ms } = use;
+    desk.step({ kind: 'tool', tool, mode, outcome, rule, startMs: at - turnAt, ms });
+    return { text, invalid: outcome === 'invalid' };
+  }
+
+  #surroundings(call: ToolCall, place: string): CallSurroundings {
+    const { agent, turn, desk, channel, signal } = this.#options;
+    return {
+      signal,
+      deadlineAt: desk.deadlineAt,
+      sensitivity: agent.sensitivity,
+      key: `${turn.message.id}:${place}`,
+      channel,
+      rehearsal: desk.rehearsal,
+      repeated: this.#isRepeated(call),
+      note: (text) => this.#keepNote(text),
+      journal: (key, tool) => desk.journal(key, tool),
+      journalEnd: (key, text) => desk.journalEnd(key, text),
+    };
+  }
+
+  #isRepeated({ name, arguments: given }: ToolCall): boolean {
+    const same = sameness(name, given);
+    if (same === null) return false;
+    const before = this.#repeats.get(same) ?? 0;
+    this.#repeats.set(same, before + 1);
+    return before >= repeatsMax;
+  }
+
+  #keepNote(text: string): string {
+    const { agent, desk } = this.#options;
+    const { notes, now } = agent;
+    if (notes === null) return 'Notes are not kept here.';
+    const { scope, notesMax } = notes;
+    desk.keep({ kind: 'add', scope, note: { at: now(), text }, notesMax });
+    this.#notesKept++;
+    if (this.#options.notesBefore + this.#notesKept <= notesMax) return 'Kept.';
+    return `Kept. The oldest note went for it: ${notesMax} are kept at most.`;
+  }
+
+  /**
+   * The call as it goes back to its model: providers refuse what their own models wrote where a
+   * name has odd characters, the arguments are no object, or an id is not the only one of its kind.
+   */
+  #tellable({ id, name, arguments: given }: ToolCall, otherId: string): ToolCall {
+    let own = id !== '' && id.length <= idLengthMax ? id : otherId;
+    if (this.#ids.has(own)) own = otherId;
+    while (this.#ids.has(own)) own += '_';
+    this.#ids.add(own);
+    const plain = name.slice(0, nameLengthMax).replace(/[^\w-]/g, '_');
+    return { id: own, name: plain, arguments: asObject(given) };
+  }
+}
+
+const idLengthMax = 100;
+const nameLengthMax = 64;
+const argumentsLengthMax = 65_536;
+
+function asObject(given: unknown): object {
+  const value = typeof given === 'string' ? parsed(given) : (given ?? {});
+  const whole = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const told = whole ? value : { value };
+  return (jsonOf(told)?.length ?? Infinity) <= argumentsLengthMax ? told : {};
+}
+
+/** Names one call whatever the order of its arguments; null: they cannot be written down. */
+function sameness(name: string, given: unknown): string | null {
+  const text = jsonOf([name, typeof given === 'string' ? parsed(given) : given]);
+  return text === null ? null : createHash('sha256').update(text).digest('base64');
+}
+
+/** JSON with sorted names; null where a value is too deep. */
+function jsonOf(value: unknown): string | null {
+  try {
+    return JSON.stringify(value, (_name, part: unknown) => {
+      if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+      return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** A text that is no JSON is itself. */
+function parsed(text: string): unknown {
+  try {
+    return text.trim() === '' ? {} : JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

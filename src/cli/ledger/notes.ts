@@ -1,0 +1,122 @@
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { NotesOf, NoteText } from '../../domain/note.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { plainJson, plainLine } from '../plain-text.ts';
+import { findPlace, reading, writing } from './access.ts';
+import { agrees, canAsk, noTerminal } from './consent.ts';
+import { indented } from './story-page.ts';
+import { localTime, plural } from './table.ts';
+
+export const notesList: Command = {
+  name: 'notes list',
+  summary: 'List the notes that an agent keeps',
+  usage: `Usage: svc notes list <channel> <conversation> [--config <file>] [--json]
+       svc notes list --brain <name> [--config <file>] [--json]
+
+Lists the notes of one conversation, or those that a brain keeps of all its conversations together
+(memory.scope "brain"), oldest first.
+
+  --brain <name>   the notes of that brain
+  --config <file>  the configuration file (default: svc.json)
+  --json           print {"rows"}
+`,
+  run: list,
+};
+
+export const notesClear: Command = {
+  name: 'notes clear',
+  summary: 'Delete the notes that an agent keeps',
+  usage: `Usage: svc notes clear <channel> <conversation> [--yes] [--config <file>]
+       svc notes clear --brain <name> [--yes] [--config <file>]
+
+Deletes the notes that "svc notes list" lists, and overwrites them on the disk. At a terminal it
+asks first.
+
+  --brain <name>   the notes of that brain
+  --yes            do not ask; needed where there is no terminal
+  --config <file>  the configuration file (default: svc.json)
+`,
+  run: clear,
+};
+
+const listFlags = {
+  brain: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+async function list(args: readonly string[], io: Io): Promise<number> {
+  const { name } = notesList;
+  const parsed = parseFlags(args, listFlags, 2);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const { brain, config, json } = parsed.flags;
+  const of = parseNotesOf(parsed.positionals, brain);
+  if (typeof of === 'string') return wrongUsage(io, name, of);
+  const place = await findPlace(config, io);
+  if (typeof place === 'number') return place;
+  return reading(place, async (reader) => {
+    const rows = await reader.notes(of);
+    if (json) io.stdout.write(`${plainJson({ rows }, 2)}\n`);
+    else io.stdout.write(rows.length === 0 ? 'There are no notes.\n' : rows.map(told(of)).join(''));
+    return exitCode.fine;
+  });
+}
+
+/** Of a brain's note it is told where it was made. */
+function told(of: NotesOf): (note: NoteText) => string {
+  return ({ at, channel, conversation, text }) => {
+    const where = of.kind === 'brain' ? `  ${plainLine(channel)}, ${plainLine(conversation)}` : '';
+    return `${localTime(at)}${where}\n${indented(text)}`;
+  };
+}
+
+const clearFlags = {
+  brain: { type: 'string' },
+  yes: { type: 'boolean' },
+  config: { type: 'string' },
+} as const;
+
+async function clear(args: readonly string[], io: Io): Promise<number> {
+  const { name } = notesClear;
+  const parsed = parseFlags(args, clearFlags, 2);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const { brain, yes, config } = parsed.flags;
+  const of = parseNotesOf(parsed.positionals, brain);
+  if (typeof of === 'string') return wrongUsage(io, name, of);
+  if (!yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
+  const place = await findPlace(config, io);
+  if (typeof place === 'number') return place;
+  if (!yes && !(await agrees(io, question(of)))) return exitCode.failed;
+  return writing(place, async (ledger) => {
+    const count = await ledger.clearNotes(of);
+    if (count === 0) io.stderr.write('There are no notes.\n');
+    else io.stdout.write(`${plural(count, 'note')} deleted\n`);
+    return count === 0 ? exitCode.failed : exitCode.fine;
+  });
+}
+
+function question(of: NotesOf): string {
+  const whose =
+    of.kind === 'brain'
+      ? `of the brain ${plainLine(of.brain)}`
+      : `of the conversation ${plainLine(of.conversation)} on ${plainLine(of.channel)}`;
+  return `Delete the notes ${whose} for good? Type yes: `;
+}
+
+/** @returns whose notes are meant, or a sentence about what is wrong */
+function parseNotesOf(positionals: readonly string[], brain: string | null): NotesOf | string {
+  const [channel, conversation] = positionals;
+  if (brain !== null) {
+    if (channel !== undefined) return '--brain and a conversation exclude each other.';
+    return { kind: 'brain', brain };
+  }
+  if (channel === undefined || conversation === undefined) {
+    return 'Say which channel and which conversation, or which brain: --brain <name>.';
+  }
+  return {
+    kind: 'conversation',
+    channel: channel as ChannelKey,
+    conversation: conversation as ConversationId,
+  };
+}

@@ -1,0 +1,102 @@
+/** Letting people in on messengers: by the code that a stranger was given. */
+import type { Admission, PairingDesk } from '../../domain/gate.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { plainLine } from '../plain-text.ts';
+import { findPlace, pairing } from './access.ts';
+import { left, localTime, table } from './table.ts';
+
+export const pair: Command = {
+  name: 'pair',
+  summary: 'Let someone in on a messenger, by their code',
+  usage: `Usage: svc pair <code> [--config <file>]
+       svc pair --list [--config <file>]
+       svc pair --remove <user id> [--config <file>]
+
+With "pairing": true in a messenger's access block, svc gives a stranger a code, good for an hour.
+Whoever brings you theirs is let in by it, for good. Codes are taken here and never from a chat.
+
+  --list           who was let in by a code, and who was given one
+  --remove <id>    makes a stranger of someone again; a code that waits counts no more
+  --config <file>  the configuration file (default: svc.json)
+
+While svc runs it is asked over its admin address, with the admin token.
+Exit codes: 0 done, 1 not done, 2 wrong usage, 78 configuration.
+`,
+  run,
+};
+
+const flagTable = {
+  list: { type: 'boolean' },
+  remove: { type: 'string' },
+  config: { type: 'string' },
+} as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, flagTable, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, pair.name, parsed.message);
+  const { flags, positionals } = parsed;
+  const [code] = positionals;
+  const asked = [code !== undefined, flags.list, flags.remove !== null].filter((is) => is);
+  if (asked.length !== 1) {
+    return wrongUsage(io, pair.name, 'Say one thing: a code, --list, or --remove with an id.');
+  }
+  const place = await findPlace(flags.config, io);
+  if (typeof place === 'number') return place;
+  return pairing(place, (desk) => {
+    if (flags.list) return tellAll(desk, io);
+    return flags.remove === null ? admit(desk, code ?? '', io) : remove(desk, flags.remove, io);
+  });
+}
+
+async function admit(desk: PairingDesk, code: string, io: Io): Promise<number> {
+  const admission = await desk.admit(code);
+  if (admission.kind !== 'admitted') {
+    io.stderr.write(`${faults[admission.kind]}\n`);
+    return exitCode.failed;
+  }
+  const { channel, sender, name } = admission.pairing;
+  const who = name === null ? sender : `${name} (${sender})`;
+  io.stdout.write(`${plainLine(who)} may talk on ${channel} from now on.\n`);
+  return exitCode.fine;
+}
+
+async function remove(desk: PairingDesk, sender: string, io: Io): Promise<number> {
+  const rows = (await desk.list()).filter((row) => row.sender === sender);
+  if (rows.length === 0) {
+    const nobody = 'was not let in by a code, and asks for nothing; svc pair --list tells who did.';
+    io.stderr.write(`${plainLine(sender)} ${nobody}\n`);
+    return exitCode.failed;
+  }
+  for (const { channel } of rows) {
+    if ((await desk.remove(channel, sender)) === 'storage_failed') {
+      io.stderr.write(`${faults.storage_failed}\n`);
+      return exitCode.failed;
+    }
+    io.stdout.write(`${plainLine(sender)} is a stranger on ${channel} again.\n`);
+  }
+  return exitCode.fine;
+}
+
+async function tellAll(desk: PairingDesk, io: Io): Promise<number> {
+  const rows = await desk.list();
+  if (rows.length === 0) {
+    io.stdout.write('Nobody was let in by a code, and nobody asks to be.\n');
+    return exitCode.fine;
+  }
+  const columns = [left('channel'), left('user id'), left('name'), left('state')];
+  const cells = rows.map(({ channel, sender, name, state, at }) => [
+    channel,
+    sender,
+    name ?? '',
+    state === 'admitted' ? `let in ${localTime(at)}` : `has a code until ${localTime(at)}`,
+  ]);
+  io.stdout.write(table(columns, cells));
+  return exitCode.fine;
+}
+
+const faults: Readonly<Record<Exclude<Admission['kind'], 'admitted'>, string>> = {
+  not_found: 'No code like this waits: it was mistyped, used, or given more than an hour ago.',
+  full: 'As many people as may be are let in already: remove somebody first.',
+  storage_failed: 'Nobody was let in or out: the storage failed; the log of the service says how.',
+};

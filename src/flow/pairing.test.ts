@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createIdSource } from '../domain/ids.ts';
+import { createMemoryLedger } from '../store/memory.ts';
+import { Pairings } from './pairing.ts';
+
+const hourMs = 60 * 60_000;
+
+async function desk(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
+  const clock = { now: 0 };
+  const now = (): number => clock.now;
+  const ledger = createMemoryLedger({ now, ids: createIdSource(now, () => {}) });
+  const pairings = new Pairings(ledger, now, random);
+  await pairings.load('messenger_a');
+  const knock = (id: string): string => {
+    const knocked = pairings.knock('messenger_a', { id, name: null });
+    return knocked.kind === 'code' ? knocked.code : knocked.reason;
+  };
+  return { pairings, knock, clock };
+}
+
+test('a code is eight characters that look like no other, each as likely', async () => {
+  // A linear congruential generator: the same codes at every run.
+  let state = 4_711;
+  const { knock, clock } = await desk((bytes) => {
+    for (let i = 0; i < bytes.length; i++) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      bytes[i] = state >>> 24;
+    }
+  });
+  const counts = new Map<string, number>();
+  for (let i = 0; i < 20_000; i++, clock.now += hourMs) {
+    const code = knock('1');
+    assert.match(code, /^[^01258BILOSZ\W_a-z]{8}$/);
+    for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  assert.equal(counts.size, 25);
+  const [least, most] = [Math.min(...counts.values()), Math.max(...counts.values())];
+  assert.ok(most / least < 1.075, `${least} to ${most}`);
+});
+
+test('a thousand may be let in by a code on a channel, and then none', async () => {
+  const { pairings, knock, clock } = await desk((bytes) => void crypto.getRandomValues(bytes));
+  for (let i = 0; i < 1_000; i++) {
+    assert.equal((await pairings.admit(knock(String(i)))).kind, 'admitted');
+    clock.now += 1_000;
+  }
+  const code = knock('too many');
+  assert.equal((await pairings.admit(code)).kind, 'full');
+  assert.equal(await pairings.remove('messenger_a', '500'), 'done');
+  assert.equal((await pairings.admit(code)).kind, 'admitted');
+  assert.equal((await pairings.list()).length, 1_000);
+});
+
+test('a code of one that was taken back is taken no more, and nobody else is removed', async () => {
+  const { pairings, knock } = await desk((bytes) => void crypto.getRandomValues(bytes));
+  const [first, second] = [knock('1'), knock('2')];
+  assert.equal(await pairings.remove('messenger_a', '1'), 'done');
+  assert.equal((await pairings.admit(first)).kind, 'not_found');
+  assert.equal(knock('1'), 'code_pending', 'silent for the rest of the hour');
+  assert.equal((await pairings.admit(second)).kind, 'admitted');
+  assert.equal(await pairings.remove('messenger_b', '2'), 'not_found');
+  assert.equal(await pairings.remove('webhook', '2'), 'not_found');
+});

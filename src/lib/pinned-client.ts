@@ -1,0 +1,199 @@
+/**
+ * One HTTP request to one address. The address is a literal that the caller has judged: nothing is
+ * resolved here, no redirect is followed, no connection is shared or kept, no proxy setting is
+ * read from the environment, and a certificate must be valid for the host in the URL whatever the
+ * environment says. The body is read up to a limit and no further.
+ *
+ * Beside lib/http-client.ts, which is for addresses that the operator wrote, shares connections
+ * and resolves names; see docs/decisions/0010-network-cages.md.
+ *
+ * Format: HTTP/1.1 by node:http and node:https.
+ */
+import {
+  Agent,
+  request as requestPlain,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as SecureAgent, request as requestSecure } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import type { Deadline, Deadlines } from './deadlines.ts';
+import { codeOf, type HttpFault } from './http-client.ts';
+
+export type PinnedRequest = {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  /** Where it is sent, whatever the URL's host resolves to: IPv4 or IPv6 without brackets. */
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  /** Milliseconds since 1970, for all of it. */
+  readonly deadlineAt: number;
+  /** Milliseconds since 1970, until the connection stands, TLS included. */
+  readonly connectDeadlineAt: number;
+  readonly bodyBytesMax: number;
+  /** Asked once, when status and headers are there; false: the body is left unread. */
+  wantsBody(status: number, headers: IncomingHttpHeaders): boolean;
+};
+
+export type PinnedResult =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: IncomingHttpHeaders;
+      readonly body: Buffer;
+      /** False: the body goes on behind the limit, or was not wanted. */
+      readonly whole: boolean;
+    }
+  | {
+      readonly kind: 'fault';
+      readonly fault: Exclude<HttpFault, 'answer_too_large'>;
+      /** The request may have reached the other side. */
+      readonly sent: boolean;
+      /** That of an answer which broke off; null: none had begun. */
+      readonly status: number | null;
+      /** The system's name of the error, or null. */
+      readonly code: string | null;
+    };
+
+const headerBytesMax = 16 * 1024;
+
+const agents = {
+  'http:': new Agent({ keepAlive: false }),
+  'https:': new SecureAgent({ keepAlive: false, maxCachedSessions: 0 }),
+};
+
+/** @param signal ends it at once */
+export function sendPinned(
+  request: PinnedRequest,
+  deadlines: Deadlines,
+  signal: AbortSignal,
+): Promise<PinnedResult> {
+  return new Promise((resolve) => {
+    const exchange = new PinnedExchange(request, signal, resolve);
+    if (signal.aborted) exchange.cancel();
+    else exchange.begin(deadlines);
+  });
+}
+
+/** Begun → connected → answering → settled, once; then its connection is closed. */
+class PinnedExchange {
+  readonly #request: PinnedRequest;
+  readonly #signal: AbortSignal;
+  readonly #resolve: (result: PinnedResult) => void;
+  readonly #deadlines: Deadline[] = [];
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
+  #call: ClientRequest | null = null;
+  #connected = false;
+  #response: IncomingMessage | null = null;
+  #settled = false;
+
+  constructor(
+    request: PinnedRequest,
+    signal: AbortSignal,
+    resolve: (result: PinnedResult) => void,
+  ) {
+    this.#request = request;
+    this.#signal = signal;
+    this.#resolve = resolve;
+  }
+
+  begin(deadlines: Deadlines): void {
+    const { deadlineAt, connectDeadlineAt, body } = this.#request;
+    const call = this.#open();
+    this.#call = call;
+    call.on('socket', (socket) => {
+      const secure = 'encrypted' in socket;
+      this.#connected = !secure && !socket.connecting;
+      socket.once(secure ? 'secureConnect' : 'connect', () => (this.#connected = true));
+    });
+    call.on('response', (response) => this.#begun(response));
+    call.on('error', (error) => this.#broken(codeOf(error)));
+    // Among others, an answer that switches to another protocol ends like this.
+    call.on('close', () => this.#broken(null));
+    this.#signal.addEventListener('abort', this.cancel);
+    this.#deadlines.push(
+      deadlines.at(deadlineAt, () => this.#fail(this.#connected ? 'timeout' : 'connect_timeout')),
+      deadlines.at(connectDeadlineAt, () => {
+        if (!this.#connected) this.#fail('connect_timeout');
+      }),
+    );
+    call.end(body ?? undefined);
+  }
+
+  readonly cancel = (): void => this.#fail('cancelled');
+
+  #open(): ClientRequest {
+    const { method, url, address, headers } = this.#request;
+    const common = {
+      method,
+      host: address,
+      path: url.pathname + url.search,
+      headers: { ...headers, host: url.host, connection: 'close' },
+      lookup: neverLookUp,
+      maxHeaderSize: headerBytesMax,
+      insecureHTTPParser: false,
+    };
+    if (url.protocol !== 'https:') {
+      return requestPlain({ ...common, port: url.port || 80, agent: agents['http:'] });
+    }
+    return requestSecure({
+      ...common,
+      port: url.port || 443,
+      agent: agents['https:'],
+      // Addresses are not sent as names (RFC 6066); the certificate is held against them even so.
+      servername: isIP(url.hostname.replaceAll(/[[\]]/g, '')) === 0 ? url.hostname : '',
+      rejectUnauthorized: true,
+    });
+  }
+
+  #begun(response: IncomingMessage): void {
+    this.#response = response;
+    const { bodyBytesMax } = this.#request;
+    if (!this.#request.wantsBody(response.statusCode!, response.headers)) {
+      return this.#answered(false);
+    }
+    response.on('data', (part: Buffer) => {
+      const room = bodyBytesMax - this.#bytes;
+      this.#bytes += part.length;
+      this.#parts.push(part.length > room ? part.subarray(0, room) : part);
+      if (part.length > room) this.#answered(false);
+    });
+    response.on('end', () => this.#answered(true));
+    response.on('error', (error) => this.#broken(codeOf(error)));
+  }
+
+  #answered(whole: boolean): void {
+    const { statusCode: status, headers } = this.#response!;
+    const body = Buffer.concat(this.#parts);
+    this.#settle({ kind: 'answer', status: status!, headers, body, whole });
+  }
+
+  #broken(code: string | null): void {
+    this.#fail(this.#connected ? 'connection_lost' : 'connect_failed', code);
+  }
+
+  #fail(
+    fault: Extract<PinnedResult, { kind: 'fault' }>['fault'],
+    code: string | null = null,
+  ): void {
+    const status = this.#response?.statusCode ?? null;
+    this.#settle({ kind: 'fault', fault, sent: this.#connected, status, code });
+  }
+
+  #settle(result: PinnedResult): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    for (const deadline of this.#deadlines) deadline.cancel();
+    this.#signal.removeEventListener('abort', this.cancel);
+    this.#parts.length = 0;
+    this.#call?.destroy();
+    this.#resolve(result);
+  }
+}
+
+const neverLookUp: LookupFunction = (_name, _options, done) => {
+  done(new Error('only addresses are connected to'), '');
+};

@@ -1,0 +1,197 @@
+/**
+ * Finds the message that ends the process. What was next in its conversation at two unclean ends
+ * is a suspect. Suspects run one at a time, each alone: no other message is worked on meanwhile
+ * and no reply is delivered, so that an end of the process can only be this message's doing. That
+ * it runs alone is on the disk before it begins; one whose process ended twice then is condemned:
+ * it comes first, and is buried instead of run.
+ *
+ * A suspect is held → newest → ended (answered or buried) | cleared | held (given back, and then
+ * it has not run). It is cleared when it has run for `aloneMs`: from then on the others start
+ * beside it, since a hung or slow model must not stop the service; and it counts as new at the next
+ * unclean end, so that it does not stand before the guilty one for ever. All suspects together hold
+ * the others up for `stallMs` at most. Once others run, the suspects that are left still start one
+ * at a time, but an end of the process is no evidence against them: they stay suspects.
+ *
+ * Deliveries wait as well: were one of them to end the process, the suspect would be buried for it.
+ * The price: a message that ends the process only after `aloneMs` is not found.
+ */
+import type { ChannelKey } from '../../domain/ids.ts';
+import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
+import type { InRow } from '../rows.ts';
+import type { WorkingSet } from '../working-set.ts';
+import type { Write } from './statements.ts';
+import type { SqliteLimits } from './terms.ts';
+
+export type Suspect = {
+  readonly row: InRow;
+  /** How often it has run alone when the process ended. */
+  alone: number;
+};
+
+/** With so many ends of the process while it ran alone a message is condemned. */
+export const aloneMax = 2;
+/** Next in its conversation at so many unclean ends makes a suspect. */
+export const attemptsMax = 2;
+
+export type QuarantineParts = {
+  readonly rows: WorkingSet;
+  readonly now: () => number;
+  readonly limits: Pick<SqliteLimits, 'aloneMs' | 'stallMs'>;
+  /** Resolves once it is on the disk; false: it cannot be. */
+  readonly write: (write: Write) => Promise<boolean>;
+};
+
+export class Quarantine {
+  readonly #parts: QuarantineParts;
+  readonly #deadlines: Deadlines;
+  /** Those of channels that are not served hold nothing up. */
+  #held: Suspect[];
+  #newest: Suspect | null = null;
+  /** The newest runs alone, and has its mark on the disk. */
+  #marked = false;
+  #aside: Deadline | null = null;
+  #stall: Deadline | null = null;
+  /** Null: all are. */
+  #served: ReadonlySet<ChannelKey> | null = null;
+  /** Something else has been let through: from now on nothing runs alone. */
+  #opened = false;
+
+  constructor(suspects: readonly Suspect[], parts: QuarantineParts) {
+    this.#parts = parts;
+    this.#deadlines = createDeadlines(parts.now);
+    this.#held = [...suspects].sort(
+      (a, b) =>
+        Number(b.row.condemned) - Number(a.row.condemned) ||
+        a.alone - b.alone ||
+        a.row.seq - b.row.seq,
+    );
+  }
+
+  get suspects(): number {
+    return this.#held.length + (this.#newest === null ? 0 : 1);
+  }
+
+  /** The number of the message that runs alone, with its mark on the disk; null: none does. */
+  get alone(): number | null {
+    return this.#marked ? (this.#newest?.row.seq ?? null) : null;
+  }
+
+  /** Whether everything else has to wait now. Asking when it need not lets it through for good. */
+  holdsOthers(): boolean {
+    if (this.#opened) return false;
+    if (this.#newest !== null || this.#first() !== undefined) return true;
+    this.#opened = true;
+    return false;
+  }
+
+  serve(channels: readonly ChannelKey[]): void {
+    this.#served = new Set(channels);
+    this.#proceed();
+  }
+
+  /** The suspect that may run now, if it is of this channel. */
+  async next(channel: ChannelKey): Promise<InRow | null> {
+    const suspect = this.#first();
+    if (this.#newest !== null || suspect?.row.lane.channel !== channel) return null;
+    this.#held.splice(this.#held.indexOf(suspect), 1);
+    this.#newest = suspect;
+    const { row } = suspect;
+    if (!row.condemned) {
+      this.#marked = !this.#opened;
+      if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
+      const { aloneMs, stallMs } = this.#parts.limits;
+      const now = this.#parts.now();
+      this.#aside = this.#deadlines.at(now + aloneMs, () => this.#clear(suspect));
+      if (this.#marked) this.#stall ??= this.#deadlines.at(now + stallMs, () => this.#open());
+    }
+    this.#parts.rows.takeHeld(row);
+    return row;
+  }
+
+  /** What waits of a channel that is not served: to be buried there. */
+  takeUnserved(channel: ChannelKey): InRow | null {
+    if (this.#served === null || this.#served.has(channel)) return null;
+    const at = this.#held.findIndex(({ row }) => row.lane.channel === channel);
+    if (at < 0) return null;
+    const [suspect] = this.#held.splice(at, 1);
+    this.#parts.rows.takeHeld(suspect!.row);
+    return suspect!.row;
+  }
+
+  /** To be told of every message that is answered or buried. */
+  ended(row: InRow): void {
+    if (this.#newest?.row === row) this.#leave();
+  }
+
+  /** Messages were taken away: those that are gone hold nothing up. */
+  forgotten(): void {
+    this.#held = this.#held.filter(({ row }) => !row.gone);
+    if (this.#newest?.row.gone === true) this.#leave();
+    else this.#proceed();
+  }
+
+  /** A message is given back. @returns whether it was a suspect, and is held again */
+  released(row: InRow): boolean {
+    const suspect = this.#newest;
+    if (suspect?.row !== row) return false;
+    if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
+    this.#held.unshift(suspect);
+    this.#parts.rows.holdAgain(row);
+    this.#leave();
+    return true;
+  }
+
+  close(): void {
+    this.#aside?.cancel();
+    this.#stall?.cancel();
+  }
+
+  #first(): Suspect | undefined {
+    const served = this.#served;
+    return served === null
+      ? this.#held[0]
+      : this.#held.find(({ row }) => served.has(row.lane.channel));
+  }
+
+  #mark(suspect: Suspect, alone: number): Promise<boolean> {
+    suspect.alone = alone;
+    return this.#parts.write(['inboxAlone', alone, suspect.row.seq]);
+  }
+
+  #clear({ row }: Suspect): void {
+    void this.#parts.write(['inboxCleared', row.seq]);
+    this.#marked = false;
+    this.#opened = true;
+    this.#leave();
+  }
+
+  /** The others have waited long enough: what runs is not alone any more. */
+  #open(): void {
+    if (this.#opened) return;
+    this.#opened = true;
+    if (this.#newest !== null && this.#marked) {
+      void this.#mark(this.#newest, this.#newest.alone - 1);
+      this.#marked = false;
+    }
+    this.#proceed();
+  }
+
+  #leave(): void {
+    this.#aside?.cancel();
+    this.#aside = null;
+    this.#newest = null;
+    this.#marked = false;
+    this.#proceed();
+  }
+
+  /** Tells whoever may claim now. */
+  #proceed(): void {
+    const { rows } = this.#parts;
+    const first = this.#newest === null ? this.#first() : undefined;
+    if (first !== undefined) rows.sides.ring('in', first.row.lane.channel);
+    if (!this.holdsOthers()) {
+      this.#stall?.cancel();
+      rows.sides.ringAll();
+    }
+  }
+}

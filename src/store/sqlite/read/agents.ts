@@ -1,0 +1,82 @@
+/** What agents keep: notes, and the audit of their tools. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
+import type { NotesOf, NoteText } from '../../../domain/note.ts';
+import type { Page, PageAsked } from '../../../domain/page.ts';
+import { grantModes, toolOutcomes } from '../../../domain/tool-use.ts';
+import type { ToolUseRow, ToolUseText } from '../../../domain/tool-use.ts';
+import { emptyPage, limitOf, pageOf, placeAfter, rowsMax } from '../../pages.ts';
+
+const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
+const newest = `ORDER BY seq DESC LIMIT ${rowsMax}`;
+
+/** A scope has a hundred at most, unless somebody else wrote them. */
+export function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
+  const rows =
+    of.kind === 'brain'
+      ? db.prepare(`${noteColumns} WHERE brain = ? ${newest}`).all(of.brain)
+      : db
+          .prepare(
+            `${noteColumns} WHERE brain IS NULL AND channel = ? AND conversation = ? ${newest}`,
+          )
+          .all(of.channel, of.conversation);
+  return rows.reverse().map((row) => ({
+    channel: String(row['channel']) as ChannelKey,
+    conversation: String(row['conversation']) as ConversationId,
+    at: Number(row['at']),
+    text: String(row['text']),
+  }));
+}
+
+/** Needed by `toolUseOf`. */
+export const toolUseColumns =
+  'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
+  'arguments';
+
+export type ToolUseRecord = {
+  readonly seq: number;
+  readonly key: string;
+  readonly messageId: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly at: number;
+  readonly ms: number;
+  readonly tool: string;
+  readonly mode: string;
+  readonly rule: string;
+  readonly outcome: string;
+  readonly arguments: string;
+};
+
+export function toolUseOf(record: ToolUseRecord): ToolUseRow {
+  const { key, messageId, channel, at, ms, tool, mode, rule, outcome } = record;
+  return {
+    key,
+    messageId,
+    channel: channel as ChannelKey,
+    at,
+    ms,
+    tool,
+    mode: grantModes.find((known) => known === mode) ?? 'deny',
+    rule,
+    outcome: toolOutcomes.find((known) => known === outcome) ?? 'unknown',
+  };
+}
+
+export function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRow> {
+  const limit = limitOf(asked);
+  const after = placeAfter(asked, [Number.MAX_SAFE_INTEGER]);
+  if (after === null) return emptyPage;
+  const rows = db
+    .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE seq < ? ORDER BY seq DESC LIMIT ?`)
+    .all(...after, limit + 1) as unknown as ToolUseRecord[];
+  return pageOf(rows, limit, ({ seq }) => [seq], toolUseOf);
+}
+
+export function findToolUse(db: DatabaseSync, key: string): ToolUseText | null {
+  const found = db.prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE key = ?`).get(key);
+  if (found === undefined) return null;
+  const record = found as unknown as ToolUseRecord;
+  const conversation = record.conversation as ConversationId;
+  return { ...toolUseOf(record), conversation, arguments: record.arguments };
+}

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import {
+  endless,
+  redirectTo,
+  startWeb,
+  type Page,
+  type Show,
+  type Web,
+} from '../../test/fake/web.ts';
+import { callTool, type Called } from '../../test/tool-call.ts';
+import { createDeadlines } from '../lib/deadlines.ts';
+import { createHttpFetch } from './http-fetch.ts';
+import type { ToolSurroundings } from './tool.ts';
+
+type Settings = {
+  readonly allowHosts: readonly string[];
+  readonly bytesMax?: number;
+  readonly redirectsMax?: number;
+  readonly names?: Readonly<Record<string, readonly string[]>>;
+};
+
+function fetchWith(
+  { allowHosts, bytesMax = 65_536, redirectsMax = 3, names = {} }: Settings,
+  url: string,
+  surroundings: Partial<ToolSurroundings> = {},
+): Promise<Called> {
+  const tool = createHttpFetch(
+    { allowHosts, bytesMax, redirectsMax },
+    {
+      now: Date.now,
+      deadlines: createDeadlines(),
+      resolve: async (name) => names[name] ?? [],
+      version: '1.2.3',
+    },
+  );
+  return callTool(tool, { url }, surroundings);
+}
+
+/** Fetches one page of a server that is listed by its address and port. */
+async function show(page: Show, settings: Partial<Settings> = {}): Promise<Called> {
+  await using web = await startWeb({ '/page': page });
+  const allowHosts = [`127.0.0.1:${web.port}`];
+  return await fetchWith({ allowHosts, ...settings }, `${web.origin}/page`);
+}
+
+const html = (body: string | Buffer, type = 'text/html'): Page => ({
+  headers: { 'content-type': type },
+  body,
+});
+
+const bodyOf = ({ text }: Called): string => text.slice(text.indexOf('\n') + 1);
+
+suite('http_fetch', { concurrency: 4 }, () => {
+  test('asks plainly, and tells the status, where from, what kind, and the text', async () => {
+    await using web = await startWeb({ '/a?b=c%20d': { body: 'hello\nworld' } });
+    const allowHosts = ['127.0.0.1'];
+    const called = await fetchWith({ allowHosts }, `${web.origin}/a?b=c d#e`);
+    const text = `Status 200 from ${web.origin}/a?b=c%20d, text/plain:\nhello\nworld`;
+    assert.deepEqual(called, { kind: 'done', text, cut: false });
+    assert.deepEqual(web.visits, [
+      {
+        method: 'GET',
+        path: '/a?b=c%20d',
+        headers: {
+          accept: 'text/html, text/plain, application/json, */*;q=0.1',
+          'accept-encoding': 'identity',
+          connection: 'close',
+          host: `127.0.0.1:${web.port}`,
+          'user-agent': 'svc/1.2.3',
+        },
+        body: '',
+      },
+    ]);
+    const missing = await fetchWith({ allowHosts }, `${web.origin}/other`);
+    assert.deepEqual(missing, {
+      kind: 'done',
+      text: `Status 404 from ${web.origin}/other, text/plain:\nnot here`,
+      cut: false,
+    });
+  });
+
+  test('a page comes as its text', async () => {
+    const page = html('<title>T</title><p>one &amp; two<script>no()</script><p>three');
+    assert.equal(bodyOf(await show(page)), 'T\none & two\nthree');
+  });
+
+  test('text is read in the character set that it says', async () => {
+    const latin = Buffer.from('<p>caf\xe9', 'latin1');
+    const said = Buffer.from('<meta charset="iso-8859-1"><p>caf\xe9', 'latin1');
+    const marked = Buffer.from('\ufeff<meta charset="latin1"><p>café');
+    for (const page of [
+      html('<p>café'),
+      html(latin, 'text/html; charset=ISO-8859-1'),
+      html(latin, 'text/html;charset="windows-1252"'),
+      html(said),
+      html(marked),
+      html(Buffer.from('caf\xe9', 'latin1'), 'text/plain; charset=latin1'),
+    ]) {
+      assert.equal(bodyOf(await show(page)), 'café');
+    }
+    const unknown = await show(html('x', 'text/plain; charset=x-martian'));
+    assert.match(unknown.text, /character set that is not known/);
+  });
+
+  test('what is not text is not read', async () => {
+    for (const type of ['image/png', 'application/octet-stream', 'application/pdf', 'video/mp4']) {
+      const called = await show(html('PNG', type));
+      assert.equal(called.kind, 'failed');
+      assert.match(
+        called.text,
+        /^Status 200 from .*\. Its content is not text, and was not read\.$/,
+      );
+    }
+    for (const type of [
+      'application/json',
+      'application/problem+json',
+      'image/svg+xml',
+      'text/csv',
+    ]) {
+      assert.equal(
+        (await show(html('{}', type))).kind,
+        type.startsWith('image') ? 'failed' : 'done',
+      );
+    }
+    assert.match((await show({ body: 'a\0b' })).text, /\[this is not text\]/);
+  });
+
+  test('compressed content, which was not asked for, is never unpacked', async () => {
+    const bomb = gzipSync(Buffer.alloc(20_000_000));
+    for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'gzip, gzip', 'x']) {
+      const headers = { 'content-encoding': encoding, 'content-type': 'text/plain' };
+      const called = await show({ headers, body: bomb });
+      assert.equal(called.kind, 'failed');
+      assert.match(called.text, /compressed/);
+    }
+  });
+
+  test('a long text is cut with a mark, at a character', async () => {
+    const called = await show({ body: 'ä'.repeat(100) }, { bytesMax: 11 });
+    assert.ok(called.kind === 'done' && called.cut);
+    assert.equal(bodyOf(called), 'äääää\n[cut: there is more]');
+    assert.equal(bodyOf(await show({ body: 'ä'.repeat(5) }, { bytesMax: 10 })), 'äääää');
+  });
+
+  test('a text without an end is read so far and no further', async () => {
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n';
+    await using web = await startWeb({ '/': endless(head, 'x'.repeat(65_536)) });
+    const allowHosts = ['127.0.0.1'];
+    const called = await fetchWith({ allowHosts, bytesMax: 1_000 }, web.origin);
+    assert.equal(bodyOf(called), `${'x'.repeat(1_000)}\n[cut: there is more]`);
+    await closed(web);
+  });
+
+  test('an answer that takes too long ends at the deadline, in its head or its body', async () => {
+    const slow: readonly Show[] = [
+      () => {},
+      endless('HTTP/1.1 200 OK\r\n', 'x: y\r\n', 50),
+      endless('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n', 'x', 50),
+      endless('', 'HTTP/1.1 100 Continue\r\n\r\n', 50),
+    ];
+    for (const page of slow) {
+      await using web = await startWeb({ '/': page });
+      const deadlineAt = Date.now() + 400;
+      const called = await fetchWith({ allowHosts: ['127.0.0.1'] }, web.origin, { deadlineAt });
+      assert.deepEqual(called, { kind: 'failed', text: 'The answer did not come whole in time.' });
+      await closed(web);
+    }
+  });
+
+  test('a head without an end, or that is none, breaks the connection off', async () => {
+    const broken: readonly Show[] = [
+      endless('HTTP/1.1 200 OK\r\n', `x: ${'y'.repeat(1_000)}\r\n`),
+      endless('HTTP/1.1 200 OK\r\nx: ', 'y'.repeat(10_000)),
+      (socket) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'),
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'),
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\nhalf'),
+      (socket) =>
+        void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nhalf'),
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'),
+      (socket) =>
+        void socket.end(
+          'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+        ),
+      (socket) => void socket.resetAndDestroy(),
+      (socket) => void socket.end(),
+    ];
+    for (const page of broken) {
+      const called = await show(page);
+      assert.equal(called.kind, 'failed', JSON.stringify(called));
+      assert.match(called.text, /broke off/);
+    }
+  });
+
+  test('it ends at once when the turn does', async () => {
+    await using web = await startWeb({ '/': () => {} });
+    const turn = new AbortController();
+    const { signal } = turn;
+    const calling = fetchWith({ allowHosts: ['127.0.0.1'] }, web.origin, { signal });
+    while (web.visits.length === 0) await tick();
+    turn.abort();
+    assert.deepEqual(await calling, { kind: 'failed', text: 'The call was cancelled.' });
+    await closed(web);
+    const after = await fetchWith({ allowHosts: ['127.0.0.1'] }, web.origin, { signal });
+    assert.equal(after.kind, 'failed');
+    assert.equal(web.connections, 1);
+  });
+
+  test('an address that nobody listens on gives way to the next', async () => {
+    await using web = await startWeb({ '/': { body: 'here' } });
+    const settings = {
+      allowHosts: ['two.example', 'localhost'],
+      names: { 'two.example': ['127.0.0.2', '::1', '127.0.0.1'] },
+    };
+    const called = await fetchWith(settings, `http://two.example:${web.port}/`);
+    assert.equal(bodyOf(called), 'here');
+    assert.equal(web.visits[0]!.headers.host, `two.example:${web.port}`);
+    await web[Symbol.asyncDispose]();
+    const gone = await fetchWith(settings, `http://two.example:${web.port}/`);
+    assert.deepEqual(gone, {
+      kind: 'failed',
+      text: 'No connection could be made (ECONNREFUSED).',
+    });
+  });
+
+  test('a name that is not resolved in time holds nothing up', async () => {
+    const tool = createHttpFetch(
+      { allowHosts: ['slow.example'], bytesMax: 1_000, redirectsMax: 0 },
+      {
+        now: Date.now,
+        deadlines: createDeadlines(),
+        resolve: () => new Promise(() => {}),
+        version: '0',
+      },
+    );
+    const url = 'http://slow.example/';
+    const late = await callTool(tool, { url }, { deadlineAt: Date.now() + 50 });
+    assert.deepEqual(late, { kind: 'failed', text: 'The name was not resolved in time.' });
+    const signal = AbortSignal.abort();
+    assert.equal((await callTool(tool, { url }, { signal })).text, 'The call was cancelled.');
+  });
+});
+
+test('redirects are followed to listed hosts, so many and no more', async () => {
+  await using other = await startWeb({ '/end': { body: 'the end' } });
+  await using web = await startWeb({
+    '/1': redirectTo('/2', 301),
+    '/2': redirectTo('?3', 302),
+    '/2?3': redirectTo(`${other.origin}/end#part`, 307),
+    '/loop': redirectTo('/loop', 308),
+    '/none': { status: 302, body: 'nowhere to go' },
+    '/choice': { status: 300, headers: { location: '/1' }, body: 'choose' },
+    '/ü': redirectTo(Buffer.from('/ö').toString('latin1')),
+    '/%C3%BC': redirectTo(Buffer.from('/ö').toString('latin1')),
+    '/%C3%B6': { body: 'umlaut' },
+  });
+  const allowHosts = [`127.0.0.1:${web.port}`, `127.0.0.1:${other.port}`];
+  const get = (path: string, redirectsMax = 3): Promise<Called> =>
+    fetchWith({ allowHosts, redirectsMax }, web.origin + path);
+  const text = `Status 200 from ${other.origin}/end, text/plain:\nthe end`;
+  assert.deepEqual(await get('/1'), { kind: 'done', text, cut: false });
+  assert.equal(other.visits[0]!.path, '/end');
+  assert.equal(other.visits[0]!.headers.referer, undefined);
+  for (const [path, most] of [
+    ['/1', 2],
+    ['/1', 0],
+    ['/loop', 3],
+  ] as const) {
+    const called = await get(path, most);
+    assert.ok(called.kind === 'refused' && called.rule === 'too_many_redirects');
+    assert.match(called.text, new RegExp(`${most} redirects are the most`));
+  }
+  assert.equal(bodyOf(await get('/none')), 'nowhere to go');
+  assert.equal(bodyOf(await get('/choice')), 'choose');
+  assert.equal(bodyOf(await get('/ü')), 'umlaut');
+});
+
+test('a certificate must be trusted and be for that name', async () => {
+  const fixture = (name: string): string =>
+    readFileSync(join(import.meta.dirname, '../../test/fixtures/tls', name), 'utf8');
+  const tls = { key: fixture('shop.key.pem'), cert: fixture('shop.pem') };
+  await using web = await startWeb({ '/': { body: 'shop' } }, { tls });
+  const settings = {
+    allowHosts: ['shop.example', 'other.example', 'localhost', '127.0.0.1'],
+    names: { 'shop.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'] },
+  };
+  const get = (host: string): Promise<Called> =>
+    fetchWith(settings, `https://${host}:${web.port}/`);
+  const untrusted = await get('shop.example');
+  assert.match(untrusted.text, /^No connection could be made \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
+  setDefaultCACertificates([...getCACertificates(), fixture('authority.pem')]);
+  assert.equal(bodyOf(await get('shop.example')), 'shop');
+  assert.equal(bodyOf(await get('shop.example.')), 'shop');
+  for (const host of ['other.example', '127.0.0.1', 'localhost']) {
+    const settled = await get(host);
+    assert.equal(settled.kind, 'failed', host);
+  }
+  assert.match((await get('other.example')).text, /ERR_TLS_CERT_ALTNAME_INVALID/);
+  assert.equal(web.visits.length, 2);
+});
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function closed(web: Web): Promise<void> {
+  while (web.open > 0) await tick();
+}

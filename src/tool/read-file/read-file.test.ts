@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { scratch } from '../../../test/program.ts';
+import { attacksOn, bait, buildWorld, bytesMax, canary } from '../../../test/read-file-attacks.ts';
+import { callTool, type Called } from '../../../test/tool-call.ts';
+import { openOnLinux } from './linux-cage.ts';
+import { openByComparing } from './portable-cage.ts';
+import { createReadFile } from './read-file.ts';
+
+const cages = {
+  'by handles': async (root: string, parts: readonly string[]) => (await openOnLinux(root, parts))!,
+  'by comparing': openByComparing,
+};
+
+async function read(root: string, path: string, limit = bytesMax): Promise<Called> {
+  return callTool(createReadFile({ root, bytesMax: limit }), { path });
+}
+
+for (const [name, cage] of Object.entries(cages)) {
+  test(`each cage alone tells what the table says, and lets nothing out: ${name}`, async () => {
+    await using folder = await scratch();
+    await using world = await buildWorld(folder.path);
+    const tool = createReadFile({ root: world.link, bytesMax }, cage);
+    const handles = openHandles();
+    for (const attack of attacksOn(world)) {
+      const { path } = attack.arguments as { path?: unknown };
+      if (typeof path !== 'string' || path === '') continue;
+      const called = await callTool(tool, { path });
+      assert.match(called.text, attack.told, attack.name);
+      assert.ok(!called.text.includes(canary), attack.name);
+    }
+    assert.equal(openHandles(), handles, 'every handle was closed');
+  });
+}
+
+test('no path that is put together of odd parts leads out', async () => {
+  await using folder = await scratch();
+  await using world = await buildWorld(folder.path);
+  const { root, outside } = world;
+  const names = ['docs', 'notes.txt', 'to-folder', 'to-file', 'inwards', 'canary.txt', 'outside'];
+  const odd = [
+    '..',
+    '.',
+    '',
+    '...',
+    '%2e%2e',
+    '\u2024\u2024',
+    '..\u200b',
+    '\0',
+    '~',
+    root,
+    outside,
+  ];
+  const part = fc.constantFrom(...names, ...odd);
+  const slash = fc.constantFrom('/', '/', '/', '//', '\\', '/./', '%2f', '\u2215');
+  const path = fc
+    .tuple(fc.array(fc.tuple(part, slash), { maxLength: 6 }), part)
+    .map(([front, last]) => front.flat().join('') + last);
+  const tools = Object.values(cages).map((cage) => createReadFile({ root, bytesMax }, cage));
+  const all = fc.asyncProperty(path, fc.constantFrom(...tools), async (wanted, tool) => {
+    const { text } = await callTool(tool, { path: wanted });
+    assert.ok(!text.includes(canary));
+  });
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+  await fc.assert(all, { seed, numRuns: 3_000 });
+});
+
+const openHandles = (): number => fs.readdirSync('/proc/self/fd').length;
+
+test('a text is cut between characters, whatever their lengths, at the limit', async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, 'text');
+  for (const [text, limit, kept] of [
+    ['aé', 3, 'aé'],
+    ['aéb', 3, 'aé'],
+    ['aéb', 2, 'a'],
+    ['a🙂b', 4, 'a'],
+    ['a🙂b', 5, 'a🙂'],
+    ['\ufeffab', 4, 'a'],
+    ['x'.repeat(200_000), 131_072, 'x'.repeat(131_072)],
+  ] as const) {
+    fs.writeFileSync(file, text);
+    const called = await read(folder.path, 'text', limit);
+    const size = Buffer.byteLength(text);
+    const told = size > limit ? `${kept}\n[cut: the first ${limit} of ${size} bytes]` : kept;
+    assert.deepEqual(called, { kind: 'done', text: told, cut: size > limit });
+  }
+});
+
+test('a byte that is no text is refused also where the text is cut behind it', async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, 'text');
+  for (const bytes of [
+    [0x61, 0xe2, 0x82, 0x61, 0x61],
+    [0x61, 0x80, 0x61, 0x61],
+    [0x61, 0xe2],
+  ]) {
+    fs.writeFileSync(file, Buffer.from(bytes));
+    const called = await read(folder.path, 'text', 4);
+    assert.deepEqual(called, {
+      kind: 'refused',
+      rule: 'not_text',
+      text: 'That file is not UTF-8 text.',
+    });
+  }
+});
+
+test('a file that grows while it is read gives no more than the limit', async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, 'log');
+  fs.writeFileSync(file, bait);
+  const growing = setInterval(() => fs.appendFileSync(file, 'more\n'.repeat(10_000)), 0);
+  try {
+    for (let count = 0; count < 50; count++) {
+      const called = await read(folder.path, 'log', 100_000);
+      assert.equal(called.kind, 'done');
+      assert.ok(called.text.length < 100_100 && called.text.startsWith(bait));
+    }
+  } finally {
+    clearInterval(growing);
+  }
+});
+
+test('a pipe without a writer and a hundred of them hold nobody up', async () => {
+  await using folder = await scratch();
+  await using world = await buildWorld(folder.path);
+  const tool = createReadFile({ root: world.root, bytesMax });
+  const all = Array.from({ length: 100 }, () => callTool(tool, { path: 'pipe' }));
+  for (const called of await Promise.all(all)) assert.equal(called.kind, 'refused');
+});
+
+test('what this user may not read is said to be so', async (context) => {
+  if (process.getuid?.() === undefined) return context.skip('there are no users here');
+  await using folder = await scratch();
+  fs.chmodSync(folder.path, 0o711);
+  for (const name of ['shut', 'open'])
+    fs.mkdirSync(join(folder.path, 'root', name), { recursive: true });
+  fs.writeFileSync(join(folder.path, 'root/open/secret.txt'), canary, { mode: 0o000 });
+  fs.writeFileSync(join(folder.path, 'root/shut/secret.txt'), canary);
+  fs.chmodSync(join(folder.path, 'root/shut'), 0o000);
+  const asRoot = process.getuid() === 0;
+  if (asRoot) process.seteuid!(65_534);
+  try {
+    for (const path of ['open/secret.txt', 'shut/secret.txt']) {
+      const called = await read(join(folder.path, 'root'), path);
+      assert.deepEqual(called, { kind: 'failed', text: 'The service may not read that file.' });
+    }
+  } finally {
+    if (asRoot) process.seteuid!(0);
+    fs.chmodSync(join(folder.path, 'root/shut'), 0o700);
+  }
+});
+
+test('the views of the kernel are no files, also where the root is all there is', async () => {
+  for (const path of [`proc/${process.pid}/environ`, `proc/${process.pid}/cmdline`]) {
+    const called = await read('/', path);
+    assert.ok(called.kind === 'refused' && called.rule === 'system_view', called.text);
+  }
+  const called = await read('/proc', `${process.pid}/environ`);
+  assert.ok(called.kind === 'refused' && called.rule === 'system_view', called.text);
+});
+
+test('a root that comes after the start is read; one that is missing is said to be', async () => {
+  await using folder = await scratch();
+  const root = join(folder.path, 'later');
+  const tool = createReadFile({ root, bytesMax });
+  const missing = { kind: 'failed', text: 'The folder that may be read cannot be opened.' };
+  assert.deepEqual(await callTool(tool, { path: 'a.txt' }), missing);
+  fs.mkdirSync(root);
+  fs.writeFileSync(join(root, 'a.txt'), bait);
+  assert.equal((await callTool(tool, { path: 'a.txt' })).text, bait);
+  fs.rmSync(root, { recursive: true });
+  assert.deepEqual(await callTool(tool, { path: 'a.txt' }), missing);
+  fs.mkdirSync(root);
+  fs.writeFileSync(join(root, 'a.txt'), 'made anew');
+  assert.equal((await callTool(tool, { path: 'a.txt' })).text, 'made anew');
+  fs.rmSync(root, { recursive: true });
+  fs.symlinkSync(folder.path, root);
+  const called = await callTool(tool, { path: 'a.txt' });
+  assert.ok(called.kind === 'refused' && called.rule === 'root_moved');
+});
+
+test('a root whose name is odd is a root like any other', async () => {
+  await using folder = await scratch();
+  for (const name of ['with space', 'ünïcode', 'a\\b', "quote'd", 'line\nbreak', '(deleted)']) {
+    const root = join(folder.path, name);
+    fs.mkdirSync(root);
+    fs.writeFileSync(join(root, name), bait);
+    assert.equal((await read(root, name)).text, bait);
+    assert.equal((await read(root, join(root, name))).text, bait);
+  }
+});
+
+test('a call whose turn is over reads nothing', async () => {
+  await using folder = await scratch();
+  fs.writeFileSync(join(folder.path, 'a.txt'), bait);
+  const tool = createReadFile({ root: folder.path, bytesMax });
+  const called = await callTool(tool, { path: 'a.txt' }, { signal: AbortSignal.abort() });
+  assert.deepEqual(called, { kind: 'failed', text: 'The file was not read: time was over.' });
+});

@@ -1,0 +1,103 @@
+/**
+ * Reads a text file below one folder. The model names the file; the folder, and how much of a file
+ * is read, are the operator's. The root may itself be a link. Where it leads is found out when the
+ * tool is built: one that leads elsewhere later is refused, not followed.
+ */
+import { realpathSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { oneText, textIn } from '../text-argument.ts';
+import type { Tool, ToolResult } from '../tool.ts';
+import { readBoundedText, type BoundedText } from './bounded-text.ts';
+import { isFolder, rootMissing, rootMoved, type Cage, type Opened } from './cage.ts';
+import { openOnLinux } from './linux-cage.ts';
+import { openByComparing } from './portable-cage.ts';
+import { wantedPath } from './wanted-path.ts';
+
+export type ReadFileLimits = {
+  /** Absolute. */
+  readonly root: string;
+  readonly bytesMax: number;
+};
+
+/** @param cage the strongest one that this system has, where it is left out */
+export function createReadFile(limits: ReadFileLimits, cage: Cage = openHere): Tool {
+  const { bytesMax } = limits;
+  const reader = new Reader(limits, cage);
+  return {
+    name: 'read_file',
+    description:
+      'Reads a text file (UTF-8) of the one folder that may be read. ' +
+      `Of a longer file only the first ${bytesMax} bytes are read.`,
+    parameters: oneText('path', 'The path of the file, from that folder: notes/today.md'),
+    effect: 'none',
+    reachesOut: false,
+    cage: `text files of one folder, ${bytesMax} bytes of each`,
+    check(args) {
+      const path = textIn(args, 'path');
+      if (path === null || path === '') {
+        return { kind: 'invalid', text: 'path must be a string that is not empty.' };
+      }
+      return { kind: 'ready', run: ({ signal }) => reader.read(path, signal) };
+    },
+  };
+}
+
+class Reader {
+  readonly #limits: ReadFileLimits;
+  readonly #cage: Cage;
+  /** The real path of the root, as soon as there is one. */
+  #root: string | null;
+
+  constructor(limits: ReadFileLimits, cage: Cage) {
+    this.#limits = limits;
+    this.#cage = cage;
+    try {
+      this.#root = realpathSync(limits.root);
+    } catch {
+      this.#root = null;
+    }
+  }
+
+  async read(path: string, signal: AbortSignal): Promise<ToolResult> {
+    const opened = await this.#open(path);
+    if (opened.kind !== 'opened') return opened;
+    const { file, size } = opened;
+    try {
+      return told(await readBoundedText(file, this.#limits.bytesMax, signal), size);
+    } catch (error) {
+      if (signal.aborted) return { kind: 'failed', text: 'The file was not read: time was over.' };
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      return { kind: 'failed', text: `The file could not be read (${code}).` };
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #open(path: string): Promise<Opened> {
+    const { root } = this.#limits;
+    const real = await realpath(root).catch(() => null);
+    if (real === null) return rootMissing;
+    this.#root ??= real;
+    if (real !== this.#root) return rootMoved;
+    const wanted = wantedPath(path, [root, real], process.platform === 'win32');
+    if (wanted.kind === 'refused') return wanted;
+    return wanted.parts.length === 0 ? isFolder : this.#cage(real, wanted.parts);
+  }
+}
+
+function told(found: BoundedText, size: number): ToolResult {
+  if (found.kind === 'not_text') {
+    return { kind: 'refused', rule: 'not_text', text: 'That file is not UTF-8 text.' };
+  }
+  const { text, bytes, cut } = found;
+  if (text === '') return { kind: 'done', text: '[the file is empty]', cut };
+  if (!cut) return { kind: 'done', text, cut };
+  const all = Math.max(size, bytes + 1);
+  return { kind: 'done', text: `${text}\n[cut: the first ${bytes} of ${all} bytes]`, cut };
+}
+
+async function openHere(root: string, parts: readonly string[]): Promise<Opened> {
+  const opened = process.platform === 'linux' ? await openOnLinux(root, parts) : null;
+  return opened ?? openByComparing(root, parts);
+}

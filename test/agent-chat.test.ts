@@ -1,0 +1,73 @@
+/** Agents at the terminal: `svc chat` and what `config check --preflight` asks for them. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { asks, bodyOf, inTurn, toolsOf } from './agent-stage.ts';
+import { startFakeOllama } from './fake/ollama.ts';
+import { scratch, webhookConfig, writeConfig } from './program.ts';
+import { runSvc } from './run-svc.ts';
+
+const grants = [
+  { tool: 'calc', mode: 'allow', channels: ['webhook'] },
+  { tool: 'memory_note', mode: 'allow' },
+  { tool: 'time', mode: 'deny' },
+];
+const agent = {
+  tools: ['calc', 'memory_note', 'time'],
+  memory: {},
+  governance: grants,
+  system_prompt: 'You help in a library.',
+};
+
+test('in svc chat an agent has the tools of its channel, and keeps notes', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama(
+    inTurn(
+      asks('calc', { expression: '6*7' }),
+      { answer: 'It is 42.' },
+      asks('memory_note', { note: 'Ada likes tea.' }),
+      { answer: 'I will remember.' },
+      { answer: 'Tea?' },
+    ),
+  );
+  const where = { port: 1, adminPort: 2, modelUrl: model.url, receiverUrl: 'http://127.0.0.1:9/' };
+  const config = webhookConfig(where);
+  Object.assign(config.brains[0]!, { agent });
+  const file = await writeConfig(folder.path, { ...config, storage: { path: 'svc.db' } });
+  const run = runSvc(['chat', '--config', file, '--explain'], { cwd: folder.path });
+  run.child.stdin?.end('six times seven?\nI like tea\n/new\nhello\n');
+  assert.deepEqual(await run.ended, { code: 0, signal: null }, run.err());
+  assert.equal(run.out(), 'It is 42.\nI will remember.\nTea?\n');
+  assert.match(run.err(), /calc: done in \d+ ms \(allow, governance\[0\]\)/);
+  assert.match(run.err(), /answered at step 2 after one tool call/);
+  assert.deepEqual(toolsOf(model.calls[0]!), ['calc', 'memory_note']);
+  const system = bodyOf(model.calls.at(-1)!).messages[0]!.content;
+  assert.match(
+    system,
+    /\n\nYou help in a library\.\n\n\[data \S+\] notes [^\n]*\n- Ada likes tea\./,
+  );
+  assert.equal(existsSync(join(folder.path, 'svc.db')), false, 'nothing was written');
+});
+
+test('preflight looks at the one model that an agent uses', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama({ answer: 'never' }, { models: ['first:latest'] });
+  const where = { port: 1, adminPort: 2, modelUrl: model.url, receiverUrl: 'http://127.0.0.1:9/' };
+  const config = webhookConfig(where);
+  const [base] = config.brains[0]!['models'] as object[];
+  const models = ['second', 'first'].map((model_id) => ({ ...base, model_id }));
+  const policy = { kind: 'priority', order: ['first'] };
+  Object.assign(config.brains[0]!, { agent: { tools: ['time'] }, models, policy });
+  const file = await writeConfig(folder.path, config);
+  const env = { WEBHOOK_SECRET: 'a-webhook-secret-of-the-tests' };
+  const run = runSvc(['config', 'check', file, '--preflight'], { cwd: folder.path, env });
+  assert.deepEqual(await run.ended, { code: 0, signal: null }, run.out() + run.err());
+  assert.match(run.out(), /local_runtime\/first at \S+ +answers and has the model/);
+  assert.match(
+    run.out(),
+    /local_runtime\/second at \S+ +is never contacted: the agent "echo" uses/,
+  );
+  assert.equal(model.looks.length, 1);
+  assert.equal(model.calls.length, 0, 'no content is sent to anyone');
+});

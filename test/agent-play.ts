@@ -1,0 +1,131 @@
+/** Plays one agent's turns against answers that a test gives by hand. */
+import { createAgent } from '../src/brain/agent/agent.ts';
+import type { AgentOptions } from '../src/brain/agent/agent.ts';
+import type { Brain, Desk } from '../src/brain/brain.ts';
+import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
+import type { ChannelType, GrantConfig } from '../src/config/config.ts';
+import type { HistoryLine } from '../src/domain/conversation.ts';
+import type { Decision } from '../src/domain/decision.ts';
+import type { FailureKind } from '../src/domain/failure.ts';
+import type { Message } from '../src/domain/message.ts';
+import type { Note } from '../src/domain/note.ts';
+import type { ToolCall } from '../src/domain/outcome.ts';
+import type { ToolUse } from '../src/domain/tool-use.ts';
+import type { TraceStep } from '../src/domain/trace.ts';
+import { createDeadlines } from '../src/lib/deadlines.ts';
+import type { ModelRequest } from '../src/model/model.ts';
+import { createPriority } from '../src/policy/priority.ts';
+import { createToolbox } from '../src/tool/governance.ts';
+import type { Tool } from '../src/tool/tool.ts';
+import { ScriptedModel, settled } from './fake/scripted-model.ts';
+
+/** What the model says: text, calls with text beside them, or a failure. */
+export type Said =
+  | string
+  | { readonly calls: readonly ToolCall[]; readonly text?: string }
+  | { readonly fails: FailureKind };
+
+export type Played = {
+  readonly decision: Decision;
+  readonly requests: readonly ModelRequest[];
+  readonly uses: readonly ToolUse[];
+  readonly steps: readonly TraceStep[];
+  readonly notes: readonly Note[];
+};
+
+export type Setting = Partial<AgentOptions> & {
+  readonly tools?: readonly Tool[];
+  readonly grants?: readonly GrantConfig[];
+};
+
+export type Moment = {
+  readonly text?: string;
+  readonly channel?: ChannelType;
+  readonly history?: readonly HistoryLine[];
+  readonly notes?: Note[];
+  readonly desk?: Partial<Desk>;
+  readonly turnMs?: number;
+  readonly signal?: AbortSignal;
+};
+
+/** An agent whose model is scripted; what it learns about its model lasts over its turns. */
+export class Stage {
+  readonly faults: unknown[] = [];
+  readonly model = new ScriptedModel('m');
+  readonly brain: Brain;
+
+  constructor({ tools = [], grants = [], ...more }: Setting = {}) {
+    const onFault = (error: unknown): void => void this.faults.push(error);
+    this.brain = createAgent({
+      name: 'helper',
+      sensitivity: 'public',
+      dispatch: 'fanout',
+      deadlineMs: 600_000,
+      members: [{ model: this.model, rank: 0, retriesMax: 2 }],
+      policy: createPriority(),
+      deadlines: createDeadlines(Date.now),
+      now: Date.now,
+      retryDelayMs: () => null,
+      onFault,
+      toolbox: createToolbox({ tools, grants, now: Date.now, onFault }),
+      stepsMax: 5,
+      operatorPrompt: null,
+      skills: null,
+      notes: null,
+      mark: () => 'MARK',
+      ...more,
+    });
+  }
+
+  /** One turn; the model says one after the other, and the last again and again. */
+  async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
+    const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
+    const { turnMs = 600_000, signal = new AbortController().signal } = moment;
+    const message = { id: 'message', channel, text, media: null } as unknown as Message;
+    const rehearsal = new RehearsalDesk(signal, Date.now() + turnMs, notes);
+    const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
+    const first = this.model.questions.length;
+    const thinking = this.brain.think({ message, text, history }, desk);
+    const decision = await this.#talk(thinking, said, first);
+    const requests = this.model.questions.slice(first).map(({ request }) => request);
+    return { decision, requests, uses: rehearsal.toolUses, steps: rehearsal.steps, notes };
+  }
+
+  /** @param first the number of the turn's first question */
+  async #talk(
+    thinking: Promise<Decision>,
+    said: readonly Said[],
+    first: number,
+  ): Promise<Decision> {
+    for (let at = 0; ;) {
+      const decision = await Promise.race([settled(), thinking]);
+      if (decision !== undefined) return decision;
+      const question = this.model.questions[first + at];
+      if (question === undefined) continue;
+      const next = said[Math.min(at, said.length - 1)]!;
+      at++;
+      if (typeof next === 'string') await question.answer(next);
+      else if ('fails' in next) await question.fail(next.fails);
+      else await question.answer(next.text ?? '', next.calls);
+    }
+  }
+}
+
+let ids = 0;
+export function call(name: string, given: unknown = {}): ToolCall {
+  return { id: `id-${ids++}`, name, arguments: given };
+}
+
+export function calls(...all: ToolCall[]): Said {
+  return { calls: all };
+}
+
+/** The decision in a few words. */
+export function brief({ decision }: Pick<Played, 'decision'>): string {
+  return decision.kind === 'reply' ? decision.text : `(${decision.apology})`;
+}
+
+/** What the last request tells of calls and results. */
+export function results({ requests }: Pick<Played, 'requests'>): readonly string[] {
+  return requests.at(-1)!.lines.flatMap((line) => (line.role === 'result' ? [line.text] : []));
+}

@@ -1,0 +1,58 @@
+/** Ledgers whose process ends without a word: what is left is what was on the disk just then. */
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteLedger, type SqliteOptions } from '../../src/store/sqlite/sqlite.ts';
+import type { Ledger } from '../../src/store/store.ts';
+import { ids, type Bench } from '../contract/ledger/kit.ts';
+
+export class Crashes implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #more: Partial<SqliteOptions>;
+  readonly #opened: Ledger[] = [];
+  #lives = 0;
+
+  private constructor(folder: string, more: Partial<SqliteOptions>) {
+    this.#folder = folder;
+    this.#more = more;
+  }
+
+  static async make(more: Partial<SqliteOptions> = {}): Promise<Crashes> {
+    return new Crashes(await mkdtemp(join(tmpdir(), 'svc-crashes-')), more);
+  }
+
+  /** The file of the ledger that was opened last. */
+  get path(): string {
+    return join(this.#folder, `${this.#lives}.db`);
+  }
+
+  /** Opens what the last one left. */
+  async open(more: Partial<SqliteOptions> = {}): Promise<Bench> {
+    const options = { path: this.path, now: Date.now, ids, retentionDays: 30 };
+    const ledger = await openSqliteLedger({ ...options, ...this.#more, ...more });
+    if ('kind' in ledger) throw new Error(ledger.message);
+    this.#opened.push(ledger);
+    const end = (): Promise<void> => ledger[Symbol.asyncDispose]();
+    return {
+      ledger,
+      reopen: () => Promise.reject(new Error('crash it')),
+      [Symbol.asyncDispose]: end,
+    };
+  }
+
+  /** What is on the disk now is all that the next ledger finds; the old one goes on unseen. */
+  async crash(): Promise<Bench> {
+    const left = this.path;
+    this.#lives++;
+    for (const end of ['', '-wal']) {
+      if (existsSync(left + end)) await copyFile(left + end, this.path + end);
+    }
+    return this.open();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const ledger of this.#opened) await ledger[Symbol.asyncDispose]();
+    await rm(this.#folder, { recursive: true });
+  }
+}

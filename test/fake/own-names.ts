@@ -1,0 +1,35 @@
+/**
+ * Loaded into a program by NODE_OPTIONS=--import: from then on the system's way of resolving names
+ * is a question to the name server in OWN_NAME_SERVER. It is Node that is changed; the program
+ * under test has no setting for this.
+ */
+import dns from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
+import { isIP } from 'node:net';
+import { callbackify } from 'node:util';
+
+const resolver = new dns.promises.Resolver({ timeout: 5_000, tries: 2 });
+resolver.setServers([process.env['OWN_NAME_SERVER']!]);
+
+type Found = { readonly address: string; readonly family: number };
+
+async function find(name: string): Promise<readonly Found[]> {
+  if (isIP(name) !== 0) return [{ address: name, family: isIP(name) }];
+  const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  const found = [
+    ...(four.status === 'fulfilled' ? four.value : []),
+    ...(six.status === 'fulfilled' ? six.value : []),
+  ];
+  if (found.length === 0) throw new Error(`no address of ${name}`);
+  return found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+}
+
+/** The form that sockets and listeners use, with all addresses or the first. */
+const lookup = callbackify(async (name: string, options: { readonly all?: boolean }) => {
+  const found = await find(name);
+  return options.all === true ? found : found[0]!.address;
+});
+
+Object.assign(dns, { lookup });
+Object.assign(dns.promises, { lookup: find });
+syncBuiltinESMExports();

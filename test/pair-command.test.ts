@@ -1,0 +1,78 @@
+/** `svc pair`: of a stopped service, and through a running one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Pairings } from '../src/flow/pairing.ts';
+import { openStorage } from './messenger-house.ts';
+import { freePort, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { runSvc } from './run-svc.ts';
+
+const env = { PAIR_ADMIN: 'an-admin-token-of-the-pairs' };
+
+async function stage() {
+  const folder = await scratch();
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const url = 'http://127.0.0.1:9';
+  const config = webhookConfig({ port, adminPort, modelUrl: url, receiverUrl: url });
+  const more = { storage: { path: 'svc.db' }, admin: { token_env: 'PAIR_ADMIN' } };
+  const file = await writeConfig(folder.path, { ...config, ...more });
+  const svc = async (...args: readonly string[]) => {
+    const run = runSvc(['pair', ...args], { cwd: folder.path, env });
+    run.child.stdin?.end();
+    const { code } = await run.ended;
+    return { code, out: run.out(), err: run.err() };
+  };
+  /** Gives strangers codes, as the gate does, while svc is stopped. */
+  const knock = async (...senders: readonly string[]): Promise<readonly string[]> => {
+    const clock = { now: Date.now() };
+    await using ledger = await openStorage(folder.path, clock);
+    const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
+    const pairings = new Pairings(ledger, () => clock.now, random);
+    await pairings.load('messenger_a');
+    const codes: string[] = [];
+    for (const id of senders) {
+      const knocked = pairings.knock('messenger_a', { id, name: `N${id}` });
+      assert.ok(knocked.kind === 'code');
+      await ledger.accept([], knocked.move);
+      codes.push(knocked.code);
+    }
+    return codes;
+  };
+  return { file, port, svc, knock, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+test('a code is taken, listed and taken back while svc is stopped', async () => {
+  await using on = await stage();
+  const [code] = await on.knock('41', '42');
+  const paired = await on.svc(code!.toLowerCase());
+  const out = 'N41 (41) may talk on messenger_a from now on.\n';
+  assert.deepEqual(paired, { code: 0, out, err: '' });
+  const again = await on.svc(code!);
+  assert.equal(again.code, 1);
+  assert.match(again.err, /^No code like this waits: /);
+  const listed = await on.svc('--list');
+  assert.match(listed.out, /messenger_a +41 +N41 +let in \d{4}-.*\n.*42 +N42 +has a code until/);
+  assert.equal((await on.svc('--remove', '41')).out, '41 is a stranger on messenger_a again.\n');
+  assert.equal((await on.svc('--remove', '41')).code, 1);
+  assert.doesNotMatch((await on.svc('--list')).out, /N41/);
+});
+
+test('the same through the running service, which keeps it', async () => {
+  await using on = await stage();
+  const [code] = await on.knock('41', '42');
+  {
+    await using program = await serve(on.file, on.port, env);
+    assert.equal((await on.svc(code!)).out, 'N41 (41) may talk on messenger_a from now on.\n');
+    assert.equal((await on.svc('WRONGONE')).code, 1);
+    assert.equal((await on.svc('--remove', '42')).out, '42 is a stranger on messenger_a again.\n');
+    program.child.kill('SIGTERM');
+    assert.equal(await program.ended, 0);
+  }
+  assert.match((await on.svc('--list')).out, /^channel.*\nmessenger_a +41 +N41 +let in .*\n$/);
+});
+
+test('svc pair wants one thing at a time', async () => {
+  for (const args of [[], ['ABCDEFGH', '--list'], ['--list', '--remove', '1'], ['A', 'B']]) {
+    const run = runSvc(['pair', ...args]);
+    assert.equal((await run.ended).code, 2, run.err());
+  }
+});
