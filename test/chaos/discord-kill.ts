@@ -113,7 +113,8 @@ async function talk(
 ): Promise<void> {
   for (let number = 1; !signal.aborted; number++) {
     sayIn(discord, placeOf(index), number, list);
-    await pause(20 + random() * 60);
+    // Discord lets a bot send 50 messages a second.
+    await pause(100 + random() * 300);
   }
 }
 

@@ -20,6 +20,7 @@ export class NotingLedger {
   /** Who waits for room goes on when it is called. */
   makeRoom: () => void = () => {};
   waiting = false;
+  hasRoom = false;
   free = 1_000;
   /** Awaited before each commit. */
   gate: Promise<void> = Promise.resolve();
@@ -32,6 +33,7 @@ export class NotingLedger {
       whenRoom: (signal: AbortSignal) =>
         new Promise<void>((resolve) => {
           this.waiting = true;
+          if (this.hasRoom) return resolve();
           this.makeRoom = resolve;
           signal.addEventListener('abort', () => resolve());
         }),

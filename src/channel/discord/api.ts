@@ -1,12 +1,13 @@
 /**
  * Discord's REST interface, by `@discordjs/rest`: its knowledge of rate limits over our own HTTP
- * client, which says whether a request may have arrived. Nothing waits or is tried again in here,
- * and nothing throws: a limit that is reached is an answer like any other. The library's errors
+ * client, which says whether a request may have arrived. What would reach a limit waits a moment
+ * first; nothing is tried again in here, and nothing throws: a 429 is an answer like any other. The library's errors
  * hold requests and what the platform said, so none of them gets out.
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
 import type * as discordRest from '@discordjs/rest';
+import { retryAfterMs } from '../../lib/retry-after.ts';
 import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
 
 /** `code` is Discord's own number of what was wrong, where it gave one. */
@@ -37,6 +38,9 @@ export type ApiParts = {
 };
 
 const callMs = 15_000;
+/** A limit that ends so soon (50 requests a second in all) is waited for. */
+const waitMsMax = 1_500;
+const limitedMsMax = 86_400_000;
 const bodyBytesMax = 4 * 1024 * 1024;
 const discordApi = 'https://discord.com/api';
 
@@ -47,6 +51,8 @@ type Init = {
   readonly body?: string | null;
   readonly signal?: AbortSignal | null;
 };
+
+type Answer = Extract<HttpResult, { kind: 'answer' }>;
 
 type Library = typeof discordRest;
 
@@ -71,7 +77,7 @@ class LimitedApi implements Api {
       // The HTTP client's own deadline comes first.
       timeout: callMs + 5_000,
       hashSweepInterval: 0,
-      rejectOnRateLimit: () => true,
+      rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMax,
       makeRequest: (url, init) => this.#send(url, init as Init),
     });
   }
@@ -97,7 +103,7 @@ class LimitedApi implements Api {
     const { RequestMethod } = this.#library;
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - this.#parts.now();
-    if (this.#rest.globalRemaining <= 0 && limitedMs > 0) return limited(limitedMs);
+    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs);
     // It forgets the token at the first 401.
     this.#rest.setToken(this.#parts.token);
     try {
@@ -120,6 +126,7 @@ class LimitedApi implements Api {
       return limited(Math.max(error.retryAfter, error.timeToReset));
     }
     if (error instanceof Redirect) return refusal(error.status);
+    if (error instanceof Limited) return limited(error.retryAfterMs);
     if (error instanceof DiscordAPIError) {
       const { code } = error;
       return refusal(error.status, typeof code === 'number' && code !== 0 ? code : null);
@@ -129,6 +136,16 @@ class LimitedApi implements Api {
     const isAbort = error instanceof Error && error.name === 'AbortError';
     if (isAbort) return { kind: 'fault', fault: 'cancelled', sent: false };
     return { kind: 'fault', fault: 'connection_lost', sent: true };
+  }
+
+  #limitedBy({ headers }: Answer): Limited {
+    const { now } = this.#parts;
+    const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
+    if (headers['x-ratelimit-global'] !== undefined) {
+      this.#rest.globalRemaining = 0;
+      this.#rest.globalReset = now() + ms;
+    }
+    return new Limited(ms);
   }
 
   async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
@@ -145,11 +162,22 @@ class LimitedApi implements Api {
       init.signal ?? undefined,
     );
     if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
+    if (result.status === 429) throw this.#limitedBy(result);
     // What is neither a success nor an error is to the library an answer like a success.
     if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
       throw new Redirect(result.status);
     }
     return responseOf(result) as unknown as discordRest.ResponseLike;
+  }
+}
+
+/** Keeps the library from waiting for a 429, and from asking again. */
+class Limited extends Error {
+  readonly retryAfterMs: number;
+
+  constructor(ms: number) {
+    super('429');
+    this.retryAfterMs = ms;
   }
 }
 
@@ -183,7 +211,7 @@ function limited(ms: number): ApiResult {
 }
 
 /** What the library reads of an answer; a body that is no JSON object or list is an empty one. */
-function responseOf({ status, headers, body }: Extract<HttpResult, { kind: 'answer' }>) {
+function responseOf({ status, headers, body }: Answer) {
   const header = (name: string): string | null => {
     const value = headers[name.toLowerCase()];
     return (Array.isArray(value) ? value[0] : value) ?? null;

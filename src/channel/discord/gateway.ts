@@ -147,7 +147,7 @@ class Gateway {
     this.#signal.addEventListener('abort', stop);
     const end = await connection.ended;
     this.#signal.removeEventListener('abort', stop);
-    this.#intake.clear();
+    if (this.#signal.aborted) this.#intake.clear();
     await this.#intake.settled();
     this.#connection = null;
     return end;

@@ -4,7 +4,8 @@
  * session left behind is fetched before the first event of the new one is handled.
  *
  * When the ledger refuses, everything that waits here is let go of: the connection ends, and the
- * platform repeats it when the session is resumed.
+ * platform repeats it when the session is resumed. When events come faster than they are stored,
+ * the connection ends too, and is made again when what waits is stored.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
@@ -92,8 +93,8 @@ export class Intake {
 
   #push(item: Item): void {
     if (this.#queue.length >= waitingMax) {
-      this.clear();
-      return this.#parts.refused({ kind: 'refused', reason: 'full', retryAfterMs: 1_000 });
+      // What waits is stored all the same, so that each connection comes further than the last.
+      return this.#parts.refused({ kind: 'refused', reason: 'full', retryAfterMs: 0 });
     }
     this.#queue.push(item);
     this.#working ??= this.#work();
