@@ -151,6 +151,8 @@ export class ScriptedDiscord {
     if (typeof how === 'number') return socket.close(how);
     if (how === 'silence') return;
     if (how !== 'well') return say({ op: 9, d: how === 'resumable' });
+    const isKnown = op === 2 || d['session_id'] === `session-${this.sessions}`;
+    if (!isKnown) return say({ op: 9, d: false });
     if (op === 2) {
       this.sessions++;
       const ready = {
