@@ -1,8 +1,8 @@
 /**
  * Discord's REST interface, by `@discordjs/rest`: its knowledge of rate limits over our own HTTP
  * client, which says whether a request may have arrived. What would reach a limit waits a moment
- * first; nothing is tried again in here, and nothing throws: a 429 is an answer like any other. The library's errors
- * hold requests and what the platform said, so none of them gets out.
+ * first; nothing is tried again in here, and nothing throws: a 429 is an answer like any other.
+ * The library's errors hold requests and what the platform said, so none of them gets out.
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
