@@ -22,7 +22,8 @@ await using bundle = await rolldown({
   input,
   platform: 'node',
   cwd: root,
-  external: [/^node:/],
+  // Discord's libraries stay where npm put them: few load them, and they have their own undici.
+  external: [/^node:/, /^@discordjs\//],
   resolve: { alias: { undici: join(root, 'scripts', 'undici-agent.js') } },
 });
 await bundle.write({

@@ -190,10 +190,6 @@ async function messengerLine(
     return warning(type, message, 'Set the token and try again.');
   }
   await using channel = createMessenger(config, secrets, kit);
-  if (channel?.identify === undefined) {
-    const message = `this version cannot ask the platform about ${tokenEnv} yet`;
-    return warning(type, message, 'Nothing to do here; the token was looked up above.');
-  }
   return lineOfIdentity(config, await channel.identify(AbortSignal.timeout(checkMs)));
 }
 

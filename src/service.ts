@@ -11,8 +11,9 @@ import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { SkillsOfBrains } from './brain/skills.ts';
-import type { Channel } from './channel/channel.ts';
+import type { Channel, Messenger } from './channel/channel.ts';
 import { createTelegramChannel } from './channel/telegram/telegram.ts';
+import { createDiscordChannel } from './channel/discord/discord.ts';
 import { createWebhookChannel } from './channel/webhook/webhook.ts';
 import type {
   AgentConfig,
@@ -139,26 +140,22 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
   return new RehearsalDesk(signal, deadlineAt, notes);
 }
 
-type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Channel;
+type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Messenger;
 
-/** Null: `config/not-yet.ts` refuses it. */
-const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger | null>> = {
+const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger>> = {
   messenger_a: (config, secrets, kit) =>
     createTelegramChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
-  messenger_b: null,
+  messenger_b: (config, secrets, kit) =>
+    createDiscordChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
 };
 
-/** Made only, and loads nothing before it is opened. Null: this version cannot run it. */
-export function createMessenger(...[config, ...rest]: Parameters<MakeMessenger>): Channel | null {
-  return messengers[config.type]?.(config, ...rest) ?? null;
+/** Made only, and loads nothing before it is opened. */
+export function createMessenger(...[config, ...rest]: Parameters<MakeMessenger>): Messenger {
+  return messengers[config.type](config, ...rest);
 }
 
 function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
-  if (config.type !== 'webhook') {
-    const messenger = createMessenger(config, secrets, kit);
-    if (messenger === null) throw new Error(`no channel of type ${config.type} yet`);
-    return messenger;
-  }
+  if (config.type !== 'webhook') return createMessenger(config, secrets, kit);
   return createWebhookChannel({
     ...kit,
     config,

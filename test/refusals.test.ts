@@ -53,10 +53,6 @@ test('every missing secret is named, with the places that want it', async () => 
 test('what this version cannot run yet is refused in one sentence', async () => {
   const server = { ...good, storage: { url_env: 'REFUSAL_URL' } };
   assert.match(await serve(server), /^✗ A database server cannot be used .*\n$/);
-  const bot = { type: 'messenger_b', mode: 'gateway', token_env: 'REFUSAL_BOT' };
-  const routes = [{ channel: 'discord', brain: 'b' }];
-  const messengers = await serve({ ...good, channels: [bot], routes });
-  assert.match(messengers, /^✗ Messenger_b channels cannot run in this version yet\. .*\n$/);
 });
 
 test('a file that is not there is named', async () => {

@@ -118,3 +118,8 @@ export type Receipt = {
   readonly duplicate: boolean;
   readonly safe: Promise<void>;
 };
+
+/** A channel whose platform tells whose token it is. */
+export interface Messenger extends Channel {
+  identify(signal: AbortSignal): Promise<Identity>;
+}

@@ -2,13 +2,12 @@
  * What this version checks fully but cannot run yet. `serve` refuses these, so that nothing that
  * is configured is silently left out; an entry goes when its part of the program comes.
  */
-import type { ChannelType, Config } from './config.ts';
+import type { Config } from './config.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument } from './schema.ts';
 
 /** What is missing, and what to do about it. */
 export const missing = {
-  messenger_b: ['messenger_b channels cannot run in this version yet', 'Use a webhook channel.'],
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
   admin: [
     'the builder and changes of the configuration cannot be had in this version yet',
@@ -21,10 +20,6 @@ type Missing = readonly [what: string, remedy: string];
 /** @returns one sentence for each part of the config that `serve` must refuse; mostly none */
 export function notYet(config: Config): readonly string[] {
   const found: Missing[] = [];
-  for (const { type } of config.channels) {
-    const channel = lacking(type);
-    if (channel !== null) found.push(channel);
-  }
   if (config.storage !== null && config.storage.urlEnv !== null) found.push(missing.url);
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
 }
@@ -34,15 +29,6 @@ export function checkNotYet(document: DraftDocument, problems: ProblemList): voi
   const warn = (path: string, [what, remedy]: Missing): void => {
     problems.addAtKey('not_yet', path, what, remedy);
   };
-  for (const [index, channel] of (document.channels ?? []).entries()) {
-    const what = lacking(channel?.type ?? 'webhook');
-    if (what !== null) warn(`channels[${index}].type`, what);
-  }
   if (document.storage?.url_env) warn('storage.url_env', missing.url);
   if (document.admin && document.observability?.enabled !== false) warn('admin', missing.admin);
-}
-
-/** What is missing of channels of that type; null: nothing. */
-function lacking(type: ChannelType): Missing | null {
-  return (missing as Readonly<Record<string, Missing>>)[type] ?? null;
 }

@@ -51,7 +51,6 @@ test('what this version cannot run yet is named, and nothing else', () => {
     models: [model],
   };
   const hook = { type: 'webhook', token_env: 'T', webhook: { outbound_url: 'http://a.test' } };
-  const bot = { type: 'discord', mode: 'gateway', token_env: 'T' };
   const notYetOf = (more: object): readonly string[] => {
     const routes = [{ channel: 'webhook', brain: 'a' }];
     const document = { channels: [hook], brains: [brain], routes, storage: {}, ...more };
@@ -61,7 +60,6 @@ test('what this version cannot run yet is named, and nothing else', () => {
   };
   assert.deepEqual(notYetOf({ admin: { token_env: 'A' } }), []);
   const agent = { tools: ['time'] };
-  assert.match(notYetOf({ channels: [hook, bot] }).join('\n'), /^Messenger_b channels .*\.$/);
   assert.deepEqual(notYetOf({ brains: [{ ...brain, agent }] }), []);
   assert.match(notYetOf({ storage: { url_env: 'U' } }).join('\n'), /^A database server .*\.$/);
 });

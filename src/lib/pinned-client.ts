@@ -5,7 +5,7 @@
  * environment says. The body is read up to a limit and no further.
  *
  * Beside lib/http-client.ts, which is for addresses that the operator wrote, shares connections
- * and resolves names; see docs/decisions/0010-network-cages.md.
+ * and resolves names; see docs/decisions/0011-network-cages.md.
  *
  * Format: HTTP/1.1 by node:http and node:https.
  */

@@ -1,6 +1,7 @@
 /** Every proof, in the order in which they run. A new one is one line here. */
 import { canaries } from './canaries.ts';
 import { conversations } from './conversations.ts';
+import { discordKill } from './discord-kill.ts';
 import { failingDisk } from './failing-disk.ts';
 import { hungBrain } from './hung-brain.ts';
 import { kill } from './kill.ts';
@@ -15,6 +16,7 @@ import { telegramKill } from './telegram-kill.ts';
 
 export const proofs: readonly Proof[] = [
   kill,
+  discordKill,
   powerCut,
   failingDisk,
   conversations,

@@ -12,7 +12,8 @@ import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
-import type { Accept, Channel, ChannelHealth, Identity, Opened, Unfit } from '../channel.ts';
+import type { Accept, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
+import type { Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
 import { Standing } from '../standing.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
@@ -39,7 +40,7 @@ export type TelegramParts = {
 };
 
 /** Makes the channel; nothing is loaded or asked before `open`. */
-export function createTelegramChannel(parts: TelegramParts): Channel {
+export function createTelegramChannel(parts: TelegramParts): Messenger {
   return new Telegram(parts);
 }
 
@@ -50,7 +51,7 @@ const deliverMsMax = 24 * 3_600_000;
 const cutting = { unitsMax: textMax, unitsOf: (text: string) => text.length, fences: true };
 const healthMs = 90_000;
 
-class Telegram implements Channel {
+class Telegram implements Messenger {
   readonly tellsSessions = false;
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;

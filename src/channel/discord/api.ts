@@ -1,0 +1,245 @@
+/**
+ * Discord's REST interface, by `@discordjs/rest`: its knowledge of rate limits over our own HTTP
+ * client, which says whether a request may have arrived. What would reach a limit waits a moment
+ * first; nothing is tried again in here, and nothing throws: a 429 is an answer like any other.
+ * The library's errors hold requests and what the platform said, so none of them gets out.
+ *
+ * Format: https://discord.com/developers/docs/reference (API version 10).
+ */
+import type * as discordRest from '@discordjs/rest';
+import { retryAfterMs } from '../../lib/retry-after.ts';
+import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
+
+/** `code` is Discord's own number of what was wrong, where it gave one. */
+export type ApiResult =
+  | { readonly kind: 'ok'; readonly body: unknown }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly code: number | null;
+      readonly retryAfterMs: number | null;
+    }
+  | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
+
+export interface Api {
+  /** @param route with its leading slash and, if there is one, its query */
+  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult>;
+  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult>;
+  close(): void;
+}
+
+export type ApiParts = {
+  readonly token: string;
+  /** What stands before `/v10`; null: Discord's own. */
+  readonly baseUrl: string | null;
+  readonly http: HttpClient;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+const callMs = 15_000;
+/** A limit that ends so soon (50 requests a second in all) is waited for. */
+const waitMsMax = 1_500;
+const limitedMsMax = 86_400_000;
+const bodyBytesMax = 4 * 1024 * 1024;
+const discordApi = 'https://discord.com/api';
+
+/** As the library calls it; it uses a type of its own HTTP client there. */
+type Init = {
+  readonly method?: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string | null;
+  readonly signal?: AbortSignal | null;
+};
+
+type Answer = Extract<HttpResult, { kind: 'answer' }>;
+
+type Library = typeof discordRest;
+
+/** Loads the library, which takes some 80 ms, and makes the client. */
+export async function createApi(parts: ApiParts): Promise<Api> {
+  const library = await import('@discordjs/rest');
+  return new LimitedApi(library, parts);
+}
+
+class LimitedApi implements Api {
+  readonly #library: Library;
+  readonly #rest: discordRest.REST;
+  readonly #parts: ApiParts;
+
+  constructor(library: Library, parts: ApiParts) {
+    this.#library = library;
+    this.#parts = parts;
+    this.#rest = new library.REST({
+      api: parts.baseUrl ?? discordApi,
+      version: '10',
+      retries: 0,
+      // The HTTP client's own deadline comes first.
+      timeout: callMs + 5_000,
+      hashSweepInterval: 0,
+      rejectOnRateLimit: ({ timeToReset }) => timeToReset > waitMsMax,
+      makeRequest: (url, init) => this.#send(url, init as Init),
+    });
+  }
+
+  get(route: `/${string}`, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('GET', route, undefined, signal);
+  }
+
+  post(route: `/${string}`, body: unknown, signal?: AbortSignal): Promise<ApiResult> {
+    return this.#call('POST', route, body, signal);
+  }
+
+  close(): void {
+    this.#rest.clearHandlerSweeper();
+  }
+
+  async #call(
+    method: 'GET' | 'POST',
+    fullRoute: `/${string}`,
+    body: unknown,
+    signal?: AbortSignal,
+  ): Promise<ApiResult> {
+    const { RequestMethod } = this.#library;
+    // While all requests are limited the library would hold a timer for as long as that lasts.
+    const limitedMs = this.#rest.globalReset - this.#parts.now();
+    if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs);
+    // It forgets the token at the first 401.
+    this.#rest.setToken(this.#parts.token);
+    try {
+      const answer = await this.#rest.request({
+        method: method === 'GET' ? RequestMethod.Get : RequestMethod.Post,
+        fullRoute,
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return { kind: 'ok', body: answer };
+    } catch (error) {
+      return this.#resultOf(error);
+    }
+  }
+
+  #resultOf(error: unknown): ApiResult {
+    const { DiscordAPIError, HTTPError, RateLimitError } = this.#library;
+    if (error instanceof Fault) return { kind: 'fault', fault: error.fault, sent: error.sent };
+    if (error instanceof RateLimitError) {
+      return limited(Math.max(error.retryAfter, error.timeToReset));
+    }
+    if (error instanceof Redirect) return refusal(error.status);
+    if (error instanceof Limited) return limited(error.retryAfterMs);
+    if (error instanceof DiscordAPIError) {
+      const { code } = error;
+      return refusal(error.status, typeof code === 'number' && code !== 0 ? code : null);
+    }
+    if (error instanceof HTTPError) return refusal(error.status);
+    // Given up while it waited for the request before it.
+    const isAbort = error instanceof Error && error.name === 'AbortError';
+    if (isAbort) return { kind: 'fault', fault: 'cancelled', sent: false };
+    return { kind: 'fault', fault: 'connection_lost', sent: true };
+  }
+
+  #limitedBy({ headers }: Answer): Limited {
+    const { now } = this.#parts;
+    const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
+    if (headers['x-ratelimit-global'] !== undefined) {
+      this.#rest.globalRemaining = 0;
+      this.#rest.globalReset = now() + ms;
+    }
+    return new Limited(ms);
+  }
+
+  async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
+    const { http, now } = this.#parts;
+    const result = await http.send(
+      {
+        method: init.method === 'POST' ? 'POST' : 'GET',
+        url: new URL(url),
+        headers: init.headers,
+        body: init.body ?? null,
+        deadlineAt: now() + callMs,
+        bodyBytesMax,
+      },
+      init.signal ?? undefined,
+    );
+    if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
+    if (result.status === 429) throw this.#limitedBy(result);
+    // What is neither a success nor an error is to the library an answer like a success.
+    if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
+      throw new Redirect(result.status);
+    }
+    return responseOf(result) as unknown as discordRest.ResponseLike;
+  }
+}
+
+/** Keeps the library from waiting for a 429, and from asking again. */
+class Limited extends Error {
+  readonly retryAfterMs: number;
+
+  constructor(ms: number) {
+    super('429');
+    this.retryAfterMs = ms;
+  }
+}
+
+/** Carries a fault through the library. */
+class Fault extends Error {
+  readonly fault: HttpFault;
+  readonly sent: boolean;
+
+  constructor(fault: HttpFault, sent: boolean) {
+    super(fault);
+    this.fault = fault;
+    this.sent = sent;
+  }
+}
+
+class Redirect extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super('a redirect is not followed');
+    this.status = status;
+  }
+}
+
+function refusal(status: number, code: number | null = null): ApiResult {
+  return { kind: 'refused', status, code, retryAfterMs: null };
+}
+
+function limited(ms: number): ApiResult {
+  return { kind: 'refused', status: 429, code: null, retryAfterMs: Math.max(0, Math.ceil(ms)) };
+}
+
+/** What the library reads of an answer; a body that is no JSON object or list is an empty one. */
+function responseOf({ status, headers, body }: Answer) {
+  const header = (name: string): string | null => {
+    const value = headers[name.toLowerCase()];
+    return (Array.isArray(value) ? value[0] : value) ?? null;
+  };
+  return {
+    status,
+    statusText: '',
+    ok: status >= 200 && status < 300,
+    bodyUsed: false,
+    body: null,
+    headers: { get: header, has: (name: string) => header(name) !== null },
+    json: () => Promise.resolve(status < 400 ? parsedBody(body) : errorOf(body)),
+    text: () => Promise.resolve(body),
+    arrayBuffer: () => Promise.resolve(new ArrayBuffer(0)),
+  };
+}
+
+/** Of an error its number alone: the library trips over other shapes of the rest. */
+function errorOf(body: string): { code: number; message: string } {
+  const { code } = parsedBody(body) as { code?: unknown };
+  return { code: typeof code === 'number' ? code : 0, message: '' };
+}
+
+function parsedBody(body: string): object {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * After a session was lost: what was said meanwhile in the channels that svc knows is fetched over
+ * REST, oldest first in each, up to a cap; what is beyond it is counted.
+ *
+ * Ids are snowflakes, so one mark, the newest message that is stored, says for every channel where
+ * to begin. A few seconds before it, for messages of different channels may come out of step; what
+ * is stored already is known by its id.
+ */
+import { fullJitter, pause } from '../../lib/backoff.ts';
+import type { Handled } from '../channel.ts';
+import type { Api } from './api.ts';
+import type { Place, Places } from './places.ts';
+import { laterOf } from './session.ts';
+import { isLater, parseMessage, snowflakeAt, timeOfSnowflake, type WireMessage } from './wire.ts';
+
+const overlapMs = 5_000;
+/** The platform's own most. */
+const pageMax = 100;
+const messagesOfPlaceMax = 300;
+const messagesMax = 2_000;
+const triesMax = 4;
+const limitedMsMax = 30_000;
+
+export type Refusal = Extract<Handled, { kind: 'refused' }>;
+
+export type CatchUpParts = {
+  readonly api: Api;
+  readonly places: Places;
+  readonly self: string;
+  /** Null: nothing was ever stored, so nothing is missing. */
+  readonly newest: string | null;
+  readonly signal: AbortSignal;
+  readonly store: (
+    messages: readonly WireMessage[],
+  ) => Promise<{ kind: 'stored'; fresh: number } | Refusal>;
+};
+
+export type CaughtUp =
+  | {
+      readonly kind: 'done';
+      readonly stored: number;
+      /** Fetched and over the cap; there may be more of them. */
+      readonly left: number;
+      /** Channels that could not be read. */
+      readonly unread: number;
+      readonly newest: string | null;
+    }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'aborted' };
+
+export async function catchUp(parts: CatchUpParts): Promise<CaughtUp> {
+  const { places, newest, signal } = parts;
+  const sum = { stored: 0, left: 0, unread: 0, newest };
+  if (newest === null) return { kind: 'done', ...sum };
+  const from = snowflakeAt(timeOfSnowflake(newest) - overlapMs);
+  for (const place of places.all) {
+    const read = await readPlace(parts, place, from, messagesMax - sum.stored);
+    if (signal.aborted) return { kind: 'aborted' };
+    if (read.kind === 'refused') return { kind: 'refused', refusal: read };
+    sum.stored += read.stored;
+    sum.left += read.left;
+    sum.unread += read.unread ? 1 : 0;
+    sum.newest = laterOf(sum.newest, read.newest);
+  }
+  return { kind: 'done', ...sum };
+}
+
+type Read = {
+  readonly kind: 'read';
+  readonly stored: number;
+  readonly left: number;
+  readonly unread: boolean;
+  readonly newest: string | null;
+};
+
+async function readPlace(
+  parts: CatchUpParts,
+  place: Place,
+  from: string,
+  mostMessages: number,
+): Promise<Read | Refusal> {
+  const { store, self } = parts;
+  let [after, fetched, stored] = [from, 0, 0];
+  let newest: string | null = null;
+  for (;;) {
+    const page = await fetchPage(parts, place, after);
+    const told = { kind: 'read', stored, newest } as const;
+    if (page === null) return { ...told, left: 0, unread: true };
+    const messages = page
+      .map((wire) => parseMessage(wire, self, place.direct))
+      .filter((message) => message !== null)
+      .sort((a, b) => (isLater(a.id, b.id) ? 1 : -1));
+    if (fetched >= messagesOfPlaceMax || stored >= mostMessages) {
+      return { ...told, left: messages.length, unread: false };
+    }
+    const result = await store(messages);
+    if (result.kind === 'refused') return result;
+    fetched += page.length;
+    stored += result.fresh;
+    for (const wire of page) {
+      const { id } = wire as { id?: unknown };
+      if (typeof id === 'string' && isLater(id, after)) after = id;
+    }
+    newest = after === from ? newest : after;
+    if (page.length < pageMax) return { ...told, stored, newest, left: 0, unread: false };
+  }
+}
+
+/** @returns null: it cannot be read */
+async function fetchPage(
+  { api, places, signal }: CatchUpParts,
+  { id }: Place,
+  after: string,
+): Promise<readonly unknown[] | null> {
+  for (let attempt = 0; attempt < triesMax && !signal.aborted; attempt++) {
+    const route = `/channels/${id}/messages?after=${after}&limit=${pageMax}` as const;
+    const result = await api.get(route, signal);
+    if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
+    const status = result.kind === 'refused' ? result.status : 0;
+    if (status === 403 || status === 404) {
+      // Gone, or no longer ours to read.
+      places.remove(id);
+      return null;
+    }
+    const limitedMs = result.kind === 'refused' ? result.retryAfterMs : null;
+    const waitMs = limitedMs ?? 500 + fullJitter(attempt, { baseMs: 500, capMs: 4_000 });
+    await pause(Math.min(waitMs, limitedMsMax), signal);
+  }
+  return null;
+}

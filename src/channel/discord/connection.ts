@@ -1,0 +1,292 @@
+/**
+ * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard beats the heart,
+ * identifies, resumes, and connects again by itself; this keeps it honest:
+ * its own sequence is never used; it stops trying when that leads nowhere; nothing that it throws
+ * gets out; and once it is ended it can do nothing more.
+ *
+ * Format: https://discord.com/developers/docs/events/gateway (API version 10, JSON).
+ *
+ * States: connecting → ready ⇄ connecting → ended. `ended` says once how it ended.
+ */
+import type * as discordWs from '@discordjs/ws';
+import { pause } from '../../lib/backoff.ts';
+import type { Standing } from '../standing.ts';
+import type { IdentifyBudget } from './identify-budget.ts';
+import { refusalOf } from './refusals.ts';
+import type { Sessions } from './session.ts';
+import { isGatewayUrl, type GatewayInfo } from './wire.ts';
+
+/** `refused`: for good, and `message` says what a person has to do. */
+export type ConnectionEnd =
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'waits'; readonly untilAt: number }
+  | { readonly kind: 'no_room'; readonly retryAfterMs: number }
+  | { readonly kind: 'shutting_down' }
+  | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
+
+export type ConnectionLimits = {
+  /** From the begin to READY or RESUMED. */
+  readonly connectMs: number;
+  /** The platform wants a heartbeat about every 41 s. */
+  readonly silentMs: number;
+  /** Timers that fire so late mean that the process, or the machine, stood still. */
+  readonly stalledMs: number;
+  readonly tickMs: number;
+  /** Closed so often within a minute, and never ready. */
+  readonly closesMax: number;
+};
+
+export const connectionLimits: ConnectionLimits = {
+  connectMs: 60_000,
+  silentMs: 150_000,
+  stalledMs: 60_000,
+  tickMs: 5_000,
+  closesMax: 5,
+};
+
+export type Dispatch = { readonly name: string; readonly sequence: number; readonly data: unknown };
+
+export type ConnectionParts = {
+  readonly token: string;
+  /** The variable's name, for sentences. */
+  readonly tokenName: string;
+  readonly info: GatewayInfo;
+  readonly sessions: Sessions;
+  readonly budget: IdentifyBudget;
+  readonly keepBudget: () => Promise<void>;
+  readonly standing: Standing;
+  /** Every event of the session, in order; returns at once. */
+  readonly dispatched: (dispatch: Dispatch) => void;
+  /** A session was begun, or goes on; before its first event. */
+  readonly entered: () => void;
+  readonly faulted: (error: unknown) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly limits: ConnectionLimits;
+};
+
+/** Guilds, GuildMessages, DirectMessages and the privileged MessageContent. */
+const intents = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
+/** Resumable: 1000 would end the session. */
+const resumableCode = 4200;
+const closeMs = 2_000;
+
+export class Connection {
+  readonly #parts: ConnectionParts;
+  readonly #shard: discordWs.WebSocketShard;
+  readonly #end = Promise.withResolvers<ConnectionEnd>();
+  readonly #ticker: NodeJS.Timeout;
+  readonly #closes: number[] = [];
+  #over = false;
+  #greeted = false;
+  #ready = false;
+  #everReady = false;
+  #connectingSince: number;
+  #tickedAt: number;
+  #heardAt: number;
+
+  constructor(library: typeof discordWs, parts: ConnectionParts) {
+    this.#parts = parts;
+    const now = parts.now();
+    this.#connectingSince = now;
+    this.#tickedAt = now;
+    this.#heardAt = now;
+    this.#shard = new library.WebSocketShard(
+      {
+        options: optionsOf(library, parts),
+        retrieveSessionInfo: () => this.#sessionInfo(),
+        updateSessionInfo: (_id, info) => this.#sessionChanged(info),
+        waitForIdentify: (_id, signal) => this.#mayIdentify(signal),
+      },
+      0,
+    );
+    contain(this.#shard, (error) => {
+      parts.faulted(error);
+      this.#break('its gateway sent something unreadable');
+    });
+    this.#listen();
+    this.#ticker = setInterval(() => this.#tick(), parts.limits.tickMs);
+    this.#ticker.unref();
+    // It rejects at the platform's refusals, which are seen as close codes.
+    this.#shard.connect().catch(() => {});
+  }
+
+  get ended(): Promise<ConnectionEnd> {
+    return this.#end.promise;
+  }
+
+  /** Ends it so that its session can be resumed; the first reason counts. */
+  end(end: ConnectionEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearInterval(this.#ticker);
+    void this.#close().then(() => this.#end.resolve(end));
+  }
+
+  #break(reason: string): void {
+    if (this.#over) return;
+    // A platform that cannot be reached says nothing about the session; that it answered before
+    // this connection was begun, and this came to nothing, does.
+    if (!this.#ready) this.#parts.sessions.resumeFailed();
+    this.end({ kind: 'broken', reason, wasReady: this.#everReady });
+  }
+
+  #listen(): void {
+    const { sessions, standing, entered, dispatched, now } = this.#parts;
+    const shard = this.#shard;
+    const heard = (): void => {
+      this.#heardAt = now();
+      standing.seen();
+    };
+    const ready = (): void => {
+      if (this.#over) return;
+      heard();
+      this.#ready = true;
+      this.#everReady = true;
+      this.#closes.length = 0;
+      sessions.resumed();
+      standing.become('up');
+      entered();
+    };
+    shard.on('hello', () => (this.#greeted = true));
+    shard.on('ready', ready);
+    shard.on('resumed', ready);
+    shard.on('heartbeat', heard);
+    shard.on('dispatch', ({ t: name, s: sequence, d: data }) => {
+      if (!this.#over) dispatched({ name, sequence, data });
+    });
+    shard.on('closed', (code) => this.#closed(code));
+    // Without a listener an error would end the process; both are followed by `closed`.
+    shard.on('error', () => {});
+    shard.on('socketError', () => {});
+  }
+
+  #closed(code: number): void {
+    if (this.#over) return;
+    const { sessions, standing, now, tokenName, limits } = this.#parts;
+    const message = refusalOf(code, tokenName);
+    if (message !== null) return this.end({ kind: 'refused', message });
+    // Invalid sequence: it cannot be resumed.
+    if (code === 4007) sessions.lose();
+    if (!this.#ready) {
+      if (this.#greeted) sessions.resumeFailed();
+      const at = now();
+      this.#closes.push(at);
+      while (at - this.#closes[0]! > 60_000) this.#closes.shift();
+      if (this.#closes.length >= limits.closesMax) {
+        return this.#break(`its gateway closed the connection ${limits.closesMax} times (${code})`);
+      }
+    }
+    this.#ready = false;
+    this.#greeted = false;
+    this.#connectingSince = now();
+    standing.become('degraded', `the connection was closed (${code}); it is made again`);
+  }
+
+  #tick(): void {
+    const { now, limits } = this.#parts;
+    const at = now();
+    const late = at - this.#tickedAt > limits.tickMs + limits.stalledMs;
+    this.#tickedAt = at;
+    if (late) return this.#break('the process stood still, so the connection is made anew');
+    if (!this.#ready && at - this.#connectingSince > limits.connectMs) {
+      return this.#break(`its gateway was not ready within ${limits.connectMs / 1_000} s`);
+    }
+    if (this.#ready && at - this.#heardAt > limits.silentMs) {
+      this.#break(`no heartbeat was answered for ${limits.silentMs / 1_000} s`);
+    }
+  }
+
+  #sessionInfo() {
+    // An ended shard may still be in a pause of its own: it waits here for ever.
+    if (this.#over) return new Promise<null>(() => {});
+    const session = this.#parts.sessions.current;
+    if (session === null) return null;
+    const { id: sessionId, resumeUrl: resumeURL, sequence } = session;
+    return { sessionId, resumeURL, sequence, shardId: 0, shardCount: 1 };
+  }
+
+  /** What the library would keep: only a new session counts, or that one was declared invalid. */
+  #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
+    if (this.#over) return;
+    const { sessions } = this.#parts;
+    if (info === null) {
+      // It also calls thus when the network fails or nothing was said in time.
+      const declaredInvalid = this.#greeted;
+      if (declaredInvalid) sessions.lose();
+      return;
+    }
+    const { sessionId, resumeURL, sequence } = info;
+    if (sessionId === sessions.current?.id) return;
+    const resumeUrl = isGatewayUrl(resumeURL) ? resumeURL : this.#parts.info.url;
+    sessions.begin(sessionId, resumeUrl, sequence);
+  }
+
+  /** Resolves when a new session may be begun. One that may not in time ends the connection. */
+  async #mayIdentify(signal: AbortSignal): Promise<void> {
+    const { budget, keepBudget, info, now, limits } = this.#parts;
+    let untilAt = info.sessionsLeft > 0 ? budget.take() : now() + info.resetMs;
+    if (untilAt !== null && untilAt - now() < limits.connectMs / 4) {
+      await pause(untilAt - now(), signal);
+      untilAt = budget.take();
+    }
+    if (untilAt !== null) {
+      this.end({ kind: 'waits', untilAt });
+      // Whatever this resolved or rejected with, the library would go on and identify.
+      return new Promise(() => {});
+    }
+    await keepBudget();
+  }
+
+  async #close(): Promise<void> {
+    const socket = this.#shard['connection'];
+    // The library takes its own listener away, and an error that nobody hears ends the process.
+    socket?.on('error', () => {});
+    if (socket?.readyState === 0) socket.terminate();
+    const closing = this.#shard.destroy({ code: resumableCode, reason: 'svc resumes later' });
+    const given = new AbortController();
+    await Promise.race([closing.catch(() => {}), pause(closeMs, given.signal)]);
+    given.abort();
+    socket?.terminate();
+  }
+}
+
+function optionsOf(library: typeof discordWs, { token, info }: ConnectionParts) {
+  const limit = { total: 1_000, remaining: info.sessionsLeft, reset_after: 0, max_concurrency: 1 };
+  const name = 'svc';
+  return {
+    token,
+    intents,
+    version: '10',
+    encoding: library.Encoding.JSON,
+    compression: null,
+    useIdentifyCompression: false,
+    identifyProperties: { os: process.platform, browser: name, device: name },
+    initialPresence: null,
+    largeThreshold: null,
+    handshakeTimeout: 30_000,
+    helloTimeout: 30_000,
+    readyTimeout: 30_000,
+    shardCount: 1,
+    gatewayInformation: { url: info.url, shards: 1, session_start_limit: limit },
+  };
+}
+
+/**
+ * The library starts these and looks at no result: what they throw (at a payload of another shape
+ * than Discord's) would end the process.
+ */
+function contain(shard: discordWs.WebSocketShard, caught: (error: unknown) => void): void {
+  const { onMessage, onClose, heartbeat, internalConnect } = {
+    onMessage: shard['onMessage'].bind(shard),
+    onClose: shard['onClose'].bind(shard),
+    heartbeat: shard['heartbeat'].bind(shard),
+    internalConnect: shard['internalConnect'].bind(shard),
+  };
+  shard['onMessage'] = (data: string | ArrayBuffer, isBinary: boolean) =>
+    onMessage(data, isBinary).catch(caught);
+  shard['onClose'] = (code: number) => onClose(code).catch(caught);
+  shard['heartbeat'] = (requested?: boolean) => heartbeat(requested).catch(caught);
+  shard['internalConnect'] = () => internalConnect().catch(caught);
+}

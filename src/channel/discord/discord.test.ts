@@ -1,0 +1,189 @@
+/** The channel as others see it, and what may go wrong around it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Reply } from '../../domain/reply.ts';
+import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
+import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
+import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
+
+const reply = {
+  id: '01kz8c4h9e2q7x5t0m3vbn',
+  address: { channel: `messenger_b:${botId}`, target: '319674150115610528' },
+  text: 'hi',
+} as unknown as Reply;
+
+async function startBench(): Promise<ChannelBench> {
+  const bench = await startDiscordBench();
+  const channel = bench.make();
+  return {
+    channel,
+    // Nothing about a messenger ends the boot.
+    hopeless: null,
+    reply,
+    breakPlatform: () => bench.discord[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await channel[Symbol.asyncDispose]();
+      await bench[Symbol.asyncDispose]();
+    },
+  };
+}
+
+testChannel('discord', startBench);
+
+test('it opens under the id of its bot, without asking anybody', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  assert.deepEqual(await channel.open(), { kind: 'opened', key: `messenger_b:${botId}` });
+  assert.equal(bench.discord.calls.length, 0);
+});
+
+test('what is no bot token is named by its variable, and only this channel is unfit', async () => {
+  await using bench = await startDiscordBench();
+  const token = 'not-a-token-but-secret-all-the-same';
+  await using channel = bench.make({ token });
+  const opened = await channel.open();
+  assert.ok(opened.kind === 'unfit');
+  assert.match(opened.message, /the value of DISCORD_TOKEN is no bot token/);
+  assert.equal(channel.health().state, 'failed');
+  assert.doesNotMatch(JSON.stringify([opened, channel.health(), bench.calls]), /not-a-token/);
+});
+
+test('it says whose token it is, or why it cannot', async () => {
+  await using bench = await startDiscordBench();
+  const { signal } = new AbortController();
+  const ask = async (token = botToken) => {
+    await using channel = bench.make({ token });
+    return channel.identify!(signal);
+  };
+  assert.deepEqual(await ask(), { kind: 'known', id: botId, name: 'helper' });
+  assert.equal((await ask('nonsense')).kind, 'refused');
+  bench.discord.selfAnswers.push({ status: 401, body: {} }, { status: 500, body: {} });
+  const refused = await ask();
+  assert.ok(refused.kind === 'refused' && refused.message.startsWith('the token in DISCORD_TOKEN'));
+  assert.equal((await ask()).kind, 'unreached');
+});
+
+test('a new configuration keeps the connection unless token or setting is another', async () => {
+  await using bench = await startDiscordBench();
+  const access = { allow: ['1'], groups: 'mention', pairing: false } as const;
+  const channel = bench.make();
+  assert.equal(bench.make().sameAs!(channel), true);
+  assert.equal(bench.make({ access }).sameAs!(channel), true);
+  assert.equal(bench.make({ access: { ...access, groups: 'all' } }).sameAs!(channel), false);
+  assert.equal(bench.make({ token: `${botToken}x` }).sameAs!(channel), false);
+});
+
+test('a platform that cannot be reached at the start is tried until it can', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.gatewayAnswers.push({ status: 502 }, { status: 429, headers: { 'retry-after': '0' } });
+  discord.unreachable = true;
+  const { channel } = await bench.run();
+  await discord.until(() => discord.refusedSockets > 1);
+  assert.equal(channel.health().state, 'degraded');
+  discord.unreachable = false;
+  await discord.until(() => channel.health().state === 'up');
+});
+
+test('a gateway that says nothing is given up, and another connection is made', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.greets = false;
+  const limits = { connectMs: 100 };
+  const { channel } = await bench.run({ limits });
+  await discord.until(() => /not ready within/.test(channel.health().reason ?? ''));
+  discord.greets = true;
+  await discord.until(() => channel.health().state === 'up');
+});
+
+test('a silent connection is given up: health is the last answer, not a flag', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  const { channel } = await bench.run({ limits: { silentMs: 100 } });
+  await discord.until(() => /no heartbeat was answered/.test(channel.health().reason ?? ''));
+  await discord.until(() => discord.framesOf(6).length > 0);
+});
+
+test('a process that stood still makes its connection anew', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  let skippedMs = 0;
+  const { channel } = await bench.run({ now: () => Date.now() + skippedMs });
+  await discord.until(() => channel.health().state === 'up');
+  skippedMs = 120_000;
+  await discord.until(() => discord.framesOf(6).length === 1 && channel.health().state === 'up');
+  assert.deepEqual(discord.closeCodes, [4200]);
+});
+
+test('frames of any shape end at most the connection, never the process', async () => {
+  await using bench = await startDiscordBench();
+  const { discord, ledger } = bench;
+  const { channel } = await bench.run();
+  const frames = [
+    { op: 10, d: null },
+    { op: 9 },
+    { op: 0, t: 'READY', s: 1, d: null },
+    { op: 0, t: 'MESSAGE_CREATE', s: 2, d: null },
+    { op: 99 },
+    [],
+    'text',
+    7,
+  ];
+  for (const frame of frames) {
+    await discord.until(() => channel.health().state === 'up' && discord.sockets.length === 1);
+    discord.send(frame);
+    discord.sendText('{not json');
+  }
+  await discord.until(() => channel.health().state === 'up' && discord.sockets.length === 1);
+  discord.dispatch('MESSAGE_CREATE', said('still here'));
+  await discord.until(() => ledger.texts.length === 1);
+});
+
+test('it stops at once while a connection is being made', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.hangs = true;
+  const { channel, stop } = await bench.run();
+  await discord.until(() => discord.refusedSockets === 1);
+  await stop();
+  assert.equal(channel.health().state, 'stopped');
+});
+
+test('typing is shown until the reply is on its way, and may fail', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  await channel.open();
+  const { signal } = new AbortController();
+  channel.working!(reply.address, signal);
+  channel.working!(reply.address, signal);
+  await bench.discord.until(() => bench.discord.postsTo('/typing').length === 1);
+  await channel.deliver(reply, { number: 1, possibleDuplicate: false, late: false }, signal);
+  assert.equal(bench.discord.postsTo('/typing').length, 1);
+  await bench.discord[Symbol.asyncDispose]();
+  channel.working!({ ...reply.address, target: 'nonsense' }, signal);
+  channel.working!(reply.address, signal);
+});
+
+test('a long reply is cut into parts of 2,000, and code blocks go on in the next', async () => {
+  await using bench = await startDiscordBench();
+  const text = `Here:\n\`\`\`js\n${'const a = 1;\n'.repeat(400)}\`\`\`\nDone.`;
+  const parts = bench.make().split!(text);
+  assert.ok(parts.length === 3 && parts.every((part) => part.length <= 2_000));
+  assert.ok(parts.slice(1).every((part) => part.startsWith('```js\n')));
+  assert.ok(parts.every((part) => part.split('```').length === 3));
+});
+
+test('the token is in nothing that is told', async () => {
+  await using bench = await startDiscordBench();
+  const { discord } = bench;
+  discord.gatewayAnswers.push({ status: 500 });
+  discord.welcomes.push(4000, 'invalid', 4004);
+  const { channel } = await bench.run();
+  await discord.until(() => channel.health().state === 'failed');
+  await channel.deliver(reply, { number: 1, possibleDuplicate: false, late: false }, neverAborted);
+  const told = JSON.stringify([bench.calls, channel.health()]);
+  assert.ok(told.includes('DISCORD_TOKEN') && !told.includes(botToken.split('.')[2]!));
+  assert.ok(discord.calls.every(({ path }) => !path.includes(botToken)));
+});
+
+const neverAborted = new AbortController().signal;

@@ -1,0 +1,165 @@
+/**
+ * The Discord channel (`messenger_b`): messages come over the gateway, replies go out over REST.
+ *
+ * Both libraries are loaded when it is opened, so a service without it pays nothing for them.
+ */
+import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
+import type { ChannelState, Events } from '../../domain/event.ts';
+import { failure } from '../../domain/failure.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Address } from '../../domain/message.ts';
+import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { HttpClient } from '../../lib/http-client.ts';
+import type { Accept, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
+import type { Opened, Unfit } from '../channel.ts';
+import { splitText } from '../splitting.ts';
+import { Standing } from '../standing.ts';
+import { createApi, type Api } from './api.ts';
+import { connectionLimits } from './connection.ts';
+import { runGateway, type GatewayLimits } from './gateway.ts';
+import { identifyLimits } from './identify-budget.ts';
+import { deliver } from './outbound.ts';
+import { tokenMalformed, tokenRefused } from './refusals.ts';
+import { Typing } from './typing.ts';
+import { botIdOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
+
+export type DiscordParts = {
+  readonly config: MessengerConfig;
+  readonly token: string;
+  readonly http: HttpClient;
+  readonly events: Events;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly random: () => number;
+  /** For tests; the rest is as `gatewayLimits` says. */
+  readonly limits?: Partial<GatewayLimits>;
+};
+
+const gatewayLimits: GatewayLimits = {
+  ...connectionLimits,
+  ...identifyLimits,
+  pauseMs: 5_000,
+  pauseMsMax: 600_000,
+};
+
+const cutting = { unitsMax: textUnitsMax, unitsOf: (text: string) => text.length, fences: true };
+
+/** Makes the channel; nothing is loaded or asked before `open` or `identify`. */
+export function createDiscordChannel(parts: DiscordParts): Messenger {
+  return new Discord(parts);
+}
+
+class Discord implements Messenger {
+  readonly tellsSessions = false;
+  readonly #parts: DiscordParts;
+  readonly #standing: Standing;
+  readonly #typing = new Typing();
+  readonly #self: string | null;
+  #api: Promise<Api> | null = null;
+
+  constructor(parts: DiscordParts) {
+    const { events, now, token } = parts;
+    this.#parts = parts;
+    this.#self = botIdOf(token);
+    const changed = (state: ChannelState, reason: string | null): void =>
+      events.channelChanged({ channel: 'messenger_b', state, reason });
+    this.#standing = new Standing(now, changed);
+  }
+
+  async open(): Promise<Opened | Unfit> {
+    if (this.#self === null) {
+      const message = tokenMalformed(this.#parts.config.tokenEnv);
+      this.#standing.become('failed', message);
+      return { kind: 'unfit', message };
+    }
+    await this.#load();
+    return { kind: 'opened', key: `messenger_b:${this.#self}` as ChannelKey };
+  }
+
+  async run(accept: Accept, signal: AbortSignal): Promise<void> {
+    const { config, token, events, now, random, limits } = this.#parts;
+    const self = this.#self;
+    if (self === null) throw new Error('run() of a channel that is unfit');
+    if (signal.aborted) return;
+    const gateway = {
+      key: `messenger_b:${self}` as ChannelKey,
+      self,
+      token,
+      events,
+      now,
+      random,
+      tokenName: config.tokenEnv,
+      groups: groupsOf(config),
+      api: await this.#load(),
+      standing: this.#standing,
+      limits: { ...gatewayLimits, ...limits },
+    };
+    await runGateway(gateway, accept, signal);
+    this.#standing.become('stopped');
+  }
+
+  async deliver(reply: Reply, _attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome> {
+    const target = parseTarget(reply.address.target);
+    if (target === null) return { kind: 'dead', failure: failure('rejected') };
+    this.#typing.end(target.place);
+    return deliver(await this.#load(), reply, target, signal);
+  }
+
+  split(text: string): readonly string[] {
+    return splitText(text, cutting).map((part) => part.text);
+  }
+
+  working(address: Address, signal: AbortSignal): void {
+    const target = parseTarget(address.target);
+    if (target === null) return;
+    void this.#load().then((api) => this.#typing.begin(api, target.place, signal));
+  }
+
+  health(): ChannelHealth {
+    return this.#standing.health;
+  }
+
+  sameAs(other: Channel): boolean {
+    if (!(other instanceof Discord)) return false;
+    const [ours, theirs] = [this.#parts, other.#parts];
+    return (
+      ours.token === theirs.token &&
+      ours.config.baseUrl === theirs.config.baseUrl &&
+      groupsOf(ours.config) === groupsOf(theirs.config)
+    );
+  }
+
+  async identify(signal: AbortSignal): Promise<Identity> {
+    const { tokenEnv } = this.#parts.config;
+    if (this.#self === null) return { kind: 'refused', message: tokenMalformed(tokenEnv) };
+    const asked = await (await this.#load()).get('/users/@me', signal);
+    if (asked.kind === 'fault') {
+      return { kind: 'unreached', message: `Discord could not be reached (${asked.fault})` };
+    }
+    if (asked.kind === 'refused') {
+      const { status } = asked;
+      if (status === 401) return { kind: 'refused', message: tokenRefused(tokenEnv) };
+      return { kind: 'unreached', message: `Discord answered ${status}` };
+    }
+    const self = parseSelf(asked.body);
+    if (self !== null) return { kind: 'known', ...self };
+    return { kind: 'unreached', message: 'what answered is not Discord; look at base_url' };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#typing.endAll();
+    const api = this.#api;
+    this.#api = null;
+    (await api)?.close();
+  }
+
+  #load(): Promise<Api> {
+    const { token, config, http, now } = this.#parts;
+    this.#api ??= createApi({ token, baseUrl: config.baseUrl, http, now });
+    return this.#api;
+  }
+}
+
+function groupsOf({ access }: MessengerConfig): AccessConfig['groups'] {
+  return access?.groups ?? 'mention';
+}

@@ -1,0 +1,210 @@
+/**
+ * From events to the ledger, in their order. A batch of messages and the place in the stream where
+ * they end are one commit, so what is resumed from is never ahead of what is stored. What a lost
+ * session left behind is fetched before the first event of the new one is handled.
+ *
+ * When the ledger refuses, everything that waits here is let go of: the connection ends, and the
+ * platform repeats it when the session is resumed. When events come faster than they are stored,
+ * the connection ends too, and is made again when what waits is stored.
+ */
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Events } from '../../domain/event.ts';
+import type { Inbound } from '../../domain/message.ts';
+import { Queue } from '../../lib/queue.ts';
+import type { Accept } from '../channel.ts';
+import type { Api } from './api.ts';
+import { catchUp, type Refusal } from './catch-up.ts';
+import type { Dispatch } from './connection.ts';
+import type { Places } from './places.ts';
+import { laterOf, type Session, type Sessions } from './session.ts';
+import { parseMessage, selfOf, type WireMessage } from './wire.ts';
+
+export type IntakeParts = {
+  readonly key: ChannelKey;
+  /** The bot's own user id by its token, for as long as no session has told it. */
+  readonly self: string;
+  /** What is said in groups to others is let in as well. */
+  readonly hearsAll: boolean;
+  readonly accept: Accept;
+  readonly sessions: Sessions;
+  readonly places: Places;
+  readonly api: Api;
+  readonly events: Pick<Events, 'warned' | 'noticed'>;
+  readonly refused: (refusal: Refusal) => void;
+  readonly faulted: (error: unknown) => void;
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export const cursorNames = { session: 'session', places: 'places' } as const;
+
+/** So many events may wait for the ledger; then it counts as full. */
+const waitingMax = 1_000;
+const batchMax = 100;
+/** How far the kept sequence may lag while nothing is said to us. */
+const keepEveryMs = 30_000;
+
+type Item = {
+  readonly session: Session;
+  readonly sequence: number;
+  readonly message: WireMessage | null;
+};
+
+export class Intake {
+  readonly #parts: IntakeParts;
+  readonly #queue = new Queue<Item>();
+  #working: Promise<void> | null = null;
+  #keptAt = 0;
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /** A session was begun, or goes on. */
+  entered(): void {
+    const session = this.#parts.sessions.current;
+    if (session?.behind === true)
+      this.#push({ session, sequence: session.sequence, message: null });
+  }
+
+  dispatched({ name, sequence, data }: Dispatch): void {
+    const { sessions } = this.#parts;
+    const session = sessions.current;
+    if (session === null) return;
+    if (name === 'READY') sessions.self = selfOf(data) ?? sessions.self;
+    const message = name === 'MESSAGE_CREATE' ? parseMessage(data, this.#self) : null;
+    this.#push({ session, sequence, message });
+  }
+
+  get #self(): string {
+    return this.#parts.sessions.self ?? this.#parts.self;
+  }
+
+  /** What waits is dropped: it is not acknowledged, so that it will be repeated. */
+  clear(): void {
+    while (this.#queue.shift() !== undefined);
+  }
+
+  /** Resolves when nothing is on its way to the ledger. */
+  async settled(): Promise<void> {
+    await this.#working;
+  }
+
+  #push(item: Item): void {
+    if (this.#queue.length >= waitingMax) {
+      // What waits is stored all the same, so that each connection comes further than the last.
+      return this.#parts.refused({ kind: 'refused', reason: 'full', retryAfterMs: 0 });
+    }
+    this.#queue.push(item);
+    this.#working ??= this.#work();
+  }
+
+  async #work(): Promise<void> {
+    try {
+      for (let next = this.#queue.peek(); next !== undefined; next = this.#queue.peek()) {
+        const refusal = await (next.session.behind ? this.#begin(next.session) : this.#take());
+        if (refusal === null) continue;
+        this.clear();
+        this.#parts.refused(refusal);
+      }
+    } catch (error) {
+      this.clear();
+      this.#parts.faulted(error);
+    } finally {
+      this.#working = null;
+    }
+  }
+
+  /** What was said between two sessions. Its place is kept when all of it is stored. */
+  async #begin(session: Session): Promise<Refusal | null> {
+    const { sessions, places, api, signal, accept, events } = this.#parts;
+    const found = await catchUp({
+      api,
+      places,
+      self: this.#self,
+      signal,
+      newest: sessions.newest,
+      store: async (messages) => {
+        const handled = await accept(messages.map((message) => this.#inboundOf(message)));
+        if (handled.kind === 'refused') return handled;
+        const fresh = handled.receipts.filter((receipt) => receipt?.duplicate === false);
+        return { kind: 'stored', fresh: fresh.length };
+      },
+    });
+    if (found.kind === 'refused') return found.refusal;
+    if (found.kind === 'aborted') return { kind: 'refused', reason: 'full', retryAfterMs: 0 };
+    const newest = laterOf(sessions.newest, found.newest);
+    const refusal = await this.#keep(session, session.sequence, newest, []);
+    if (refusal !== null) return refusal;
+    session.behind = false;
+    const { stored, left, unread } = found;
+    if (stored > 0) {
+      const message = `${stored} messages that were said while there was no session were fetched`;
+      events.noticed({ code: 'caught_up', message, details: { messages: stored } });
+    }
+    if (left > 0 || unread > 0) {
+      const message =
+        `Discord: of what was said while there was no session, ${left} messages or more were ` +
+        `left out, and ${unread} channels could not be read`;
+      events.warned({ code: 'left_behind', message });
+    }
+    return null;
+  }
+
+  async #take(): Promise<Refusal | null> {
+    const { accept, sessions, hearsAll, now } = this.#parts;
+    const messages: WireMessage[] = [];
+    const most = Math.min(batchMax, Math.max(1, accept.room()));
+    let last = this.#queue.shift()!;
+    if (last.message !== null) messages.push(last.message);
+    while (messages.length < most) {
+      const next = this.#queue.peek();
+      if (next === undefined || next.session !== last.session || next.session.behind) break;
+      last = this.#queue.shift()!;
+      if (last.message !== null) messages.push(last.message);
+    }
+    const { session, sequence } = last;
+    const newest = messages.reduce<string | null>(
+      (latest, { id }) => laterOf(latest, id),
+      sessions.newest,
+    );
+    // What the gate turns away needs no commit for itself.
+    const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
+    if (!wanted && messages.length > 0) await accept(messages.map((one) => this.#inboundOf(one)));
+    if (wanted || now() - this.#keptAt > keepEveryMs) {
+      return this.#keep(session, sequence, newest, wanted ? messages : []);
+    }
+    sessions.advance(session, sequence, newest);
+    return null;
+  }
+
+  /** The messages and the place behind them in one commit. */
+  async #keep(
+    session: Session,
+    sequence: number,
+    newest: string | null,
+    messages: readonly WireMessage[],
+  ): Promise<Refusal | null> {
+    const { accept, sessions, places, now } = this.#parts;
+    const handled = await accept(
+      messages.map((message) => this.#inboundOf(message)),
+      { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
+    );
+    if (handled.kind === 'refused') return handled;
+    sessions.advance(session, sequence, newest);
+    this.#keptAt = now();
+    let isNews = false;
+    for (const [index, { conversation, setting }] of messages.entries()) {
+      if (handled.receipts[index] === null) continue;
+      isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
+    }
+    if (isNews) await accept([], { name: cursorNames.places, value: places.text });
+    return null;
+  }
+
+  #inboundOf({ id, target, ...facts }: WireMessage): Inbound {
+    const { key } = this.#parts;
+    return { ...facts, channel: key, address: { channel: key, target }, dedupeKey: id };
+  }
+}

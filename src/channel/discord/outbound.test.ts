@@ -1,0 +1,139 @@
+/** What becomes of a reply for every answer that Discord may give. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { startDiscordBench } from '../../../test/fake/discord-bench.ts';
+import type { DiscordBench } from '../../../test/fake/discord-bench.ts';
+import type { RestAnswer } from '../../../test/fake/scripted-discord.ts';
+
+const target = '290926798999357250/1346821094301794303';
+const reply = {
+  id: '01kz8c4h9e2q7x5t0m3vbn',
+  address: { channel: 'messenger_b:1203948576201938475', target },
+  text: 'four',
+} as unknown as Reply;
+const attempt = { number: 1, possibleDuplicate: false, late: false };
+
+async function send(
+  bench: DiscordBench,
+  answer: RestAnswer | 'cut',
+  signal = new AbortController().signal,
+): Promise<DeliveryOutcome> {
+  await using channel = bench.make();
+  await channel.open();
+  bench.discord.posts.push(answer);
+  return channel.deliver(reply, attempt, signal);
+}
+
+/** Status, code, and what becomes of it: kind, failure, whether it may have arrived. */
+const cases: readonly [number, number, string][] = [
+  [200, 0, 'delivered'],
+  [400, 50_035, 'dead rejected'],
+  [403, 50_001, 'dead rejected: the bot has no access to that channel (50001)'],
+  [403, 50_013, 'dead rejected: the bot may not write in that channel (50013)'],
+  [404, 10_003, 'dead gone: the channel is gone (10003)'],
+  [403, 50_007, 'dead rejected: that person takes no direct messages from the bot (50007)'],
+  [401, 0, 'retry unauthorized not arrived'],
+  [500, 0, 'retry server_error may have arrived'],
+  [502, 0, 'retry server_error may have arrived'],
+  [503, 0, 'retry overloaded not arrived'],
+  [302, 0, 'retry redirected not arrived'],
+];
+
+for (const [status, code, expected] of cases) {
+  test(`${status} with code ${code}: ${expected}`, async () => {
+    await using bench = await startDiscordBench();
+    const outcome = await send(bench, { status, body: { code, message: 'upstream words' } });
+    assert.equal(described(outcome), expected);
+    assert.doesNotMatch(JSON.stringify(outcome), /upstream/);
+    // One try: whatever follows is the schedule's.
+    assert.equal(bench.discord.postsTo('/messages').length, 1);
+  });
+}
+
+function described(outcome: DeliveryOutcome): string {
+  if (outcome.kind === 'delivered') return 'delivered';
+  const { kind, detail } = outcome.failure;
+  if (outcome.kind === 'retry') {
+    return `retry ${kind} ${outcome.mayHaveArrived ? 'may have' : 'not'} arrived`;
+  }
+  return /\(\d+\)$/.test(detail) ? `dead ${kind}: ${detail}` : `dead ${kind}`;
+}
+
+test('429 goes into the schedule with the time asked for, and nothing waits for it', async () => {
+  await using bench = await startDiscordBench();
+  const headers = { 'retry-after': '90', 'x-ratelimit-scope': 'user' };
+  const before = performance.now();
+  const outcome = await send(bench, { status: 429, headers, body: { retry_after: 89.5 } });
+  assert.ok(outcome.kind === 'retry' && outcome.failure.kind === 'rate_limited');
+  assert.ok(outcome.failure.retryAfterMs! >= 90_000 && !outcome.mayHaveArrived);
+  assert.ok(performance.now() - before < 30_000);
+});
+
+test('a global limit holds up other channels too, without asking, and holds no timer', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  await channel.open();
+  const { signal } = new AbortController();
+  const headers = { 'retry-after': '600', 'x-ratelimit-global': 'true' };
+  bench.discord.posts.push({ status: 429, headers, body: { global: true } });
+  await channel.deliver(reply, attempt, signal);
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const elsewhere = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
+  const outcome = await channel.deliver(elsewhere, attempt, signal);
+  assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs! > 500_000);
+  assert.equal(bench.discord.postsTo('/messages').length, 1);
+  assert.ok(timers() <= before);
+});
+
+test('a bucket that is used up is not asked again before its time', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  await channel.open();
+  const { signal } = new AbortController();
+  const headers = { 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' };
+  bench.discord.posts.push({
+    status: 200,
+    headers: { ...headers, 'x-ratelimit-reset-after': '2' },
+    body: {},
+  });
+  assert.equal((await channel.deliver(reply, attempt, signal)).kind, 'delivered');
+  const outcome = await channel.deliver(reply, attempt, signal);
+  assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs! > 1_000);
+  assert.equal(bench.discord.postsTo('/messages').length, 1);
+});
+
+test('after a 401 the next try bears the token again', async () => {
+  await using bench = await startDiscordBench();
+  await using channel = bench.make();
+  await channel.open();
+  const { signal } = new AbortController();
+  bench.discord.posts.push({ status: 401, body: { message: '401: Unauthorized', code: 0 } });
+  await channel.deliver(reply, attempt, signal);
+  assert.equal((await channel.deliver(reply, attempt, signal)).kind, 'delivered');
+});
+
+test('a connection that breaks after the request went out may have delivered it', async () => {
+  await using bench = await startDiscordBench();
+  const outcome = await send(bench, 'cut');
+  assert.equal(described(outcome), 'retry connection_lost may have arrived');
+});
+
+test('answers that are no JSON, or JSON of another shape, are outcomes like others', async () => {
+  await using bench = await startDiscordBench();
+  for (const body of ['<html>', 7, null, [], { code: 'x', errors: 3 }]) {
+    const outcome = await send(bench, { status: 400, body });
+    assert.equal(described(outcome), 'dead rejected');
+  }
+});
+
+test('a second try bears the nonce of the first, so that Discord knows it again', async () => {
+  await using bench = await startDiscordBench();
+  await send(bench, 'cut');
+  await send(bench, { status: 200, body: {} });
+  const [first, second] = bench.discord.postsTo('/messages').map(({ body }) => body);
+  assert.deepEqual(first, second);
+  assert.deepEqual([first!['nonce'], first!['enforce_nonce']], [reply.id, true]);
+});

@@ -1,0 +1,41 @@
+/**
+ * "… is typing", which Discord shows for 10 s: said again until the reply is on its way, for a few
+ * minutes at most. Whatever goes wrong with it ends it and nothing else.
+ */
+import type { Api } from './api.ts';
+
+const everyMs = 8_000;
+const mostMs = 300_000;
+const placesMax = 1_000;
+
+export class Typing {
+  readonly #ends = new Map<string, () => void>();
+
+  begin(api: Api, place: string, signal: AbortSignal): void {
+    if (signal.aborted || this.#ends.has(place) || this.#ends.size >= placesMax) return;
+    let saidMs = 0;
+    const end = (): void => {
+      clearInterval(timer);
+      signal.removeEventListener('abort', end);
+      this.#ends.delete(place);
+    };
+    const say = async (): Promise<void> => {
+      if ((saidMs += everyMs) > mostMs) return end();
+      const said = await api.post(`/channels/${place}/typing`, undefined);
+      if (said.kind !== 'ok') end();
+    };
+    const timer = setInterval(() => void say(), everyMs);
+    timer.unref();
+    this.#ends.set(place, end);
+    signal.addEventListener('abort', end);
+    void say();
+  }
+
+  end(place: string): void {
+    this.#ends.get(place)?.();
+  }
+
+  endAll(): void {
+    for (const end of this.#ends.values()) end();
+  }
+}

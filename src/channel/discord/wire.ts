@@ -1,0 +1,215 @@
+/**
+ * Discord's JSON: a MESSAGE_CREATE becomes the facts of a message, a reply becomes the body of a
+ * new message.
+ *
+ * Format: https://discord.com/developers/docs/resources/message (API version 10).
+ * A conversation is a channel id there; a thread has an id of its own, so it is one, too. An id is
+ * a snowflake: digits, whose upper bits are the time.
+ */
+import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
+import type { ConversationId } from '../../domain/ids.ts';
+import type { Media, Sender, Setting } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+
+export type WireMessage = {
+  readonly id: string;
+  readonly conversation: ConversationId;
+  readonly sender: Sender;
+  readonly text: string;
+  readonly media: Media | null;
+  readonly setting: Setting;
+  readonly target: string;
+};
+
+/** What a message may hold at most, in UTF-16 units (Discord counts characters: never more). */
+export const textUnitsMax = 2_000;
+
+/** Plain messages and replies; everything else (joins, pins, commands, …) nobody said to us. */
+const spokenTypes: ReadonlySet<unknown> = new Set([0, 19]);
+const snowflake = /^[0-9]{1,20}$/;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the `d` of a MESSAGE_CREATE, or a message that was fetched.
+ * @param self the bot's own user id
+ * @param direct whether it was said in a direct chat; null: told by the absence of `guild_id`,
+ *   which only events have
+ * @returns null for what is no message of a person: by a bot or a webhook, of another type, empty
+ */
+export function parseMessage(
+  wire: unknown,
+  self: string,
+  direct: boolean | null = null,
+): WireMessage | null {
+  const fields = fieldsOf(wire);
+  const author = fieldsOf(fields['author']);
+  const [id, place, sender] = [fields['id'], fields['channel_id'], author['id']].map(idOf);
+  if (!id || !place || !sender || sender === self) return null;
+  if (author['bot'] === true || author['system'] === true) return null;
+  if (textOf(fields['webhook_id']) !== '') return null;
+  if (!spokenTypes.has(fields['type'] ?? 0)) return null;
+  const media = mediaOf(fields);
+  const text = [withoutMention(textOf(fields['content']), self), ...media.slice(1).map(lineOf)]
+    .filter((line) => line !== '')
+    .join('\n');
+  if (text === '' && media.length === 0) return null;
+  const isDirect = direct ?? idOf(fields['guild_id']) === null;
+  const name = textOf(author['global_name']) || textOf(author['username']);
+  return {
+    id,
+    conversation: place as ConversationId,
+    sender: { id: sender, name: name === '' ? null : name },
+    text,
+    media: media[0] ?? null,
+    setting: isDirect ? 'direct' : addresses(fields, self) ? 'addressed' : 'overheard',
+    target: isDirect ? place : `${place}/${id}`,
+  };
+}
+
+/** A mention of us or a reply to us; never @everyone, and never one of our roles. */
+function addresses(fields: Fields, self: string): boolean {
+  const mentioned = listOf(fields['mentions']).some((user) => fieldsOf(user)['id'] === self);
+  if (mentioned) return true;
+  const repliedTo = fieldsOf(fieldsOf(fields['referenced_message'])['author']);
+  return fields['type'] === 19 && repliedTo['id'] === self;
+}
+
+/** Without `<@id>` of ours; else character for character. */
+function withoutMention(text: string, self: string): string {
+  const mention = new RegExp(`[ \\t]*<@!?${self}>`, 'g');
+  return mention.test(text) ? text.replace(mention, '').trim() : text;
+}
+
+/** Kind and file name; the URL is left out, for it is signed and soon dead. */
+function mediaOf(fields: Fields): readonly Media[] {
+  const attachments = listOf(fields['attachments']).map((attachment) => {
+    const { content_type: type, filename } = fieldsOf(attachment);
+    return { type: textOf(type) || null, reference: textOf(filename) || 'file' };
+  });
+  const stickers = listOf(fields['sticker_items']).map((sticker) => {
+    return { type: 'sticker', reference: textOf(fieldsOf(sticker)['name']) || 'sticker' };
+  });
+  return [...attachments, ...stickers];
+}
+
+function lineOf({ type, reference }: Media): string {
+  return type === null ? `[attachment: ${reference}]` : `[attachment: ${type} ${reference}]`;
+}
+
+/** The id of the channel that a reply goes to, and of the message that it answers in a group. */
+export type Target = { readonly place: string; readonly message: string | null };
+
+/** @returns null for what no message of ours had as its target */
+export function parseTarget(target: string): Target | null {
+  const [place, message, ...rest] = target.split('/');
+  if (idOf(place) === null || rest.length > 0) return null;
+  if (message !== undefined && idOf(message) === null) return null;
+  return { place: place!, message: message ?? null };
+}
+
+/**
+ * The body of Create Message. Nobody is ever pinged by it; the nonce is the delivery's id, so that
+ * a second try within minutes makes no second message. Of a split reply the first part alone
+ * refers to what it answers.
+ */
+export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
+  const part = reply.id.split('-')[1] ?? '00';
+  const reference =
+    target.message !== null && Number(part) === 0
+      ? { message_reference: { message_id: target.message, fail_if_not_exists: false } }
+      : {};
+  return {
+    content: reply.text,
+    allowed_mentions: { parse: [], replied_user: false },
+    ...nonceOf(reply.id),
+    ...reference,
+  };
+}
+
+/** A nonce has 25 characters at most: a reply of a hundred parts has longer ids. */
+function nonceOf(id: string) {
+  return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
+}
+
+/** The bot's user id, which is the first part of its token; null: this is no bot token. */
+export function botIdOf(token: string): string | null {
+  const [first, ...rest] = token.split('.');
+  if (rest.length !== 2 || rest.includes('') || /\s/.test(token)) return null;
+  try {
+    return idOf(atob(first!.replaceAll('-', '+').replaceAll('_', '/')));
+  } catch {
+    return null;
+  }
+}
+
+export type GatewayInfo = {
+  /** Where to connect: ws or wss. */
+  readonly url: string;
+  /** How many new sessions the platform still allows, and for how long it counts. */
+  readonly sessionsLeft: number;
+  readonly resetMs: number;
+};
+
+/** Reads the answer to Get Gateway Bot. */
+export function parseGatewayInfo(wire: unknown): GatewayInfo | null {
+  const fields = fieldsOf(wire);
+  const limit = fieldsOf(fields['session_start_limit']);
+  const { remaining, reset_after: resetMs } = limit;
+  const url = textOf(fields['url']);
+  if (!isGatewayUrl(url)) return null;
+  return {
+    url,
+    sessionsLeft: typeof remaining === 'number' ? remaining : 1,
+    resetMs: typeof resetMs === 'number' ? Math.max(0, resetMs) : 0,
+  };
+}
+
+export function isGatewayUrl(url: string): boolean {
+  return URL.canParse(url) && /^wss?:$/.test(new URL(url).protocol);
+}
+
+/** The bot's id and name, from Get Current User. */
+export function parseSelf(wire: unknown): { id: string; name: string } | null {
+  const { id, username } = fieldsOf(wire);
+  const known = idOf(id);
+  return known === null ? null : { id: known, name: textOf(username) || known };
+}
+
+/** The bot's own user id, from the `d` of a READY. */
+export function selfOf(wire: unknown): string | null {
+  return idOf(fieldsOf(fieldsOf(wire)['user'])['id']);
+}
+
+/** The snowflake with which everything of that millisecond begins. */
+export function snowflakeAt(ms: number): string {
+  return String(BigInt(Math.max(0, Math.floor(ms) - discordEpochMs)) << 22n);
+}
+
+/** Milliseconds since 1970. */
+export function timeOfSnowflake(id: string): number {
+  return Number(BigInt(id) >> 22n) + discordEpochMs;
+}
+
+/** Whether snowflake a is later than b. */
+export function isLater(a: string, b: string): boolean {
+  return a.length === b.length ? a > b : a.length > b.length;
+}
+
+const discordEpochMs = 1_420_070_400_000;
+
+function idOf(value: unknown): string | null {
+  return typeof value === 'string' && snowflake.test(value) ? value : null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

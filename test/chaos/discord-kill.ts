@@ -1,0 +1,178 @@
+/** Kills the program under a Discord that keeps its own list of what was said and answered. */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { said } from '../fake/discord-bench.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { botToken, ScriptedDiscord } from '../fake/scripted-discord.ts';
+import { freePort, scratch, startProgram, webhookConfig, writeConfig } from '../program.ts';
+import type { Program } from '../program.ts';
+import { leftIn } from './audit.ts';
+import { untilTrue } from './outside.ts';
+import { seeded, type Proof } from './proof.ts';
+
+const people = 5;
+/** New sessions have a budget, which this proof does not attack. */
+const lostMax = 12;
+/** As long as a start takes on a quiet machine. */
+const startMs = 500;
+
+type Said = { readonly place: string; readonly text: string };
+
+export const discordKill: Proof = {
+  name: 'discord-kill',
+  title:
+    'SIGKILL at random moments under Discord, some sessions lost on the way: all that was said ' +
+    'to the bot is answered once, in order; a repeat bears the nonce of the first',
+  unit: 'kills',
+  sizes: { test: 3, change: 50, nightly: 500 },
+  async run(count, seed, say) {
+    const random = seeded(seed);
+    await using scene = await scratch();
+    mkdirSync(join(scene.path, 'store'), { mode: 0o700 });
+    await using discord = await ScriptedDiscord.start();
+    await using model = await startFakeOllama(({ body }) => {
+      const { messages } = body as { messages: { content: string }[] };
+      return { answer: `re: ${messages.at(-1)!.content}`, delayMs: random() * 15 };
+    });
+    const config = await writeConfig(scene.path, await documentOf(discord.url, model.url));
+    const spawn = (): Program =>
+      startProgram(['serve', '--config', config], { DISCORD_TOKEN: botToken });
+    const list: Said[] = [];
+    // A lost session can be made up for where svc knows that somebody talks.
+    {
+      await using program = spawn();
+      await greet(discord, program, list);
+    }
+    const talking = new AbortController();
+    const talks = Array.from({ length: people }, (_, index) =>
+      talk(discord, index, list, random, talking.signal),
+    );
+    let lost = 0;
+    for (let killed = 0; killed < count; killed++) {
+      if (lost < lostMax && random() < 0.3) {
+        discord.welcomes.splice(0, Infinity, 'invalid');
+        lost++;
+      }
+      await using program = spawn();
+      await someMoment(discord, program, random);
+      program.child.kill('SIGKILL');
+      await program.ended;
+      if (killed % 50 === 49) say(`${killed + 1} kills, ${list.length} messages`);
+    }
+    talking.abort();
+    await Promise.all(talks);
+    await using program = spawn();
+    const answered = (): Map<string, string> => firstReplies(discord);
+    await untilTrue('all is answered', () => answered().size >= list.length, 60_000);
+    program.child.kill('SIGTERM');
+    assert.equal(await program.ended, 0, program.log().slice(-2_000));
+    const figures = audit(discord, list);
+    const none = Object.fromEntries(Object.keys(figures.faults).map((name) => [name, 0]));
+    const faults = { ...figures.faults, ...leftIn(join(scene.path, 'store', 'svc.db')) };
+    assert.deepEqual(faults, { ...none, buried: 0, unsettled: 0 });
+    const { sessions } = discord;
+    const resumes = discord.framesOf(6).length;
+    return {
+      kind: 'proved',
+      figures: { messages: list.length, ...figures.faults, ...figures.seen, sessions, resumes },
+    };
+  },
+};
+
+async function documentOf(discordUrl: string, modelUrl: string) {
+  const where = { port: 1, adminPort: await freePort(), modelUrl, receiverUrl: 'http://127.0.0.1' };
+  const channel = { type: 'discord', mode: 'gateway', token_env: 'DISCORD_TOKEN' };
+  return {
+    ...webhookConfig(where),
+    channels: [{ ...channel, base_url: discordUrl }],
+    routes: [{ channel: 'discord', brain: 'echo' }],
+    storage: { path: 'store/svc.db' },
+  };
+}
+
+const placeOf = (index: number): string => `31967415011561050${index}`;
+
+/** Everybody says one thing and is answered, and svc stops as asked. */
+async function greet(discord: ScriptedDiscord, program: Program, list: Said[]): Promise<void> {
+  await untilTrue('a session', () => discord.sockets.length > 0);
+  for (let index = 0; index < people; index++) sayIn(discord, placeOf(index), 0, list);
+  await untilTrue('first replies', () => firstReplies(discord).size === people);
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+}
+
+/** One person in a direct chat, whether svc is there or not. */
+async function talk(
+  discord: ScriptedDiscord,
+  index: number,
+  list: Said[],
+  random: () => number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let number = 1; !signal.aborted; number++) {
+    sayIn(discord, placeOf(index), number, list);
+    // Discord lets a bot send 50 messages a second.
+    await pause(100 + random() * 300);
+  }
+}
+
+function sayIn(discord: ScriptedDiscord, place: string, number: number, list: Said[]): void {
+  const text = `${place} ${number}`;
+  const message = said(text, { channel_id: place });
+  list.push({ place, text });
+  discord.history.set(place, [...(discord.history.get(place) ?? []), message]);
+  discord.dispatch('MESSAGE_CREATE', message);
+}
+
+async function someMoment(
+  discord: ScriptedDiscord,
+  program: Program,
+  random: () => number,
+): Promise<void> {
+  const [which, first, second] = [random(), random(), random()];
+  if (which < 0.2) return pause(first * startMs);
+  const entered = discord.framesOf(2).length + discord.framesOf(6).length;
+  const event = async (): Promise<void> => {
+    await discord.until(() => discord.framesOf(2).length + discord.framesOf(6).length > entered);
+    if (which < 0.4) return pause(first * 30);
+    const posts = discord.postsTo('/messages').length;
+    await pause(first * 150);
+    if (which < 0.7) return;
+    await discord.until(() => discord.postsTo('/messages').length > posts);
+    await pause(second * 5);
+  };
+  await Promise.race([event(), program.ended, pause(15_000, undefined, { ref: false })]);
+}
+
+/** By the text that was answered: the nonce under which its reply came first. */
+function firstReplies(discord: ScriptedDiscord): Map<string, string> {
+  const first = new Map<string, string>();
+  for (const { body } of discord.postsTo('/messages')) {
+    const text = String(body['content']).replace('re: ', '');
+    if (!first.has(text)) first.set(text, String(body['nonce']));
+  }
+  return first;
+}
+
+function audit(discord: ScriptedDiscord, list: readonly Said[]) {
+  const first = firstReplies(discord);
+  const posts = discord.postsTo('/messages');
+  const nonces = new Set(posts.map(({ body }) => body['nonce']));
+  const order = [...first.keys()];
+  let disorder = 0;
+  for (const place of new Set(list.map((one) => one.place))) {
+    const spoken = list.filter((one) => one.place === place).map(({ text }) => text);
+    const heard = order.filter((text) => text.startsWith(`${place} `));
+    disorder += spoken.filter((text, at) => heard[at] !== text).length;
+  }
+  return {
+    faults: {
+      lost: list.filter(({ text }) => !first.has(text)).length,
+      'second replies': nonces.size - first.size,
+      'out of order': disorder,
+    },
+    seen: { repeats: posts.length - nonces.size },
+  };
+}

@@ -1,0 +1,136 @@
+/** A Discord channel on a scripted platform, before a ledger that notes what moves together. */
+import type { Accept, Channel, Handled, Place } from '../../src/channel/channel.ts';
+import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
+import type { DiscordParts } from '../../src/channel/discord/discord.ts';
+import type { AccessConfig, EnvName } from '../../src/config/config.ts';
+import type { MessageId } from '../../src/domain/ids.ts';
+import type { Inbound } from '../../src/domain/message.ts';
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createHttpClient } from '../../src/lib/http-client.ts';
+import { botToken, ScriptedDiscord } from './scripted-discord.ts';
+import { noteEvents } from './webhook.ts';
+
+/** Outlives the runs of a channel, as a ledger with storage does. */
+export class NotingLedger {
+  readonly messages: Inbound[] = [];
+  readonly commits: { readonly ids: readonly string[]; readonly place: Place | undefined }[] = [];
+  readonly cursors = new Map<string, string>();
+  /** Answered first, one a call with messages. */
+  readonly refusals: Handled[] = [];
+  /** Who waits for room goes on when it is called. */
+  makeRoom: () => void = () => {};
+  waiting = false;
+  hasRoom = false;
+  free = 1_000;
+  /** Awaited before each commit. */
+  gate: Promise<void> = Promise.resolve();
+
+  readonly accept: Accept = Object.assign(
+    (batch: readonly Inbound[], place?: Place) => this.#take(batch, place),
+    {
+      room: () => this.free,
+      cursor: (name: string) => Promise.resolve(this.cursors.get(name) ?? null),
+      whenRoom: (signal: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          this.waiting = true;
+          if (this.hasRoom) return resolve();
+          this.makeRoom = resolve;
+          signal.addEventListener('abort', () => resolve());
+        }),
+    },
+  );
+
+  get texts(): string[] {
+    return this.messages.map(({ text }) => text);
+  }
+
+  get session(): { id: string; sequence: number; newest: string | null } {
+    return JSON.parse(this.cursors.get('session') ?? 'null') as never;
+  }
+
+  async #take(batch: readonly Inbound[], place?: Place): Promise<Handled> {
+    await this.gate;
+    const refusal = batch.length > 0 ? this.refusals.shift() : undefined;
+    if (refusal !== undefined) return refusal;
+    if (place !== undefined) this.cursors.set(place.name, place.value);
+    this.commits.push({ ids: batch.map(({ dedupeKey }) => dedupeKey ?? ''), place });
+    const receipts = batch.map((message) => {
+      if (message.setting === 'overheard') return null;
+      const duplicate = this.messages.some(({ dedupeKey }) => dedupeKey === message.dedupeKey);
+      if (!duplicate) this.messages.push(message);
+      const id = (message.dedupeKey ?? '') as MessageId;
+      return { id, duplicate, safe: Promise.resolve() };
+    });
+    return { kind: 'accepted', receipts };
+  }
+}
+
+export type DiscordBench = AsyncDisposable & {
+  readonly discord: ScriptedDiscord;
+  readonly ledger: NotingLedger;
+  readonly calls: readonly [string, unknown][];
+  /** Another channel with the same settings, as after a restart. */
+  make(more?: Partial<DiscordParts> & { access?: AccessConfig }): Channel;
+  /** Makes, opens and runs one, until what it gives back is called. */
+  run(more?: Partial<DiscordParts>): Promise<{ channel: Channel; stop: () => Promise<void> }>;
+};
+
+/** Fast, so that what takes minutes is seen in a test. */
+const limits = { pauseMs: 20, pauseMsMax: 50, spacingMs: 0, tickMs: 20 };
+
+export async function startDiscordBench(): Promise<DiscordBench> {
+  const discord = await ScriptedDiscord.start();
+  const http = createHttpClient(createDeadlines());
+  const { events, calls } = noteEvents();
+  const ledger = new NotingLedger();
+  const stops: (() => Promise<void>)[] = [];
+  const bench: DiscordBench = {
+    discord,
+    ledger,
+    calls,
+    make({ access, ...more } = {}) {
+      const tokenEnv = 'DISCORD_TOKEN' as EnvName;
+      const baseUrl = discord.url;
+      const config = { type: 'messenger_b' as const, tokenEnv, baseUrl, access: access ?? null };
+      const rest = { http, events, now: Date.now, random: Math.random, limits };
+      return createDiscordChannel({ config, token: botToken, ...rest, ...more });
+    },
+    async run(more) {
+      const channel = bench.make({ ...more, limits: { ...limits, ...more?.limits } });
+      await channel.open();
+      const ending = new AbortController();
+      const running = channel.run(ledger.accept, ending.signal);
+      const stop = async (): Promise<void> => {
+        ending.abort();
+        await running;
+        await channel[Symbol.asyncDispose]();
+      };
+      stops.push(stop);
+      return { channel, stop };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const stop of stops) await stop();
+      await http.close();
+      await discord[Symbol.asyncDispose]();
+    },
+  };
+  return bench;
+}
+
+let lastId = 1_346_821_094_301_794_300n;
+
+/** The `d` of a MESSAGE_CREATE with a new, later id; in a direct chat unless it says otherwise. */
+export function said(
+  content: string,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> & { id: string } {
+  lastId += 1n;
+  return {
+    id: String(lastId),
+    channel_id: '319674150115610528',
+    type: 0,
+    content,
+    author: { id: '80351110224678912', username: 'nelly' },
+    ...more,
+  };
+}

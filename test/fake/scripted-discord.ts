@@ -1,0 +1,216 @@
+/**
+ * A small Discord under a test's hand: a gateway that does as it is told, and a REST interface that
+ * answers what is scripted, else as if all were well.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+
+export const botId = '1203948576201938475';
+export const botToken = `${btoa(botId).replaceAll('=', '')}.GaBcDe.a-token-that-only-tests-have`;
+
+type Fields = Record<string, unknown>;
+type Frame = { op: number; d: Fields; s?: number; t?: string };
+export type RestCall = { method: string; path: string; body: Fields; headers: Fields };
+export type RestAnswer = { status: number; body?: unknown; headers?: Record<string, string> };
+
+/** What answers an IDENTIFY or a RESUME; a number is a close code. */
+type Welcome = 'well' | 'invalid' | 'resumable' | 'silence' | number;
+
+export class ScriptedDiscord {
+  readonly frames: Frame[] = [];
+  readonly closeCodes: number[] = [];
+  readonly calls: RestCall[] = [];
+  /** Taken from the front, one a call of that kind; `cut` resets the connection. */
+  readonly posts: (RestAnswer | 'cut')[] = [];
+  readonly gets: RestAnswer[] = [];
+  readonly gatewayAnswers: RestAnswer[] = [];
+  readonly selfAnswers: RestAnswer[] = [];
+  /** Answers to IDENTIFY and RESUME, one each, before those in `always`. */
+  readonly welcomes: Welcome[] = [];
+  always: Welcome = 'well';
+  /** Messages by channel, for who asks over REST. */
+  readonly history = new Map<string, Fields[]>();
+  greets = true;
+  /** Connections to the gateway are cut before they are made. */
+  unreachable = false;
+  /** They are never made. */
+  hangs = false;
+  refusedSockets = 0;
+  acknowledges = true;
+  heartbeatMs = 60_000;
+  sessionsLeft = 1_000;
+  sessions = 0;
+  sockets: WebSocket[] = [];
+  /** Of this session: what a RESUME repeats. */
+  #events: Frame[] = [];
+  #server = createServer((request, response) => void this.#rest(request, response));
+  #gateway = new WebSocketServer({ noServer: true });
+  #hanging: Duplex[] = [];
+  #changed: (() => void)[] = [];
+
+  static async start(): Promise<ScriptedDiscord> {
+    const discord = new ScriptedDiscord();
+    discord.#server.on('upgrade', (request, socket, head) => {
+      if (discord.unreachable) {
+        discord.refusedSockets++;
+        socket.destroy();
+        return;
+      }
+      if (discord.hangs) {
+        discord.#hanging.push(socket);
+        discord.refusedSockets++;
+        return;
+      }
+      discord.#gateway.handleUpgrade(request, socket, head, (made) => discord.#greet(made));
+    });
+    await new Promise<void>((resolve) => discord.#server.listen(0, '127.0.0.1', resolve));
+    return discord;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  framesOf(op: number): Frame[] {
+    return this.frames.filter((frame) => frame.op === op);
+  }
+
+  postsTo(ending: string): RestCall[] {
+    return this.calls.filter(({ method, path }) => method === 'POST' && path.endsWith(ending));
+  }
+
+  /** An event with the next sequence number; lost to those who are not connected. */
+  dispatch(name: string, data: Fields): number {
+    const frame: Frame = { op: 0, t: name, s: this.#events.length + 1, d: data };
+    this.#events.push(frame);
+    this.send(frame);
+    return frame.s!;
+  }
+
+  send(frame: unknown): void {
+    this.sendText(JSON.stringify(frame));
+  }
+
+  sendText(text: string): void {
+    for (const socket of this.sockets) socket.send(text);
+  }
+
+  closeAll(code: number): void {
+    for (const socket of this.sockets.splice(0)) socket.close(code);
+  }
+
+  /** As a network does that goes away. */
+  cutAll(): void {
+    for (const socket of this.sockets.splice(0)) socket.terminate();
+  }
+
+  /** Resolves when that holds; looked at after each frame, call and close. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) {
+      await new Promise<void>((resolve) => {
+        this.#changed.push(resolve);
+        setTimeout(resolve, 20).unref();
+      });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#gateway.clients) socket.terminate();
+    for (const socket of this.#hanging) socket.destroy();
+    this.#gateway.close();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #greet(socket: WebSocket): void {
+    const say = (frame: unknown): void => socket.send(JSON.stringify(frame));
+    socket.on('error', () => {});
+    socket.on('close', (code) => {
+      this.sockets = this.sockets.filter((one) => one !== socket);
+      this.closeCodes.push(code);
+      this.#change();
+    });
+    socket.on('message', (data: Buffer) => {
+      const frame = JSON.parse(data.toString()) as Frame;
+      this.frames.push(frame);
+      if (frame.op === 1 && this.acknowledges) say({ op: 11 });
+      if (frame.op === 2 || frame.op === 6) this.#welcome(socket, frame, say);
+      this.#change();
+    });
+    if (this.greets) say({ op: 10, d: { heartbeat_interval: this.heartbeatMs } });
+  }
+
+  #welcome(socket: WebSocket, { op, d }: Frame, say: (frame: unknown) => void): void {
+    const how = this.welcomes.shift() ?? this.always;
+    if (typeof how === 'number') return socket.close(how);
+    if (how === 'silence') return;
+    if (how !== 'well') return say({ op: 9, d: how === 'resumable' });
+    const isKnown = op === 2 || d['session_id'] === `session-${this.sessions}`;
+    if (!isKnown) return say({ op: 9, d: false });
+    if (op === 2) {
+      this.sessions++;
+      const ready = {
+        session_id: `session-${this.sessions}`,
+        resume_gateway_url: `ws://127.0.0.1:${this.port}/resume`,
+        user: { id: botId, username: 'helper' },
+      };
+      this.#events = [{ op: 0, t: 'READY', s: 1, d: ready }];
+      say(this.#events[0]);
+    } else {
+      for (const event of this.#events.slice(Number(d['seq']))) say(event);
+      say({ op: 0, t: 'RESUMED', s: this.#events.length, d: {} });
+    }
+    this.sockets.push(socket);
+  }
+
+  async #rest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const body = text === '' ? {} : (JSON.parse(text) as Fields);
+    const path = request.url ?? '';
+    const method = request.method ?? '';
+    this.calls.push({ method, path, body, headers: request.headers });
+    const isMessage = method === 'POST' && path.endsWith('/messages');
+    let scripted: RestAnswer | 'cut' | undefined;
+    if (isMessage) scripted = this.posts.shift();
+    else if (path.includes('?after=')) scripted = this.gets.shift();
+    else if (path === '/v10/users/@me') scripted = this.selfAnswers.shift();
+    else if (path === '/v10/gateway/bot') scripted = this.gatewayAnswers.shift();
+    this.#change();
+    if (scripted === 'cut') return void request.socket.resetAndDestroy();
+    const answer = scripted ?? this.#answer(method, path);
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+    response.end(answer.body === undefined ? '' : JSON.stringify(answer.body));
+  }
+
+  #answer(method: string, path: string): RestAnswer {
+    if (path === '/v10/gateway/bot') {
+      const limit = { total: 1_000, remaining: this.sessionsLeft, reset_after: 60_000 };
+      const url = `ws://127.0.0.1:${this.port}/gateway`;
+      return { status: 200, body: { url, shards: 1, session_start_limit: limit } };
+    }
+    if (path === '/v10/users/@me') return { status: 200, body: { id: botId, username: 'helper' } };
+    const asked = /^\/v10\/channels\/(\d+)\/messages\?after=(\d+)&limit=(\d+)$/.exec(path);
+    if (asked !== null) {
+      const [, place, after, limit] = asked;
+      const later = (this.history.get(place!) ?? []).filter(
+        ({ id }) => BigInt(id as string) > BigInt(after!),
+      );
+      return { status: 200, body: later.slice(0, Number(limit)).reverse() };
+    }
+    if (method === 'POST' && path.endsWith('/typing')) return { status: 204 };
+    if (method === 'POST') return { status: 200, body: { id: '1' } };
+    return { status: 404, body: { code: 0, message: '404: Not Found' } };
+  }
+
+  #change(): void {
+    for (const resolve of this.#changed.splice(0)) resolve();
+  }
+}
