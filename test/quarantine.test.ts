@@ -167,6 +167,28 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.equal(first.message.text, 'a', 'what ended it when it was not alone is no evidence');
   });
 
+  test('of very many only the 16 that were next most often run alone', async () => {
+    await using crashes = await Crashes.make();
+    const first = await crashes.open();
+    await accept(first, said('ann', 'the oldest trouble'));
+    const crowd = Array.from({ length: 40 }, (_, i) => said(`c${i}`, `text ${i}`));
+    const second = await crashes.crash();
+    await accept(second, ...crowd);
+    const third = await crashes.crash();
+    assert.equal((await oneIn(third)).message.text, 'the oldest trouble');
+    const fourth = await crashes.crash();
+    assert.equal(fourth.ledger.gauges().suspects, 16);
+    const alone: string[] = [];
+    for (let n = 0; n < 16; n++) {
+      const claim = await oneIn(fourth);
+      alone.push(claim.message.text);
+      await noneIn(fourth);
+      await answer(fourth, claim, 'ok');
+    }
+    assert.ok(alone.includes('the oldest trouble'), 'it was next more often than they');
+    assert.equal((await takeIn(fourth, 100)).length, 25, 'the others start together');
+  });
+
   test('a suspect whose channel is not served holds up nothing', async () => {
     await using crashes = await Crashes.make();
     const it = await threeSuspects(crashes);

@@ -33,6 +33,24 @@ export const aloneMax = 2;
 /** Next in its conversation at so many unclean ends makes a suspect. */
 export const attemptsMax = 2;
 
+/** So many are tried alone after one start, besides the condemned; the others run as usual. */
+const suspectsMax = 16;
+
+/**
+ * Those that were next at the most unclean ends: what ends the process is among them sooner or
+ * later, since what only stood beside it is answered in between. With all of them, a service that
+ * is ended again and again from outside would do nothing else than try them one by one.
+ * @param tried held in the working set; who is not chosen is held no more
+ */
+export function chooseSuspects(tried: readonly Suspect[]): readonly Suspect[] {
+  const condemned = tried.filter(({ row }) => row.condemned);
+  const others = tried
+    .filter(({ row }) => !row.condemned)
+    .sort((a, b) => b.row.attempt - a.row.attempt || a.row.seq - b.row.seq);
+  for (const { row } of others.slice(suspectsMax)) row.lane.inBusy = false;
+  return [...condemned, ...others.slice(0, suspectsMax)];
+}
+
 export type QuarantineParts = {
   readonly rows: WorkingSet;
   readonly now: () => number;

@@ -8,7 +8,7 @@ import type { Settlement } from '../rows.ts';
 import type { WorkingSet } from '../working-set.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from './bodies.ts';
 import type { NotedFailure } from './place.ts';
-import { aloneMax, attemptsMax, type Suspect } from './quarantine.ts';
+import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from './quarantine.ts';
 import type { Write } from './statements.ts';
 
 export type Recovered = {
@@ -30,7 +30,7 @@ export function recover(
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
-  const suspects: Suspect[] = [];
+  const tried: Suspect[] = [];
   const settlements = new Map<string, Settlement>();
   const seen = new Set<string>();
   const isHead = (box: string, channel: string, conversation: string): boolean => {
@@ -52,9 +52,10 @@ export function recover(
     const suspect = condemned || (head && attempts >= attemptsMax);
     const row = rows.addMessage(messageOf(record), record.seq, attempts + 1, suspect);
     row.condemned = condemned;
-    if (suspect) suspects.push({ row, alone });
+    if (suspect) tried.push({ row, alone });
     settlements.set(row.message.id, row.settlement);
   }
+  const suspects = chooseSuspects(tried);
   const outbox = db.prepare('SELECT * FROM outbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of outbox as Iterable<unknown> as Iterable<OutboxRecord>) {
     const parked = record.parked === 1;
