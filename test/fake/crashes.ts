@@ -29,8 +29,10 @@ export class Crashes implements AsyncDisposable {
 
   /** Opens what the last one left. */
   async open(more: Partial<SqliteOptions> = {}): Promise<Bench> {
+    // Suspects are tried at once: a life here is short.
+    const limits = { besideMs: 0, ...this.#more.limits, ...more.limits };
     const options = { path: this.path, now: Date.now, ids, retentionDays: 30 };
-    const ledger = await openSqliteLedger({ ...options, ...this.#more, ...more });
+    const ledger = await openSqliteLedger({ ...options, ...this.#more, ...more, limits });
     if ('kind' in ledger) throw new Error(ledger.message);
     this.#opened.push(ledger);
     const end = (): Promise<void> => ledger[Symbol.asyncDispose]();

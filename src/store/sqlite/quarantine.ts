@@ -1,16 +1,21 @@
 /**
  * Finds the message that ends the process. What was next in its conversation at two unclean ends
- * is a suspect. Suspects run one at a time, each alone: no other message is worked on meanwhile
- * and no reply is delivered, so that an end of the process can only be this message's doing. That
- * it runs alone is on the disk before it begins; one whose process ended twice then is condemned:
- * it comes first, and is buried instead of run.
+ * is a suspect. Suspects are held while everything else runs for `besideMs`: a process that is
+ * ended from outside again and again does not live that long, and says nothing about them. Then
+ * the others are held: no message is claimed any more and no reply is delivered, and once those
+ * under way have ended (or for `besideMs` more have not ended the process), the suspects run one
+ * at a time, each alone, so that an end of the process can only be that one's doing. That it runs
+ * alone is on the disk before it begins; one whose process ended twice then is condemned: it comes
+ * first, and is buried instead of run.
+ *
+ *     beside (others run) → closing (others end) → alone (suspects run) → open (all run)
  *
  * A suspect is held → newest → ended (answered or buried) | cleared | held (given back, and then
  * it has not run). It is cleared when it has run for `aloneMs`: from then on the others start
  * beside it, since a hung or slow model must not stop the service; and it counts as new at the next
  * unclean end, so that it does not stand before the guilty one for ever. All suspects together hold
- * the others up for `stallMs` at most. Once others run, the suspects that are left still start one
- * at a time, but an end of the process is no evidence against them: they stay suspects.
+ * the others up for `stallMs` at most. Once others run again, the suspects that are left still
+ * start one at a time, but an end of the process is no evidence against them: they stay suspects.
  *
  * Deliveries wait as well: were one of them to end the process, the suspect would be buried for it.
  * The price: a message that ends the process only after `aloneMs` is not found.
@@ -27,6 +32,9 @@ export type Suspect = {
   /** How often it has run alone when the process ended. */
   alone: number;
 };
+
+/** How often it is looked whether the others have ended. */
+const lookMs = 20;
 
 /** With so many ends of the process while it ran alone a message is condemned. */
 export const aloneMax = 2;
@@ -54,7 +62,7 @@ export function chooseSuspects(tried: readonly Suspect[]): readonly Suspect[] {
 export type QuarantineParts = {
   readonly rows: WorkingSet;
   readonly now: () => number;
-  readonly limits: Pick<SqliteLimits, 'aloneMs' | 'stallMs'>;
+  readonly limits: Pick<SqliteLimits, 'besideMs' | 'aloneMs' | 'stallMs'>;
   /** Resolves once it is on the disk; false: it cannot be. */
   readonly write: (write: Write) => Promise<boolean>;
 };
@@ -71,8 +79,8 @@ export class Quarantine {
   #stall: Deadline | null = null;
   /** Null: all are. */
   #served: ReadonlySet<ChannelKey> | null = null;
-  /** Something else has been let through: from now on nothing runs alone. */
-  #opened = false;
+  #phase: 'beside' | 'closing' | 'alone' | 'open' = 'beside';
+  #turn: Deadline | null = null;
 
   constructor(suspects: readonly Suspect[], parts: QuarantineParts) {
     this.#parts = parts;
@@ -83,6 +91,8 @@ export class Quarantine {
         a.alone - b.alone ||
         a.row.seq - b.row.seq,
     );
+    if (this.#held.length === 0) this.#phase = 'open';
+    else this.#after(parts.limits.besideMs, () => this.#close());
   }
 
   get suspects(): number {
@@ -96,9 +106,9 @@ export class Quarantine {
 
   /** Whether everything else has to wait now. Asking when it need not lets it through for good. */
   holdsOthers(): boolean {
-    if (this.#opened) return false;
+    if (this.#phase === 'beside' || this.#phase === 'open') return false;
     if (this.#newest !== null || this.#first() !== undefined) return true;
-    this.#opened = true;
+    this.#phase = 'open';
     return false;
   }
 
@@ -111,11 +121,12 @@ export class Quarantine {
   async next(channel: ChannelKey): Promise<InRow | null> {
     const suspect = this.#first();
     if (this.#newest !== null || suspect?.row.lane.channel !== channel) return null;
+    if (!this.#mayRun(suspect)) return null;
     this.#held.splice(this.#held.indexOf(suspect), 1);
     this.#newest = suspect;
     const { row } = suspect;
     if (!row.condemned) {
-      this.#marked = !this.#opened;
+      this.#marked = this.#phase === 'alone';
       if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
       const { aloneMs, stallMs } = this.#parts.limits;
       const now = this.#parts.now();
@@ -160,8 +171,32 @@ export class Quarantine {
   }
 
   close(): void {
+    this.#turn?.cancel();
     this.#aside?.cancel();
     this.#stall?.cancel();
+  }
+
+  /** The condemned are only buried: they need not wait. */
+  #mayRun({ row }: Suspect): boolean {
+    return row.condemned || this.#phase === 'alone' || this.#phase === 'open';
+  }
+
+  /** The others are held from now on, and those under way come to their end. */
+  #close(): void {
+    this.#phase = 'closing';
+    const { now, rows, limits } = this.#parts;
+    const latestAt = now() + limits.besideMs;
+    const look = (): void => {
+      if (rows.accounts.claimed.in > 0 && now() < latestAt) return this.#after(lookMs, look);
+      this.#phase = 'alone';
+      this.#proceed();
+    };
+    look();
+  }
+
+  #after(ms: number, act: () => void): void {
+    if (ms <= 0) return act();
+    this.#turn = this.#deadlines.at(this.#parts.now() + ms, act);
   }
 
   #first(): Suspect | undefined {
@@ -179,14 +214,14 @@ export class Quarantine {
   #clear({ row }: Suspect): void {
     void this.#parts.write(['inboxCleared', row.seq]);
     this.#marked = false;
-    this.#opened = true;
+    this.#phase = 'open';
     this.#leave();
   }
 
   /** The others have waited long enough: what runs is not alone any more. */
   #open(): void {
-    if (this.#opened) return;
-    this.#opened = true;
+    if (this.#phase === 'open') return;
+    this.#phase = 'open';
     if (this.#newest !== null && this.#marked) {
       void this.#mark(this.#newest, this.#newest.alone - 1);
       this.#marked = false;
@@ -206,7 +241,7 @@ export class Quarantine {
   #proceed(): void {
     const { rows } = this.#parts;
     const first = this.#newest === null ? this.#first() : undefined;
-    if (first !== undefined) rows.sides.ring('in', first.row.lane.channel);
+    if (first !== undefined && this.#mayRun(first)) rows.sides.ring('in', first.row.lane.channel);
     if (!this.holdsOthers()) {
       this.#stall?.cancel();
       rows.sides.ringAll();

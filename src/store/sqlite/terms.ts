@@ -32,6 +32,8 @@ export type SqliteLimits = {
   readonly pagesMax: number | null;
   /** A message that has run alone for so long without the process ending is no suspect. */
   readonly aloneMs: number;
+  /** How long a suspect waits beside the others before it runs alone. */
+  readonly besideMs: number;
   /** So long everything else waits for suspects, all told. */
   readonly stallMs: number;
 };
@@ -42,6 +44,7 @@ export const sqliteLimits: SqliteLimits = {
   freeBytesMin: 256 * 1024 * 1024,
   pagesMax: null,
   aloneMs: 30_000,
+  besideMs: 3_000,
   stallMs: 120_000,
 };
 
