@@ -114,7 +114,12 @@ function warnOfSkill(of: { readonly path: string; readonly message: string }): W
 }
 
 /** A restart may find the disk well again; of the others only a person can rid us. */
-const passingProblems = new Set(['storage_io', 'storage_full', 'storage_unusable']);
+const passingProblems = new Set([
+  'storage_io',
+  'storage_full',
+  'storage_locked',
+  'storage_unusable',
+]);
 
 type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };
 type Refusal = { readonly kind: 'problem'; readonly code: string; readonly message: string };
@@ -186,8 +191,9 @@ function portsOf(
 }
 
 function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
-  const { channels, observability } = setup.config;
-  const webhook = channels.find((channel) => channel.type === 'webhook');
+  const { channels, routes, observability } = setup.config;
+  const isRouted = routes.some(({ channel }) => channel === 'webhook');
+  const webhook = channels.find((channel) => isRouted && channel.type === 'webhook');
   const at: Listening = {
     webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
     admin: adminPort === null ? null : `http://${observability.address.text}/ui`,

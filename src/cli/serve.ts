@@ -18,7 +18,8 @@ what it has in hand and ends. A second signal ends it at once.
   --log-level <level>  debug, info, warn or error (default: info)
 
 Exit codes: 0 stopped as asked, 1 failed while running, 2 wrong usage, 78 the configuration, a
-secret, an address or the storage does not allow a start.
+secret, an address or the storage does not allow a start (1 where a restart may help: the
+database is in use, or its disk failed or is full).
 `,
   run,
 };

@@ -32,3 +32,13 @@ export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly failure: Failure; readonly mayHaveArrived: boolean }
   | { readonly kind: 'dead'; readonly failure: Failure };
+
+/**
+ * How a reply that is tried again goes on. `park`: from now on it holds up nothing behind it and is
+ * marked late. `uncounted`: the try was cancelled, and moves it not along its schedule.
+ */
+export type Deferral = {
+  readonly park: boolean;
+  readonly possibleDuplicate: boolean;
+  readonly uncounted?: true;
+};

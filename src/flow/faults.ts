@@ -51,5 +51,7 @@ export async function buryFaulty(
     noteMoves: null,
     toolUses: null,
   };
-  await kit.ledger.bury(claim, why, effectsOf(kit, line, claim, faultDecision, course));
+  const effects = effectsOf(kit, line, claim, faultDecision, course);
+  // What ends the process is not shown to later turns: they would end it, too.
+  await kit.ledger.bury(claim, why, kind === 'poison' ? { ...effects, turn: null } : effects);
 }

@@ -1,5 +1,5 @@
 import type { Failure } from '../domain/failure.ts';
-import type { DeliveryOutcome } from '../domain/reply.ts';
+import type { Deferral, DeliveryOutcome } from '../domain/reply.ts';
 import { spread } from '../lib/backoff.ts';
 import type { OutClaim, Terms } from '../store/store.ts';
 
@@ -13,7 +13,7 @@ export type NextStep =
       readonly kind: 'defer';
       readonly at: number;
       readonly why: Failure;
-      readonly how: { readonly park: boolean; readonly possibleDuplicate: boolean };
+      readonly how: Deferral;
     }
   | { readonly kind: 'bury'; readonly why: Failure };
 
@@ -40,7 +40,7 @@ export function nextStep(
       at: clock.now(),
       why: failure,
       // One that is parked stays so.
-      how: { park: false, possibleDuplicate },
+      how: { park: false, possibleDuplicate, uncounted: true },
     };
   }
   const gapMs = gapAfter(claim.attemptOfSchedule, terms.deliveryGapsMs, spanMsMax);
@@ -53,8 +53,16 @@ export function nextStep(
     kind: 'defer',
     at: clock.now() + pauseMs,
     why: failure,
-    how: { park: claim.attemptOfSchedule > terms.hotGaps, possibleDuplicate },
+    how: {
+      park: claim.attemptOfSchedule > terms.hotGaps || isLong(pauseMs, terms),
+      possibleDuplicate,
+    },
   };
+}
+
+/** Longer than any pause for which the conversation's later replies are to wait. */
+function isLong(pauseMs: number, { deliveryGapsMs, hotGaps, jitter }: Terms): boolean {
+  return pauseMs > (deliveryGapsMs[hotGaps - 1] ?? 0) * (1 + jitter);
 }
 
 /** @returns the pause after that attempt, the last one cut to the span; null: none follows */

@@ -5,6 +5,7 @@ import type { Note } from '../domain/note.ts';
 import type { Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
+import type { Deferral } from '../domain/reply.ts';
 import type { ChannelKey, IdSource } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Whose } from '../domain/story.ts';
@@ -126,15 +127,11 @@ class MemoryLedger implements Ledger {
     return this.#settleOut(claim, null);
   }
 
-  async defer(
-    claim: OutClaim,
-    at: number,
-    why: Failure,
-    how: { readonly park: boolean; readonly possibleDuplicate: boolean },
-  ): Promise<boolean> {
+  async defer(claim: OutClaim, at: number, why: Failure, how: Deferral): Promise<boolean> {
     const row = this.#open.endOut(claim);
     if (row === null) return false;
     row.attempt++;
+    if (how.uncounted === true) row.replayedAfter++;
     row.possibleDuplicate = how.possibleDuplicate;
     this.#stories.deferred(row, this.#now(), why, { at, ...how });
     this.#rows.postpone(row, at, how.park);

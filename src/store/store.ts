@@ -23,7 +23,7 @@ import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope, NotesOf, NoteText } from '../domain/note.ts';
 import type { Page, PageAsked } from '../domain/page.ts';
-import type { Reply } from '../domain/reply.ts';
+import type { Deferral, Reply } from '../domain/reply.ts';
 import type {
   ConversationKey,
   ConversationRow,
@@ -62,12 +62,7 @@ export interface Ledger {
    * @param how `park`: from now on it holds up nothing behind it and is marked late;
    *   `possibleDuplicate`: the try may have arrived
    */
-  defer(
-    claim: OutClaim,
-    at: number,
-    why: Failure,
-    how: { readonly park: boolean; readonly possibleDuplicate: boolean },
-  ): Promise<boolean>;
+  defer(claim: OutClaim, at: number, why: Failure, how: Deferral): Promise<boolean>;
   /** Given back untouched (drain, reload): not an attempt, and first in its lane again. */
   release(claim: Claim): Promise<void>;
   /** Makes a dead letter. For a message, `effects` may hold the sentence its sender gets. */

@@ -1,6 +1,7 @@
 /** How replies go out, and what of that is written down. */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Failure } from '../../domain/failure.ts';
+import type { Deferral } from '../../domain/reply.ts';
 import type { OpenClaims } from '../claims.ts';
 import type { Doorway } from '../doorway.ts';
 import { laterParts, type OutRow } from '../rows.ts';
@@ -39,12 +40,7 @@ export class Deliveries {
     return !journal.broken;
   }
 
-  defer(
-    claim: OutClaim,
-    at: number,
-    why: Failure,
-    how: { readonly park: boolean; readonly possibleDuplicate: boolean },
-  ): Promise<boolean> {
+  defer(claim: OutClaim, at: number, why: Failure, how: Deferral): Promise<boolean> {
     const row = this.#open.endOut(claim);
     if (row === null) return Promise.resolve(false);
     const { journal, rows } = this.#parts;
@@ -55,8 +51,10 @@ export class Deliveries {
     const reason = JSON.stringify(why);
     journal.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
     this.#tried(row, why, parked);
+    if (how.uncounted === true) journal.add(['outboxUncounted', row.seq]);
     return journal.written(() => {
       row.attempt++;
+      if (how.uncounted === true) row.replayedAfter++;
       row.possibleDuplicate = how.possibleDuplicate;
       rows.postpone(row, at, how.park);
     });

@@ -9,6 +9,7 @@ import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
+import type { Deferral } from '../../domain/reply.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { Whose } from '../../domain/story.ts';
@@ -141,12 +142,7 @@ export class DurableLedger implements Ledger {
     return this.#deliveries.delivered(claim);
   }
 
-  defer(
-    claim: OutClaim,
-    at: number,
-    why: Failure,
-    how: { readonly park: boolean; readonly possibleDuplicate: boolean },
-  ): Promise<boolean> {
+  defer(claim: OutClaim, at: number, why: Failure, how: Deferral): Promise<boolean> {
     return this.#deliveries.defer(claim, at, why, how);
   }
 

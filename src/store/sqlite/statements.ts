@@ -47,6 +47,7 @@ export const statements = {
     'UPDATE outbox SET attempts = ?, parked = ?, tries = json_insert(CASE ' +
     "WHEN json_array_length(tries) >= 16 THEN json_remove(tries, '$[0]') " +
     "ELSE coalesce(tries, '[]') END, '$[#]', json(?)) WHERE seq = ?",
+  outboxUncounted: 'UPDATE outbox SET replayed = replayed + 1 WHERE seq = ?',
   outboxDied:
     'UPDATE outbox SET attempts = attempts + 1, replayed = replayed + 1, possible_duplicate = 1 ' +
     'WHERE seq = ?',

@@ -1,0 +1,24 @@
+/** The schedules that docs/delivery.md promises. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { memoryTerms } from '../src/store/memory-terms.ts';
+import { terms } from '../src/store/sqlite/terms.ts';
+
+const hourMs = 3_600_000;
+
+test('with storage a reply is tried 13 times in about 76 hours, the first five in order', () => {
+  const { deliveryGapsMs: gaps, hotGaps, jitter, durable, drainMs, drainsBacklog } = terms;
+  assert.equal(gaps.length + 1, 13);
+  const hours = gaps.reduce((sum, gap) => sum + gap, 0) / hourMs;
+  assert.ok(hours > 75 && hours < 77, `${hours}`);
+  assert.deepEqual(gaps.slice(0, hotGaps), [1_000, 5_000, 20_000, 60_000]);
+  const rest = [1 / 12, 1 / 2, 2, 5, 10, 14, 20, 24].map((gap) => gap * hourMs);
+  assert.deepEqual(gaps.slice(hotGaps), rest);
+  assert.deepEqual([durable, jitter, drainMs, drainsBacklog], [true, 0.2, 5_000, false]);
+});
+
+test('without storage a reply is tried at once, after 5 s and 50 s; a stop works all off', () => {
+  const { deliveryGapsMs, hotGaps, durable, drainMs, drainsBacklog } = memoryTerms;
+  assert.deepEqual([deliveryGapsMs, hotGaps], [[5_000, 45_000], 2]);
+  assert.deepEqual([durable, drainMs, drainsBacklog], [false, 30_000, true]);
+});
