@@ -192,8 +192,9 @@ function portsOf(
 
 function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
   const { channels, routes, observability } = setup.config;
+  const configured = channels.find((channel) => channel.type === 'webhook');
   const isRouted = routes.some(({ channel }) => channel === 'webhook');
-  const webhook = channels.find((channel) => isRouted && channel.type === 'webhook');
+  const webhook = isRouted ? configured : undefined;
   const at: Listening = {
     webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
     admin: adminPort === null ? null : `http://${observability.address.text}/ui`,
