@@ -1,32 +1,20 @@
-import { turnedAwayReasons, type Admission, type PairingRemoval } from '../../domain/gate.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import type { Admission, PairingRemoval } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
 import { json, problem, tell } from '../answer.ts';
 import type { Answer } from '../answer.ts';
-import { integer, list, maybeText, object, oneOf, text, type IdText } from '../schema.ts';
+import {
+  pairingSchema,
+  pairingsSchema,
+  refusalsSchema,
+  senderRefusalsSchema,
+  unpairedSchema,
+} from '../gate-schema.ts';
 import { segment } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'turnedAway' | 'pairings'>;
 
 const contentType = 'application/json';
-const refusal = {
-  channel: text as IdText<ChannelKey>,
-  reason: oneOf(...turnedAwayReasons),
-  count: integer,
-  at: integer,
-} as const;
-const refusalsSchema = object({ rows: list(object(refusal)) });
-const senderRefusalsSchema = object({ rows: list(object({ ...refusal, sender: text })) });
-const pairingSchema = object({
-  channel: text,
-  sender: text,
-  name: maybeText,
-  state: oneOf('admitted', 'asking'),
-  at: integer,
-});
-const pairingsSchema = object({ rows: list(pairingSchema) });
-const removedSchema = object({ result: oneOf('done') });
 const unknownCode =
   'No code like this waits: it was mistyped, used, or given more than an hour ago.';
 const unknownSender = 'Nobody with this id was let in by a code on that channel, or asks to be.';
@@ -91,7 +79,7 @@ function pairings({ pairings: desk }: Ports): Route[] {
       },
       contentType,
       problems: { ...storage, 404: unknownSender },
-      schema: { name: 'Unpaired', of: removedSchema },
+      schema: { name: 'Unpaired', of: unpairedSchema },
       answer: async ({ channel, sender }) => removed(await desk.remove(channel, sender)),
     }),
   ];
