@@ -15,8 +15,9 @@ import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
-import { createPlan, createServiceKit, openAdmin, openLedger } from './service.ts';
+import { createPlan, createServiceKit, openAdmin } from './service.ts';
 import { readSkills, type ServiceKit } from './service.ts';
+import { openLedger } from './storage.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {

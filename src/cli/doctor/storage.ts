@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { failed, ok, warning } from '../../preflight.ts';
-import { examineStorage } from '../../service.ts';
+import { examineStorage } from '../../storage.ts';
 import type { PreflightLine } from '../config-check.ts';
 import { bytesText } from '../ledger/table.ts';
 

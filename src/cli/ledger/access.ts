@@ -9,7 +9,7 @@ import type { Config } from '../../config/config.ts';
 import type { PairingDesk } from '../../domain/gate.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { Pairings } from '../../flow/pairing.ts';
-import { openLedger, openReader } from '../../service.ts';
+import { openLedger, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
 import { readConfig, readSecrets } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
