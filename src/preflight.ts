@@ -137,9 +137,7 @@ function lineOfCheck(
     return failed(subject, detail, remedyOf(check.failure, provider));
   }
   if (check.hasModel === false) {
-    const pull = `ollama pull ${modelId}`;
-    const remedy =
-      provider === 'local_runtime' ? `Fetch it (${pull}), or name another.` : 'Name another model.';
+    const remedy = remedies[provider].noModel(modelId);
     return failed(subject, `answers, but has no model "${modelId}"`, remedy);
   }
   if (check.leavesMachine && locality === 'local') {
@@ -154,11 +152,27 @@ function lineOfCheck(
   return ok(subject, 'answers and has the model');
 }
 
-function remedyOf({ kind }: Failure, provider: string): string {
+type Provider = ModelConfig['provider'];
+type Remedies = {
+  readonly noModel: (modelId: string) => string;
+  readonly unreached: string;
+};
+
+const remedies: Readonly<Record<Provider, Remedies>> = {
+  local_runtime: {
+    noModel: (modelId) => `Fetch it (ollama pull ${modelId}), or name another.`,
+    unreached: 'Start the local runtime, or check base_url.',
+  },
+  hosted_runtime: {
+    noModel: () => 'Name another model.',
+    unreached: 'Check base_url and the way to the network.',
+  },
+};
+
+function remedyOf({ kind }: Failure, provider: Provider): string {
   if (kind === 'unauthorized') return 'Check the key in the environment.';
   if (kind === 'not_found') return 'Check base_url.';
-  if (provider === 'local_runtime') return 'Start the local runtime, or check base_url.';
-  return 'Check base_url and the way to the network.';
+  return remedies[provider].unreached;
 }
 
 async function channelLine(

@@ -213,8 +213,8 @@ async function warnOfForwarding({ trusted }: Plan, { events, now }: ServiceKit):
         'runtime, so it is not asked. Choose a model that runs here.',
     });
   };
-  const local = trusted.filter(({ model }) => model.provider === 'local_runtime');
-  await Promise.all(local.map(look));
+  const doubtful = trusted.filter(({ model }) => model.mayForward);
+  await Promise.all(doubtful.map(look));
 }
 
 const lookMs = 5_000;

@@ -25,6 +25,7 @@ import type {
   MessengerConfig,
   ModelConfig,
   ObservabilityConfig,
+  PolicyConfig,
   Secrets,
 } from './config/config.ts';
 import { rankModels } from './config/rules.ts';
@@ -41,6 +42,7 @@ import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
 import { createConsensus } from './policy/consensus.ts';
+import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
 import { createTools } from './tool/registry.ts';
@@ -67,6 +69,11 @@ export function createModel(config: ModelConfig, secrets: Secrets, kit: ServiceK
 export async function readSkills(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {
   return (await import('./brain/skills.ts')).readSkillsOf(brains);
 }
+
+const policies: Readonly<Record<PolicyConfig['kind'], () => Policy>> = {
+  priority: createPriority,
+  consensus: createConsensus,
+};
 
 /**
  * @param models of the config, as listed
@@ -99,8 +106,7 @@ export function createBrain(
     onFault: (error) => kit.events.faulted({ where: `brain ${name}`, error }),
   };
   if (agent !== null) return createAgent(agentOptions(agent, shared, kit, skills));
-  const policy = config.policy.kind === 'consensus' ? createConsensus() : createPriority();
-  return createResponder({ ...shared, policy });
+  return createResponder({ ...shared, policy: policies[config.policy.kind]() });
 }
 
 /** An agent asks one model, so whatever its brain's policy is, that one's answer is the reply. */

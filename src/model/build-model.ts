@@ -12,6 +12,7 @@ import type { Load } from './gate.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
+import type { RuntimeOptions } from './provider-call.ts';
 
 export type ModelKit = {
   readonly http: HttpClient;
@@ -23,14 +24,20 @@ export type ModelKit = {
   readonly loads: Map<string, Load>;
 };
 
+type MakeRuntime = (options: RuntimeOptions) => Model;
+
+const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
+  local_runtime: createLocalRuntime,
+  hosted_runtime: createHostedRuntime,
+};
+
 /** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
 export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
   const { provider, modelId, locality, baseUrl, timeoutMs } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, now } = kit;
   const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, http, now };
-  const create = provider === 'local_runtime' ? createLocalRuntime : createHostedRuntime;
-  return new GuardedModel(create(options), config.inFlightMax, kit);
+  return new GuardedModel(runtimes[provider](options), config.inFlightMax, kit);
 }
 
 class GuardedModel implements Model {
@@ -38,6 +45,7 @@ class GuardedModel implements Model {
   readonly provider;
   readonly modelId;
   readonly locality;
+  readonly mayForward;
   private readonly model: Model;
   private readonly kit: ModelKit;
   private readonly gate: Gate;
@@ -48,6 +56,7 @@ class GuardedModel implements Model {
     this.provider = model.provider;
     this.modelId = model.modelId;
     this.locality = model.locality;
+    this.mayForward = model.mayForward;
     this.model = model;
     this.kit = kit;
     const load = kit.loads.get(model.provider) ?? { inFlight: 0, waiting: 0 };
