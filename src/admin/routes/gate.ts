@@ -1,4 +1,4 @@
-import type { Admission, PairingRemoval } from '../../domain/gate.ts';
+import { unknownCode, type Admission, type PairingRemoval } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
 import { json, problem, tell } from '../answer.ts';
 import type { Answer } from '../answer.ts';
@@ -15,8 +15,6 @@ import { readRoute, writeRoute, type Route } from './route.ts';
 type Ports = Pick<AdminPorts, 'turnedAway' | 'pairings'>;
 
 const contentType = 'application/json';
-const unknownCode =
-  'No code like this waits: it was mistyped, used, or given more than an hour ago.';
 const unknownSender = 'Nobody with this id was let in by a code on that channel, or asks to be.';
 const failed = 'The storage failed; the log says how. Nothing was changed.';
 const storage = { 503: 'The storage failed.' };

@@ -1,4 +1,5 @@
 /** What several routes share: parameters, and what may go wrong. */
+import { pageRowsMax, pageRowsUsual } from '../../domain/page.ts';
 import type { Parameter } from './route.ts';
 
 /** As long as a sender's or a conversation's id may be on the webhook. */
@@ -11,7 +12,13 @@ export function segment(summary: string) {
 /** Of a list: where it goes on, and how much of it. */
 export const page = {
   after: { kind: 'text', summary: 'The `next` of the page before.', charactersMax: 8_192 },
-  limit: { kind: 'integer', summary: 'How many rows at most.', min: 1, max: 500, otherwise: 100 },
+  limit: {
+    kind: 'integer',
+    summary: 'How many rows at most.',
+    min: 1,
+    max: pageRowsMax,
+    otherwise: pageRowsUsual,
+  },
 } as const satisfies Record<string, Parameter>;
 
 /** A problem of every route that asks the ledger's reader. */

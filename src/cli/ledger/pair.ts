@@ -1,5 +1,5 @@
 /** Letting people in on messengers: by the code that a stranger was given. */
-import type { Admission, PairingDesk } from '../../domain/gate.ts';
+import { unknownCode, type Admission, type PairingDesk } from '../../domain/gate.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainLine } from '../plain-text.ts';
@@ -96,7 +96,7 @@ async function tellAll(desk: PairingDesk, io: Io): Promise<number> {
 }
 
 const faults: Readonly<Record<Exclude<Admission['kind'], 'admitted'>, string>> = {
-  not_found: 'No code like this waits: it was mistyped, used, or given more than an hour ago.',
+  not_found: unknownCode,
   full: 'As many people as may be are let in already: remove somebody first.',
   storage_failed: 'Nobody was let in or out: the storage failed; the log of the service says how.',
 };
