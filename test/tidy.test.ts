@@ -21,7 +21,6 @@ const floors: Record<string, number> = {
   'storage.ts': 6,
   'host.ts': 6,
   'plan.ts': 6,
-  'preflight.ts': 6,
   'run.ts': 6,
   'news.ts': 6,
 };

@@ -6,9 +6,7 @@ import { lookup } from 'node:dns/promises';
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Writable } from 'node:stream';
-import type { PreflightLine } from './cli/config-check.ts';
-import { programVersion } from './cli/program.ts';
-import type { Identity } from './channel/channel.ts';
+import type { Identity } from '../../channel/channel.ts';
 import type {
   BrainConfig,
   ChannelConfig,
@@ -16,15 +14,17 @@ import type {
   MessengerConfig,
   ModelConfig,
   Secrets,
-} from './config/config.ts';
-import type { Inspection } from './config/inspect.ts';
-import { rankModels } from './config/rules.ts';
-import { resolveSecrets, type ResolvedSecrets } from './config/secrets.ts';
-import type { Failure } from './domain/failure.ts';
-import { createEvents } from './events.ts';
-import { createLog } from './lib/log.ts';
-import type { ModelCheck } from './model/model.ts';
-import { createMessenger, createModel, createServiceKit, type ServiceKit } from './service.ts';
+} from '../../config/config.ts';
+import type { Inspection } from '../../config/inspect.ts';
+import { rankModels } from '../../config/rules.ts';
+import { resolveSecrets, type ResolvedSecrets } from '../../config/secrets.ts';
+import type { Failure } from '../../domain/failure.ts';
+import { createEvents } from '../../events.ts';
+import { createLog } from '../../lib/log.ts';
+import type { ModelCheck } from '../../model/model.ts';
+import { createMessenger, createModel, createServiceKit, type ServiceKit } from '../../service.ts';
+import { programVersion } from '../program.ts';
+import { failed, ok, warning, type PreflightLine } from './lines.ts';
 
 const checkMs = 10_000;
 
@@ -259,16 +259,4 @@ async function isDatabase(path: string): Promise<boolean> {
   const head = Buffer.alloc(16);
   const { bytesRead } = await file.read(head, 0, 16, 0);
   return bytesRead === 0 || head.toString('latin1') === 'SQLite format 3\0';
-}
-
-export function ok(subject: string, message: string): PreflightLine {
-  return { mark: 'ok', subject, message, remedy: null, secret: false };
-}
-
-export function warning(subject: string, message: string, remedy: string): PreflightLine {
-  return { mark: 'warning', subject, message, remedy, secret: false };
-}
-
-export function failed(subject: string, message: string, remedy: string): PreflightLine {
-  return { mark: 'failed', subject, message, remedy, secret: false };
 }
