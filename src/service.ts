@@ -37,7 +37,7 @@ import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
-import type { Load } from './model/gate.ts';
+import type { Load } from './model/in-flight.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';

@@ -276,8 +276,8 @@ test('codes are taken from the operator, and what came of it is told', async () 
 test('who was turned away is told with ids to the operator alone', async () => {
   await using started = await start();
   const row = { channel: 'webhook', reason: 'stranger', count: 2, at: 1_000 };
-  const told = await started.admin.get('/api/v1/refusals', 'localhost');
+  const told = await started.admin.get('/api/v1/turned-away', 'localhost');
   assert.deepEqual(JSON.parse(told.body), { rows: [row] });
-  const withIds = await started.asked('GET', '/api/v1/refusals/senders');
+  const withIds = await started.asked('GET', '/api/v1/turned-away/senders');
   assert.deepEqual(JSON.parse(withIds.body), { rows: [{ ...row, sender: ids.sender }] });
 });

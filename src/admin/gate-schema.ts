@@ -3,15 +3,17 @@ import { turnedAwayReasons } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import { integer, list, maybeText, object, oneOf, text, type IdText } from './schema.ts';
 
-const refusal = {
+const turnedAway = {
   channel: text as IdText<ChannelKey>,
   reason: oneOf(...turnedAwayReasons),
   count: integer,
   at: integer,
 } as const;
 
-export const refusalsSchema = object({ rows: list(object(refusal)) });
-export const senderRefusalsSchema = object({ rows: list(object({ ...refusal, sender: text })) });
+export const turnedAwaySchema = object({ rows: list(object(turnedAway)) });
+export const sendersTurnedAwaySchema = object({
+  rows: list(object({ ...turnedAway, sender: text })),
+});
 
 export const pairingSchema = object({
   channel: text,

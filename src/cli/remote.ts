@@ -8,7 +8,7 @@ import { Misshapen, object, read, type Described, type Schema } from '../admin/s
 import { problemSchema } from '../admin/status-schema.ts';
 import * as stories from '../admin/story-schema.ts';
 import type { ListenAddress } from '../config/config.ts';
-import type { Admission, PairingDesk, PairingRemoval } from '../domain/gate.ts';
+import type { Admission, Admissions, PairingRemoval } from '../domain/gate.ts';
 import type { NotesOf } from '../domain/note.ts';
 import type { PageAsked } from '../domain/page.ts';
 import type { ConversationKey, Whose } from '../domain/story.ts';
@@ -58,7 +58,7 @@ type Question = {
 
 type Given = { readonly status: number; readonly body: unknown };
 
-export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
+export class Remote implements LedgerReader, LedgerWrites, Admissions {
   readonly #origin: URL;
   readonly #options: RemoteOptions;
   readonly #http: HttpClient = createHttpClient(createDeadlines());

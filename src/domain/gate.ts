@@ -47,7 +47,7 @@ export const unknownCode =
   'No code like this waits: it was mistyped, used, or given more than an hour ago.';
 
 /** How an operator lets people in. */
-export interface PairingDesk {
+export interface Admissions {
   list(): Promise<readonly Pairing[]>;
   /** @param code as a stranger was given it; case, spaces and hyphens do not count */
   admit(code: string): Promise<Admission>;

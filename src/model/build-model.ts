@@ -1,4 +1,4 @@
-/** Makes a ready model of its config: a runtime, behind a gate, fitted to what it can read. */
+/** A ready model of its config: a runtime, bounded in flight, fitted to what it can read. */
 import type { ModelConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import { failure } from '../domain/failure.ts';
@@ -7,8 +7,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import { Fitting } from './fitting.ts';
-import { Gate } from './gate.ts';
-import type { Load } from './gate.ts';
+import { InFlight, type Load } from './in-flight.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
@@ -48,7 +47,7 @@ class GuardedModel implements Model {
   readonly mayForward;
   private readonly model: Model;
   private readonly kit: ModelKit;
-  private readonly gate: Gate;
+  private readonly inFlight: InFlight;
   private readonly fitting = new Fitting();
 
   constructor(model: Model, inFlightMax: number, kit: ModelKit) {
@@ -61,13 +60,13 @@ class GuardedModel implements Model {
     this.kit = kit;
     const load = kit.loads.get(model.provider) ?? { inFlight: 0, waiting: 0 };
     kit.loads.set(model.provider, load);
-    this.gate = new Gate(inFlightMax, kit.deadlines, load);
+    this.inFlight = new InFlight(inFlightMax, kit.deadlines, load);
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
     const { now, events } = this.kit;
     const startedAt = now();
-    const outcome = await this.askBehindGate(request, signal);
+    const outcome = await this.askInTurn(request, signal);
     events.modelAnswered({
       model: this.name,
       provider: this.provider,
@@ -81,8 +80,8 @@ class GuardedModel implements Model {
     return this.model.check(deadlineAt);
   }
 
-  private async askBehindGate(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const entered = this.gate.enter(request.deadlineAt, signal);
+  private async askInTurn(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const entered = this.inFlight.enter(request.deadlineAt, signal);
     const pass = entered instanceof Promise ? await entered : entered;
     if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
     let outcome: Outcome | null = null;
@@ -93,7 +92,7 @@ class GuardedModel implements Model {
       this.kit.events.faulted({ where: `model ${this.name}`, error });
       return { kind: 'failed', failure: failure('fault'), tries: [] };
     } finally {
-      this.gate.leave(pass, outcome === null ? 'other' : strainOf(outcome));
+      this.inFlight.leave(pass, outcome === null ? 'other' : strainOf(outcome));
     }
   }
 }

@@ -5,8 +5,8 @@ import type { Answer } from '../answer.ts';
 import {
   pairingSchema,
   pairingsSchema,
-  refusalsSchema,
-  senderRefusalsSchema,
+  turnedAwaySchema,
+  sendersTurnedAwaySchema,
   unpairedSchema,
 } from '../gate-schema.ts';
 import { segment } from './parameters.ts';
@@ -21,31 +21,31 @@ const storage = { 503: 'The storage failed.' };
 
 /** Who was turned away from messengers, who asks to be let in, and letting them in. */
 export function gateRoutes(ports: Ports): Route[] {
-  return [...refusals(ports), ...pairings(ports)];
+  return [...thoseTurnedAway(ports), ...pairings(ports)];
 }
 
-function refusals({ turnedAway }: Ports): Route[] {
+function thoseTurnedAway({ turnedAway }: Ports): Route[] {
   return [
     readRoute({
-      path: '/api/v1/refusals',
+      path: '/api/v1/turned-away',
       principal: 'reader',
       summary: 'Who was turned away from messengers since the start, without ids, newest first.',
       contentType,
-      schema: { name: 'Refusals', of: refusalsSchema },
-      answer: () => tell(refusalsSchema, { rows: turnedAway() }),
+      schema: { name: 'TurnedAway', of: turnedAwaySchema },
+      answer: () => tell(turnedAwaySchema, { rows: turnedAway() }),
     }),
     readRoute({
-      path: '/api/v1/refusals/senders',
+      path: '/api/v1/turned-away/senders',
       principal: 'operator',
       summary: 'The same, with the ids of the senders.',
       contentType,
-      schema: { name: 'SenderRefusals', of: senderRefusalsSchema },
-      answer: () => tell(senderRefusalsSchema, { rows: turnedAway() }),
+      schema: { name: 'SendersTurnedAway', of: sendersTurnedAwaySchema },
+      answer: () => tell(sendersTurnedAwaySchema, { rows: turnedAway() }),
     }),
   ];
 }
 
-function pairings({ pairings: desk }: Ports): Route[] {
+function pairings({ pairings: admissions }: Ports): Route[] {
   return [
     readRoute({
       path: '/api/v1/pairings',
@@ -53,7 +53,7 @@ function pairings({ pairings: desk }: Ports): Route[] {
       summary: 'Who was let in by a code, and who was given one; never the codes.',
       contentType,
       schema: { name: 'Pairings', of: pairingsSchema },
-      answer: async () => tell(pairingsSchema, { rows: await desk.list() }),
+      answer: async () => tell(pairingsSchema, { rows: await admissions.list() }),
     }),
     writeRoute({
       path: '/api/v1/pairings/{code}',
@@ -64,7 +64,7 @@ function pairings({ pairings: desk }: Ports): Route[] {
       contentType,
       problems: { ...storage, 404: unknownCode, 409: 'As many as may be are let in already.' },
       schema: { name: 'Pairing', of: pairingSchema },
-      answer: async ({ code }) => admitted(await desk.admit(code)),
+      answer: async ({ code }) => admitted(await admissions.admit(code)),
     }),
     writeRoute({
       path: '/api/v1/pairings/{channel}/{sender}',
@@ -78,7 +78,7 @@ function pairings({ pairings: desk }: Ports): Route[] {
       contentType,
       problems: { ...storage, 404: unknownSender },
       schema: { name: 'Unpaired', of: unpairedSchema },
-      answer: async ({ channel, sender }) => removed(await desk.remove(channel, sender)),
+      answer: async ({ channel, sender }) => removed(await admissions.remove(channel, sender)),
     }),
   ];
 }
