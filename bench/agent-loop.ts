@@ -18,6 +18,7 @@ class InstantModel implements Model {
   readonly provider = 'local_runtime';
   readonly modelId = 'instant';
   readonly locality = 'local';
+  readonly mayForward = false;
   readonly gapsMs: number[] = [];
   #calledAt = 0;
 

@@ -15,8 +15,9 @@ import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
-import { createPlan, createServiceKit, openAdmin, openLedger } from './service.ts';
+import { createPlan, createServiceKit, openAdmin } from './service.ts';
 import { readSkills, type ServiceKit } from './service.ts';
+import { openLedger } from './storage.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {
@@ -219,8 +220,8 @@ async function warnOfForwarding({ trusted }: Plan, { events, now }: ServiceKit):
         'runtime, so it is not asked. Choose a model that runs here.',
     });
   };
-  const local = trusted.filter(({ model }) => model.provider === 'local_runtime');
-  await Promise.all(local.map(look));
+  const doubtful = trusted.filter(({ model }) => model.mayForward);
+  await Promise.all(doubtful.map(look));
 }
 
 const lookMs = 5_000;

@@ -1,6 +1,7 @@
 /**
- * The composition root: the only file that names concrete classes. It makes the parts that live as
- * long as the process, and a Plan of a configuration and its secrets.
+ * The composition root: the only file, beside storage.ts for the ledger, that names concrete
+ * classes. It makes the parts that live as long as the process, and a Plan of a configuration and
+ * its secrets.
  */
 import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
@@ -24,12 +25,11 @@ import type {
   MessengerConfig,
   ModelConfig,
   ObservabilityConfig,
+  PolicyConfig,
   Secrets,
-  StorageConfig,
 } from './config/config.ts';
 import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
-import type { IdSource } from './domain/ids.ts';
 import type { Note, NoteScope } from './domain/note.ts';
 import { openAccess } from './flow/access.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
@@ -37,19 +37,13 @@ import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
-import type { Load } from './model/gate.ts';
+import type { Load } from './model/in-flight.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
 import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
 import { createConsensus } from './policy/consensus.ts';
+import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
-import { createMemoryReader } from './store/memory-reader.ts';
-import { createMemoryLedger } from './store/memory.ts';
-import type { BackedUp } from './store/sqlite/backup.ts';
-import type { Examined } from './store/sqlite/examine.ts';
-import type { StoreProblem } from './store/sqlite/sqlite.ts';
-import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
-import { StoryRing } from './store/story-ring.ts';
 import { createToolbox } from './tool/governance.ts';
 import { createTools } from './tool/registry.ts';
 
@@ -75,6 +69,11 @@ export function createModel(config: ModelConfig, secrets: Secrets, kit: ServiceK
 export async function readSkills(brains: readonly BrainConfig[]): Promise<SkillsOfBrains> {
   return (await import('./brain/skills.ts')).readSkillsOf(brains);
 }
+
+const policies: Readonly<Record<PolicyConfig['kind'], () => Policy>> = {
+  priority: createPriority,
+  consensus: createConsensus,
+};
 
 /**
  * @param models of the config, as listed
@@ -107,8 +106,7 @@ export function createBrain(
     onFault: (error) => kit.events.faulted({ where: `brain ${name}`, error }),
   };
   if (agent !== null) return createAgent(agentOptions(agent, shared, kit, skills));
-  const policy = config.policy.kind === 'consensus' ? createConsensus() : createPriority();
-  return createResponder({ ...shared, policy });
+  return createResponder({ ...shared, policy: policies[config.policy.kind]() });
 }
 
 /** An agent asks one model, so whatever its brain's policy is, that one's answer is the reply. */
@@ -213,62 +211,6 @@ export function createServiceKit(events: Events, version: string): ServiceKit {
     random: Math.random,
     version,
   };
-}
-
-export type LedgerChoice = {
-  readonly storage: StorageConfig | null;
-  /** Absolute; null: in memory. */
-  readonly path: string | null;
-  readonly ids: IdSource;
-  readonly now: () => number;
-  /** The storage failed for good: nothing more is accepted. */
-  readonly failed: (error: unknown) => void;
-  readonly news: LedgerNews;
-};
-
-/** The reader is closed after the ledger; closing one does not close the other. */
-export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
-
-/** SQLite where a path is given, else memory. */
-export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
-  const { storage, path, ids, now, news } = choice;
-  if (storage === null || path === null) {
-    const stories = new StoryRing();
-    const reader = createMemoryReader(stories);
-    return { ledger: createMemoryLedger({ now, ids, stories, news }), reader };
-  }
-  const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
-  const { retentionDays } = storage;
-  const onFault = choice.failed;
-  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, news, onFault });
-  if ('kind' in ledger) return ledger;
-  const { createThreadReader } = await import('./store/sqlite/thread-reader.ts');
-  return { ledger, reader: createThreadReader(path) };
-}
-
-/**
- * Reads a database beside the service that runs on it, or while none does.
- * @param path absolute
- */
-export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
-  const { openSqliteReader } = await import('./store/sqlite/reader.ts');
-  return openSqliteReader(path);
-}
-
-/**
- * Copies a database, also while a service writes it; an existing file is never replaced.
- * @param path and target are absolute
- */
-export async function backUpStorage(
-  path: string,
-  target: string,
-): Promise<BackedUp | StoreProblem> {
-  return (await import('./store/sqlite/backup.ts')).backUp(path, target);
-}
-
-/** What a look at an existing database tells; it changes nothing. */
-export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
-  return (await import('./store/sqlite/examine.ts')).examine(path);
 }
 
 export type AdminChoice = {

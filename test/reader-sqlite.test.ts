@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openLedger, openReader } from '../src/service.ts';
+import { openLedger, openReader } from '../src/storage.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { createThreadReader } from '../src/store/sqlite/thread-reader.ts';
 import type { LedgerReader } from '../src/store/store.ts';

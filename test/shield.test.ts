@@ -106,6 +106,7 @@ test('the first lock suffices: the shield holds though the model would not refus
     provider: compliant.provider,
     modelId: compliant.modelId,
     locality: 'cloud',
+    mayForward: compliant.mayForward,
     ask: (request, signal) => compliant.ask(request, signal),
     check: (deadlineAt) => compliant.check(deadlineAt),
   };

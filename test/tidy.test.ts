@@ -18,9 +18,9 @@ const floors: Record<string, number> = {
   cli: 6,
   'main.ts': 6,
   'service.ts': 6,
+  'storage.ts': 6,
   'host.ts': 6,
   'plan.ts': 6,
-  'preflight.ts': 6,
   'run.ts': 6,
   'news.ts': 6,
 };
@@ -61,12 +61,12 @@ function faultOf({ from, to }: Import): string | null {
   }
   if (meetsStation && !isContract(to)) return `${from} imports ${to}: meet at the contract`;
   if (from.startsWith('src/cli/') && stations.includes(there) && !isContract(to)) {
-    return `${from} names a class; only src/service.ts does: ${to}`;
+    return `${from} names a class; only src/service.ts and src/storage.ts do: ${to}`;
   }
   return null;
 }
 
-test('imports go down, stations meet by contract, only service.ts names classes', () => {
+test('imports go down, stations meet by contract, two files alone name classes', () => {
   assert.ok(sources.length > 10, 'the sources were found');
   const faults = sources
     .flatMap(importsOf)

@@ -7,7 +7,7 @@
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
-import type { PairingDesk, TurnedAway } from '../domain/gate.ts';
+import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 
@@ -31,7 +31,7 @@ export type AdminPorts = {
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
-  readonly pairings: PairingDesk;
+  readonly pairings: Admissions;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 

@@ -6,14 +6,19 @@ import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf } from '../../test/open-api.ts';
 import type { OpenApi } from '../../test/open-api.ts';
+import type { Pairing } from '../domain/gate.ts';
 import type { NoteText } from '../domain/note.ts';
+import type { Page } from '../domain/page.ts';
 import type * as story from '../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
 import type { Status } from './admin.ts';
+import type { pairingsSchema } from './gate-schema.ts';
 import type { Described } from './schema.ts';
 import type { statusSchema } from './status-schema.ts';
 import type * as schemas from './story-schema.ts';
+
+type Rows<T> = Pick<Page<T>, 'rows'>;
 
 /** Whether two types are assignable to each other. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
@@ -42,16 +47,17 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof statusSchema>, Status>,
     Same<Described<typeof schemas.storySchema>, story.Story>,
     Same<Described<typeof schemas.storyTextSchema>, story.StoryText>,
-    Same<Described<typeof schemas.deadLetterSchema>, story.DeadLetter>,
+    Same<Described<typeof schemas.deadLettersSchema>, Page<story.DeadLetter>>,
     Same<Described<typeof schemas.deadLetterTextSchema>, story.DeadLetterText>,
-    Same<Described<typeof schemas.deadLetterReasonSchema>, story.DeadLetterReason>,
-    Same<Described<typeof schemas.conversationRowSchema>, story.ConversationRow>,
+    Same<Described<typeof schemas.deadLetterReasonsSchema>, Rows<story.DeadLetterReason>>,
+    Same<Described<typeof schemas.conversationsSchema>, Page<story.ConversationRow>>,
     Same<Described<typeof schemas.conversationTextSchema>, story.ConversationText>,
-    Same<Described<typeof schemas.turnTextSchema>, story.TurnText>,
-    Same<Described<typeof schemas.noteTextSchema>, NoteText>,
-    Same<Described<typeof schemas.toolUseRowSchema>, ToolUseRow>,
+    Same<Described<typeof schemas.turnsSchema>, Page<story.TurnText>>,
+    Same<Described<typeof schemas.notesSchema>, Rows<NoteText>>,
+    Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
-  ] = [true, true, true, true, true, true, true, true, true, true, true, true];
+    Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
+  ] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
   assert.ok(fits.every(Boolean));
 });
 
@@ -270,8 +276,8 @@ test('codes are taken from the operator, and what came of it is told', async () 
 test('who was turned away is told with ids to the operator alone', async () => {
   await using started = await start();
   const row = { channel: 'webhook', reason: 'stranger', count: 2, at: 1_000 };
-  const told = await started.admin.get('/api/v1/refusals', 'localhost');
+  const told = await started.admin.get('/api/v1/turned-away', 'localhost');
   assert.deepEqual(JSON.parse(told.body), { rows: [row] });
-  const withIds = await started.asked('GET', '/api/v1/refusals/senders');
+  const withIds = await started.asked('GET', '/api/v1/turned-away/senders');
   assert.deepEqual(JSON.parse(withIds.body), { rows: [{ ...row, sender: ids.sender }] });
 });

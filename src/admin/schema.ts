@@ -1,6 +1,7 @@
 /**
  * JSON Schemas (2020-12) of what the API answers. `Described` reads a schema back as the type of
- * what it describes, so that the compiler holds each schema and its TypeScript type together.
+ * what it describes, so that the compiler holds each schema and its TypeScript type together: the
+ * service tells by `only`, who asked it takes by `read`.
  */
 declare const brand: unique symbol;
 
@@ -76,6 +77,11 @@ type Nullable<S extends { readonly type: string }> = Omit<S, 'type' | 'enum'> & 
     ? { readonly enum: readonly (Value | null)[] }
     : unknown);
 
+/** `next` null: this was the last page. */
+export function pageOf<const Row extends Schema>(row: Row) {
+  return object({ rows: list(row), next: maybeText });
+}
+
 /** Objects that are told apart by their `kind`, each a `oneOf` with one value. */
 export function kinds<const Kinds extends readonly Schema[]>(...schemas: Kinds) {
   return { oneOf: schemas } as const;
@@ -104,4 +110,69 @@ function isOfKind(schema: Schema, value: unknown): boolean {
   const kind = schema.properties?.['kind'];
   if (kind === undefined || 'oneOf' in kind) return false;
   return kind.enum?.includes((value as { readonly kind?: string }).kind ?? null) ?? false;
+}
+
+/** What came is not what the schema describes; `message` names the place. */
+export class Misshapen extends Error {
+  override readonly name = 'Misshapen';
+}
+
+/**
+ * What came over the wire, held to the schema; fields that it does not name are left out.
+ * @throws Misshapen where it is something else
+ */
+export function read<const S>(schema: S & Schema, value: unknown): Described<S> {
+  return readAt(schema, value, '') as Described<S>;
+}
+
+function readAt(schema: Schema, value: unknown, at: string): unknown {
+  if ('oneOf' in schema) {
+    const kind = schema.oneOf.find((one) => isOfKind(one, value));
+    if (kind !== undefined) return readAt(kind, value, at);
+    return isObject(value)
+      ? wrong(at === '' ? 'kind' : `${at}.kind`, 'known to this version')
+      : wrong(at, 'an object');
+  }
+  const { type, enum: values, items, properties } = schema;
+  if (value === null && typeof type !== 'string') return null;
+  if (values !== undefined) return readWord(values, value, at);
+  if (items !== undefined) {
+    if (!Array.isArray(value)) return wrong(at, 'a list');
+    return value.map((item, index) => readAt(items, item, `${at}[${index}]`));
+  }
+  if (properties === undefined)
+    return readPlain(typeof type === 'string' ? type : type[0], value, at);
+  if (!isObject(value)) return wrong(at, 'an object');
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, inner]) => {
+      return [key, readAt(inner, value[key], at === '' ? key : `${at}.${key}`)];
+    }),
+  );
+}
+
+function readWord(values: readonly (string | null)[], value: unknown, at: string): string {
+  const words = values.filter((word) => word !== null);
+  return words.find((word) => word === value) ?? wrong(at, `one of ${words.join(', ')}`);
+}
+
+function readPlain(type: string, value: unknown, at: string): unknown {
+  const plain = plainTypes[type];
+  if (plain === undefined) throw new Error(`no value of the type ${type} can be read`);
+  return typeof value === plain.typeOf ? value : wrong(at, plain.wanted);
+}
+
+/** By the schema's type. */
+const plainTypes: Readonly<Record<string, { readonly typeOf: string; readonly wanted: string }>> = {
+  string: { typeOf: 'string', wanted: 'a text' },
+  integer: { typeOf: 'number', wanted: 'a number' },
+  number: { typeOf: 'number', wanted: 'a number' },
+  boolean: { typeOf: 'boolean', wanted: 'true or false' },
+};
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function wrong(at: string, wanted: string): never {
+  throw new Misshapen(`${at === '' ? 'the answer' : at} is not ${wanted}`);
 }

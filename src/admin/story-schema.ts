@@ -2,7 +2,7 @@
 import { failureKinds } from '../domain/failure.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../domain/ids.ts';
 import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
-import { number, object, oneOf, text } from './schema.ts';
+import { number, object, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
 import { grantModes, toolOutcomes } from '../domain/tool-use.ts';
 
@@ -115,13 +115,12 @@ const deadLetter = {
   failure: failureTold,
 } as const;
 
-export const deadLetterSchema = object(deadLetter);
+export const deadLettersSchema = pageOf(object(deadLetter));
 export const deadLetterTextSchema = object({ ...deadLetter, conversation, tries, text: maybeText });
-export const deadLetterReasonSchema = object({
-  ...failureTold.properties,
-  box: deadLetter.box,
-  count: integer,
+export const deadLetterReasonsSchema = object({
+  rows: list(object({ ...failureTold.properties, box: deadLetter.box, count: integer })),
 });
+export const deadLetterMovedSchema = object({ result: oneOf('done') });
 
 const conversationRow = {
   channel,
@@ -133,23 +132,29 @@ const conversationRow = {
   waiting: integer,
 } as const;
 
-export const conversationRowSchema = object(conversationRow);
+export const conversationsSchema = pageOf(object(conversationRow));
 export const conversationTextSchema = object({
   ...conversationRow,
   cuts: list(object({ session: integer, at: integer, reason: cutReason })),
 });
 
-export const turnTextSchema = object({
-  channel,
-  conversation,
-  session: integer,
-  at: integer,
-  sender: maybeText,
-  text,
-  reply: maybeText,
-});
+export const turnsSchema = pageOf(
+  object({
+    channel,
+    conversation,
+    session: integer,
+    at: integer,
+    sender: maybeText,
+    text,
+    reply: maybeText,
+  }),
+);
 
-export const noteTextSchema = object({ channel, conversation, at: integer, text });
+export const deletedSchema = object({ deleted: integer });
+
+export const notesSchema = object({
+  rows: list(object({ channel, conversation, at: integer, text })),
+});
 
 const toolUse = {
   key: text,
@@ -163,5 +168,5 @@ const toolUse = {
   outcome: oneOf(...toolOutcomes),
 } as const;
 
-export const toolUseRowSchema = object(toolUse);
+export const toolUsesSchema = pageOf(object(toolUse));
 export const toolUseTextSchema = object({ ...toolUse, conversation, arguments: maybeText });

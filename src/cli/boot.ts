@@ -5,7 +5,7 @@ import { inspectConfig, type Inspection } from '../config/inspect.ts';
 import { resolveSecrets, type MissingSecret } from '../config/secrets.ts';
 import { createLog, logLevels, type Log, type LogLevel } from '../lib/log.ts';
 import type { Io } from './cli.ts';
-import { isColoured, report } from './config-check.ts';
+import { isColoured, report } from './report.ts';
 
 /** Text for a person, to be followed by exit code 78. */
 export type Refusal = { readonly kind: 'refused'; readonly report: string };

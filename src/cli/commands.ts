@@ -47,7 +47,7 @@ async function loadDoctor(): Promise<Command> {
 async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./config-check.ts');
   return createConfigCheck(async (inspection, env) => {
-    const { runPreflight } = await import('../preflight.ts');
+    const { runPreflight } = await import('./preflight/preflight.ts');
     return runPreflight(inspection, env);
   });
 }

@@ -3,8 +3,12 @@
  * owns: what is only in its memory can be read nowhere else, and while it holds the database it is
  * the only one that writes.
  */
+import { pairingSchema, pairingsSchema, unpairedSchema } from '../admin/gate-schema.ts';
+import { Misshapen, object, read, type Described, type Schema } from '../admin/schema.ts';
+import { problemSchema } from '../admin/status-schema.ts';
+import * as stories from '../admin/story-schema.ts';
 import type { ListenAddress } from '../config/config.ts';
-import type { Admission, PairingDesk, PairingRemoval } from '../domain/gate.ts';
+import type { Admission, Admissions, PairingRemoval } from '../domain/gate.ts';
 import type { NotesOf } from '../domain/note.ts';
 import type { PageAsked } from '../domain/page.ts';
 import type { ConversationKey, Whose } from '../domain/story.ts';
@@ -16,8 +20,6 @@ import {
   type HttpRequest,
 } from '../lib/http-client.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../store/store.ts';
-import * as answers from './ledger/answers.ts';
-import { Misshapen, type Shape } from './ledger/shape.ts';
 import { plainLine } from './plain-text.ts';
 
 /** What changes the ledger at a person's word. */
@@ -56,7 +58,7 @@ type Question = {
 
 type Given = { readonly status: number; readonly body: unknown };
 
-export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
+export class Remote implements LedgerReader, LedgerWrites, Admissions {
   readonly #origin: URL;
   readonly #options: RemoteOptions;
   readonly #http: HttpClient = createHttpClient(createDeadlines());
@@ -67,48 +69,49 @@ export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
   }
 
   story(messageId: string) {
-    return this.#find('reader', `messages/${part(messageId)}`, answers.story);
+    return this.#find('reader', `messages/${part(messageId)}`, stories.storySchema);
   }
 
   storyText(messageId: string) {
-    return this.#find('operator', `messages/${part(messageId)}/text`, answers.storyText);
+    return this.#find('operator', `messages/${part(messageId)}/text`, stories.storyTextSchema);
   }
 
   deadLetters(page: PageAsked) {
-    return this.#read('reader', `dead-letters?${query(page)}`, answers.deadLetterPage);
+    return this.#read('reader', `dead-letters?${query(page)}`, stories.deadLettersSchema);
   }
 
   async deadLetterReasons() {
-    return (await this.#read('reader', 'dead-letters/reasons', answers.deadLetterReasons)).rows;
+    const schema = stories.deadLetterReasonsSchema;
+    return (await this.#read('reader', 'dead-letters/reasons', schema)).rows;
   }
 
   deadLetter(id: string) {
-    return this.#find('operator', `dead-letters/${part(id)}`, answers.deadLetterText);
+    return this.#find('operator', `dead-letters/${part(id)}`, stories.deadLetterTextSchema);
   }
 
   conversations(page: PageAsked) {
-    return this.#read('operator', `conversations?${query(page)}`, answers.conversationPage);
+    return this.#read('operator', `conversations?${query(page)}`, stories.conversationsSchema);
   }
 
   conversation(where: ConversationKey) {
     const path = pathOf({ kind: 'conversation', ...where });
-    return this.#find('operator', path, answers.conversationText);
+    return this.#find('operator', path, stories.conversationTextSchema);
   }
 
   turns(whose: Whose, page: PageAsked) {
-    return this.#read('operator', `${pathOf(whose)}/turns?${query(page)}`, answers.turnPage);
+    return this.#read('operator', `${pathOf(whose)}/turns?${query(page)}`, stories.turnsSchema);
   }
 
   async notes(of: NotesOf) {
-    return (await this.#read('operator', notesPath(of), answers.notes)).rows;
+    return (await this.#read('operator', notesPath(of), stories.notesSchema)).rows;
   }
 
   toolUses(page: PageAsked) {
-    return this.#read('reader', `tool-uses?${query(page)}`, answers.toolUsePage);
+    return this.#read('reader', `tool-uses?${query(page)}`, stories.toolUsesSchema);
   }
 
   toolUse(key: string) {
-    return this.#find('operator', `tool-uses/${part(key)}`, answers.toolUseText);
+    return this.#find('operator', `tool-uses/${part(key)}`, stories.toolUseTextSchema);
   }
 
   replay(id: string): Promise<DeadLetterMove> {
@@ -128,7 +131,7 @@ export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
   }
 
   async list() {
-    return (await this.#read('operator', 'pairings', answers.pairings)).rows;
+    return (await this.#read('operator', 'pairings', pairingsSchema)).rows;
   }
 
   async admit(code: string): Promise<Admission> {
@@ -137,7 +140,7 @@ export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
     const fault = codeOf(given.body);
     if (fault === 'not_found' || fault === 'storage_failed') return { kind: fault };
     if (fault === 'pairings_full') return { kind: 'full' };
-    return { kind: 'admitted', pairing: this.#take(given, answers.pairing) };
+    return { kind: 'admitted', pairing: this.#take(given, pairingSchema) };
   }
 
   async remove(channel: string, sender: string): Promise<PairingRemoval> {
@@ -145,7 +148,7 @@ export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
     const given = await this.#ask({ method: 'DELETE', path, principal: 'operator' });
     const fault = codeOf(given.body);
     if (fault === 'not_found' || fault === 'storage_failed') return fault;
-    return this.#take(given, answers.moved).result;
+    return this.#take(given, unpairedSchema).result;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -155,36 +158,32 @@ export class Remote implements LedgerReader, LedgerWrites, PairingDesk {
   async #delete(path: string): Promise<number> {
     const given = await this.#ask({ method: 'DELETE', path, principal: 'operator' });
     if (isNotFound(given)) return 0;
-    return this.#take(given, answers.deleted).deleted;
+    return this.#take(given, stories.deletedSchema).deleted;
   }
 
   async #move(id: string, verb: 'replay' | 'discard'): Promise<DeadLetterMove> {
     const path = `dead-letters/${part(id)}/${verb}`;
     const given = await this.#ask({ method: 'POST', path, principal: 'operator' });
-    if (given.status === 200) return this.#take(given, answers.moved).result;
+    if (given.status === 200) return this.#take(given, stories.deadLetterMovedSchema).result;
     const code = codeOf(given.body);
     if (code === 'not_found' || code === 'not_kept' || code === 'storage_failed') return code;
     return this.#refused(given);
   }
 
   /** Null where the service says that there is no such thing. */
-  async #find<T>(
-    principal: Question['principal'],
-    path: string,
-    shape: Shape<T>,
-  ): Promise<T | null> {
+  async #find<const S>(principal: Question['principal'], path: string, schema: S & Schema) {
     const given = await this.#ask({ method: 'GET', path, principal });
-    return isNotFound(given) ? null : this.#take(given, shape);
+    return isNotFound(given) ? null : this.#take<S>(given, schema);
   }
 
-  async #read<T>(principal: Question['principal'], path: string, shape: Shape<T>): Promise<T> {
-    return this.#take(await this.#ask({ method: 'GET', path, principal }), shape);
+  async #read<const S>(principal: Question['principal'], path: string, schema: S & Schema) {
+    return this.#take<S>(await this.#ask({ method: 'GET', path, principal }), schema);
   }
 
-  #take<T>(given: Given, shape: Shape<T>): T {
+  #take<const S>(given: Given, schema: S & Schema): Described<S> {
     if (given.status !== 200) return this.#refused(given);
     try {
-      return shape(given.body, '');
+      return read<S>(schema, given.body);
     } catch (error) {
       if (!(error instanceof Misshapen)) throw error;
       const what = `What answers at ${this.#origin.host} is no svc of this version`;
@@ -291,9 +290,10 @@ function detailOf(body: unknown): string | null {
   return found === null ? null : plainLine(found.detail);
 }
 
-function problemOf(body: unknown): { readonly code: string; readonly detail: string } | null {
+function problemOf(body: unknown) {
+  const { code, detail } = problemSchema.properties;
   try {
-    return answers.problem(body, '');
+    return read(object({ code, detail }), body);
   } catch {
     return null;
   }

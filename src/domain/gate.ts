@@ -42,8 +42,12 @@ export type Admission =
 
 export type PairingRemoval = 'done' | 'not_found' | 'storage_failed';
 
+/** Said of a code that lets nobody in. */
+export const unknownCode =
+  'No code like this waits: it was mistyped, used, or given more than an hour ago.';
+
 /** How an operator lets people in. */
-export interface PairingDesk {
+export interface Admissions {
   list(): Promise<readonly Pairing[]>;
   /** @param code as a stranger was given it; case, spaces and hyphens do not count */
   admit(code: string): Promise<Admission>;

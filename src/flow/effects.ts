@@ -11,7 +11,7 @@ import { sentences, sessionNotice } from './sentences.ts';
 import type { SessionStep } from './sessions.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
-export type Outcome = Decision | CommandAnswer;
+export type TurnEnd = Decision | CommandAnswer;
 
 /** What happened on the way. Times are milliseconds since 1970. */
 export type Course = {
@@ -32,17 +32,17 @@ export function effectsOf(
   kit: Kit,
   line: Line,
   claim: InClaim,
-  outcome: Outcome,
+  end: TurnEnd,
   course: Course,
 ): Effects {
   const { message, attempt } = claim;
   const { step } = course;
-  const own = outcome.kind === 'apology' ? sentences[outcome.apology] : null;
-  const text = own ?? (outcome as Exclude<Outcome, { kind: 'apology' }>).text;
+  const own = end.kind === 'apology' ? sentences[end.apology] : null;
+  const text = own ?? (end as Exclude<TurnEnd, { kind: 'apology' }>).text;
   const reply = replyOf(kit, line, claim, text, course);
   const said = step.act.kind === 'think' ? step.act.text : null;
-  const answered = outcome.kind === 'reply' ? outcome.text : null;
-  const command = outcome.kind === 'command' ? outcome : null;
+  const answered = end.kind === 'reply' ? end.text : null;
+  const command = end.kind === 'command' ? end : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
     replies: own === null ? partsOf(line, reply) : [reply],
@@ -57,7 +57,7 @@ export function effectsOf(
       decidedAt: course.decidedAt,
       brain: line.brain.name,
       attempt,
-      outcome: outcome.kind === 'apology' ? outcome.apology : outcome.kind,
+      outcome: end.kind === 'apology' ? end.apology : end.kind,
       steps: course.steps,
     },
   };

@@ -8,7 +8,7 @@
  * that accepts the message which is answered with the code.
  */
 import type { ChannelType } from '../config/config.ts';
-import type { Admission, Pairing, PairingDesk, PairingRemoval } from '../domain/gate.ts';
+import type { Admission, Admissions, Pairing, PairingRemoval } from '../domain/gate.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Sender } from '../domain/message.ts';
 import type { CursorMove, Ledger } from '../store/store.ts';
@@ -45,7 +45,7 @@ export type Knock =
 /** Fills the bytes with random ones that nobody can guess. */
 export type FillRandom = (bytes: Uint8Array<ArrayBuffer>) => void;
 
-export class Pairings implements PairingDesk {
+export class Pairings implements Admissions {
   readonly #ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly #now: () => number;
   readonly #random: FillRandom;

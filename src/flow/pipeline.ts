@@ -11,7 +11,7 @@ import type { Inbound } from '../domain/message.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { obey, understoodOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
-import { effectsOf, type Outcome } from './effects.ts';
+import { effectsOf, type TurnEnd } from './effects.ts';
 import { buryFaulty, think } from './faults.ts';
 import type { Entrance, Gate } from './gate.ts';
 import type { Kit, Line } from './kit.ts';
@@ -71,19 +71,19 @@ export async function takeTurn(
   const step = stepOf(message, memory, understoodOn(line));
   const desk = new TurnDesk(kit, claim, line.brain, signal, claimedAt + line.brain.deadlineMs);
   if (line.session !== null) desk.step(sessionStep(memory, step));
-  const outcome = await showingWork(line, claim, answer(kit, line, claim, step, desk));
+  const end = await showingWork(line, claim, answer(kit, line, claim, step, desk));
   if (signal.aborted) return kit.ledger.release(claim);
 
   const decidedAt = kit.now();
   const { steps, noteMoves, toolUses } = desk;
   const course = { step, claimedAt, decidedAt, steps, noteMoves, toolUses };
-  const effects = effectsOf(kit, line, claim, outcome, course);
+  const effects = effectsOf(kit, line, claim, end, course);
   await kit.ledger.complete(claim, effects);
   const ms = decidedAt - claimedAt;
-  if (outcome.kind === 'command') {
-    kit.events.commandAnswered({ ...where, command: outcome.command, ms });
+  if (end.kind === 'command') {
+    kit.events.commandAnswered({ ...where, command: end.command, ms });
   } else {
-    kit.events.turnFinished({ ...where, decision: outcome, ms });
+    kit.events.turnFinished({ ...where, decision: end, ms });
   }
 }
 
@@ -91,8 +91,8 @@ export async function takeTurn(
 async function showingWork(
   { channel }: Line,
   { message }: InClaim,
-  answering: Promise<Outcome>,
-): Promise<Outcome> {
+  answering: Promise<TurnEnd>,
+): Promise<TurnEnd> {
   if (channel.working === undefined) return answering;
   const answered = new AbortController();
   channel.working(message.address, answered.signal);
@@ -110,7 +110,7 @@ async function answer(
   claim: InClaim,
   step: SessionStep,
   desk: TurnDesk,
-): Promise<Outcome> {
+): Promise<TurnEnd> {
   const { message, memory } = claim;
   if (step.act.kind !== 'think') return obey(kit, line, claim, step.act, step);
   const history = step.move === null ? linesOf(memory.turns) : [];

@@ -1,4 +1,4 @@
-/** Makes a ready model of its config: a runtime, behind a gate, fitted to what it can read. */
+/** A ready model of its config: a runtime, bounded in flight, fitted to what it can read. */
 import type { ModelConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import { failure } from '../domain/failure.ts';
@@ -7,11 +7,11 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import { Fitting } from './fitting.ts';
-import { Gate } from './gate.ts';
-import type { Load } from './gate.ts';
+import { InFlight, type Load } from './in-flight.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
+import type { RuntimeOptions } from './provider-call.ts';
 
 export type ModelKit = {
   readonly http: HttpClient;
@@ -23,14 +23,20 @@ export type ModelKit = {
   readonly loads: Map<string, Load>;
 };
 
+type MakeRuntime = (options: RuntimeOptions) => Model;
+
+const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
+  local_runtime: createLocalRuntime,
+  hosted_runtime: createHostedRuntime,
+};
+
 /** @param apiKey the value behind `apiKeyEnv`; null when the config names none */
 export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
   const { provider, modelId, locality, baseUrl, timeoutMs } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, now } = kit;
   const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, http, now };
-  const create = provider === 'local_runtime' ? createLocalRuntime : createHostedRuntime;
-  return new GuardedModel(create(options), config.inFlightMax, kit);
+  return new GuardedModel(runtimes[provider](options), config.inFlightMax, kit);
 }
 
 class GuardedModel implements Model {
@@ -38,9 +44,10 @@ class GuardedModel implements Model {
   readonly provider;
   readonly modelId;
   readonly locality;
+  readonly mayForward;
   private readonly model: Model;
   private readonly kit: ModelKit;
-  private readonly gate: Gate;
+  private readonly inFlight: InFlight;
   private readonly fitting = new Fitting();
 
   constructor(model: Model, inFlightMax: number, kit: ModelKit) {
@@ -48,17 +55,18 @@ class GuardedModel implements Model {
     this.provider = model.provider;
     this.modelId = model.modelId;
     this.locality = model.locality;
+    this.mayForward = model.mayForward;
     this.model = model;
     this.kit = kit;
     const load = kit.loads.get(model.provider) ?? { inFlight: 0, waiting: 0 };
     kit.loads.set(model.provider, load);
-    this.gate = new Gate(inFlightMax, kit.deadlines, load);
+    this.inFlight = new InFlight(inFlightMax, kit.deadlines, load);
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
     const { now, events } = this.kit;
     const startedAt = now();
-    const outcome = await this.askBehindGate(request, signal);
+    const outcome = await this.askInTurn(request, signal);
     events.modelAnswered({
       model: this.name,
       provider: this.provider,
@@ -72,8 +80,8 @@ class GuardedModel implements Model {
     return this.model.check(deadlineAt);
   }
 
-  private async askBehindGate(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const entered = this.gate.enter(request.deadlineAt, signal);
+  private async askInTurn(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const entered = this.inFlight.enter(request.deadlineAt, signal);
     const pass = entered instanceof Promise ? await entered : entered;
     if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
     let outcome: Outcome | null = null;
@@ -84,7 +92,7 @@ class GuardedModel implements Model {
       this.kit.events.faulted({ where: `model ${this.name}`, error });
       return { kind: 'failed', failure: failure('fault'), tries: [] };
     } finally {
-      this.gate.leave(pass, outcome === null ? 'other' : strainOf(outcome));
+      this.inFlight.leave(pass, outcome === null ? 'other' : strainOf(outcome));
     }
   }
 }

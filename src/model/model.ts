@@ -19,6 +19,8 @@ export interface Model {
   readonly provider: string;
   readonly modelId: string;
   readonly locality: 'local' | 'cloud';
+  /** Its runtime may hand requests on to a vendor; `check` tells whether it does. */
+  readonly mayForward: boolean;
   /**
    * @param signal ends the call; the outcome is then a failure of kind `cancelled`
    */

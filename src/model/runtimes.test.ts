@@ -94,7 +94,7 @@ suite('the hosted runtime', { concurrency: true }, () => {
   });
 });
 
-suite('the gate before a model', { concurrency: true }, () => {
+suite('the calls in flight to a model', { concurrency: true }, () => {
   test('holds back what is over the bound until an answer is there', async () => {
     await using fake = await startFakeOllama({ answer: 'hi', delayMs: 20 });
     await using bench = new Bench();

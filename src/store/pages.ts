@@ -1,16 +1,15 @@
 /** Pages of a list: how long they may be, and the opaque text that asks for the next one. */
-import type { Page, PageAsked } from '../domain/page.ts';
+import { pageRowsMax, type Page, type PageAsked } from '../domain/page.ts';
 
-export const rowsMax = 500;
 /** Characters of text on one page; the row that passes it is the page's last. */
 export const pageCharactersMax = 8 * 1024 * 1024;
 
 /** What orders a list: of one row, each value in its place. */
 export type Place = readonly (number | string)[];
 
-/** A whole number from 1 to 500, whatever was asked for. */
+/** A whole number from 1 to `pageRowsMax`, whatever was asked for. */
 export function limitOf({ limit }: PageAsked): number {
-  return Number.isNaN(limit) ? 1 : Math.min(rowsMax, Math.max(1, Math.trunc(limit)));
+  return Number.isNaN(limit) ? 1 : Math.min(pageRowsMax, Math.max(1, Math.trunc(limit)));
 }
 
 /**

@@ -1,5 +1,5 @@
+import { pageRowsMax } from '../domain/page.ts';
 import type { DeadLetterReason } from '../domain/story.ts';
-import { rowsMax } from './pages.ts';
 
 /** Adds up what has the same reason; most frequent first. */
 export function countReasons(counted: readonly DeadLetterReason[]): readonly DeadLetterReason[] {
@@ -9,5 +9,5 @@ export function countReasons(counted: readonly DeadLetterReason[]): readonly Dea
     const sum = count + (reasons.get(key)?.count ?? 0);
     reasons.set(key, { box, kind, whose, status, detail, count: sum });
   }
-  return [...reasons.values()].sort((a, b) => b.count - a.count).slice(0, rowsMax);
+  return [...reasons.values()].sort((a, b) => b.count - a.count).slice(0, pageRowsMax);
 }

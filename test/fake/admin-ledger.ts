@@ -3,7 +3,7 @@
  * letter. Rows carry more than their type says, as rows may: none of that may leave the server.
  */
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
-import type { Pairing, PairingDesk, TurnedAway } from '../../src/domain/gate.ts';
+import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
 import type { NoteText } from '../../src/domain/note.ts';
 import type { Page, PageAsked } from '../../src/domain/page.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
@@ -230,7 +230,7 @@ export const turnedAway: readonly TurnedAway[] = [
 ];
 
 /** One who was let in by a code: by any, if it is the one. */
-export function fakePairings(calls: Calls): PairingDesk {
+export function fakePairings(calls: Calls): Admissions {
   const pairing: Pairing = {
     channel: 'messenger_a',
     sender: ids.sender,

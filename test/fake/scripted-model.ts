@@ -19,6 +19,7 @@ export class ScriptedModel implements Model {
   readonly provider = 'local_runtime';
   readonly modelId: string;
   readonly locality: 'local' | 'cloud';
+  readonly mayForward = false;
   readonly questions: Question[] = [];
 
   constructor(modelId: string, locality: 'local' | 'cloud' = 'local') {

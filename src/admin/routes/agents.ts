@@ -2,17 +2,14 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, tell } from '../answer.ts';
-import { list, object } from '../schema.ts';
-import { noteTextSchema, toolUseRowSchema, toolUseTextSchema } from '../story-schema.ts';
+import { notesSchema, toolUsesSchema, toolUseTextSchema } from '../story-schema.ts';
 import { deleted, deletion } from './deletion.ts';
-import { page, pageOf, segment, unread } from './parameters.ts';
+import { page, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Parameters, type Route, type Values } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
 
 const contentType = 'application/json';
-const notesSchema = object({ rows: list(noteTextSchema) });
-const usesSchema = pageOf(toolUseRowSchema);
 const ofConversation = {
   channel: segment('The channel: `webhook`.'),
   conversation: segment('The id of the conversation.'),
@@ -90,8 +87,8 @@ function uses({ reader }: Ports): Route[] {
       parameters: page,
       contentType,
       problems: unread,
-      schema: { name: 'ToolUses', of: usesSchema },
-      answer: async (asked) => tell(usesSchema, await reader.toolUses(asked)),
+      schema: { name: 'ToolUses', of: toolUsesSchema },
+      answer: async (asked) => tell(toolUsesSchema, await reader.toolUses(asked)),
     }),
     readRoute({
       path: '/api/v1/tool-uses/{key}',

@@ -2,9 +2,9 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, tell } from '../answer.ts';
-import { conversationRowSchema, conversationTextSchema, turnTextSchema } from '../story-schema.ts';
+import { conversationsSchema, conversationTextSchema, turnsSchema } from '../story-schema.ts';
 import { deleted, deletion } from './deletion.ts';
-import { page, pageOf, segment, unread } from './parameters.ts';
+import { page, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
@@ -14,8 +14,6 @@ const channel = segment('The channel: `webhook`.');
 const ofConversation = { channel, conversation: segment('The id of the conversation.') };
 const ofSender = { channel, sender: segment('The id of the sender.') };
 const unknown = 'No such conversation is kept; without storage none is.';
-const conversationsSchema = pageOf(conversationRowSchema);
-const turnsSchema = pageOf(turnTextSchema);
 
 /** What is kept of people: an operator's to see, and to delete. */
 export function conversationRoutes(ports: Ports): Route[] {

@@ -2,9 +2,13 @@ import type { DeadLetterMove } from '../../store/store.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, json, problem, tell } from '../answer.ts';
 import type { Answer } from '../answer.ts';
-import { list, object, oneOf } from '../schema.ts';
-import { deadLetterReasonSchema, deadLetterSchema, deadLetterTextSchema } from '../story-schema.ts';
-import { page, pageOf, segment, unread } from './parameters.ts';
+import {
+  deadLetterMovedSchema,
+  deadLetterReasonsSchema,
+  deadLettersSchema,
+  deadLetterTextSchema,
+} from '../story-schema.ts';
+import { page, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
@@ -12,9 +16,6 @@ type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
 const contentType = 'application/json';
 const parameters = { id: segment('The id of the dead letter, as the list tells it.') };
 const unknown = 'No dead letter has this id.';
-const lettersSchema = pageOf(deadLetterSchema);
-const reasonsSchema = object({ rows: list(deadLetterReasonSchema) });
-const movedSchema = object({ result: oneOf('done') });
 
 /** What was given up: to look at, to try again, to delete. */
 export function deadLetterRoutes(ports: Ports): Route[] {
@@ -30,8 +31,8 @@ function lists({ reader }: Ports): Route[] {
       parameters: page,
       contentType,
       problems: unread,
-      schema: { name: 'DeadLetters', of: lettersSchema },
-      answer: async (asked) => tell(lettersSchema, await reader.deadLetters(asked)),
+      schema: { name: 'DeadLetters', of: deadLettersSchema },
+      answer: async (asked) => tell(deadLettersSchema, await reader.deadLetters(asked)),
     }),
     readRoute({
       path: '/api/v1/dead-letters/reasons',
@@ -39,8 +40,8 @@ function lists({ reader }: Ports): Route[] {
       summary: 'How many dead letters there are of each reason, most frequent first.',
       contentType,
       problems: unread,
-      schema: { name: 'DeadLetterReasons', of: reasonsSchema },
-      answer: async () => tell(reasonsSchema, { rows: await reader.deadLetterReasons() }),
+      schema: { name: 'DeadLetterReasons', of: deadLetterReasonsSchema },
+      answer: async () => tell(deadLetterReasonsSchema, { rows: await reader.deadLetterReasons() }),
     }),
   ];
 }
@@ -72,7 +73,7 @@ function moves({ writes }: Ports): Route[] {
         409: 'Without storage no dead letter is kept.',
         503: 'The storage failed.',
       },
-      schema: { name: 'DeadLetterMoved', of: movedSchema },
+      schema: { name: 'DeadLetterMoved', of: deadLetterMovedSchema },
       answer: async ({ id }) => moved(await writes[action](id)),
     });
   return [

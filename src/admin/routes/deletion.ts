@@ -1,8 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
 import { problem, tell, type Answer } from '../answer.ts';
-import { integer, object } from '../schema.ts';
-
-const deletedSchema = object({ deleted: integer });
+import { deletedSchema } from '../story-schema.ts';
 
 /** What every route says of itself that deletes what was written by people. */
 export const deletion = {

@@ -1,65 +1,51 @@
-import { turnedAwayReasons, type Admission, type PairingRemoval } from '../../domain/gate.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import { unknownCode, type Admission, type PairingRemoval } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
 import { json, problem, tell } from '../answer.ts';
 import type { Answer } from '../answer.ts';
-import { integer, list, maybeText, object, oneOf, text, type IdText } from '../schema.ts';
+import {
+  pairingSchema,
+  pairingsSchema,
+  turnedAwaySchema,
+  sendersTurnedAwaySchema,
+  unpairedSchema,
+} from '../gate-schema.ts';
 import { segment } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'turnedAway' | 'pairings'>;
 
 const contentType = 'application/json';
-const refusal = {
-  channel: text as IdText<ChannelKey>,
-  reason: oneOf(...turnedAwayReasons),
-  count: integer,
-  at: integer,
-} as const;
-const refusalsSchema = object({ rows: list(object(refusal)) });
-const senderRefusalsSchema = object({ rows: list(object({ ...refusal, sender: text })) });
-const pairingSchema = object({
-  channel: text,
-  sender: text,
-  name: maybeText,
-  state: oneOf('admitted', 'asking'),
-  at: integer,
-});
-const pairingsSchema = object({ rows: list(pairingSchema) });
-const removedSchema = object({ result: oneOf('done') });
-const unknownCode =
-  'No code like this waits: it was mistyped, used, or given more than an hour ago.';
 const unknownSender = 'Nobody with this id was let in by a code on that channel, or asks to be.';
 const failed = 'The storage failed; the log says how. Nothing was changed.';
 const storage = { 503: 'The storage failed.' };
 
 /** Who was turned away from messengers, who asks to be let in, and letting them in. */
 export function gateRoutes(ports: Ports): Route[] {
-  return [...refusals(ports), ...pairings(ports)];
+  return [...thoseTurnedAway(ports), ...pairings(ports)];
 }
 
-function refusals({ turnedAway }: Ports): Route[] {
+function thoseTurnedAway({ turnedAway }: Ports): Route[] {
   return [
     readRoute({
-      path: '/api/v1/refusals',
+      path: '/api/v1/turned-away',
       principal: 'reader',
       summary: 'Who was turned away from messengers since the start, without ids, newest first.',
       contentType,
-      schema: { name: 'Refusals', of: refusalsSchema },
-      answer: () => tell(refusalsSchema, { rows: turnedAway() }),
+      schema: { name: 'TurnedAway', of: turnedAwaySchema },
+      answer: () => tell(turnedAwaySchema, { rows: turnedAway() }),
     }),
     readRoute({
-      path: '/api/v1/refusals/senders',
+      path: '/api/v1/turned-away/senders',
       principal: 'operator',
       summary: 'The same, with the ids of the senders.',
       contentType,
-      schema: { name: 'SenderRefusals', of: senderRefusalsSchema },
-      answer: () => tell(senderRefusalsSchema, { rows: turnedAway() }),
+      schema: { name: 'SendersTurnedAway', of: sendersTurnedAwaySchema },
+      answer: () => tell(sendersTurnedAwaySchema, { rows: turnedAway() }),
     }),
   ];
 }
 
-function pairings({ pairings: desk }: Ports): Route[] {
+function pairings({ pairings: admissions }: Ports): Route[] {
   return [
     readRoute({
       path: '/api/v1/pairings',
@@ -67,7 +53,7 @@ function pairings({ pairings: desk }: Ports): Route[] {
       summary: 'Who was let in by a code, and who was given one; never the codes.',
       contentType,
       schema: { name: 'Pairings', of: pairingsSchema },
-      answer: async () => tell(pairingsSchema, { rows: await desk.list() }),
+      answer: async () => tell(pairingsSchema, { rows: await admissions.list() }),
     }),
     writeRoute({
       path: '/api/v1/pairings/{code}',
@@ -78,7 +64,7 @@ function pairings({ pairings: desk }: Ports): Route[] {
       contentType,
       problems: { ...storage, 404: unknownCode, 409: 'As many as may be are let in already.' },
       schema: { name: 'Pairing', of: pairingSchema },
-      answer: async ({ code }) => admitted(await desk.admit(code)),
+      answer: async ({ code }) => admitted(await admissions.admit(code)),
     }),
     writeRoute({
       path: '/api/v1/pairings/{channel}/{sender}',
@@ -91,8 +77,8 @@ function pairings({ pairings: desk }: Ports): Route[] {
       },
       contentType,
       problems: { ...storage, 404: unknownSender },
-      schema: { name: 'Unpaired', of: removedSchema },
-      answer: async ({ channel, sender }) => removed(await desk.remove(channel, sender)),
+      schema: { name: 'Unpaired', of: unpairedSchema },
+      answer: async ({ channel, sender }) => removed(await admissions.remove(channel, sender)),
     }),
   ];
 }

@@ -1,6 +1,5 @@
 /** What several routes share: parameters, and what may go wrong. */
-import { list, maybeText, object } from '../schema.ts';
-import type { Schema } from '../schema.ts';
+import { pageRowsMax, pageRowsUsual } from '../../domain/page.ts';
 import type { Parameter } from './route.ts';
 
 /** As long as a sender's or a conversation's id may be on the webhook. */
@@ -13,13 +12,14 @@ export function segment(summary: string) {
 /** Of a list: where it goes on, and how much of it. */
 export const page = {
   after: { kind: 'text', summary: 'The `next` of the page before.', charactersMax: 8_192 },
-  limit: { kind: 'integer', summary: 'How many rows at most.', min: 1, max: 500, otherwise: 100 },
+  limit: {
+    kind: 'integer',
+    summary: 'How many rows at most.',
+    min: 1,
+    max: pageRowsMax,
+    otherwise: pageRowsUsual,
+  },
 } as const satisfies Record<string, Parameter>;
-
-/** `next` null: this was the last page. */
-export function pageOf<const Row extends Schema>(row: Row) {
-  return object({ rows: list(row), next: maybeText });
-}
 
 /** A problem of every route that asks the ledger's reader. */
 export const unread = { 503: 'It cannot be read now: too many ask, or the storage failed.' };

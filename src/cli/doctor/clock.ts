@@ -1,6 +1,5 @@
-import { failed, ok } from '../../preflight.ts';
-import type { PreflightLine } from '../config-check.ts';
 import { length, localTime } from '../ledger/table.ts';
+import { failed, ok, type PreflightLine } from '../preflight/lines.ts';
 
 /** What a step of the clock by its own correction may cost, and no more. */
 const slackMs = 1_000;

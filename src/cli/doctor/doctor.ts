@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { inspectConfig, type Inspection } from '../../config/inspect.ts';
-import { runPreflight } from '../../preflight.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { codeOf, isColoured, report, type PreflightLine } from '../config-check.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson } from '../plain-text.ts';
+import type { PreflightLine } from '../preflight/lines.ts';
+import { runPreflight } from '../preflight/preflight.ts';
 import { versionAt } from '../program.ts';
+import { codeOf, isColoured, report } from '../report.ts';
 import { clockLine } from './clock.ts';
 import { listenerLines } from './listeners.ts';
 import { examinePlace, storageLines } from './storage.ts';

@@ -6,10 +6,10 @@
  */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
-import type { PairingDesk } from '../../domain/gate.ts';
+import type { Admissions } from '../../domain/gate.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { Pairings } from '../../flow/pairing.ts';
-import { openLedger, openReader } from '../../service.ts';
+import { openLedger, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
 import { readConfig, readSecrets } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
@@ -65,7 +65,7 @@ export function writing(
 /** Lets a command let people in, in the same way. */
 export function pairing(
   place: Place,
-  use: (desk: PairingDesk) => Promise<number>,
+  use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
   return owning(place, (ledger) => use(new Pairings(ledger, Date.now, random)), use);

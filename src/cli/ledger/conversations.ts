@@ -1,10 +1,12 @@
 import type { NoteText } from '../../domain/note.ts';
+import type { Page, PageAsked } from '../../domain/page.ts';
 import type { ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
+import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson, plainLine } from '../plain-text.ts';
 import { findPlace, reading, type Place } from './access.ts';
-import { askedPage, sayMore } from './pages.ts';
+import { askedPage, limitRange, pageFlags, runList, sayMore } from './pages.ts';
 import { indented } from './story-page.ts';
 import { left, localTime, plural, right, table } from './table.ts';
 import { parseWhose, sayNobody } from './whose.ts';
@@ -17,7 +19,7 @@ export const conversationsList: Command = {
 Lists conversations by channel and id: how many turns and sessions, the first and the last time,
 and how many messages wait. Without storage there are none.
 
-  --limit <n>      at most so many, 1 to 500 (default: 100)
+  --limit <n>      at most so many, ${limitRange}
   --after <next>   go on where the list before ended
   --config <file>  the configuration file (default: svc.json)
   --json           print {"rows", "next"}
@@ -35,7 +37,7 @@ Shows turns, oldest first: what was said, and what was answered; before them the
 agent keeps of the conversation.
 
   --sender <id>    all that one sender said on the channel, and the answers
-  --limit <n>      at most so many turns, 1 to 500 (default: 100)
+  --limit <n>      at most so many turns, ${limitRange}
   --after <next>   go on where the page before ended
   --config <file>  the configuration file (default: svc.json)
   --json           print {"conversation", "notes", "rows", "next"}; of a sender only the last two
@@ -45,37 +47,18 @@ An id that begins with a dash goes behind "--".
   run: show,
 };
 
-const pageFlags = {
-  limit: { type: 'string' },
-  after: { type: 'string' },
-  config: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
-
-async function list(args: readonly string[], io: Io): Promise<number> {
-  const name = conversationsList.name;
-  const parsed = parseFlags(args, pageFlags);
-  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const { limit, after, config, json } = parsed.flags;
-  const asked = askedPage(limit, after);
-  if (typeof asked === 'string') return wrongUsage(io, name, asked);
-  const place = await findPlace(config, io);
-  if (typeof place === 'number') return place;
-  return reading(place, async (reader) => {
-    const { rows, next } = await reader.conversations(asked);
-    if (json) io.stdout.write(`${plainJson({ rows, next }, 2)}\n`);
-    else io.stdout.write(rows.length === 0 ? nothingKept(place) : listPage(rows));
-    if (!json) sayMore(io, next);
-    return exitCode.fine;
-  });
+function list(args: readonly string[], io: Io): Promise<number> {
+  const { name } = conversationsList;
+  const read = (reader: LedgerReader, asked: PageAsked): Promise<Page<ConversationRow>> =>
+    reader.conversations(asked);
+  return runList({ name, read, show: listPage }, args, io);
 }
 
-function nothingKept({ storagePath }: Place): string {
-  const why = storagePath === null ? ': there is no storage' : '';
-  return `No conversations are kept${why}.\n`;
-}
-
-function listPage(rows: readonly ConversationRow[]): string {
+function listPage({ rows }: Page<ConversationRow>, { storagePath }: Place): string {
+  if (rows.length === 0) {
+    const why = storagePath === null ? ': there is no storage' : '';
+    return `No conversations are kept${why}.\n`;
+  }
   return table(
     [
       left('channel'),

@@ -1,9 +1,11 @@
+import type { Page, PageAsked } from '../../domain/page.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/story.ts';
+import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson, plainLine } from '../plain-text.ts';
 import { findPlace, reading, type Place } from './access.ts';
-import { askedPage, sayMore } from './pages.ts';
+import { limitRange, runList } from './pages.ts';
 import { indented } from './story-page.ts';
 import { left, localTime, plural, right, table } from './table.ts';
 
@@ -15,7 +17,7 @@ export const deadLettersList: Command = {
 Lists messages that were given up ("in") and replies that could not be delivered ("out"): first how
 many there are of each reason, then the letters themselves, newest first. No texts are shown.
 
-  --limit <n>      at most so many letters, 1 to 500 (default: 100)
+  --limit <n>      at most so many letters, ${limitRange}
   --after <next>   go on where the list before ended
   --config <file>  the configuration file (default: svc.json)
   --json           print {"reasons", "rows", "next"}
@@ -36,33 +38,20 @@ Shows a dead letter: what it says, when it was tried, and why each try failed.
   run: show,
 };
 
-const listTable = {
-  limit: { type: 'string' },
-  after: { type: 'string' },
-  config: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
-
-async function list(args: readonly string[], io: Io): Promise<number> {
-  const name = deadLettersList.name;
-  const parsed = parseFlags(args, listTable);
-  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const { limit, after, config, json } = parsed.flags;
-  const asked = askedPage(limit, after);
-  if (typeof asked === 'string') return wrongUsage(io, name, asked);
-  const place = await findPlace(config, io);
-  if (typeof place === 'number') return place;
-  return reading(place, async (reader) => {
-    const reasons = await reader.deadLetterReasons();
-    const { rows, next } = await reader.deadLetters(asked);
-    if (json) io.stdout.write(`${plainJson({ reasons, rows, next }, 2)}\n`);
-    else io.stdout.write(listPage(reasons, rows));
-    if (!json) sayMore(io, next);
-    return exitCode.fine;
-  });
+function list(args: readonly string[], io: Io): Promise<number> {
+  const { name } = deadLettersList;
+  return runList({ name, read: readPage, show: listPage }, args, io);
 }
 
-function listPage(reasons: readonly DeadLetterReason[], rows: readonly DeadLetter[]): string {
+type LettersPage = { readonly reasons: readonly DeadLetterReason[] } & Page<DeadLetter>;
+
+async function readPage(reader: LedgerReader, asked: PageAsked): Promise<LettersPage> {
+  const reasons = await reader.deadLetterReasons();
+  const { rows, next } = await reader.deadLetters(asked);
+  return { reasons, rows, next };
+}
+
+function listPage({ reasons, rows }: LettersPage): string {
   if (reasons.length === 0 && rows.length === 0) return 'There are no dead letters.\n';
   const all = reasons.reduce((sum, { count }) => sum + count, 0);
   const byReason = table(

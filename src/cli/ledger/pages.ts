@@ -1,15 +1,58 @@
-/** Lists that come in pages: which page was asked for, and all of them one after the other. */
-import type { Page, PageAsked } from '../../domain/page.ts';
-import type { Io } from '../cli.ts';
-import { wholeNumber } from '../flags.ts';
-import { plainLine } from '../plain-text.ts';
+/** Lists that come in pages: the page that was asked for, and all of them one after the other. */
+import { pageRowsMax, pageRowsUsual, type Page, type PageAsked } from '../../domain/page.ts';
+import type { LedgerReader } from '../../store/store.ts';
+import { exitCode, type Io } from '../cli.ts';
+import { parseFlags, wholeNumber, wrongUsage } from '../flags.ts';
+import { plainJson, plainLine } from '../plain-text.ts';
+import { findPlace, reading, type Place } from './access.ts';
 
-const limitMax = 500;
+/** Of every command that prints one page. */
+export const pageFlags = {
+  limit: { type: 'string' },
+  after: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+/** What `--limit` takes, for the usage of such a command. */
+export const limitRange = `1 to ${pageRowsMax} (default: ${pageRowsUsual})`;
+
+type List<Found> = {
+  /** The command's. */
+  readonly name: string;
+  readonly read: (reader: LedgerReader, asked: PageAsked) => Promise<Found>;
+  /** What was found, as a person reads it. */
+  readonly show: (found: Found, place: Place) => string;
+};
+
+/**
+ * Runs a command that prints one page of a list; with `--json` as it was read.
+ * @returns the exit code
+ */
+export async function runList<Found extends { readonly next: string | null }>(
+  { name, read, show }: List<Found>,
+  args: readonly string[],
+  io: Io,
+): Promise<number> {
+  const parsed = parseFlags(args, pageFlags);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const { limit, after, config, json } = parsed.flags;
+  const asked = askedPage(limit, after);
+  if (typeof asked === 'string') return wrongUsage(io, name, asked);
+  const place = await findPlace(config, io);
+  if (typeof place === 'number') return place;
+  return reading(place, async (reader) => {
+    const found = await read(reader, asked);
+    io.stdout.write(json ? `${plainJson(found, 2)}\n` : show(found, place));
+    if (!json) sayMore(io, found.next);
+    return exitCode.fine;
+  });
+}
 
 /** @returns what `--limit` and `--after` ask for, or a sentence about what is wrong */
 export function askedPage(limit: string | null, after: string | null): PageAsked | string {
-  const rows = limit === null ? 100 : wholeNumber(limit, 1, limitMax);
-  if (rows === null) return `--limit is a number from 1 to ${limitMax}; "${limit}" is none.`;
+  const rows = limit === null ? pageRowsUsual : wholeNumber(limit, 1, pageRowsMax);
+  if (rows === null) return `--limit is a number from 1 to ${pageRowsMax}; "${limit}" is none.`;
   return { after, limit: rows };
 }
 
@@ -28,7 +71,7 @@ export async function* allRows<T>(
 ): AsyncGenerator<T> {
   let after: string | null = null;
   for (;;) {
-    const { rows, next } = await read({ after, limit: limitMax });
+    const { rows, next } = await read({ after, limit: pageRowsMax });
     yield* rows;
     if (next === null || stop.aborted) return;
     after = next;

@@ -1,5 +1,5 @@
 /** Letting people in on messengers: by the code that a stranger was given. */
-import type { Admission, PairingDesk } from '../../domain/gate.ts';
+import { unknownCode, type Admission, type Admissions } from '../../domain/gate.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainLine } from '../plain-text.ts';
@@ -43,14 +43,16 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   const place = await findPlace(flags.config, io);
   if (typeof place === 'number') return place;
-  return pairing(place, (desk) => {
-    if (flags.list) return tellAll(desk, io);
-    return flags.remove === null ? admit(desk, code ?? '', io) : remove(desk, flags.remove, io);
+  return pairing(place, (admissions) => {
+    if (flags.list) return tellAll(admissions, io);
+    return flags.remove === null
+      ? admit(admissions, code ?? '', io)
+      : remove(admissions, flags.remove, io);
   });
 }
 
-async function admit(desk: PairingDesk, code: string, io: Io): Promise<number> {
-  const admission = await desk.admit(code);
+async function admit(admissions: Admissions, code: string, io: Io): Promise<number> {
+  const admission = await admissions.admit(code);
   if (admission.kind !== 'admitted') {
     io.stderr.write(`${faults[admission.kind]}\n`);
     return exitCode.failed;
@@ -61,15 +63,15 @@ async function admit(desk: PairingDesk, code: string, io: Io): Promise<number> {
   return exitCode.fine;
 }
 
-async function remove(desk: PairingDesk, sender: string, io: Io): Promise<number> {
-  const rows = (await desk.list()).filter((row) => row.sender === sender);
+async function remove(admissions: Admissions, sender: string, io: Io): Promise<number> {
+  const rows = (await admissions.list()).filter((row) => row.sender === sender);
   if (rows.length === 0) {
     const nobody = 'was not let in by a code, and asks for nothing; svc pair --list tells who did.';
     io.stderr.write(`${plainLine(sender)} ${nobody}\n`);
     return exitCode.failed;
   }
   for (const { channel } of rows) {
-    if ((await desk.remove(channel, sender)) === 'storage_failed') {
+    if ((await admissions.remove(channel, sender)) === 'storage_failed') {
       io.stderr.write(`${faults.storage_failed}\n`);
       return exitCode.failed;
     }
@@ -78,8 +80,8 @@ async function remove(desk: PairingDesk, sender: string, io: Io): Promise<number
   return exitCode.fine;
 }
 
-async function tellAll(desk: PairingDesk, io: Io): Promise<number> {
-  const rows = await desk.list();
+async function tellAll(admissions: Admissions, io: Io): Promise<number> {
+  const rows = await admissions.list();
   if (rows.length === 0) {
     io.stdout.write('Nobody was let in by a code, and nobody asks to be.\n');
     return exitCode.fine;
@@ -96,7 +98,7 @@ async function tellAll(desk: PairingDesk, io: Io): Promise<number> {
 }
 
 const faults: Readonly<Record<Exclude<Admission['kind'], 'admitted'>, string>> = {
-  not_found: 'No code like this waits: it was mistyped, used, or given more than an hour ago.',
+  not_found: unknownCode,
   full: 'As many people as may be are let in already: remove somebody first.',
   storage_failed: 'Nobody was let in or out: the storage failed; the log of the service says how.',
 };

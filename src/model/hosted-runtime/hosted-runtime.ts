@@ -16,6 +16,7 @@ class HostedRuntime implements Model {
   readonly provider = 'hosted_runtime';
   readonly modelId;
   readonly locality;
+  readonly mayForward = false;
   private readonly options: RuntimeOptions;
   private base: Base;
   /** Where it may stand instead: asked for once more after a 404, and kept if it is there. */

@@ -20,6 +20,7 @@ class LocalRuntime implements Model {
   readonly provider = 'local_runtime';
   readonly modelId;
   readonly locality;
+  readonly mayForward = true;
   private readonly options: RuntimeOptions;
   private readonly chatUrl: URL;
   private readonly tagsUrl: URL;

@@ -2,13 +2,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf, NoteText } from '../../../domain/note.ts';
-import type { Page, PageAsked } from '../../../domain/page.ts';
+import { pageRowsMax, type Page, type PageAsked } from '../../../domain/page.ts';
 import { grantModes, toolOutcomes } from '../../../domain/tool-use.ts';
 import type { ToolUseRow, ToolUseText } from '../../../domain/tool-use.ts';
-import { emptyPage, limitOf, pageOf, placeAfter, rowsMax } from '../../pages.ts';
+import { emptyPage, limitOf, pageOf, placeAfter } from '../../pages.ts';
 
 const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
-const newest = `ORDER BY seq DESC LIMIT ${rowsMax}`;
+const newest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 
 /** A scope has a hundred at most, unless somebody else wrote them. */
 export function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {

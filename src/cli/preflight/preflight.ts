@@ -6,9 +6,7 @@ import { lookup } from 'node:dns/promises';
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Writable } from 'node:stream';
-import type { PreflightLine } from './cli/config-check.ts';
-import { programVersion } from './cli/program.ts';
-import type { Identity } from './channel/channel.ts';
+import type { Identity } from '../../channel/channel.ts';
 import type {
   BrainConfig,
   ChannelConfig,
@@ -16,15 +14,17 @@ import type {
   MessengerConfig,
   ModelConfig,
   Secrets,
-} from './config/config.ts';
-import type { Inspection } from './config/inspect.ts';
-import { rankModels } from './config/rules.ts';
-import { resolveSecrets, type ResolvedSecrets } from './config/secrets.ts';
-import type { Failure } from './domain/failure.ts';
-import { createEvents } from './events.ts';
-import { createLog } from './lib/log.ts';
-import type { ModelCheck } from './model/model.ts';
-import { createMessenger, createModel, createServiceKit, type ServiceKit } from './service.ts';
+} from '../../config/config.ts';
+import type { Inspection } from '../../config/inspect.ts';
+import { rankModels } from '../../config/rules.ts';
+import { resolveSecrets, type ResolvedSecrets } from '../../config/secrets.ts';
+import type { Failure } from '../../domain/failure.ts';
+import { createEvents } from '../../events.ts';
+import { createLog } from '../../lib/log.ts';
+import type { ModelCheck } from '../../model/model.ts';
+import { createMessenger, createModel, createServiceKit, type ServiceKit } from '../../service.ts';
+import { programVersion } from '../program.ts';
+import { failed, ok, warning, type PreflightLine } from './lines.ts';
 
 const checkMs = 10_000;
 
@@ -137,9 +137,7 @@ function lineOfCheck(
     return failed(subject, detail, remedyOf(check.failure, provider));
   }
   if (check.hasModel === false) {
-    const pull = `ollama pull ${modelId}`;
-    const remedy =
-      provider === 'local_runtime' ? `Fetch it (${pull}), or name another.` : 'Name another model.';
+    const remedy = remedies[provider].noModel(modelId);
     return failed(subject, `answers, but has no model "${modelId}"`, remedy);
   }
   if (check.leavesMachine && locality === 'local') {
@@ -154,11 +152,27 @@ function lineOfCheck(
   return ok(subject, 'answers and has the model');
 }
 
-function remedyOf({ kind }: Failure, provider: string): string {
+type Provider = ModelConfig['provider'];
+type Remedies = {
+  readonly noModel: (modelId: string) => string;
+  readonly unreached: string;
+};
+
+const remedies: Readonly<Record<Provider, Remedies>> = {
+  local_runtime: {
+    noModel: (modelId) => `Fetch it (ollama pull ${modelId}), or name another.`,
+    unreached: 'Start the local runtime, or check base_url.',
+  },
+  hosted_runtime: {
+    noModel: () => 'Name another model.',
+    unreached: 'Check base_url and the way to the network.',
+  },
+};
+
+function remedyOf({ kind }: Failure, provider: Provider): string {
   if (kind === 'unauthorized') return 'Check the key in the environment.';
   if (kind === 'not_found') return 'Check base_url.';
-  if (provider === 'local_runtime') return 'Start the local runtime, or check base_url.';
-  return 'Check base_url and the way to the network.';
+  return remedies[provider].unreached;
 }
 
 async function channelLine(
@@ -245,16 +259,4 @@ async function isDatabase(path: string): Promise<boolean> {
   const head = Buffer.alloc(16);
   const { bytesRead } = await file.read(head, 0, 16, 0);
   return bytesRead === 0 || head.toString('latin1') === 'SQLite format 3\0';
-}
-
-export function ok(subject: string, message: string): PreflightLine {
-  return { mark: 'ok', subject, message, remedy: null, secret: false };
-}
-
-export function warning(subject: string, message: string, remedy: string): PreflightLine {
-  return { mark: 'warning', subject, message, remedy, secret: false };
-}
-
-export function failed(subject: string, message: string, remedy: string): PreflightLine {
-  return { mark: 'failed', subject, message, remedy, secret: false };
 }

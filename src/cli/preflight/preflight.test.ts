@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { inspectConfig } from './config/inspect.ts';
-import type { PreflightLine } from './cli/config-check.ts';
-import type { EnvName } from './config/config.ts';
+import type { EnvName } from '../../config/config.ts';
+import { inspectConfig } from '../../config/inspect.ts';
+import type { PreflightLine } from './lines.ts';
 import { lineOfIdentity, runPreflight } from './preflight.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-preflight-'));

@@ -9,10 +9,10 @@ import type { Deadlines } from '../lib/deadlines.ts';
 export type Pass = { readonly kind: 'pass'; readonly era: number };
 export type NoPass = { readonly kind: 'cancelled' | 'deadline' };
 
-/** Calls of all the gates that share it. */
+/** Calls of all the models that share it. */
 export type Load = { inFlight: number; waiting: number };
 
-export class Gate {
+export class InFlight {
   private readonly load: Load;
   private readonly most: number;
   private readonly deadlines: Deadlines;

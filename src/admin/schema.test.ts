@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { story as known } from '../../../test/stories.ts';
-import { story } from './answers.ts';
-import { Misshapen } from './shape.ts';
+import { story as known } from '../../test/stories.ts';
+import { Misshapen, read } from './schema.ts';
+import { storySchema } from './story-schema.ts';
 
 const wrong = (value: unknown): string => {
   try {
-    story(value, '');
+    read(storySchema, value);
   } catch (error) {
     assert.ok(error instanceof Misshapen);
     return error.message;
@@ -16,7 +16,7 @@ const wrong = (value: unknown): string => {
 
 test('a story that came over the wire is read whole', () => {
   const sent: unknown = JSON.parse(JSON.stringify({ ...known, ofALaterVersion: true }));
-  assert.deepEqual(story(sent, ''), known);
+  assert.deepEqual(read(storySchema, sent), known);
 });
 
 test('what is something else is named by its place', () => {

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createDeadlines } from '../lib/deadlines.ts';
+import { InFlight } from './in-flight.ts';
+import type { Load, NoPass, Pass } from './in-flight.ts';
+
+const never = new AbortController().signal;
+const none: Load = { inFlight: 0, waiting: 0 };
+const later = Date.now() + 60_000;
+
+function enterNow(calls: InFlight): Pass {
+  const entered = calls.enter(later, never);
+  assert.ok(!(entered instanceof Promise), 'there was room');
+  return entered;
+}
+
+test('as many as allowed are in flight at once, the rest go in the order they came', async () => {
+  const calls = new InFlight(2, createDeadlines(), { ...none });
+  const passes = [enterNow(calls), enterNow(calls)];
+  const order: number[] = [];
+  const waiting = [0, 1, 2].map(async (number) => {
+    const pass = await calls.enter(later, never);
+    order.push(number);
+    assert.ok(pass.kind === 'pass');
+    calls.leave(pass, 'other');
+  });
+  assert.deepEqual(calls.size, { inFlight: 2, waiting: 3, bound: 2 });
+  calls.leave(passes[0]!, 'answered');
+  await Promise.all(waiting);
+  assert.deepEqual(order, [0, 1, 2]);
+  calls.leave(passes[1]!, 'answered');
+  assert.deepEqual(calls.size, { inFlight: 0, waiting: 0, bound: 2 });
+});
+
+test('models that share a load add up in it, and leave nothing behind', async () => {
+  const load = { ...none };
+  const deadlines = createDeadlines();
+  const bounds = [new InFlight(1, deadlines, load), new InFlight(1, deadlines, load)];
+  const passes = bounds.map(enterNow);
+  const ending = new AbortController();
+  const waiting = bounds.map((calls) => calls.enter(later, ending.signal));
+  assert.deepEqual(load, { inFlight: 2, waiting: 2 });
+  bounds[0]!.leave(passes[0]!, 'answered');
+  const next = await waiting[0]!;
+  assert.deepEqual(load, { inFlight: 2, waiting: 1 });
+  ending.abort();
+  await waiting[1];
+  assert.ok(next.kind === 'pass');
+  bounds[0]!.leave(next, 'answered');
+  bounds[1]!.leave(passes[1]!, 'strain');
+  assert.deepEqual(load, { inFlight: 0, waiting: 0 });
+});
+
+test('one that waits can be cancelled, or runs out of time, and takes no place', async () => {
+  const deadlines = createDeadlines();
+  const calls = new InFlight(1, deadlines, { ...none });
+  const pass = enterNow(calls);
+  const ending = new AbortController();
+  const cancelled = calls.enter(later, ending.signal);
+  const late = calls.enter(Date.now() + 5, never);
+  const third = calls.enter(later, never);
+  ending.abort();
+  assert.deepEqual(await cancelled, { kind: 'cancelled' });
+  assert.deepEqual(await calls.enter(later, ending.signal), { kind: 'cancelled' });
+  const hold = setTimeout(() => {}, 2_000);
+  assert.deepEqual(await late, { kind: 'deadline' });
+  clearTimeout(hold);
+  calls.leave(pass, 'other');
+  const turn: Pass | NoPass = await third;
+  assert.equal(turn.kind, 'pass');
+  assert.deepEqual(calls.size, { inFlight: 1, waiting: 0, bound: 1 });
+  assert.equal(deadlines.size, 0);
+});
+
+test('strain halves the bound once for all the calls under way, never below one', () => {
+  const calls = new InFlight(8, createDeadlines(), { ...none });
+  const first = Array.from({ length: 4 }, () => enterNow(calls));
+  for (const pass of first) calls.leave(pass, 'strain');
+  assert.equal(calls.size.bound, 4);
+  for (const bound of [2, 1, 1]) {
+    calls.leave(enterNow(calls), 'strain');
+    assert.equal(calls.size.bound, bound);
+  }
+  for (const bound of [2, 3, 4, 5, 6, 7, 8, 8]) {
+    calls.leave(enterNow(calls), 'answered');
+    assert.equal(calls.size.bound, bound);
+  }
+  calls.leave(enterNow(calls), 'other');
+  assert.equal(calls.size.bound, 8);
+});
+
+test('while more are in flight than a halved bound allows, nobody enters', async () => {
+  const calls = new InFlight(4, createDeadlines(), { ...none });
+  const passes = Array.from({ length: 4 }, () => enterNow(calls));
+  let entered = false;
+  const waiting = Promise.resolve(calls.enter(later, never)).then(() => (entered = true));
+  calls.leave(passes[0]!, 'strain');
+  calls.leave(passes[1]!, 'other');
+  await Promise.resolve();
+  assert.equal(entered, false);
+  assert.deepEqual(calls.size, { inFlight: 2, waiting: 1, bound: 2 });
+  calls.leave(passes[2]!, 'other');
+  await waiting;
+});

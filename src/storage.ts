@@ -1,0 +1,69 @@
+/**
+ * The ledger's forms by name: opened by the service, and read, copied or examined by commands
+ * beside it. A form is loaded only where it is chosen.
+ */
+import type { StorageConfig } from './config/config.ts';
+import type { IdSource } from './domain/ids.ts';
+import { createMemoryReader } from './store/memory-reader.ts';
+import { createMemoryLedger } from './store/memory.ts';
+import type { BackedUp } from './store/sqlite/backup.ts';
+import type { Examined } from './store/sqlite/examine.ts';
+import type { StoreProblem } from './store/sqlite/sqlite.ts';
+import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
+import { StoryRing } from './store/story-ring.ts';
+
+export type LedgerChoice = {
+  readonly storage: StorageConfig | null;
+  /** Absolute; null: in memory. */
+  readonly path: string | null;
+  readonly ids: IdSource;
+  readonly now: () => number;
+  /** The storage failed for good: nothing more is accepted. */
+  readonly failed: (error: unknown) => void;
+  readonly news: LedgerNews;
+};
+
+/** The reader is closed after the ledger; closing one does not close the other. */
+export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
+
+/** SQLite where a path is given, else memory. */
+export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
+  const { storage, path, ids, now, news } = choice;
+  if (storage === null || path === null) {
+    const stories = new StoryRing();
+    const reader = createMemoryReader(stories);
+    return { ledger: createMemoryLedger({ now, ids, stories, news }), reader };
+  }
+  const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
+  const { retentionDays } = storage;
+  const onFault = choice.failed;
+  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, news, onFault });
+  if ('kind' in ledger) return ledger;
+  const { createThreadReader } = await import('./store/sqlite/thread-reader.ts');
+  return { ledger, reader: createThreadReader(path) };
+}
+
+/**
+ * Reads a database beside the service that runs on it, or while none does.
+ * @param path absolute
+ */
+export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
+  const { openSqliteReader } = await import('./store/sqlite/reader.ts');
+  return openSqliteReader(path);
+}
+
+/**
+ * Copies a database, also while a service writes it; an existing file is never replaced.
+ * @param path and target are absolute
+ */
+export async function backUpStorage(
+  path: string,
+  target: string,
+): Promise<BackedUp | StoreProblem> {
+  return (await import('./store/sqlite/backup.ts')).backUp(path, target);
+}
+
+/** What a look at an existing database tells; it changes nothing. */
+export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
+  return (await import('./store/sqlite/examine.ts')).examine(path);
+}
