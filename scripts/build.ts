@@ -24,7 +24,12 @@ await using bundle = await rolldown({
   cwd: root,
   // Discord's libraries stay where npm put them: few load them, and they have their own undici.
   external: [/^node:/, /^@discordjs\//],
-  resolve: { alias: { undici: join(root, 'scripts', 'undici-agent.js') } },
+  resolve: {
+    alias: {
+      undici: join(root, 'scripts', 'undici-agent.js'),
+      'node-fetch': join(root, 'scripts', 'no-fetch.js'),
+    },
+  },
 });
 await bundle.write({
   dir: dist,

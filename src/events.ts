@@ -8,7 +8,7 @@
  */
 import type { BearerFault, Events } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
-import type { ChannelKey } from './domain/ids.ts';
+import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
 import type { Log } from './lib/log.ts';
 import { ChannelCounts, entryOf, ModelCounts, Pace } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
@@ -242,8 +242,7 @@ class Hub implements EventHub {
 
   /** `messenger_a:4711` is counted under `messenger_a`. */
   #meet(key: ChannelKey): ChannelCounts {
-    const colon = key.indexOf(':');
-    const type = colon < 0 ? key : key.slice(0, colon);
+    const type = channelTypeOf(key);
     const counts = entryOf(this.#channels, type, () => new ChannelCounts(type));
     this.#byKey.set(key, counts);
     return counts;

@@ -10,7 +10,7 @@ import type { Brain } from './brain/brain.ts';
 import type { Accept, Channel, ChannelProblem } from './channel/channel.ts';
 import type { AccessConfig, ChannelType, SessionConfig } from './config/config.ts';
 import type { Events } from './domain/event.ts';
-import type { ChannelKey } from './domain/ids.ts';
+import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
 import type { Line } from './flow/kit.ts';
 import { Linked, LinkedSet } from './lib/linked-set.ts';
 import type { Model } from './model/model.ts';
@@ -50,7 +50,7 @@ class Connection {
   /** @param before must have ended when this begins */
   start(accept: Accept, events: Events, before: Promise<void> | null): void {
     const { signal } = this.#ending;
-    const type = this.key.split(':', 1)[0]!;
+    const type = channelTypeOf(this.key);
     const ended = (error: unknown, pauseMs: number): void => {
       const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
       events.channelChanged({ channel: type, state: 'degraded', reason });
@@ -78,8 +78,6 @@ export class Plan {
   #channels: readonly PlannedChannel[];
   readonly #lines = new Map<ChannelKey, Line>();
   readonly #connections = new Map<ChannelKey, Connection>();
-  /** Channels that take no part, and why. */
-  readonly #unfit = new Map<Channel, string>();
   readonly #atWork = new LinkedSet<Work>();
   #emptied: (() => void) | null = null;
 
@@ -138,9 +136,7 @@ export class Plan {
   async #openOne(channel: Channel): Promise<Connection | ChannelProblem | null> {
     const opened = await channel.open();
     if (opened.kind === 'problem') return opened;
-    if (opened.kind === 'opened') return new Connection(opened.key, channel, this);
-    this.#unfit.set(channel, opened.message);
-    return null;
+    return opened.kind === 'opened' ? new Connection(opened.key, channel, this) : null;
   }
 
   #sameAs(channel: Channel): Connection | null {
@@ -161,10 +157,6 @@ export class Plan {
    * @param before as `open` was given it
    */
   run(acceptOn: (channel: ChannelKey) => Accept, events: Events, before: Plan | null = null): void {
-    for (const { type, channel } of this.#channels) {
-      const reason = this.#unfit.get(channel);
-      if (reason !== undefined) events.channelChanged({ channel: type, state: 'failed', reason });
-    }
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
         const stopped = before === null ? null : before.#madeWay(connection);

@@ -71,9 +71,9 @@ test('notes are listed and cleared while svc is stopped', async (t) => {
   });
   assert.deepEqual((await svc('notes list webhook ann')).out, 'There are no notes.\n');
   assert.deepEqual(await svc('notes clear webhook ann --yes'), {
-    code: 1,
-    out: '',
-    err: 'There are no notes.\n',
+    code: 0,
+    out: 'There are no notes.\n',
+    err: '',
   });
   assert.match((await svc('notes list --brain main')).out, /of all/);
 });

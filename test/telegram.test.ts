@@ -21,7 +21,7 @@ async function stage(script: Script, setup: { channel?: object; more?: object } 
     telegram,
     model,
     ann: telegram.privateChat(telegram.person('Ann')),
-    spawn: () => spawnOn(file, telegram),
+    spawn: (token = telegram.token) => spawnOn(file, { token }),
     /** A page of the admin server. */
     admin: async (path: string): Promise<string> =>
       (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text(),
@@ -109,6 +109,17 @@ test('a refused token stops this channel alone, and names the variable', async (
   assert.equal(status.status, 'ok');
   assert.equal(status.channels[0]?.state, 'failed');
   assert.match(status.channels[0]?.reason ?? '', /@BotFather/);
+});
+
+test('a value that is no token is told once', async () => {
+  await using it = await stage(echo);
+  await using program = it.spawn('123456789');
+  await program.saw('TELEGRAM_TOKEN holds no bot token');
+  await program.saw('"listening"');
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0);
+  const lines = program.log().split('\n');
+  assert.equal(lines.filter((line) => line.includes('holds no bot token')).length, 1);
 });
 
 test('what a person who blocked the bot was to get is a dead letter at once', async () => {

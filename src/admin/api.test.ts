@@ -114,6 +114,30 @@ test('the parameters of a path are decoded once and come to the ledger as they w
   assert.deepEqual(calls.at(-1), ['deadLetters', { after: null, limit: 100 }]);
 });
 
+test('a messenger is named by its type where one bot is known; several are told', async () => {
+  await using started = await start();
+  const { calls, asked } = started;
+  await asked('DELETE', '/api/v1/senders/telegram/501');
+  const whose = { kind: 'sender', channel: 'messenger_a:47', sender: '501' };
+  assert.deepEqual(calls.at(-1), ['forget', whose]);
+  await asked('GET', '/api/v1/notes/messenger_a/c1');
+  const of = { kind: 'conversation', channel: 'messenger_a:47', conversation: 'c1' };
+  assert.deepEqual(calls.at(-1), ['notes', of]);
+  for (const [method, path] of [
+    ['GET', '/api/v1/conversations/discord/c1'],
+    ['GET', '/api/v1/senders/messenger_b/1/turns'],
+    ['DELETE', '/api/v1/conversations/messenger_b/c1'],
+    ['DELETE', '/api/v1/notes/discord/c1'],
+  ] as const) {
+    const { status, body } = await asked(method, path);
+    assert.equal(status, 409, path);
+    const { code, detail } = JSON.parse(body) as { code: string; detail: string };
+    assert.equal(code, 'several_channels');
+    assert.match(detail, /messenger_b:1 or messenger_b:2/);
+    assert.deepEqual(calls.at(-1), ['channelKeys', 'messenger_b']);
+  }
+});
+
 test('what is not there is 404, and a list of it is empty', async () => {
   await using started = await start();
   const missing = [

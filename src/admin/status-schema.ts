@@ -1,9 +1,10 @@
 import { failureKinds } from '../domain/failure.ts';
+import { channelTypes } from '../domain/ids.ts';
 import { integer, list, maybeInteger, maybeNumber, maybeText } from './schema.ts';
 import { object, oneOf, text } from './schema.ts';
 
 const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
-const channelType = oneOf('webhook', 'messenger_a', 'messenger_b');
+const channelType = oneOf(...channelTypes);
 
 /** Of `Status` in admin.ts. */
 export const statusSchema = object({

@@ -1,5 +1,6 @@
 import type { BrainConfig, Config } from '../config/config.ts';
 import type { FailureKind } from '../domain/failure.ts';
+import { channelTypeOf } from '../domain/ids.ts';
 import type { ChannelMeters, Meters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type {
@@ -105,7 +106,7 @@ function providersOf(meters: Meters): ProviderStatus[] {
 export function backlogOf(ports: AdminPorts): BacklogStatus[] {
   const byType = new Map<string, Mutable<BacklogStatus>>();
   for (const { channel: key, inbox, outbox, unroutableSince } of ports.backlog()) {
-    const channel = key.split(':', 1)[0]!;
+    const channel = channelTypeOf(key);
     const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0 };
     sum.inbox += inbox;
     sum.outbox += outbox;

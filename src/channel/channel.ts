@@ -15,7 +15,7 @@ import type { ChannelState } from '../domain/event.ts';
 export interface Channel {
   /**
    * Binds the listener; never waits for a platform. A problem is a boot error. `unfit`: only this
-   * channel takes no part, and its health is `failed` until a person acts.
+   * channel takes no part; its health is `failed`, which it tells itself, until a person acts.
    */
   open(): Promise<Opened | Unfit | ChannelProblem>;
   /**

@@ -98,6 +98,9 @@ export class Remote implements LedgerReader, LedgerWrites, Admissions {
     return this.#find('operator', path, stories.conversationTextSchema);
   }
 
+  /** None: the service that is asked reads a type for itself. */
+  channelKeys = async () => [];
+
   turns(whose: Whose, page: PageAsked) {
     return this.#read('operator', `${pathOf(whose)}/turns?${query(page)}`, stories.turnsSchema);
   }
@@ -277,13 +280,10 @@ function parse(body: string): unknown {
   }
 }
 
-function isNotFound({ status, body }: Given): boolean {
-  return status === 404 && codeOf(body) === 'not_found';
-}
+const isNotFound = ({ status, body }: Given): boolean =>
+  status === 404 && codeOf(body) === 'not_found';
 
-function codeOf(body: unknown): string | null {
-  return problemOf(body)?.code ?? null;
-}
+const codeOf = (body: unknown): string | null => problemOf(body)?.code ?? null;
 
 function detailOf(body: unknown): string | null {
   const found = problemOf(body);

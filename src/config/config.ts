@@ -3,6 +3,8 @@
  * camelCase, every default is filled in, and relative paths are still as written
  * (config/inspect.ts resolves them). It holds names of secrets, never values.
  */
+import type { ChannelType, MessengerType } from '../domain/ids.ts';
+
 export type Config = {
   readonly channels: readonly ChannelConfig[];
   readonly brains: readonly BrainConfig[];
@@ -18,7 +20,7 @@ declare const brand: unique symbol;
 /** The name of an environment variable. */
 export type EnvName = string & { readonly [brand]: 'EnvName' };
 
-export type ChannelType = 'messenger_a' | 'messenger_b' | 'webhook';
+export type { ChannelType };
 export type ChannelConfig = WebhookConfig | MessengerConfig;
 
 export type WebhookConfig = {
@@ -42,7 +44,7 @@ export type MessageField =
 export type Mapping = Readonly<Record<MessageField, string>>;
 
 export type MessengerConfig = {
-  readonly type: 'messenger_a' | 'messenger_b';
+  readonly type: MessengerType;
   readonly tokenEnv: EnvName;
   readonly baseUrl: string | null;
   readonly access: AccessConfig | null;

@@ -1,5 +1,6 @@
+import { channelTypes } from '../domain/ids.ts';
 import type { IntegerField, ObjectField } from './field.ts';
-import { channelSynonyms, channelTypes } from './schema-channel.ts';
+import { channelSynonyms } from './schema-channel.ts';
 
 const toolNames = [
   'time',

@@ -1,6 +1,6 @@
+import { channelTypes } from '../domain/ids.ts';
 import type { ObjectField } from './field.ts';
 
-export const channelTypes = ['messenger_a', 'messenger_b', 'webhook'] as const;
 export const channelSynonyms = { telegram: 'messenger_a', discord: 'messenger_b' } as const;
 
 const mapping = {

@@ -2,9 +2,10 @@
  * The one source of the configuration: every field that a file may hold. Names and structure are
  * a stable contract; a field is only ever added, and then optional (`added`).
  */
+import { channelTypes } from '../domain/ids.ts';
 import type { Draft, ObjectField, Whole } from './field.ts';
 import { brain } from './schema-brain.ts';
-import { channel, channelSynonyms, channelTypes } from './schema-channel.ts';
+import { channel, channelSynonyms } from './schema-channel.ts';
 
 const route = {
   type: 'object',

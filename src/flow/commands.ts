@@ -2,7 +2,8 @@
  * The commands that svc answers by itself, in order with the conversation's other messages and
  * durable like any reply. They are no part of the history.
  */
-import type { ChannelType, SessionConfig } from '../config/config.ts';
+import type { SessionConfig } from '../config/config.ts';
+import { channelTypeOf } from '../domain/ids.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { InClaim } from '../store/store.ts';
 import type { Kit, Line } from './kit.ts';
@@ -97,7 +98,7 @@ async function tools(
   claim: InClaim,
   command: Extract<Act, { kind: 'tools' }>,
 ): Promise<CommandAnswer> {
-  const type = claim.message.channel.split(':', 1)[0] as ChannelType;
+  const type = channelTypeOf(claim.message.channel);
   const abilities = brain.agent?.abilitiesOn(type) ?? [];
   const uses = await ledger.toolUses(claim, usesMax);
   return answer(command, say.toolsList(abilities, uses));

@@ -6,7 +6,7 @@ import type { Receipt } from '../channel/channel.ts';
 import type { AccessConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { TurnedAway, TurnedAwayReason } from '../domain/gate.ts';
-import type { ChannelKey } from '../domain/ids.ts';
+import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { CursorMove } from '../store/store.ts';
 import { judge } from './access.ts';
@@ -55,7 +55,7 @@ export class Gate {
     batch: readonly Inbound[],
   ): Promise<Passage> {
     const { pairings } = this.#parts;
-    const type = channel.split(':', 1)[0]!;
+    const type = channelTypeOf(channel);
     if (access.pairing) await pairings.load(type);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];

@@ -7,9 +7,8 @@
  * bot: ids are the platform's, a new bot keeps its people, and the cursor moves in the very commit
  * that accepts the message which is answered with the code.
  */
-import type { ChannelType } from '../config/config.ts';
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../domain/gate.ts';
-import type { ChannelKey } from '../domain/ids.ts';
+import { messengerTypes, type ChannelKey } from '../domain/ids.ts';
 import type { Sender } from '../domain/message.ts';
 import type { CursorMove, Ledger } from '../store/store.ts';
 
@@ -20,7 +19,6 @@ const admittedMax = 1_000;
 const silencedMax = 100;
 const nameCharactersMax = 64;
 const cursorName = 'pairing';
-const messengers: readonly ChannelType[] = ['messenger_a', 'messenger_b'];
 
 /** Without 0 and O, 1, I and L, 2 and Z, 5 and S, 8 and B. */
 const alphabet = '34679ACDEFGHJKMNPQRTUVWXY';
@@ -96,7 +94,7 @@ export class Pairings implements Admissions {
 
   async list(): Promise<readonly Pairing[]> {
     const rows: Pairing[] = [];
-    for (const channel of messengers) {
+    for (const channel of messengerTypes) {
       await this.load(channel);
       const { admitted, asking } = this.#of(channel);
       for (const one of admitted) rows.push({ channel, ...one, state: 'admitted' });
@@ -109,7 +107,7 @@ export class Pairings implements Admissions {
 
   async admit(text: string): Promise<Admission> {
     const code = text.replace(/[\s-]/g, '').toUpperCase();
-    for (const channel of messengers) {
+    for (const channel of messengerTypes) {
       await this.load(channel);
       const before = this.#of(channel);
       const asked = before.asking.find((one) => this.#counts(one) && one.code === code);
@@ -126,7 +124,7 @@ export class Pairings implements Admissions {
   }
 
   async remove(channel: string, sender: string): Promise<PairingRemoval> {
-    if (!messengers.some((type) => type === channel)) return 'not_found';
+    if (!messengerTypes.some((type) => type === channel)) return 'not_found';
     await this.load(channel);
     const before = this.#of(channel);
     const admitted = before.admitted.filter((one) => one.sender !== sender);

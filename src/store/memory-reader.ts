@@ -7,7 +7,7 @@ import type {
   ReplyStory,
   Story,
 } from '../domain/story.ts';
-import type { ConversationId } from '../domain/ids.ts';
+import { channelTypeOf, type ConversationId } from '../domain/ids.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { emptyPage, limitOf, pageOf, placeAfter } from './pages.ts';
 import { countReasons } from './reasons.ts';
@@ -44,6 +44,10 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
     },
     conversations: async () => emptyPage,
     conversation: async () => null,
+    async channelKeys(type) {
+      const keys = new Set([...stories].map(({ channel }) => channel));
+      return [...keys].filter((key) => channelTypeOf(key) === type).sort();
+    },
     turns: async () => emptyPage,
     notes: async () => [],
     async toolUses(asked) {

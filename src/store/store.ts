@@ -19,7 +19,7 @@ import type { Acceptance } from '../channel/channel.ts';
 import type { Session, SessionMove, TurnRow } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
-import type { ChannelKey } from '../domain/ids.ts';
+import type { ChannelKey, MessengerType } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope, NotesOf, NoteText } from '../domain/note.ts';
 import type { Page, PageAsked } from '../domain/page.ts';
@@ -163,10 +163,7 @@ export type OutClaim = {
   readonly reply: Reply;
   /** Counts from 1, over replays too. */
   readonly attempt: number;
-  /**
-   * Where the schedule is: the same since the last replay, without those that were only counted
-   * because the process died.
-   */
+  /** Where the schedule is: since the last replay, without those that a process died under. */
   readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
@@ -274,6 +271,8 @@ export interface LedgerReader extends AsyncDisposable {
   /** In the order of their keys. Empty without storage. */
   conversations(page: PageAsked): Promise<Page<ConversationRow>>;
   conversation(where: ConversationKey): Promise<ConversationText | null>;
+  /** The channels of that type of which something is kept: on a messenger one for each bot. */
+  channelKeys(type: MessengerType): Promise<readonly ChannelKey[]>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
   /** Oldest first. */

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { failure, type Failure } from '../../src/domain/failure.ts';
-import type { ReplyId } from '../../src/domain/ids.ts';
+import type { ChannelKey, ReplyId } from '../../src/domain/ids.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
 import type { InClaim, Ledger, LedgerReader, OutClaim } from '../../src/store/store.ts';
 import { agentReads } from './reader-agents.ts';
@@ -17,6 +17,7 @@ import {
   hook,
   oneIn,
   oneOut,
+  other,
   replyTo,
   said,
   until,
@@ -283,6 +284,19 @@ const pages: readonly ReaderCase[] = [
       for (const after of [...nobodys, encode([1, 2])]) {
         assert.deepEqual((await it.reader.conversations({ after, limit: 5 })).rows, []);
       }
+    },
+  ],
+  [
+    'the bots of a messenger are told by its type: those that wait, and those that answered',
+    async (it) => {
+      assert.deepEqual(await it.reader.channelKeys('messenger_a'), []);
+      const again = 'messenger_a:9' as ChannelKey;
+      for (const channel of [other, again]) await accept(it, said('ada', 'hello', { channel }));
+      const claim = await oneIn(it, other);
+      await it.ledger.complete(claim, effects(claim, []));
+      await answered(it);
+      assert.deepEqual(await it.reader.channelKeys('messenger_a'), [other, again]);
+      assert.deepEqual(await it.reader.channelKeys('messenger_b'), []);
     },
   ],
   [

@@ -162,6 +162,9 @@ const toolUse: ToolUseText = {
   arguments: `{"body":"${said}"}`,
 };
 
+/** The bots of which something is kept: one of Telegram, two of Discord. */
+const channelKeys = ['messenger_a:47', 'messenger_b:1', 'messenger_b:2'] as ChannelKey[];
+
 /** What was asked of the ledger, oldest first, each call with its arguments. */
 export type Calls = unknown[][];
 
@@ -193,6 +196,12 @@ export function fakeReader(calls: Calls): LedgerReader {
       const found = isIt({ kind: 'conversation', ...where });
       return note(found ? { ...row, cuts } : null, 'conversation', where);
     },
+    channelKeys: (type) =>
+      note(
+        channelKeys.filter((key) => key.startsWith(type)),
+        'channelKeys',
+        type,
+      ),
     turns: (whose, asked) => note(page(asked, isIt(whose) ? [turn] : []), 'turns', whose, asked),
     notes: (of) => {
       const kept = of.kind === 'brain' ? of.brain === ids.brain : isIt(of);

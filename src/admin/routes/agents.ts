@@ -1,8 +1,9 @@
-import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { ConversationId } from '../../domain/ids.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell } from '../answer.ts';
+import { found, tell, type Answer } from '../answer.ts';
 import { notesSchema, toolUsesSchema, toolUseTextSchema } from '../story-schema.ts';
+import { ambiguous, channel, onChannel } from './channel.ts';
 import { deleted, deletion } from './deletion.ts';
 import { page, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Parameters, type Route, type Values } from './route.ts';
@@ -11,7 +12,7 @@ type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
 
 const contentType = 'application/json';
 const ofConversation = {
-  channel: segment('The channel: `webhook`.'),
+  channel,
   conversation: segment('The id of the conversation.'),
 };
 const ofBrain = { brain: segment('The name of the brain.') };
@@ -25,18 +26,20 @@ export function agentRoutes(ports: Ports): Route[] {
       parameters: ofConversation,
       summary: 'The notes that an agent keeps of one conversation',
       action: 'clear_notes',
-      of: ({ channel, conversation }) => ({
-        kind: 'conversation',
-        channel: channel as ChannelKey,
-        conversation: conversation as ConversationId,
-      }),
+      problems: ambiguous,
+      of: ({ channel: named, conversation }, answer) =>
+        onChannel(named, ports.reader, (key) => {
+          const id = conversation as ConversationId;
+          return answer({ kind: 'conversation', channel: key, conversation: id });
+        }),
     }),
     ...notesAt(ports, {
       path: '/api/v1/brains/{brain}/notes',
       parameters: ofBrain,
       summary: 'The notes that a brain keeps of all its conversations together',
       action: 'clear_brain_notes',
-      of: ({ brain }) => ({ kind: 'brain', brain }),
+      problems: {},
+      of: ({ brain }, answer) => answer({ kind: 'brain', brain }),
     }),
     ...uses(ports),
   ];
@@ -47,11 +50,13 @@ type NotesPlace<P extends Parameters> = {
   readonly parameters: P;
   readonly summary: string;
   readonly action: string;
-  readonly of: (values: Values<P>) => NotesOf;
+  readonly problems: Readonly<Record<number, string>>;
+  /** Answers about those whose notes are meant. */
+  readonly of: (values: Values<P>, answer: (of: NotesOf) => Promise<Answer>) => Promise<Answer>;
 };
 
 function notesAt<const P extends Parameters>(ports: Ports, place: NotesPlace<P>): Route[] {
-  const { path, parameters, summary, action, of } = place;
+  const { path, parameters, summary, action, of, problems } = place;
   return [
     readRoute({
       path,
@@ -59,11 +64,10 @@ function notesAt<const P extends Parameters>(ports: Ports, place: NotesPlace<P>)
       summary: `${summary}, oldest first.`,
       parameters,
       contentType,
-      problems: unread,
+      problems: { ...unread, ...problems },
       schema: { name: 'Notes', of: notesSchema },
-      answer: async (values) => {
-        return tell(notesSchema, { rows: await ports.reader.notes(of(values)) });
-      },
+      answer: (values) =>
+        of(values, async (notes) => tell(notesSchema, { rows: await ports.reader.notes(notes) })),
     }),
     writeRoute({
       path,
@@ -72,8 +76,10 @@ function notesAt<const P extends Parameters>(ports: Ports, place: NotesPlace<P>)
       summary: `Deletes: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}.`,
       parameters,
       contentType,
-      ...deletion,
-      answer: (values) => deleted(ports, () => ports.writes.clearNotes(of(values))),
+      schema: deletion.schema,
+      problems: { ...deletion.problems, ...problems },
+      answer: (values) =>
+        of(values, (notes) => deleted(ports, () => ports.writes.clearNotes(notes))),
     }),
   ];
 }

@@ -3,6 +3,7 @@ import type { Whose } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, tell } from '../answer.ts';
 import { conversationsSchema, conversationTextSchema, turnsSchema } from '../story-schema.ts';
+import { ambiguous, channel, onChannel } from './channel.ts';
 import { deleted, deletion } from './deletion.ts';
 import { page, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
@@ -10,7 +11,6 @@ import { readRoute, writeRoute, type Route } from './route.ts';
 type Ports = Pick<AdminPorts, 'reader' | 'writes' | 'health'>;
 
 const contentType = 'application/json';
-const channel = segment('The channel: `webhook`.');
 const ofConversation = { channel, conversation: segment('The id of the conversation.') };
 const ofSender = { channel, sender: segment('The id of the sender.') };
 const unknown = 'No such conversation is kept; without storage none is.';
@@ -38,13 +38,13 @@ function lists({ reader }: Ports): Route[] {
       summary: 'One conversation, and where its sessions were cut.',
       parameters: ofConversation,
       contentType,
-      problems: { ...unread, 404: unknown },
+      problems: { ...unread, ...ambiguous, 404: unknown },
       schema: { name: 'Conversation', of: conversationTextSchema },
-      answer: async (values) => {
-        const { channel: where, conversation: id } = values;
-        const key = { channel: where as ChannelKey, conversation: id as ConversationId };
-        return found(conversationTextSchema, await reader.conversation(key), unknown);
-      },
+      answer: ({ channel: named, conversation: id }) =>
+        onChannel(named, reader, async (key) => {
+          const where = { channel: key, conversation: id as ConversationId };
+          return found(conversationTextSchema, await reader.conversation(where), unknown);
+        }),
     }),
   ];
 }
@@ -58,10 +58,12 @@ function turns({ reader }: Ports): Route[] {
       summary: 'What was said in a conversation, and answered, oldest first.',
       parameters: { ...ofConversation, ...page },
       contentType,
-      problems: unread,
+      problems: { ...unread, ...ambiguous },
       schema,
-      answer: async (values) =>
-        tell(turnsSchema, await reader.turns(conversationOf(values), pageAsked(values))),
+      answer: (values) =>
+        onChannel(values.channel, reader, async (key) =>
+          tell(turnsSchema, await reader.turns(conversationOf(key, values), pageAsked(values))),
+        ),
     }),
     readRoute({
       path: '/api/v1/senders/{channel}/{sender}/turns',
@@ -69,16 +71,20 @@ function turns({ reader }: Ports): Route[] {
       summary: 'What one sender said on a channel, and got for an answer, oldest first.',
       parameters: { ...ofSender, ...page },
       contentType,
-      problems: unread,
+      problems: { ...unread, ...ambiguous },
       schema,
-      answer: async (values) =>
-        tell(turnsSchema, await reader.turns(senderOf(values), pageAsked(values))),
+      answer: (values) =>
+        onChannel(values.channel, reader, async (key) =>
+          tell(turnsSchema, await reader.turns(senderOf(key, values), pageAsked(values))),
+        ),
     }),
   ];
 }
 
 function deletions(ports: Ports): Route[] {
-  const { problems, schema } = deletion;
+  const { reader, writes } = ports;
+  const { schema } = deletion;
+  const problems = { ...deletion.problems, ...ambiguous };
   return [
     writeRoute({
       path: '/api/v1/conversations/{channel}/{conversation}',
@@ -89,7 +95,10 @@ function deletions(ports: Ports): Route[] {
       contentType,
       problems,
       schema,
-      answer: (values) => deleted(ports, () => ports.writes.forget(conversationOf(values))),
+      answer: (values) =>
+        onChannel(values.channel, reader, (key) =>
+          deleted(ports, () => writes.forget(conversationOf(key, values))),
+        ),
     }),
     writeRoute({
       path: '/api/v1/senders/{channel}/{sender}',
@@ -100,18 +109,21 @@ function deletions(ports: Ports): Route[] {
       contentType,
       problems,
       schema,
-      answer: (values) => deleted(ports, () => ports.writes.forget(senderOf(values))),
+      answer: (values) =>
+        onChannel(values.channel, reader, (key) =>
+          deleted(ports, () => writes.forget(senderOf(key, values))),
+        ),
     }),
   ];
 }
 
-function conversationOf(at: { readonly channel: string; readonly conversation: string }): Whose {
+function conversationOf(channelKey: ChannelKey, at: { readonly conversation: string }): Whose {
   const conversation = at.conversation as ConversationId;
-  return { kind: 'conversation', channel: at.channel as ChannelKey, conversation };
+  return { kind: 'conversation', channel: channelKey, conversation };
 }
 
-function senderOf(at: { readonly channel: string; readonly sender: string }): Whose {
-  return { kind: 'sender', channel: at.channel as ChannelKey, sender: at.sender };
+function senderOf(channelKey: ChannelKey, { sender }: { readonly sender: string }): Whose {
+  return { kind: 'sender', channel: channelKey, sender };
 }
 
 function pageAsked({ after, limit }: { readonly after: string | null; readonly limit: number }) {

@@ -1,6 +1,6 @@
-import type { ChannelType } from '../../config/config.ts';
 import type { Apology, Decision } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
+import { channelTypeOf } from '../../domain/ids.ts';
 import type { Note } from '../../domain/note.ts';
 import type { Outcome, ToolCall } from '../../domain/outcome.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
@@ -90,7 +90,7 @@ export class AgentTurn {
     this.#habits = habits;
     this.#desk = desk;
     this.#notes = notes;
-    const channel = turn.message.channel.split(':', 1)[0] as ChannelType;
+    const channel = channelTypeOf(turn.message.channel);
     this.#announced = options.toolbox
       .announcedOn(channel)
       .map(({ name, description, parameters }) => ({ name, description, parameters }));

@@ -6,7 +6,7 @@
 import type { AccessConfig, MessengerConfig } from '../../config/config.ts';
 import type { ChannelState, Events } from '../../domain/event.ts';
 import { failure } from '../../domain/failure.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
@@ -73,7 +73,7 @@ class Discord implements Messenger {
       return { kind: 'unfit', message };
     }
     await this.#load();
-    return { kind: 'opened', key: `messenger_b:${this.#self}` as ChannelKey };
+    return { kind: 'opened', key: channelKeyOf('messenger_b', this.#self) };
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
@@ -82,7 +82,7 @@ class Discord implements Messenger {
     if (self === null) throw new Error('run() of a channel that is unfit');
     if (signal.aborted) return;
     const gateway = {
-      key: `messenger_b:${self}` as ChannelKey,
+      key: channelKeyOf('messenger_b', self),
       self,
       token,
       events,

@@ -7,7 +7,7 @@
  */
 import type { MessengerConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
@@ -76,7 +76,7 @@ class Telegram implements Messenger {
       return { kind: 'unfit', message };
     }
     await this.#load();
-    return { kind: 'opened', key: `${config.type}:${id}` as ChannelKey };
+    return { kind: 'opened', key: channelKeyOf('messenger_a', id) };
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
@@ -86,7 +86,7 @@ class Telegram implements Messenger {
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
       {
-        channel: `${config.type}:${id}` as ChannelKey,
+        channel: channelKeyOf('messenger_a', id),
         tokenName: config.tokenEnv,
         api,
         standing: this.#standing,

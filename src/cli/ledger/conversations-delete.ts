@@ -5,7 +5,7 @@ import { plainLine } from '../plain-text.ts';
 import { findPlace, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { plural } from './table.ts';
-import { parseWhose, sayNobody } from './whose.ts';
+import { locate, parseWhose, sayNobody } from './whose.ts';
 
 export const conversationsDelete: Command = {
   name: 'conversations delete',
@@ -34,11 +34,13 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const { flags, positionals } = parsed;
-  const whose = parseWhose(positionals, flags.sender);
-  if (typeof whose === 'string') return wrongUsage(io, name, whose);
+  const named = parseWhose(positionals, flags.sender);
+  if (typeof named === 'string') return wrongUsage(io, name, named);
   if (!flags.yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
   const place = await findPlace(flags.config, io);
   if (typeof place === 'number') return place;
+  const whose = await locate(place, named);
+  if (typeof whose === 'number') return whose;
   if (!flags.yes && !(await agrees(io, question(whose)))) return exitCode.failed;
   return writing(place, async (ledger) => {
     const count = await ledger.forget(whose);

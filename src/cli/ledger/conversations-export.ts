@@ -4,7 +4,7 @@ import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson } from '../plain-text.ts';
 import { findPlace, reading } from './access.ts';
 import { allRows } from './pages.ts';
-import { parseWhose, sayNobody } from './whose.ts';
+import { locate, parseWhose, sayNobody } from './whose.ts';
 
 export const conversationsExport: Command = {
   name: 'conversations export',
@@ -26,10 +26,12 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const name = conversationsExport.name;
   const parsed = parseFlags(args, table, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const whose = parseWhose(parsed.positionals, parsed.flags.sender);
-  if (typeof whose === 'string') return wrongUsage(io, name, whose);
+  const named = parseWhose(parsed.positionals, parsed.flags.sender);
+  if (typeof named === 'string') return wrongUsage(io, name, named);
   const place = await findPlace(parsed.flags.config, io);
   if (typeof place === 'number') return place;
+  const whose = await locate(place, named);
+  if (typeof whose === 'number') return whose;
   return reading(place, async (reader) => {
     let written = 0;
     for await (const turn of allRows((page) => reader.turns(whose, page), io.stop)) {

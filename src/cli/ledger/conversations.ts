@@ -9,7 +9,7 @@ import { findPlace, reading, type Place } from './access.ts';
 import { askedPage, limitRange, pageFlags, runList, sayMore } from './pages.ts';
 import { indented } from './story-page.ts';
 import { left, localTime, plural, right, table } from './table.ts';
-import { parseWhose, sayNobody } from './whose.ts';
+import { locate, parseWhose, sayNobody } from './whose.ts';
 
 export const conversationsList: Command = {
   name: 'conversations list',
@@ -90,10 +90,12 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   const { limit, after, config, json, sender } = parsed.flags;
   const asked = askedPage(limit, after);
   if (typeof asked === 'string') return wrongUsage(io, name, asked);
-  const whose = parseWhose(parsed.positionals, sender);
-  if (typeof whose === 'string') return wrongUsage(io, name, whose);
+  const named = parseWhose(parsed.positionals, sender);
+  if (typeof named === 'string') return wrongUsage(io, name, named);
   const place = await findPlace(config, io);
   if (typeof place === 'number') return place;
+  const whose = await locate(place, named);
+  if (typeof whose === 'number') return whose;
   return reading(place, async (reader) => {
     const head = whose.kind === 'conversation' ? await reader.conversation(whose) : null;
     const { rows, next } = await reader.turns(whose, asked);

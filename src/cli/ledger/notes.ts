@@ -7,6 +7,7 @@ import { findPlace, reading, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { indented } from './story-page.ts';
 import { localTime, plural } from './table.ts';
+import { locate } from './whose.ts';
 
 export const notesList: Command = {
   name: 'notes list',
@@ -51,10 +52,12 @@ async function list(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, listFlags, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const { brain, config, json } = parsed.flags;
-  const of = parseNotesOf(parsed.positionals, brain);
-  if (typeof of === 'string') return wrongUsage(io, name, of);
+  const named = parseNotesOf(parsed.positionals, brain);
+  if (typeof named === 'string') return wrongUsage(io, name, named);
   const place = await findPlace(config, io);
   if (typeof place === 'number') return place;
+  const of = named.kind === 'brain' ? named : await locate(place, named);
+  if (typeof of === 'number') return of;
   return reading(place, async (reader) => {
     const rows = await reader.notes(of);
     if (json) io.stdout.write(`${plainJson({ rows }, 2)}\n`);
@@ -82,17 +85,18 @@ async function clear(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, clearFlags, 2);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const { brain, yes, config } = parsed.flags;
-  const of = parseNotesOf(parsed.positionals, brain);
-  if (typeof of === 'string') return wrongUsage(io, name, of);
+  const named = parseNotesOf(parsed.positionals, brain);
+  if (typeof named === 'string') return wrongUsage(io, name, named);
   if (!yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
   const place = await findPlace(config, io);
   if (typeof place === 'number') return place;
+  const of = named.kind === 'brain' ? named : await locate(place, named);
+  if (typeof of === 'number') return of;
   if (!yes && !(await agrees(io, question(of)))) return exitCode.failed;
   return writing(place, async (ledger) => {
     const count = await ledger.clearNotes(of);
-    if (count === 0) io.stderr.write('There are no notes.\n');
-    else io.stdout.write(`${plural(count, 'note')} deleted\n`);
-    return count === 0 ? exitCode.failed : exitCode.fine;
+    io.stdout.write(count === 0 ? 'There are no notes.\n' : `${plural(count, 'note')} deleted\n`);
+    return exitCode.fine;
   });
 }
 

@@ -1,5 +1,9 @@
+import { findChannel } from '../../admin/channel-named.ts';
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
+import type { LedgerReader } from '../../store/store.ts';
+import { exitCode } from '../cli.ts';
+import { reading, type Place } from './access.ts';
 
 /**
  * Reads `<channel> <conversation>`, or `<channel>` with `--sender <id>`.
@@ -18,6 +22,30 @@ export function parseWhose(positionals: readonly string[], sender: string | null
   }
   if (conversation !== undefined) return '--sender and a conversation exclude each other.';
   return { kind: 'sender', channel: channel as ChannelKey, sender };
+}
+
+/**
+ * Reads the channel as `findChannel` does.
+ * @returns the same on the channel that is meant, or the exit code after the refusal was told
+ */
+export async function locate<Of extends { readonly channel: ChannelKey }>(
+  place: Place,
+  of: Of,
+): Promise<Of | number> {
+  let code: number = exitCode.fine;
+  const channelKeys: LedgerReader['channelKeys'] = async (type) => {
+    let keys: readonly ChannelKey[] = [];
+    code = await reading(place, async (reader) => {
+      keys = await reader.channelKeys(type);
+      return exitCode.fine;
+    });
+    return keys;
+  };
+  const found = await findChannel(of.channel, { channelKeys });
+  if (code !== exitCode.fine) return code;
+  if (found.kind === 'found') return { ...of, channel: found.key };
+  place.io.stderr.write(`${found.message}\n`);
+  return exitCode.failed;
 }
 
 export function sayNobody(whose: Whose): string {

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LedgerReader } from '../../store.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
+import { listChannelKeys } from './channel-keys.ts';
 import { findConversation, listConversations, listTurns } from './conversations.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { findStory, findStoryText } from './stories.ts';
@@ -21,6 +22,7 @@ const questions: {
   deadLetter: findDeadLetter,
   conversations: listConversations,
   conversation: findConversation,
+  channelKeys: listChannelKeys,
   turns: listTurns,
   notes: listNotes,
   toolUses: listToolUses,
@@ -57,6 +59,7 @@ export function readerOver(
     deadLetter: (...asked) => ask('deadLetter', asked),
     conversations: (...asked) => ask('conversations', asked),
     conversation: (...asked) => ask('conversation', asked),
+    channelKeys: (...asked) => ask('channelKeys', asked),
     turns: (...asked) => ask('turns', asked),
     notes: (...asked) => ask('notes', asked),
     toolUses: (...asked) => ask('toolUses', asked),

@@ -1,0 +1,28 @@
+import type { ChannelType } from '../config/config.ts';
+import { channelSynonyms } from '../config/schema-channel.ts';
+import { channelKeyOf, messengerTypes, type ChannelKey } from '../domain/ids.ts';
+import type { LedgerReader } from '../store/store.ts';
+
+/** `several`: a sentence that says what to name instead. */
+export type NamedChannel =
+  | { readonly kind: 'found'; readonly key: ChannelKey }
+  | { readonly kind: 'several'; readonly message: string };
+
+const synonyms: ReadonlyMap<string, ChannelType> = new Map(Object.entries(channelSynonyms));
+
+/**
+ * The channel that a person names: by its key, or a messenger by its type alone, when one bot of
+ * it is known. What is not known stays as it is named: nothing is found of it.
+ */
+export async function findChannel(
+  named: string,
+  reader: Pick<LedgerReader, 'channelKeys'>,
+): Promise<NamedChannel> {
+  const [name = '', ...bot] = named.split(':');
+  const type = messengerTypes.find((one) => one === (synonyms.get(name) ?? name));
+  if (type === undefined) return { kind: 'found', key: named as ChannelKey };
+  if (bot.length > 0) return { kind: 'found', key: channelKeyOf(type, bot.join(':')) };
+  const keys = await reader.channelKeys(type);
+  if (keys.length <= 1) return { kind: 'found', key: keys[0] ?? (type as string as ChannelKey) };
+  return { kind: 'several', message: `Say of which bot: ${keys.join(' or ')}.` };
+}

@@ -1,0 +1,36 @@
+/** Which bots of a messenger something is kept of. */
+import type { DatabaseSync } from 'node:sqlite';
+import { channelKeyOf, type ChannelKey, type MessengerType } from '../../../domain/ids.ts';
+
+/** Tables with an index that begins with the channel: one look at each key. */
+const ordered = ['turns', 'conversations', 'notes'] as const;
+/** What is not settled, and dead letters: each has an index of its own. */
+const open = ['inbox', 'outbox'].flatMap((table) =>
+  [0, 2].map((state) => `SELECT channel FROM ${table} WHERE state = ${state}`),
+);
+const openKeys =
+  `SELECT DISTINCT channel FROM (${open.join(' UNION ALL ')}) ` +
+  'WHERE channel > ? AND channel < ?';
+
+/** In their order. */
+export function listChannelKeys(db: DatabaseSync, type: MessengerType): readonly ChannelKey[] {
+  const first = channelKeyOf(type, '');
+  // The character behind the colon: no key of this type is greater.
+  const end = `${type};`;
+  const keys = new Set(db.prepare(openKeys).all(first, end).map(channelOf));
+  for (const table of ordered) {
+    const next = db.prepare(
+      `SELECT min(channel) AS channel FROM ${table} WHERE channel > ? AND channel < ?`,
+    );
+    let key = channelOf(next.get(first, end));
+    while (key !== null) {
+      keys.add(key);
+      key = channelOf(next.get(key, end));
+    }
+  }
+  return [...keys].filter((key) => key !== null).sort();
+}
+
+function channelOf(row: Readonly<Record<string, unknown>> | undefined): ChannelKey | null {
+  return (row?.['channel'] ?? null) as ChannelKey | null;
+}
