@@ -4,7 +4,7 @@
  *
  * Pure, and of the message alone: expiry compares when this message and the one before it were
  * accepted, never the clock at work, so that a message that waited means what it meant when it
- * came. A clock that was set back is no time passed.
+ * came. A clock that was set back is no time passed: `previousAt` never goes back with it.
  */
 import type { SessionConfig } from '../config/config.ts';
 import type { CutReason, SessionMove } from '../domain/conversation.ts';
