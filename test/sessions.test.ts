@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ModelCall } from './fake/model-server.ts';
+import type { ModelCall, Step } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
@@ -22,12 +22,14 @@ function transcriptIn(guide: string): readonly (readonly [string, string])[] {
   });
 }
 
-/** A service with these settings, its model repeating all that it is shown. */
-async function startService(settings: object) {
+const repeat = (call: ModelCall): Step => ({ answer: linesOf(call).join(' | ') });
+
+/** A service with these settings; by itself its model repeats all that it is shown. */
+async function startService(settings: object, script = repeat) {
   const own = new AsyncDisposableStack();
   const folder = own.use(await scratch());
   const receiver = own.use(await startReceiver());
-  const model = own.use(await startFakeOllama((call) => ({ answer: linesOf(call).join(' | ') })));
+  const model = own.use(await startFakeOllama(script));
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const file = await writeConfig(folder.path, { ...webhookConfig(where), ...settings });
@@ -70,6 +72,26 @@ test('what is recalled stands in view as one quoted block', async () => {
   assert.match(head!, /^Quoted from an earlier session/);
   const quoted = ['> Person: the key is under the mat', '> Reply: the key is under the mat'];
   assert.deepEqual(lines, [...quoted, '', 'where is it?']);
+});
+
+test('a command behind a trigger answers for the session that it begins', async () => {
+  await using service = await startService({
+    storage: { path: 'svc.db' },
+    session: { recall_max: 5 },
+  });
+  await service.say('the key is under the mat');
+  const { text } = await service.say('/new /recall');
+  assert.equal(text, 'The last exchange of the session before is in view again.');
+  assert.match(String((await service.say('where?'))['text']), /^Quoted[^]*under the mat[^]*where/);
+});
+
+test('a trigger with text cuts, although no model answers the text', async () => {
+  const script = (call: ModelCall): Step =>
+    linesOf(call).at(-1) === 'fail' ? { fail: '400' } : repeat(call);
+  await using service = await startService({ storage: { path: 'svc.db' }, session: {} }, script);
+  assert.equal((await service.say('one'))['text'], 'one');
+  assert.match(String((await service.say('/new fail'))['text']), /^Sorry, I have no answer/);
+  assert.equal((await service.say('two'))['text'], 'fail\n\ntwo', 'and nothing from before');
 });
 
 test('without the session block a trigger is ordinary text', async () => {

@@ -55,6 +55,19 @@ test('what stands behind a trigger is the first message of the new session', () 
   assert.deepEqual(pictured.act, { kind: 'think', text: '' });
 });
 
+test('a command behind a trigger is one, of the new session; a second trigger is none', () => {
+  const [move, all] = [{ reason: 'command', at: 7 }, understood({}, true, true)];
+  const after = (text: string, of = all): unknown => stepOf(said(text, 7), memory(3), of);
+  assert.deepEqual(after('/new /recall 2 '), { move, act: { kind: 'recall', rest: '2' } });
+  assert.deepEqual(after('/reset\n/notes'), { move, act: { kind: 'notes', rest: '' } });
+  assert.deepEqual(after('/new /tools'), { move, act: { kind: 'tools' } });
+  for (const text of ['/new', '/reset hi', 'please /recall', '/recalled']) {
+    assert.deepEqual(after(`/new ${text}`), { move, act: { kind: 'think', text } });
+  }
+  const none = after('/new /notes', understood({}));
+  assert.deepEqual(none, { move, act: { kind: 'think', text: '/notes' } });
+});
+
 test('a trigger is exactly the first word', () => {
   for (const text of ['/newer', '/New', 'please /new', '/new!', 'x/new', '']) {
     assert.deepEqual(stepOf(said(text), memory(null), understood({})).move, null, text);
@@ -159,6 +172,19 @@ for (const zone of zones) {
     }
   });
 }
+
+test('a message at the very boundary is of the new day, and so is the next', () => {
+  const minute = 4 * 60;
+  const daily = understood({ dailyAtMinute: minute });
+  const boundary = new Date(2025, 5, 10, 0, minute).getTime();
+  const reasonAt = (previousAt: number, at: number): unknown =>
+    stepOf(said('hi', at), memory(previousAt), daily).move?.reason ?? null;
+  assert.equal(reasonAt(boundary - 1, boundary), 'daily');
+  assert.equal(reasonAt(boundary - 2, boundary - 1), null);
+  assert.equal(reasonAt(boundary, boundary), null);
+  assert.equal(reasonAt(boundary, boundary + 23 * hour), null);
+  assert.equal(reasonAt(boundary, boundary + 24 * hour), 'daily');
+});
 
 test('a day that passed is told before a quiet while', () => {
   const both = understood({ dailyAtMinute: 0, idleMinutes: 1 });

@@ -4,7 +4,7 @@
  *
  * Pure, and of the message alone: expiry compares when this message and the one before it were
  * accepted, never the clock at work, so that a message that waited means what it meant when it
- * came. A clock that was set back is no time passed.
+ * came. A clock that was set back is no time passed: `previousAt` never goes back with it.
  */
 import type { SessionConfig } from '../config/config.ts';
 import type { CutReason, SessionMove } from '../domain/conversation.ts';
@@ -39,8 +39,11 @@ export function stepOf(message: Message, memory: Memory, understood: Understood)
   const { word, rest } = firstWord(message.text);
   if (session?.triggers.includes(word) === true) {
     const move = { reason: 'command', at: message.acceptedAt } as const;
-    const alone = rest === '' && message.media === null;
-    return { move, act: alone ? { kind: 'begin' } : { kind: 'think', text: rest } };
+    if (rest === '' && message.media === null) return { move, act: { kind: 'begin' } };
+    // The first message of the new session: a command like any other, but no further trigger.
+    const first = firstWord(rest);
+    const act = commandOf(first.word, first.rest, understood);
+    return { move, act: act ?? { kind: 'think', text: rest } };
   }
   const reason = session === null ? null : expiry(message.acceptedAt, memory, session);
   const move = reason === null ? null : { reason, at: message.acceptedAt };

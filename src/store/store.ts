@@ -142,7 +142,10 @@ export type Memory = {
   readonly session: Session;
   /** The active session's newest turns that fit the window, oldest first. Empty without storage. */
   readonly turns: readonly TurnRow[];
-  /** When the conversation's message before this one was accepted; null for its first. */
+  /**
+   * When the conversation's message before this one was accepted; where the clock was set back
+   * among those before, the latest of these times. Null for its first.
+   */
   readonly previousAt: number | null;
   /** The active session holds no turn yet, not even one too long for the window. */
   readonly empty: boolean;

@@ -245,6 +245,28 @@ suite('http_fetch', { concurrency: 4 }, () => {
   });
 });
 
+test('a fetch has 30 s in all and 5 s to connect, and never more than its turn', async () => {
+  await using web = await startWeb({ '/': { body: 'hello' } });
+  const limitsMs = async (turnMs: number): Promise<readonly number[]> => {
+    const startAt = Date.now();
+    const deadlines = createDeadlines();
+    const asked: number[] = [];
+    const at: typeof deadlines.at = (time, act) => {
+      asked.push(time - startAt);
+      return deadlines.at(time, act);
+    };
+    const tool = createHttpFetch(
+      { allowHosts: ['127.0.0.1'], bytesMax: 1_000, redirectsMax: 0 },
+      { now: () => startAt, deadlines: { at, size: 0 }, resolve: async () => [], version: '0' },
+    );
+    const called = await callTool(tool, { url: web.origin }, { deadlineAt: startAt + turnMs });
+    assert.equal(bodyOf(called), 'hello');
+    return asked;
+  };
+  assert.deepEqual(await limitsMs(300_000), [30_000, 30_000, 5_000]);
+  assert.deepEqual(await limitsMs(20_000), [20_000, 20_000, 5_000]);
+});
+
 test('redirects are followed to listed hosts, so many and no more', async () => {
   await using other = await startWeb({ '/end': { body: 'the end' } });
   await using web = await startWeb({

@@ -300,6 +300,23 @@ const pages: readonly ReaderCase[] = [
     },
   ],
   [
+    'a conversation tells the cuts that its messages made, with their reasons',
+    async (it, { durable }) => {
+      const { message } = await answered(it);
+      const cuts = (['idle', 'daily', 'command'] as const).map((reason, index) => {
+        return { session: index + 2, at: 4_711 + index, reason };
+      });
+      for (const { at, reason } of cuts) {
+        await arrive(it);
+        const claim = await oneIn(it);
+        await it.ledger.complete(claim, effects(claim, [], { session: { at, reason } }));
+      }
+      const { channel, conversation } = message;
+      const told = await it.reader.conversation({ channel, conversation });
+      assert.deepEqual(told?.cuts ?? null, durable ? cuts : null);
+    },
+  ],
+  [
     'without storage there are no conversations and no texts; with it there are',
     async (it, { durable }) => {
       const { message } = await answered(it);

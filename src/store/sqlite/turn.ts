@@ -21,28 +21,31 @@ export function memoryAfter(
   return {
     session: move === null ? before.session : { number: number + 1, startedAt: move.at },
     turns: added.length === 0 ? turns : fitWindow([...turns, ...added]),
-    previousAt: acceptedAt,
+    previousAt: Math.max(before.previousAt ?? acceptedAt, acceptedAt),
     empty: added.length === 0 && (move !== null || before.empty),
   };
 }
 
 /**
  * The turn itself tells when it was and of which session; the conversation's own row is written
- * only where there is no turn, or where a cut began a new session. A quoted block is a turn that
- * nobody said; it stands where its message, a command, has none.
+ * only where there is no turn, where a cut began a new session, or where an earlier message was
+ * accepted later by a clock that has been set back since: so the newest turn and the row together
+ * tell `previousAt`. A quoted block is a turn that nobody said; it stands where its message, a
+ * command, has none.
  */
 export function turnWrites(
   { channel, conversation, acceptedAt, sender }: Message,
   seq: number,
-  { session: { number, startedAt } }: Memory,
+  { session: { number, startedAt }, previousAt }: Memory,
   effects: Effects | undefined,
 ): readonly Write[] {
   const writes: Write[] = [];
   const turn = effects?.turn ?? null;
   const move = effects?.session ?? null;
   const imported = effects?.imported ?? null;
-  if (turn === null || move !== null) {
-    writes.push(['conversation', channel, conversation, number, startedAt, acceptedAt]);
+  const lastAt = previousAt ?? acceptedAt;
+  if (turn === null || move !== null || lastAt !== acceptedAt) {
+    writes.push(['conversation', channel, conversation, number, startedAt, lastAt]);
   }
   if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
   if (imported !== null) {

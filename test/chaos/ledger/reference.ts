@@ -210,7 +210,7 @@ export class Reference {
     this.#remembered.set(row.lane, {
       session: (before?.session ?? 1) + (move === null ? 0 : 1),
       startedAt: move?.at ?? before?.startedAt ?? acceptedAt,
-      previousAt: acceptedAt,
+      previousAt: Math.max(before?.previousAt ?? acceptedAt, acceptedAt),
       turns,
       past: move === null ? past : [...past, before?.turns ?? []],
       unsure: move === null && (before?.unsure ?? false),

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/store/store.ts';
-import { ids, type Bench, type Limits, type OpenBench } from './kit.ts';
+import { ids, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
 
 export type Form = {
   readonly durable: boolean;
-  open(limits: Limits, plant: Plant): Promise<Bench>;
+  open(limits: Limits, plant: Plant): Promise<ClockedBench>;
 };
 /** Puts a fault round a ledger. */
 export type Plant = (ledger: Ledger) => Ledger;
@@ -25,9 +25,12 @@ export const openSound =
 export const memoryForm: Form = {
   durable: false,
   async open(limits, plant) {
-    const ledger = plant(createMemoryLedger({ now: Date.now, ids, limits }));
+    let aheadMs = 0;
+    const now = (): number => Date.now() + aheadMs;
+    const ledger = plant(createMemoryLedger({ now, ids, limits }));
     return {
       ledger,
+      shiftClock: (ms) => void (aheadMs += ms),
       reopen: () => Promise.reject(new Error('the memory form keeps nothing')),
       [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
     };
@@ -38,12 +41,16 @@ export const sqliteForm: Form = {
   durable: true,
   async open(limits, plant) {
     const folder = await mkdtemp(join(tmpdir(), 'svc-ledger-'));
-    const start = async (): Promise<Ledger> => plant(await openAt(join(folder, 'svc.db'), limits));
+    let aheadMs = 0;
+    const now = (): number => Date.now() + aheadMs;
+    const path = join(folder, 'svc.db');
+    const start = async (): Promise<Ledger> => plant(await openAt(path, now, limits));
     let ledger = await start();
     return {
       get ledger() {
         return ledger;
       },
+      shiftClock: (ms) => void (aheadMs += ms),
       async reopen() {
         await ledger[Symbol.asyncDispose]();
         ledger = await start();
@@ -56,8 +63,8 @@ export const sqliteForm: Form = {
   },
 };
 
-async function openAt(path: string, limits: Limits): Promise<Ledger> {
-  const opened = await openSqliteLedger({ path, now: Date.now, ids, retentionDays: 30, limits });
+async function openAt(path: string, now: () => number, limits: Limits): Promise<Ledger> {
+  const opened = await openSqliteLedger({ path, now, ids, retentionDays: 30, limits });
   if ('kind' in opened) throw new Error(opened.message);
   return opened;
 }

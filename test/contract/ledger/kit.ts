@@ -16,14 +16,20 @@ export interface Bench extends AsyncDisposable {
   reopen(): Promise<void>;
 }
 
+/** One whose clock is at hand. */
+export interface ClockedBench extends Bench {
+  /** Moves the ledger's clock against that of the machine, for good. */
+  shiftClock(ms: number): void;
+}
+
 /** How one form of the ledger is opened for a case. */
-export type OpenBench = (limits: Limits) => Promise<Bench>;
+export type OpenBench = (limits: Limits) => Promise<ClockedBench>;
 export type Limits = { readonly messagesMax?: number };
 
 /** One promise of the contract. `durable`: kept only by forms that outlive the process. */
 export type LedgerCase = {
   readonly name: string;
-  readonly run: (it: Bench) => Promise<void>;
+  readonly run: (it: ClockedBench) => Promise<void>;
   readonly durable?: boolean;
   readonly limits?: Limits;
 };

@@ -7,13 +7,17 @@ import {
   effects,
   exchange,
   oneIn,
+  other,
   promise,
   said,
+  takeIn,
   type Bench,
   type LedgerCase,
 } from './kit.ts';
 
-/** What of an earlier session comes back, and when a session is empty. */
+const hourMs = 3_600_000;
+
+/** What of an earlier session comes back, and what tells when a session is over. */
 export const recallCases: readonly LedgerCase[] = [
   promise('nothing is recalled where nothing was said before', async (it) => {
     await accept(it, said('ann', '/recall'));
@@ -37,6 +41,21 @@ export const recallCases: readonly LedgerCase[] = [
     await answer(it, claim);
     assert.deepEqual(await it.ledger.recall(claim, 2), [], 'only while the claim holds');
   }),
+  durably(
+    'of another channel nothing is recalled, though its conversation id is the same',
+    async (it) => {
+      for (const who of ['ann', 'bob']) {
+        await accept(it, said(who, 'elsewhere', { channel: other }));
+        await answer(it, await oneIn(it, other), 'b');
+      }
+      await exchange(it, 'ann', 'one', 'a');
+      await newSession(it);
+      await accept(it, said('ann', '/recall'), said('bob', '/recall'));
+      const [ann, bob] = await takeIn(it, 2);
+      assert.deepEqual(await textsOf(it.ledger.recall(ann!, 5)), ['one']);
+      assert.deepEqual(await textsOf(it.ledger.recall(bob!, 5)), []);
+    },
+  ),
   durably('the newest session in which something was said is recalled', async (it) => {
     await exchange(it, 'ann', 'one', 'a');
     await newSession(it);
@@ -94,7 +113,46 @@ export const recallCases: readonly LedgerCase[] = [
     await it.reopen();
     assert.equal(await isEmpty(), false);
   }),
+  durably('the time before is that of a turn or a command, also after a restart', async (it) => {
+    await newSession(it);
+    it.shiftClock(hourMs);
+    await exchange(it, 'ann', 'one', 'a');
+    const turnAt = await previousAt(it);
+    assert.ok(turnAt! >= Date.now() + hourMs - 60_000, 'the turn came an hour after the command');
+    it.shiftClock(hourMs);
+    await newSession(it);
+    const commandAt = await previousAt(it);
+    assert.ok(commandAt! >= Date.now() + 2 * hourMs - 60_000, 'the command came an hour later');
+  }),
+  durably('a clock that was set back moves no time back, also after a restart', async (it) => {
+    for (const lastsTurn of [true, false]) {
+      const who = `ann ${lastsTurn}`;
+      await accept(it, said(who, 'one'));
+      const first = await oneIn(it);
+      await answer(it, first);
+      const at = first.message.acceptedAt;
+      it.shiftClock(-2 * hourMs);
+      await accept(it, said(who, 'two'));
+      const claim = await oneIn(it);
+      assert.ok(claim.message.acceptedAt < at);
+      await it.ledger.complete(claim, effects(claim, [], lastsTurn ? {} : { turn: null }));
+      assert.equal(await previousAt(it, who), at);
+      it.shiftClock(2 * hourMs);
+    }
+  }),
 ];
+
+/** When the message before the next one was accepted: the same at work and after a restart. */
+async function previousAt(it: Bench, who = 'ann'): Promise<number | null> {
+  await accept(it, said(who, 'next'));
+  const claim = await oneIn(it);
+  await it.ledger.release(claim);
+  await it.reopen();
+  const again = await oneIn(it);
+  assert.equal(again.memory.previousAt, claim.memory.previousAt);
+  await it.ledger.complete(again, effects(again, [], { turn: null }));
+  return again.memory.previousAt;
+}
 
 /** One message that begins a new session and leaves no turn in it. */
 async function newSession(it: Bench): Promise<void> {

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startWeb } from '../../test/fake/web.ts';
+import { createDeadlines } from './deadlines.ts';
+import { sendPinned } from './pinned-client.ts';
+
+const variable = 'NODE_TLS_REJECT_UNAUTHORIZED';
+
+test('a certificate that nobody vouches for is refused, also where Node is told not to look', async () => {
+  const fixture = (name: string): string =>
+    readFileSync(join(import.meta.dirname, '../../test/fixtures/tls', name), 'utf8');
+  const tls = { key: fixture('shop.key.pem'), cert: fixture('shop.pem') };
+  await using web = await startWeb({ '/': { body: 'shop' } }, { tls });
+  const before = process.env[variable];
+  process.env[variable] = '0';
+  try {
+    const result = await sendPinned(
+      {
+        method: 'GET',
+        url: new URL(`https://shop.example:${web.port}/`),
+        address: '127.0.0.1',
+        headers: {},
+        body: null,
+        deadlineAt: Date.now() + 20_000,
+        connectDeadlineAt: Date.now() + 20_000,
+        bodyBytesMax: 1_000,
+        wantsBody: () => true,
+      },
+      createDeadlines(),
+      new AbortController().signal,
+    );
+    assert.equal(result.kind === 'fault' && result.code, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+  } finally {
+    if (before === undefined) delete process.env[variable];
+    else process.env[variable] = before;
+  }
+  assert.equal(web.visits.length, 0);
+});
