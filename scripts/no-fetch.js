@@ -3,6 +3,7 @@
  * its own (bot-api.ts). Bundled, it would bring `punycode`, and with that a warning of Node's at
  * every start.
  */
+// oxlint-disable-next-line import/no-default-export -- node-fetch has one
 export default function noFetch() {
   throw new Error('grammY was given no fetch');
 }

@@ -85,7 +85,10 @@ test('the built program brings what the Telegram channel loads', async () => {
   assert.equal((await serve.ended).code, 0, serve.err());
   const preflight = svcWith(
     { TELEGRAM_TOKEN: telegram.token },
-    ...['config', 'check', '--preflight', file],
+    'config',
+    'check',
+    '--preflight',
+    file,
   );
   await preflight.ended;
   assert.match(preflight.out(), /knows the token in TELEGRAM_TOKEN/);
