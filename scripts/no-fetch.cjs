@@ -3,6 +3,6 @@
  * its own (bot-api.ts). Bundled, it would bring `punycode`, and with that a warning of Node's at
  * every start.
  */
-export default function noFetch() {
+exports.default = function noFetch() {
   throw new Error('grammY was given no fetch');
-}
+};
