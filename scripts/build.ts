@@ -27,7 +27,7 @@ await using bundle = await rolldown({
   resolve: {
     alias: {
       undici: join(root, 'scripts', 'undici-agent.js'),
-      'node-fetch': join(root, 'scripts', 'no-fetch.js'),
+      'node-fetch': join(root, 'scripts', 'no-fetch.cjs'),
     },
   },
 });

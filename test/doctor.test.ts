@@ -88,7 +88,7 @@ test('what a kill left, and what others may read, are warnings', async (t) => {
   await chmod(join(on.folder, 'svc.db'), 0o644);
   const { code, out } = await on.doctor();
   assert.equal(code, 0, out);
-  assert.match(out, /\n! owner: .* ended without closing it\n {2}Nothing to do: the next start/);
+  assert.match(out, /\n! owner: .* without closing it, or this is a backup\n {2}Nothing to do: /);
   assert.match(
     out,
     /\n! rights: other users of this machine may use \S+svc\.db\n {2}Run chmod go-rwx \S+svc\.db\n/,

@@ -13,7 +13,7 @@ type Example = {
   observability?: unknown;
 };
 
-test('examples/discord.json boots, hears and answers', async () => {
+test('examples/discord.json boots, hears and answers, and only whom it lists', async () => {
   await using scene = await scratch();
   await using local = await startFakeOllama({ answer: 'four' });
   await using discord = await startFakeDiscord();
@@ -25,9 +25,12 @@ test('examples/discord.json boots, hears and answers', async () => {
   const file = await writeConfig(scene.path, example);
   await using program = startProgram(['serve', '--config', file], { DISCORD_TOKEN: discord.token });
   await program.saw('messenger_b is up');
-  discord.say(discord.direct(discord.user('Ada')), 'What is two and two?');
+  discord.say(discord.direct(discord.user('Bo')), 'let me in');
+  const ada = { ...discord.user('Ada'), id: '80351110224678912' };
+  discord.say(discord.direct(ada), 'What is two and two?');
   const [reply] = await discord.waitForSent(1);
   assert.equal(reply!.content, 'four');
+  assert.equal(local.calls.length, 1);
   assert.ok(!program.log().includes(discord.token));
   program.child.kill('SIGTERM');
   assert.equal(await program.ended, 0);

@@ -34,7 +34,7 @@ async function inspect(content: string | Uint8Array, mode = 0o600, env = {}) {
   await chmod(file, mode);
   const inspection = await inspectConfig(file, env);
   const codes = inspection.validation.problems.map(({ code }) => code);
-  return { ...inspection, codes: codes.filter((code) => code !== 'not_yet') };
+  return { ...inspection, codes };
 }
 
 async function problemsOf(path: string): Promise<readonly string[]> {
@@ -56,12 +56,13 @@ test('relative paths are taken from the folder of the file', async () => {
   assert.match(revision, /^[0-9a-f]{12}$/);
 });
 
-test('a folder of skills that is not there is a warning at its place, until it is', async () => {
+test('a folder of an agent that is not there is a warning at its place, until it is', async () => {
   const missing = await inspect(JSON.stringify(config, null, 2));
-  assert.deepEqual(missing.codes, ['skills_missing']);
+  assert.deepEqual(missing.codes, ['read_root_missing', 'skills_missing']);
   const warning = missing.validation.problems.find(({ code }) => code === 'skills_missing');
   assert.equal(missing.text.split('\n')[warning!.line - 1]!.trim(), '"skills_dir": "./skills"');
   await mkdir(join(folder, 'skills'));
+  await mkdir(join(folder, 'files'));
   assert.deepEqual((await inspect(JSON.stringify(config))).codes, []);
 });
 

@@ -56,7 +56,9 @@ export async function inspectConfig(path: string, env: Env): Promise<Inspection>
   }
   if (storagePath !== null) await checkDatabase(storagePath, facts);
   for (const [index, { agent }] of (config?.brains ?? []).entries()) {
-    if (agent?.skillsDir) await checkSkills(agent.skillsDir, index, facts);
+    const at = `brains[${index}].agent`;
+    if (agent?.skillsDir) await checkSkills(agent.skillsDir, at, facts);
+    if (agent?.readFile) await checkReadRoot(agent.readFile.root, at, facts);
   }
   const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
   const validation: Validation =
@@ -166,16 +168,22 @@ async function checkDatabase(file: string, facts: ProblemList): Promise<void> {
   facts.add('database_readable_by_others', 'storage.path', message, remedy);
 }
 
-async function checkSkills(
-  skillsDir: string,
-  brainIndex: number,
-  facts: ProblemList,
-): Promise<void> {
-  const found = await stat(skillsDir).catch(() => null);
-  if (found?.isDirectory() === true) return;
+async function checkSkills(skillsDir: string, at: string, facts: ProblemList): Promise<void> {
+  if (await isFolder(skillsDir)) return;
   const message = `there is no folder ${skillsDir}; serve will not start without it`;
-  const path = `brains[${brainIndex}].agent.skills_dir`;
-  facts.add('skills_missing', path, message, 'Make the folder, or remove the field.');
+  const remedy = 'Make the folder, or remove the field.';
+  facts.add('skills_missing', `${at}.skills_dir`, message, remedy);
+}
+
+async function checkReadRoot(root: string, at: string, facts: ProblemList): Promise<void> {
+  if (await isFolder(root)) return;
+  const message = `there is no folder ${root}; until there is, read_file reads nothing`;
+  facts.add('read_root_missing', `${at}.read_file.root`, message, 'Make it, or name another.');
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  return found?.isDirectory() === true;
 }
 
 function withAbsolutePaths(config: Config, folder: string): Config {

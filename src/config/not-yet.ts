@@ -9,10 +9,6 @@ import type { DraftDocument } from './schema.ts';
 /** What is missing, and what to do about it. */
 export const missing = {
   url: ['a database server cannot be used in this version yet', 'Write path in its place.'],
-  admin: [
-    'the builder and changes of the configuration cannot be had in this version yet',
-    'Keep the block: its bearer reads texts, replays dead letters and deletes conversations.',
-  ],
 } as const;
 
 type Missing = readonly [what: string, remedy: string];
@@ -24,11 +20,10 @@ export function notYet(config: Config): readonly string[] {
   return found.map(([what, remedy]) => `${what[0]!.toUpperCase()}${what.slice(1)}. ${remedy}`);
 }
 
-/** Adds the same as warnings, each at its place, and what the admin block does not bring yet. */
+/** Adds the same as warnings, each at its place. */
 export function checkNotYet(document: DraftDocument, problems: ProblemList): void {
   const warn = (path: string, [what, remedy]: Missing): void => {
     problems.addAtKey('not_yet', path, what, remedy);
   };
   if (document.storage?.url_env) warn('storage.url_env', missing.url);
-  if (document.admin && document.observability?.enabled !== false) warn('admin', missing.admin);
 }

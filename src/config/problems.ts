@@ -71,6 +71,7 @@ export const problemCodes = {
   agent_can_leak: warning('An agent can read private things and also send them out.'),
   skill_faulty: warning('A skill is skipped, or is not as agreed.'),
   skills_missing: warning('The folder of skills does not exist.'),
+  read_root_missing: warning('The folder that an agent may read does not exist.'),
   admin_unserved: warning('The admin block has no effect while observability is off.'),
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
   short_token: warning('A secret is shorter than 16 characters.'),

@@ -76,7 +76,9 @@ const access = {
   fields: {
     allow: {
       type: 'list',
-      description: 'User ids of the platform that may talk. Absent: anyone; empty: nobody.',
+      description:
+        'User ids of the platform that may talk. Absent: anyone, or with `pairing` only whom a ' +
+        'code let in. Empty: nobody but those.',
       items: { type: 'text', description: 'A numeric user id, in quotes.', format: 'digits' },
     },
     groups: {

@@ -1,7 +1,7 @@
 /**
  * READ THIS FIRST. The whole program on one page: a message that the gate lets pass is accepted
- * into the ledger, claimed
- * from its inbox, answered by a brain, completed into its outbox, claimed from there and delivered.
+ * into the ledger, claimed from its inbox, answered by a brain, completed into its outbox, claimed
+ * from there and delivered.
  * What a turn changes is one commit; order and retries are the ledger's; this page only walks.
  */
 import type { Acceptance, Handled } from '../channel/channel.ts';

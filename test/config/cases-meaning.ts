@@ -315,12 +315,6 @@ export const meaningCases: readonly Case[] = [
     'admin',
   ),
   spoilt(
-    'an admin block',
-    ['"observability": { ', '«"admin": { "token_env": "ADMIN" }, "observability": { '],
-    'not_yet',
-    'admin',
-  ),
-  spoilt(
     'a database server',
     ['"path": "svc.db"', '«"url_env": "DATABASE_URL"'],
     'not_yet',

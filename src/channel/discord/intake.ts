@@ -147,7 +147,7 @@ export class Intake {
       const message =
         `Discord: of what was said while there was no session, ${left} messages or more were ` +
         `left out, and ${unread} channels could not be read`;
-      events.warned({ code: 'left_behind', message });
+      events.warned({ code: 'messages_missed', message });
     }
     return null;
   }

@@ -43,7 +43,8 @@ function soundLine({ damage, stepsBehind, bytes }: Examined): PreflightLine {
 function ownerLine({ owned, unclean }: Examined): PreflightLine {
   if (owned) return ok('owner', 'a running svc holds the database');
   if (!unclean) return ok('owner', 'no svc holds the database; the last one closed it');
-  const message = 'no svc holds the database, and the last one ended without closing it';
+  const message =
+    'no svc holds the database, and the last one ended without closing it, or this is a backup';
   return warning('owner', message, 'Nothing to do: the next start recovers what was accepted.');
 }
 

@@ -45,14 +45,20 @@ const hosted = (model_id: string, api_key_env: string): object => ({
   api_key_env,
 });
 
-type Parts = { models: object[]; sensitivity?: string; storage?: string; outbound?: string };
+type Parts = {
+  models: object[];
+  sensitivity?: string;
+  agent?: object;
+  storage?: string;
+  outbound?: string;
+};
 
 async function look(
-  { models, sensitivity = 'public', storage, outbound = 'http://127.0.0.1:9/' }: Parts,
+  { models, sensitivity = 'public', agent, storage, outbound = 'http://127.0.0.1:9/' }: Parts,
   env: Record<string, string> = {},
 ): Promise<readonly PreflightLine[]> {
   const webhook = { outbound_url: outbound };
-  const brain = { name: 'b', sensitivity, policy: { kind: 'priority' }, models };
+  const brain = { name: 'b', sensitivity, policy: { kind: 'priority' }, models, agent };
   const config = {
     channels: [{ type: 'webhook', token_env: 'HOOK', webhook }],
     brains: [brain],
@@ -71,6 +77,19 @@ function find(lines: readonly PreflightLine[], subject: string): string {
   const line = lines.find((one) => one.subject.startsWith(subject));
   return line === undefined ? 'no line' : `${line.mark}: ${line.message}`;
 }
+
+test('a folder that an agent reads and that is not there fails', async () => {
+  const [skills, files] = [join(folder, 'skills'), join(folder, 'files')];
+  const agent = { tools: ['read_file'], read_file: { root: 'files' }, skills_dir: 'skills' };
+  const parts = { models: [local('small')], agent };
+  const missing = await look(parts);
+  assert.equal(find(missing, skills), 'failed: is no folder; it is to hold the skills of "b"');
+  assert.equal(find(missing, files), 'failed: is no folder; it is to hold what "b" may read');
+  for (const path of [skills, files]) mkdirSync(path);
+  const there = await look(parts);
+  assert.equal(find(there, skills), 'ok: holds the skills of "b"');
+  assert.equal(find(there, files), 'ok: holds what "b" may read');
+});
 
 test('a configuration whose world is in order gets only marks of success', async () => {
   const models = [local('small'), hosted('big', 'KEY')];

@@ -30,7 +30,8 @@ const checkMs = 10_000;
 
 /**
  * @param inspection of a valid configuration; one with problems gets no lines
- * @returns in the order in which a person would look: secrets, providers, channels, storage
+ * @returns in the order in which a person would look: secrets, providers, channels, folders of
+ *   agents, storage
  */
 export async function runPreflight(
   inspection: Inspection,
@@ -44,12 +45,13 @@ export async function runPreflight(
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
   const kit = createServiceKit(createEvents({ log, now: Date.now }), programVersion());
   try {
-    const [providers, channels, storage] = await Promise.all([
+    const [providers, channels, folders, storage] = await Promise.all([
       providerLines(config, resolved.secrets, kit),
       Promise.all(config.channels.map((channel) => channelLine(channel, resolved.secrets, kit))),
+      folderLines(config),
       storagePath === null ? null : storageLine(storagePath),
     ]);
-    const lines = [...secretLines(resolved), ...providers, ...channels];
+    const lines = [...secretLines(resolved), ...providers, ...channels, ...folders];
     return storage === null ? lines : [...lines, storage];
   } finally {
     await kit.http.close();
@@ -221,6 +223,22 @@ export function lineOfIdentity(
     default:
       return identity satisfies never;
   }
+}
+
+/** What agents read: their skills, and the folder of `read_file`. */
+async function folderLines({ brains }: Config): Promise<PreflightLine[]> {
+  const folders = brains.flatMap(({ name, agent }) => [
+    { folder: agent?.skillsDir, what: `the skills of "${name}"`, field: 'skills_dir' },
+    { folder: agent?.readFile?.root, what: `what "${name}" may read`, field: 'read_file.root' },
+  ]);
+  const lines = folders.map(async ({ folder, what, field }) => {
+    if (!folder) return [];
+    const found = await stat(folder).catch(() => null);
+    if (found?.isDirectory() === true) return [ok(folder, `holds ${what}`)];
+    const remedy = `Make the folder, or name another in ${field}.`;
+    return [failed(folder, `is no folder; it is to hold ${what}`, remedy)];
+  });
+  return (await Promise.all(lines)).flat();
 }
 
 /** Asks whether a database could be opened or made here, and makes nothing. */
