@@ -83,18 +83,8 @@ test('the built program brings what the Telegram channel loads', async () => {
   assert.equal(answer?.text, 'four');
   serve.child.kill('SIGTERM');
   assert.equal((await serve.ended).code, 0, serve.err());
-<<<<<<< HEAD
-  const preflight = svcWith(
-    { TELEGRAM_TOKEN: telegram.token },
-    'config',
-    'check',
-    '--preflight',
-    file,
-  );
-=======
   const token = { TELEGRAM_TOKEN: telegram.token };
   const preflight = svcWith(token, 'config', 'check', '--preflight', file);
->>>>>>> mend-user
   await preflight.ended;
   assert.match(preflight.out(), /knows the token in TELEGRAM_TOKEN/);
   assert.equal(preflight.err(), '');

@@ -44,7 +44,9 @@ export const problemCodes = {
   grant_unlisted: error('A grant is for a tool that the agent does not list.'),
   grants_overlap: error('Two grants of one tool hold on the same channel.'),
   memory_without_storage: error('Notes need the storage block.'),
-  brain_scope_not_local: error('Notes of a whole brain need a local model.'),
+  brain_scope_not_local: error(
+    'Notes of a whole brain need a local model that its runtime keeps here.',
+  ),
   session_without_storage: error('Sessions need the storage block.'),
   pairing_without_storage: error('Pairing needs the storage block.'),
   address_twice: error('Two listeners have one address.'),

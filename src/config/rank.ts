@@ -32,3 +32,8 @@ export function isNamedBy(entry: string, { provider, modelId }: Ranked): boolean
   const meant = Object.hasOwn(synonyms, first) ? synonyms[first] : first;
   return meant === provider && (slash < 0 || entry.slice(slash + 1) === modelId);
 }
+
+/** Its runtime sends this model to its vendor, whatever its locality is declared to be. */
+export function hasCloudTag({ provider, modelId }: Ranked): boolean {
+  return provider === 'local_runtime' && /:(?:[^:]*-)?cloud$/i.test(modelId);
+}

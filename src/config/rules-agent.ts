@@ -1,7 +1,7 @@
 /** What an agent's tools, cages, grants and models mean together. */
 import { isHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
-import type { KnownModel } from './rank.ts';
+import { hasCloudTag, type KnownModel } from './rank.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
 
 type AgentDraft = NonNullable<BrainDraft['agent']>;
@@ -79,8 +79,10 @@ function checkMemory(
     problems.addAtKey('memory_without_storage', `${path}.memory`, message, 'Add "storage": {}.');
   }
   if (agent.memory.scope !== 'brain' || selected === undefined) return;
-  if (selected.locality === 'local') return;
-  const message = `notes of the whole brain would go to ${selected.modelId}, which is not local`;
+  const sent = hasCloudTag(selected);
+  if (selected.locality === 'local' && !sent) return;
+  const why = sent ? 'its runtime sends to its vendor' : 'is not local';
+  const message = `notes of the whole brain would go to ${selected.modelId}, which ${why}`;
   const remedy = 'Put a local model first, or write "scope": "conversation".';
   problems.add('brain_scope_not_local', `${path}.memory.scope`, message, remedy);
 }

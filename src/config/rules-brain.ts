@@ -2,7 +2,7 @@
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
 import type { ProblemList } from './problems.ts';
-import { isNamedBy, rankModels } from './rank.ts';
+import { hasCloudTag, isNamedBy, rankModels } from './rank.ts';
 import type { KnownModel } from './rank.ts';
 import { checkAgent } from './rules-agent.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
@@ -74,8 +74,8 @@ function checkModel(
 ): void {
   if (model.locality !== 'local') return;
   const isPrivate = brain.sensitivity === 'private';
-  const tag = /:([^:]*)$/.exec(model.model_id ?? '')?.[1] ?? '';
-  if (model.provider === 'local_runtime' && /(?:^|-)cloud$/i.test(tag)) {
+  const { provider = '', model_id: modelId = '' } = model;
+  if (hasCloudTag({ provider, modelId })) {
     const message = 'the runtime sends this model to its vendor, though it is declared local';
     const remedy = 'Use a model that runs here, or declare it "locality": "cloud".';
     const code = isPrivate ? 'cloud_tag_private' : 'cloud_tag';

@@ -165,6 +165,13 @@ export const meaningCases: readonly Case[] = [
     'agent_reads_to_cloud',
   ),
   inAgent(
+    'notes of a brain for a model that its runtime sends away',
+    ['"llama3"', '"gpt-oss:120b-cloud"', '"brain" }\n', '«"brain" }\n'],
+    'brain_scope_not_local',
+    'brains[0].agent.memory.scope',
+    'cloud_tag',
+  ),
+  inAgent(
     'files for a cloud model',
     [
       agentModel,

@@ -6,6 +6,7 @@
  * A `%` before a number, a name or a parenthesis is the remainder; anywhere else it is per cent.
  * Time is bounded by the length of the text: no loop depends on a value.
  */
+import { faultOf } from './faults.ts';
 import { constants, functions } from './functions.ts';
 import {
   add,
@@ -19,6 +20,8 @@ import {
   power,
   remainder,
   tell,
+  tooLarge,
+  tooSmall,
   type Num,
 } from './number.ts';
 import { tokensOf, type Token } from './tokens.ts';
@@ -99,7 +102,7 @@ class Evaluation {
       const symbol = this.#next.kind === 'symbol' ? this.#next.text : '';
       if (symbol === '%' && !this.#isRemainder()) {
         this.#take();
-        value = this.#finite(divide(value, hundred));
+        value = this.#apply('/', value, hundred);
         continue;
       }
       const powers = infix.get(symbol);
@@ -113,7 +116,7 @@ class Evaluation {
 
   #operand(): Num {
     const token = this.#take();
-    if (token.kind === 'number') return this.#finite(literal(token.text));
+    if (token.kind === 'number') return this.#literal(token.text);
     if (token.kind === 'name') return this.#named(token.text);
     if (token.kind === 'symbol') {
       if (token.text === '-') return negate(this.#expression(signPower));
@@ -121,6 +124,11 @@ class Evaluation {
       if (token.text === '(') return this.#closed(this.#expression(0));
     }
     return this.#fail(`a number is missing before ${shown(token)}.`);
+  }
+
+  #literal(text: string): Num {
+    const value = this.#finite(literal(text));
+    return isZero(value) && /^[\d.]*[1-9]/.test(text) ? this.#fail(tooSmall) : value;
   }
 
   #named(name: string): Num {
@@ -161,13 +169,15 @@ class Evaluation {
     if (this.#fault !== null) return zero;
     if ((symbol === '/' || symbol === '%') && isZero(right))
       return this.#fail('it divides by zero.');
-    return this.#finite(operate(symbol, left, right));
+    const result = operate(symbol, left, right);
+    const fault = faultOf(symbol, left, right, result);
+    return fault === null ? result : this.#fail(fault);
   }
 
   #finite(value: Num): Num {
     if (value.kind === 'exact' || Number.isFinite(value.number)) return value;
     if (Number.isNaN(value.number)) return this.#fail('it has no real result.');
-    return this.#fail('a result on the way is too large or has no end.');
+    return this.#fail(tooLarge);
   }
 }
 

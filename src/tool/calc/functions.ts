@@ -1,4 +1,5 @@
 /** The functions and constants of calc. */
+import { faultOf } from './faults.ts';
 import {
   add,
   compare,
@@ -6,10 +7,15 @@ import {
   float,
   isZero,
   negate,
+  overflows,
   remainder,
   round,
+  squareRoot,
   toInteger,
+  tooLarge,
+  tooSmall,
   toNumber,
+  vanishes,
   whole,
   type Num,
 } from './number.ts';
@@ -42,7 +48,6 @@ const factorials: readonly bigint[] = Array.from({ length: factorialMax }).reduc
 export const functions: ReadonlyMap<string, Callable> = new Map([
   ...(
     [
-      ['sqrt', Math.sqrt],
       ['cbrt', Math.cbrt],
       ['exp', Math.exp],
       ['ln', Math.log],
@@ -63,6 +68,7 @@ export const functions: ReadonlyMap<string, Callable> = new Map([
   ).map(([name, apply]) => real(name, 1, 1, apply)),
   real('atan2', 2, 2, Math.atan2),
   real('hypot', 1, argumentsMax, Math.hypot),
+  own('sqrt', 1, 1, root),
   own('log', 1, 2, logarithm),
   own('abs', 1, 1, ([x]) => (compare(x!, exact(0n)) < 0 ? negate(x!) : x!)),
   own('sign', 1, 1, ([x]) => exact(BigInt(Math.sign(compare(x!, exact(0n)))))),
@@ -82,19 +88,37 @@ function own(name: string, least: number, most: number, apply: Callable['apply']
   return [name, { least, most, apply }];
 }
 
-/** A function of doubles; the caller sees to results that are not finite. */
+/** Functions that are zero where their argument is 1. All others are so only where it is 0. */
+const zeroAtOne: ReadonlySet<string> = new Set(['ln', 'log2', 'log10', 'acos']);
+
+/** A function of doubles; the caller sees to other results that are not finite. */
 function real(
   name: string,
   least: number,
   most: number,
   apply: (...args: number[]) => number,
 ): Entry {
-  return own(name, least, most, (args) => float(apply(...args.map(toNumber))));
+  return own(name, least, most, (args) => {
+    const result = apply(...args.map(toNumber));
+    const finite = Number.isFinite(result);
+    if (!finite && args.some(vanishes)) return tooSmall;
+    if ((!finite || args.length > 1) && args.some(overflows)) return tooLarge;
+    if (result !== 0 || zeroAtOne.has(name)) return float(result);
+    const zeros = name === 'atan2' ? args.slice(0, 1) : args;
+    return zeros.every(isZero) ? exact(0n) : tooSmall;
+  });
+}
+
+function root([x]: readonly Num[]): Applied {
+  const found = squareRoot(x!);
+  return isZero(found) && !isZero(x!) ? tooSmall : found;
 }
 
 /** To one reader log is to the base 10, to another to the base e: it is never guessed. */
 function logarithm([x, base]: readonly Num[]): Applied {
   if (base === undefined) return 'log(x) can be read in two ways: write ln(x) or log10(x).';
+  if (vanishes(x!) || vanishes(base)) return tooSmall;
+  if (overflows(x!) || overflows(base)) return tooLarge;
   const [of, to] = [toNumber(x!), toNumber(base)];
   if (to === 10) return float(Math.log10(of));
   if (to === 2) return float(Math.log2(of));
@@ -113,6 +137,8 @@ function rounded([x, digits]: readonly Num[]): Applied {
 function modulo([a, b]: readonly Num[]): Applied {
   if (isZero(b!)) return 'it divides by zero.';
   const left = remainder(a!, b!);
+  const fault = faultOf('%', a!, b!, left);
+  if (fault !== null) return fault;
   const zero = exact(0n);
   const crosses = !isZero(left) && compare(left, zero) < 0 !== compare(b!, zero) < 0;
   return crosses ? add(left, b!) : left;

@@ -21,6 +21,12 @@ const toldDigits = 15;
 /** A number with more zeros than this behind the point is told with an exponent. */
 const leadingZerosMax = 20;
 
+/** What is said where a double would be infinite or zero in place of a number that is not. */
+export const tooLarge =
+  'a number on the way is too large or has no end: beyond 1.8e308 only exact arithmetic goes on.';
+export const tooSmall =
+  'a number on the way is too small: below 5e-324 only exact arithmetic goes on.';
+
 export function float(number: number): Float {
   return { kind: 'float', number };
 }
@@ -54,6 +60,16 @@ export function toNumber(value: Num): number {
 
 export function isZero(value: Num): boolean {
   return toNumber(value) === 0 && (value.kind === 'float' || value.coefficient === 0n);
+}
+
+/** It is not zero, but the double next to it is. */
+export function vanishes(value: Num): boolean {
+  return toNumber(value) === 0 && !isZero(value);
+}
+
+/** It is exact, and beyond every double. */
+export function overflows(value: Num): boolean {
+  return value.kind === 'exact' && !Number.isFinite(toNumber(value));
 }
 
 /** @returns the whole number that it is exactly; null: it is none */
@@ -91,7 +107,7 @@ export function divide(left: Num, right: Num): Num {
   const scale = quotientDigits + Math.max(0, b.toString().length - a.toString().length);
   const numerator = a * tens(scale);
   const quotient = numerator / b;
-  if (quotient * b === numerator && scale <= digitsMax) return exact(quotient, scale);
+  if (quotient * b === numerator) return exact(quotient, scale);
   return float(Number(`${quotient}e${-scale}`));
 }
 
@@ -121,6 +137,30 @@ export function power(base: Num, exponent: Num): Num {
     }
   }
   return float(toNumber(base) ** toNumber(exponent));
+}
+
+/** Exact where the root is; NaN where there is none. */
+export function squareRoot(value: Num): Num {
+  if (value.kind === 'float' || value.coefficient < 0n) return float(Math.sqrt(toNumber(value)));
+  const shift = value.scale % 2;
+  const square = value.coefficient * tens(shift);
+  const scale = (value.scale + shift) / 2;
+  const root = wholeRoot(square);
+  if (root * root === square) return exact(root, scale);
+  if (!vanishes(value) && !overflows(value)) return float(Math.sqrt(toNumber(value)));
+  const digits = wholeRoot(square * tens(2 * quotientDigits));
+  return float(Number(`${digits}e${-scale - quotientDigits}`));
+}
+
+/** Rounded down, by Newton's method: some 20 steps for `digitsMax` digits. */
+function wholeRoot(square: bigint): bigint {
+  if (square === 0n) return 0n;
+  let root = 1n << BigInt(square.toString(16).length * 2);
+  for (;;) {
+    const next = (root + square / root) / 2n;
+    if (next >= root) return root;
+    root = next;
+  }
 }
 
 /** Negative, zero or positive, as `left` is less than, equal to or greater than `right`. */
