@@ -8,7 +8,7 @@ import { sendPinned } from './pinned-client.ts';
 
 const variable = 'NODE_TLS_REJECT_UNAUTHORIZED';
 
-test('a certificate that nobody vouches for is refused, also where Node is told not to look', async () => {
+test('a certificate that nobody vouches for is refused, whatever Node is told', async () => {
   const fixture = (name: string): string =>
     readFileSync(join(import.meta.dirname, '../../test/fixtures/tls', name), 'utf8');
   const tls = { key: fixture('shop.key.pem'), cert: fixture('shop.pem') };

@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { failure, type Failure } from '../../src/domain/failure.ts';
-import type { ChannelKey, ReplyId } from '../../src/domain/ids.ts';
+import type { ReplyId } from '../../src/domain/ids.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
 import type { InClaim, Ledger, LedgerReader, OutClaim } from '../../src/store/store.ts';
 import { agentReads } from './reader-agents.ts';
+import { pageReads } from './reader-pages.ts';
 import {
   accept,
   answer,
@@ -17,7 +18,6 @@ import {
   hook,
   oneIn,
   oneOut,
-  other,
   replyTo,
   said,
   until,
@@ -253,86 +253,6 @@ const deadLetters: readonly ReaderCase[] = [
   ],
 ];
 
-const pages: readonly ReaderCase[] = [
-  [
-    'a page holds at least one row and at most what was asked for',
-    async (it) => {
-      for (let at = 0; at < 3; at++) {
-        await answered(it);
-        await it.ledger.bury(await oneOut(it), gone);
-      }
-      const sizes: number[] = [];
-      for (const limit of [-1, 0, 1, 2.5, 1_000_000, Number.NaN]) {
-        sizes.push((await it.reader.deadLetters({ after: null, limit })).rows.length);
-      }
-      assert.deepEqual(sizes, [1, 1, 1, 2, 3, 1]);
-    },
-  ],
-  [
-    'behind a place that no page gave there is nothing',
-    async (it) => {
-      await answered(it);
-      await it.ledger.bury(await oneOut(it), gone);
-      const encode = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url');
-      const nobodys = ['', '%', 'nonsense', 'W10', encode(null), encode(['a', 1, 'b'])];
-      for (const after of [...nobodys, encode(['a', 'b'])]) {
-        assert.deepEqual(await it.reader.deadLetters({ after, limit: 5 }), {
-          rows: [],
-          next: null,
-        });
-      }
-      for (const after of [...nobodys, encode([1, 2])]) {
-        assert.deepEqual((await it.reader.conversations({ after, limit: 5 })).rows, []);
-      }
-    },
-  ],
-  [
-    'the bots of a messenger are told by its type: those that wait, and those that answered',
-    async (it) => {
-      assert.deepEqual(await it.reader.channelKeys('messenger_a'), []);
-      const again = 'messenger_a:9' as ChannelKey;
-      for (const channel of [other, again]) await accept(it, said('ada', 'hello', { channel }));
-      const claim = await oneIn(it, other);
-      await it.ledger.complete(claim, effects(claim, []));
-      await answered(it);
-      assert.deepEqual(await it.reader.channelKeys('messenger_a'), [other, again]);
-      assert.deepEqual(await it.reader.channelKeys('messenger_b'), []);
-    },
-  ],
-  [
-    'a conversation tells the cuts that its messages made, with their reasons',
-    async (it, { durable }) => {
-      const { message } = await answered(it);
-      const cuts = (['idle', 'daily', 'command'] as const).map((reason, index) => {
-        return { session: index + 2, at: 4_711 + index, reason };
-      });
-      for (const { at, reason } of cuts) {
-        await arrive(it);
-        const claim = await oneIn(it);
-        await it.ledger.complete(claim, effects(claim, [], { session: { at, reason } }));
-      }
-      const { channel, conversation } = message;
-      const told = await it.reader.conversation({ channel, conversation });
-      assert.deepEqual(told?.cuts ?? null, durable ? cuts : null);
-    },
-  ],
-  [
-    'without storage there are no conversations and no texts; with it there are',
-    async (it, { durable }) => {
-      const { message } = await answered(it);
-      const { channel, conversation } = message;
-      const many = durable ? 1 : 0;
-      assert.equal((await it.reader.conversations(all)).rows.length, many);
-      assert.equal((await it.reader.conversation({ channel, conversation })) !== null, durable);
-      const whose = { kind: 'conversation', channel, conversation } as const;
-      assert.equal((await it.reader.turns(whose, all)).rows.length, many);
-      const text = await it.reader.storyText(message.id);
-      assert.equal(text?.text ?? null, durable ? 'hello' : null);
-      assert.deepEqual(text?.replies.map((reply) => reply.text) ?? null, durable ? ['hi'] : null);
-    },
-  ],
-];
-
 /** Runs every promise over one form; each case has a store of its own. */
 export function testReaderContract(
   name: string,
@@ -340,7 +260,7 @@ export function testReaderContract(
   open: () => Promise<ReaderBench>,
 ): void {
   suite(`the reader of the ${name} form`, { concurrency: 4 }, () => {
-    for (const [what, run] of [...stories, ...deadLetters, ...pages, ...agentReads]) {
+    for (const [what, run] of [...stories, ...deadLetters, ...pageReads, ...agentReads]) {
       test(what, async () => {
         await using bench = await open();
         const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
@@ -350,13 +270,13 @@ export function testReaderContract(
   });
 }
 
-async function arrive(it: It): Promise<string> {
+export async function arrive(it: It): Promise<string> {
   const [receipt] = await accept(it, said('ada', 'hello'));
   return receipt!.id;
 }
 
 /** One message, and `hi` as the answer to it. */
-async function answered(it: It): Promise<InClaim> {
+export async function answered(it: It): Promise<InClaim> {
   await arrive(it);
   const claim = await oneIn(it);
   await answer(it, claim, 'hi');

@@ -1,0 +1,89 @@
+/** Pages, conversations and texts, as every reader tells them. */
+import assert from 'node:assert/strict';
+import { failure } from '../../src/domain/failure.ts';
+import type { ChannelKey } from '../../src/domain/ids.ts';
+import { accept, effects, oneIn, oneOut, other, said } from './ledger/kit.ts';
+import { answered, arrive, type ReaderCase } from './reader.ts';
+
+const gone = failure('gone', { status: 410 });
+const all = { after: null, limit: 100 };
+
+export const pageReads: readonly ReaderCase[] = [
+  [
+    'a page holds at least one row and at most what was asked for',
+    async (it) => {
+      for (let at = 0; at < 3; at++) {
+        await answered(it);
+        await it.ledger.bury(await oneOut(it), gone);
+      }
+      const sizes: number[] = [];
+      for (const limit of [-1, 0, 1, 2.5, 1_000_000, Number.NaN]) {
+        sizes.push((await it.reader.deadLetters({ after: null, limit })).rows.length);
+      }
+      assert.deepEqual(sizes, [1, 1, 1, 2, 3, 1]);
+    },
+  ],
+  [
+    'behind a place that no page gave there is nothing',
+    async (it) => {
+      await answered(it);
+      await it.ledger.bury(await oneOut(it), gone);
+      const encode = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url');
+      const nobodys = ['', '%', 'nonsense', 'W10', encode(null), encode(['a', 1, 'b'])];
+      for (const after of [...nobodys, encode(['a', 'b'])]) {
+        assert.deepEqual(await it.reader.deadLetters({ after, limit: 5 }), {
+          rows: [],
+          next: null,
+        });
+      }
+      for (const after of [...nobodys, encode([1, 2])]) {
+        assert.deepEqual((await it.reader.conversations({ after, limit: 5 })).rows, []);
+      }
+    },
+  ],
+  [
+    'the bots of a messenger are told by its type: those that wait, and those that answered',
+    async (it) => {
+      assert.deepEqual(await it.reader.channelKeys('messenger_a'), []);
+      const again = 'messenger_a:9' as ChannelKey;
+      for (const channel of [other, again]) await accept(it, said('ada', 'hello', { channel }));
+      const claim = await oneIn(it, other);
+      await it.ledger.complete(claim, effects(claim, []));
+      await answered(it);
+      assert.deepEqual(await it.reader.channelKeys('messenger_a'), [other, again]);
+      assert.deepEqual(await it.reader.channelKeys('messenger_b'), []);
+    },
+  ],
+  [
+    'a conversation tells the cuts that its messages made, with their reasons',
+    async (it, { durable }) => {
+      const { message } = await answered(it);
+      const cuts = (['idle', 'daily', 'command'] as const).map((reason, index) => {
+        return { session: index + 2, at: 4_711 + index, reason };
+      });
+      for (const { at, reason } of cuts) {
+        await arrive(it);
+        const claim = await oneIn(it);
+        await it.ledger.complete(claim, effects(claim, [], { session: { at, reason } }));
+      }
+      const { channel, conversation } = message;
+      const told = await it.reader.conversation({ channel, conversation });
+      assert.deepEqual(told?.cuts ?? null, durable ? cuts : null);
+    },
+  ],
+  [
+    'without storage there are no conversations and no texts; with it there are',
+    async (it, { durable }) => {
+      const { message } = await answered(it);
+      const { channel, conversation } = message;
+      const many = durable ? 1 : 0;
+      assert.equal((await it.reader.conversations(all)).rows.length, many);
+      assert.equal((await it.reader.conversation({ channel, conversation })) !== null, durable);
+      const whose = { kind: 'conversation', channel, conversation } as const;
+      assert.equal((await it.reader.turns(whose, all)).rows.length, many);
+      const text = await it.reader.storyText(message.id);
+      assert.equal(text?.text ?? null, durable ? 'hello' : null);
+      assert.deepEqual(text?.replies.map((reply) => reply.text) ?? null, durable ? ['hi'] : null);
+    },
+  ],
+];
