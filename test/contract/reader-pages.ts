@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
 import { accept, effects, oneIn, oneOut, other, said } from './ledger/kit.ts';
-import { answered, arrive, type ReaderCase } from './reader.ts';
+import { answered, arrive } from './reader-kit.ts';
+import type { ReaderCase } from './reader.ts';
 
 const gone = failure('gone', { status: 410 });
 const all = { after: null, limit: 100 };

@@ -7,22 +7,11 @@ import { suite, test } from 'node:test';
 import { failure, type Failure } from '../../src/domain/failure.ts';
 import type { ReplyId } from '../../src/domain/ids.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
-import type { InClaim, Ledger, LedgerReader, OutClaim } from '../../src/store/store.ts';
+import type { Ledger, LedgerReader, OutClaim } from '../../src/store/store.ts';
 import { agentReads } from './reader-agents.ts';
+import { answered, arrive } from './reader-kit.ts';
 import { pageReads } from './reader-pages.ts';
-import {
-  accept,
-  answer,
-  deliver,
-  effects,
-  hook,
-  oneIn,
-  oneOut,
-  replyTo,
-  said,
-  until,
-  type Bench,
-} from './ledger/kit.ts';
+import { deliver, effects, hook, oneIn, oneOut, replyTo, until, type Bench } from './ledger/kit.ts';
 
 export interface ReaderBench extends AsyncDisposable {
   readonly ledger: Ledger;
@@ -268,19 +257,6 @@ export function testReaderContract(
       });
     }
   });
-}
-
-export async function arrive(it: It): Promise<string> {
-  const [receipt] = await accept(it, said('ada', 'hello'));
-  return receipt!.id;
-}
-
-/** One message, and `hi` as the answer to it. */
-export async function answered(it: It): Promise<InClaim> {
-  await arrive(it);
-  const claim = await oneIn(it);
-  await answer(it, claim, 'hi');
-  return claim;
 }
 
 /** One message, answered in parts. */
