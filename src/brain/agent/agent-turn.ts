@@ -3,6 +3,7 @@ import type { Apology, Decision } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
 import type { Note } from '../../domain/note.ts';
 import type { Outcome, ToolCall } from '../../domain/outcome.ts';
+import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
 import type { ModelRequest, ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
@@ -35,6 +36,12 @@ type Asked = {
   readonly call: Call;
   readonly protocol: 'native' | 'text';
   readonly withTools: boolean;
+};
+
+export type Before = {
+  /** Of its scope, oldest first. */
+  readonly notes: readonly Note[];
+  readonly earlier: readonly EarlierCall[];
 };
 
 /** What the model wants. */
@@ -76,14 +83,14 @@ export class AgentTurn {
   #invalidInARow = 0;
   #halvings = 0;
 
-  /** @param notes of its scope, oldest first */
+  /** @param before what it may know of earlier turns, and of earlier runs of this one */
   constructor(
     options: AgentOptions,
     member: Member,
     habits: Habits,
     turn: Turn,
     desk: Desk,
-    notes: readonly Note[],
+    { notes, earlier }: Before,
   ) {
     this.#options = options;
     this.#member = member;
@@ -98,6 +105,7 @@ export class AgentTurn {
     this.#keptFrom = lines.length - 1;
     this.#mark = options.mark();
     this.#findings = new Findings(lines, this.#mark, habits.findingsCharactersMax);
+    if (earlier.length > 0) this.#findings.recalled(earlier);
     this.#turnAt = options.now();
     this.#calls = new ToolCalls({
       agent: options,
@@ -108,6 +116,7 @@ export class AgentTurn {
       signal: this.#over.signal,
       turnAt: this.#turnAt,
       notesBefore: notes.length,
+      keysTaken: new Set(earlier.map(({ key }) => key)),
     });
     this.#deadline = options.deadlines.at(desk.deadlineAt, this.#end);
     desk.signal.addEventListener('abort', this.#end);
@@ -137,7 +146,7 @@ export class AgentTurn {
       }
       const wish = wishOf(outcome, asked);
       if (wish.kind === 'answer') return this.#reply(wish.text);
-      if (!asked.withTools || this.#isSpent) return this.#unfinished(wish, asked);
+      if (!asked.withTools || this.#isSpent) return this.#unfinished();
       await this.#fulfil(wish);
     }
     return this.#apology('unfinished', 'no step was left');
@@ -231,9 +240,8 @@ export class AgentTurn {
     return { kind: 'reply', text, model: this.#member.model.name, why };
   }
 
-  /** It still wants a tool where none is left: what it wrote beside that is its answer, if any. */
-  #unfinished(wish: Exclude<Wish, { kind: 'answer' }>, { protocol }: Asked): Decision {
-    if (protocol === 'native' && wish.text !== '') return this.#reply(wish.text);
+  /** It wants a tool where none is left: what it wrote beside that may tell of it as done. */
+  #unfinished(): Decision {
     return this.#apology('unfinished', `it still asked for tools at step ${this.#step}`);
   }
 
