@@ -28,8 +28,9 @@ export class ToolUseRing {
   }
 
   /** Told as `unknown` until its end, or its turn's, is. */
-  begun(message: Message, { hash: _, ...use }: BegunCall): void {
-    this.add(message, [{ ...use, ms: 0, outcome: 'unknown' }]);
+  begun(message: Message, { key, at, tool, mode, rule }: BegunCall): void {
+    const use = { key, at, ms: 0, tool, mode, rule, arguments: '' };
+    this.add(message, [{ ...use, outcome: 'unknown' }]);
   }
 
   ended(key: string, { outcome, ms }: CallEnding): void {
