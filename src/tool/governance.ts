@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
+import { wellFormed } from '../lib/well-formed.ts';
 import type {
   AskedCall,
   CallSurroundings,
@@ -79,7 +80,7 @@ class GovernedToolbox implements Toolbox {
         ? { mode: 'deny', rule: 'not_listed' }
         : this.#standing(tool, surroundings.channel);
     const written = writtenArguments(call);
-    const kept = shortened(written ?? '', tool === undefined ? call.name : null);
+    const kept = shortened(written ?? '', tool === undefined ? call.name : null).toWellFormed();
     const asked = written === null ? null : { given: call.arguments, at, kept };
     const ending =
       tool === undefined || standing.mode === 'deny'
@@ -95,7 +96,7 @@ class GovernedToolbox implements Toolbox {
       outcome: ending.outcome,
       arguments: kept,
     };
-    return { text: ending.text, use };
+    return { text: ending.text.toWellFormed(), use };
   }
 
   /** @param asked null: what it was given cannot be looked into; `kept` of it is for the audit */
@@ -108,7 +109,7 @@ class GovernedToolbox implements Toolbox {
     if (surroundings.repeated === true)
       return { text: repeated, outcome: 'refused', rule: 'repeated' };
     if (asked === null) return invalid('Its arguments are too long or too deep.', rule);
-    const read = argumentsOf(tool, asked.given);
+    const read = wellFormed(argumentsOf(tool, asked.given));
     if (read === null) return invalid('The arguments must be a JSON object.', rule);
     const missing = missingIn(tool, read);
     if (missing.length > 0) return invalid(`Missing: ${missing.join(', ')}.`, rule);

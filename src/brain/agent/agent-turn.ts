@@ -12,7 +12,7 @@ import type { Call, Member } from '../call.ts';
 import { dispatch } from '../dispatch.ts';
 import { linesOf } from '../turn-lines.ts';
 import type { AgentOptions, Habits } from './agent.ts';
-import { Findings } from './findings.ts';
+import { Findings, findingsCharactersMax } from './findings.ts';
 import { systemPrompt } from './prompt.ts';
 import { readText } from './text-protocol.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -23,6 +23,8 @@ const invalidMax = 2;
 const halvingsMax = 6;
 /** What one hard turn teaches about the model holds for the next ones down to this. */
 const findingsCharactersMin = 4_000;
+/** By so much it grows again with each turn that had to leave something out and was answered. */
+const growth = 1.25;
 
 const askForAnswer =
   'No tool can be used any more in this turn. Answer the person now, with what you have; say ' +
@@ -215,14 +217,25 @@ export class AgentTurn {
     return true;
   }
 
-  /** The model could not read all that was found: half of it goes, and that is remembered. */
+  /**
+   * The model could not read all of it: half of what was found goes. That is remembered where what
+   * was found is most of it: one long message says nothing of other turns.
+   */
   #findLess(): boolean {
+    const system = this.#options.operatorPrompt?.length ?? 0;
+    const teaches = this.#findings.outweighs(system + (this.#options.skills?.length ?? 0));
     const fits = this.#halvings < halvingsMax ? this.#findings.halve() : null;
     if (fits === null) return false;
     this.#halvings++;
-    this.#habits.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
+    if (teaches) this.#habits.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
     this.#step--;
     return true;
+  }
+
+  /** It could read all that it was given, and was not given all: next time a little more. */
+  #findMore(): void {
+    const more = Math.ceil(this.#habits.findingsCharactersMax * growth);
+    this.#habits.findingsCharactersMax = Math.min(findingsCharactersMax, more);
   }
 
   async #fulfil(wish: Exclude<Wish, { kind: 'answer' }>): Promise<void> {
@@ -234,6 +247,7 @@ export class AgentTurn {
   }
 
   #reply(text: string): Decision {
+    if (this.#findings.isShort && this.#halvings === 0) this.#findMore();
     const { count } = this.#calls;
     const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
     const why = `answered at step ${this.#step} after ${tools}`;

@@ -30,6 +30,7 @@ export class Findings {
   /** Where results stand that hold something, oldest first, and their length with their calls'. */
   #results: { at: number; characters: number; text: string }[] = [];
   #characters = 0;
+  #isShort = false;
   #charactersMax: number;
 
   /** @param said the conversation with the person's message at its end */
@@ -72,6 +73,17 @@ export class Findings {
   /** A word of svc's own to the model. */
   say(text: string): void {
     this.#lines.push({ role: 'user', text });
+  }
+
+  /** Whether it is rather what was found that is long than `others`, so many characters. */
+  outweighs(others: number): boolean {
+    const said = this.#said.reduce((sum, { text }) => sum + text.length, others);
+    return this.#characters > said;
+  }
+
+  /** Something was given up or cut for the room. */
+  get isShort(): boolean {
+    return this.#isShort;
   }
 
   /**
@@ -120,6 +132,7 @@ export class Findings {
   }
 
   #rewrite(at: number, text: string): void {
+    this.#isShort = true;
     const line = this.#lines[at]!;
     if (line.role === 'result') {
       this.#lines[at] = { ...line, text: this.#data(line.call, text) };
