@@ -64,8 +64,9 @@ export function toolsOf({ tools }: ModelRequest): object {
 }
 
 /**
- * The answer, or the failure that an answer without text is. Calls count only where tools were
- * offered: a model that makes some up elsewhere has said nothing.
+ * The answer, or the failure that an answer without text is. Calls alone count only where tools
+ * were offered: a model that makes some up elsewhere has said nothing. Beside a text they are told,
+ * for it may speak of them as done.
  */
 export function answerOf(
   content: string,
@@ -77,7 +78,7 @@ export function answerOf(
   },
 ): Parsed {
   const text = withoutThinkBlock(content).trim();
-  const calls = more.offered ? more.calls : [];
+  const calls = more.offered || text !== '' ? more.calls : [];
   if (text !== '' || calls.length > 0) {
     const { usage, remoteHost = null } = more;
     return { kind: 'answer', text, calls, usage, remoteHost };
@@ -112,10 +113,10 @@ const tooLong =
   /context[ _](?:length|size|window)|maximum context|prompt (?:is )?too long|reduce the length/i;
 /**
  * An error's own words, up to the first that may be its model's: such a text could take the model's
- * calls away from everybody. A name in quotes is left out, and does not end them.
+ * calls away from everybody. The first name in quotes does not end them.
  */
 function unquoted(words: string): string {
-  const own = words.replace(/(["'`])[\w./:@-]{1,100}\1/g, '');
+  const own = words.replace(/^([\w ]{0,40})(["'`])[\w./:@-]{1,100}\2/, '$1');
   const end = own.search(/[{[`"\n]|(?<![a-z])'/i);
   return end < 0 ? own : own.slice(0, end);
 }

@@ -279,6 +279,7 @@ function wishOf({ text, calls }: Extract<Outcome, { kind: 'answer' }>, asked: As
   if (asked.protocol === 'native') {
     return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls };
   }
+  if (calls.length > 0) return { kind: 'broken', text };
   const read = readText(text);
   if (read.kind !== 'call') return { kind: read.kind, text };
   return { kind: 'calls', text, calls: [read.call] };
