@@ -108,7 +108,7 @@ test(`${attacks.length} notes that are asked for are kept as data, or not at all
   assert.equal(await say('victim', '/notes'), 'There are no notes.');
 });
 
-test('a flood of notes leaves the newest few, and another conversation cannot touch them', async () => {
+test('a flood leaves the newest notes, and another conversation cannot touch them', async () => {
   await using on = await stage(wires[0]!, agentWith('conversation'), obey);
   const say = speaker(on);
   for (let n = 0; n < 12; n++) await say('ada', call({ note: `note ${n}` }));

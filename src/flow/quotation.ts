@@ -30,8 +30,8 @@ export function quote(rows: readonly TurnRow[]): {
 }
 
 /** Without half a character at its end. */
-function beginning(text: string, charactersMax: number): string {
-  return text.slice(0, charactersMax).replace(/[\uD800-\uDBFF]$/, '');
+function beginning(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 function quoteTurn({ text, reply }: TurnRow): string {
