@@ -102,6 +102,17 @@ test("what a model wrote into its runtime's error takes no calls away", () => {
   }
 });
 
+test('calls that nothing was offered for are told beside a text, and are nothing alone', () => {
+  const answered = (content: string): Parsed => {
+    const message = { role: 'assistant', content, tool_calls: [{ function: { name: 'calc' } }] };
+    return local.fromWire(200, JSON.stringify({ message, done: true }), null, false);
+  };
+  const beside = answered('Done.');
+  assert.equal(beside.kind === 'answer' && beside.calls.length, 1);
+  const alone = answered('');
+  assert.equal(alone.kind === 'failed' && alone.failure.kind, 'empty_answer');
+});
+
 test('no half character is sent', () => {
   const half = 'half \ud83d';
   const odd: ModelRequest = {
