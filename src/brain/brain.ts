@@ -10,7 +10,14 @@ import type { HistoryLine } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { Ability, Journaled, ToolUse } from '../domain/tool-use.ts';
+import type {
+  Ability,
+  BegunCall,
+  CallEnding,
+  EarlierCall,
+  Journaled,
+  ToolUse,
+} from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 
 export interface Brain {
@@ -49,9 +56,11 @@ export interface Desk {
   notes(scope: NoteScope): Promise<readonly Note[]>;
   /** Takes effect with the turn's end, in its commit. */
   keep(move: NoteMove): void;
-  /** Before a tool runs that changes something elsewhere; see the ledger's method of this name. */
-  journal(key: string, tool: string): Promise<Journaled>;
-  journalEnd(key: string, text: string): void;
+  /** Before a tool runs that changes something elsewhere; see the ledger's `calls`. */
+  journal(call: BegunCall): Promise<Journaled>;
+  journalEnd(key: string, ending: CallEnding): void;
+  /** What earlier runs of this message began; see the ledger's `calls`. */
+  earlierCalls(): Promise<readonly EarlierCall[]>;
   /** For the audit: one call that was asked for, whatever became of it. */
   used(use: ToolUse): void;
 }

@@ -1,5 +1,5 @@
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Desk } from './brain.ts';
 
@@ -44,6 +44,10 @@ export class RehearsalDesk implements Desk {
   }
 
   journalEnd(): void {}
+
+  earlierCalls(): Promise<readonly EarlierCall[]> {
+    return Promise.resolve([]);
+  }
 
   used(use: ToolUse): void {
     this.toolUses.push(use);

@@ -31,7 +31,7 @@ export type ToolOutcome = (typeof toolOutcomes)[number];
 
 /** One call in the audit: who may see the arguments is decided where it is shown. */
 export type ToolUse = {
-  /** `message:iteration:n`. */
+  /** `message:iteration:n`; where that was used in a run before, with a number behind it. */
   readonly key: string;
   readonly at: number;
   readonly ms: number;
@@ -56,8 +56,31 @@ export type ToolUseText = ToolUseRow & {
   readonly arguments: string | null;
 };
 
-/** Whether a call may run, had begun before (and nobody saw its end), or is done already. */
+/** A call that changes something elsewhere, as it is written down before it runs. */
+export type BegunCall = Omit<ToolUse, 'ms' | 'outcome'> & {
+  /** Names tool and arguments: SHA-256 over canonical JSON, as base64. */
+  readonly hash: string;
+};
+
+/** How a call ended. `text` is what the model was told. */
+export type CallEnding = {
+  readonly text: string;
+  readonly outcome: ToolOutcome;
+  /** How long it took. */
+  readonly ms: number;
+};
+
+/** A call that an earlier run of the same message began; `ending` null: its end was not seen. */
+export type EarlierCall = Pick<ToolUse, 'key' | 'tool' | 'arguments'> & {
+  readonly ending: CallEnding | null;
+};
+
+/**
+ * Whether a call may run, had begun before (and nobody saw its end), is done already, or cannot be
+ * written down and so may not run. `key` is the one that the earlier call ran under.
+ */
 export type Journaled =
   | { readonly kind: 'run' }
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'done'; readonly text: string };
+  | { readonly kind: 'unknown'; readonly key: string }
+  | { readonly kind: 'done'; readonly key: string; readonly ending: CallEnding }
+  | { readonly kind: 'unwritten' };

@@ -1,7 +1,7 @@
 import type { Brain, Desk } from '../brain/brain.ts';
 import type { Events } from '../domain/event.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { BegunCall, CallEnding, EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
 
@@ -46,12 +46,16 @@ export class TurnDesk implements Desk {
     (this.noteMoves ??= []).push(move);
   }
 
-  journal(key: string, tool: string): Promise<Journaled> {
-    return this.#kit.ledger.journal(this.#claim, key, tool);
+  journal(call: BegunCall): Promise<Journaled> {
+    return this.#kit.ledger.calls.journal(this.#claim, call);
   }
 
-  journalEnd(key: string, text: string): void {
-    this.#kit.ledger.journalEnd(this.#claim, key, text);
+  journalEnd(key: string, ending: CallEnding): void {
+    this.#kit.ledger.calls.journalEnd(this.#claim, key, ending);
+  }
+
+  earlierCalls(): Promise<readonly EarlierCall[]> {
+    return this.#kit.ledger.calls.earlierCalls(this.#claim);
   }
 
   used(use: ToolUse): void {

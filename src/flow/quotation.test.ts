@@ -33,6 +33,14 @@ test('the newest turns that fit are taken, and the block fits the window', () =>
   assert.doesNotMatch(block, /> Person: 1 /);
 });
 
+test('no half character comes into a quotation', () => {
+  for (let before = 11_980; before < 12_000; before++) {
+    const { block } = quote([turn(`${'a'.repeat(before)}${'😀'.repeat(30)}`)]);
+    assert.ok(block.isWellFormed(), `${before}`);
+  }
+  assert.ok(quote([turn('half \ud83d')]).block.isWellFormed());
+});
+
 test('one turn that is too long alone is cut, with a mark', () => {
   const { block, turns } = quote([turn('first'), turn('y'.repeat(50_000))]);
   assert.equal(turns, 1);

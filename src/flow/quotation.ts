@@ -20,13 +20,18 @@ export function quote(rows: readonly TurnRow[]): {
   for (const row of rows.toReversed()) {
     const text = quoteTurn(row);
     if (text.length > left) {
-      if (quoted.length === 0) quoted.push(`${text.slice(0, left).trimEnd()} […]`);
+      if (quoted.length === 0) quoted.push(`${beginning(text, left).trimEnd()} […]`);
       break;
     }
     quoted.push(text);
     left -= text.length;
   }
   return { block: [head, ...quoted.reverse()].join('\n'), turns: quoted.length };
+}
+
+/** Without half a character at its end. */
+function beginning(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 function quoteTurn({ text, reply }: TurnRow): string {
@@ -36,6 +41,7 @@ function quoteTurn({ text, reply }: TurnRow): string {
 
 function lines(text: string): string {
   return text
+    .toWellFormed()
     .split(/\r\n|[\r\n\u2028\u2029]/)
     .map((line) => `> ${line}`)
     .join('\n');

@@ -6,6 +6,7 @@ import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ToolCall, Usage } from '../domain/outcome.ts';
 import { withoutThinkBlock } from '../domain/think-block.ts';
+import { wellFormed } from '../lib/well-formed.ts';
 import type { ModelRequest } from './model.ts';
 
 /** What one HTTP answer says, once the wire is gone. */
@@ -37,18 +38,19 @@ export function messagesOf(
   wire: CallWire,
 ): readonly ChatMessage[] {
   const messages: ChatMessage[] = [];
-  if (system !== null) messages.push({ role: 'system', content: system });
+  if (system !== null) messages.push({ role: 'system', content: system.toWellFormed() });
   for (const line of lines) {
+    const text = line.text.toWellFormed();
     if (line.role === 'calls') {
-      const calls = line.calls.map((call) => wire.call(call));
-      messages.push({ role: 'assistant', content: line.text, tool_calls: calls });
+      const calls = line.calls.map((call) => wire.call(wellFormed(call)));
+      messages.push({ role: 'assistant', content: text, tool_calls: calls });
     } else if (line.role === 'result') {
-      messages.push({ role: 'tool', ...wire.result(line.call), content: line.text });
+      messages.push({ role: 'tool', ...wire.result(line.call), content: text });
     } else {
       const last = messages.at(-1);
       const joins = last?.role === line.role && !('tool_calls' in last);
-      if (joins) last.content += `\n\n${line.text}`;
-      else messages.push({ role: line.role, content: line.text });
+      if (joins) last.content += `\n\n${text}`;
+      else messages.push({ role: line.role, content: text });
     }
   }
   return messages;
@@ -62,8 +64,9 @@ export function toolsOf({ tools }: ModelRequest): object {
 }
 
 /**
- * The answer, or the failure that an answer without text is. Calls count only where tools were
- * offered: a model that makes some up elsewhere has said nothing.
+ * The answer, or the failure that an answer without text is. Calls alone count only where tools
+ * were offered: a model that makes some up elsewhere has said nothing. Beside a text they are told,
+ * for it may speak of them as done.
  */
 export function answerOf(
   content: string,
@@ -75,7 +78,7 @@ export function answerOf(
   },
 ): Parsed {
   const text = withoutThinkBlock(content).trim();
-  const calls = more.offered ? more.calls : [];
+  const calls = more.offered || text !== '' ? more.calls : [];
   if (text !== '' || calls.length > 0) {
     const { usage, remoteHost = null } = more;
     return { kind: 'answer', text, calls, usage, remoteHost };
@@ -96,8 +99,8 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
   if (busy.has(status)) return failure('overloaded', { status, retryAfterMs });
   if (status >= 300 && status < 400) return failure('redirected', { status });
   if (status === 413 || tooLong.test(words)) return failure('context_overflow', { status });
-  if (noTools.test(words)) return failure('tools_unsupported', { status });
   if (badCall.test(words)) return failure('tool_call_malformed', { status });
+  if (noTools.test(unquoted(words))) return failure('tools_unsupported', { status });
   if (status === 404) return failure('not_found', { status });
   if (status >= 500) return failure('server_error', { status, retryAfterMs });
   if (status >= 400) return failure('rejected', { status });
@@ -108,6 +111,16 @@ export function failureOf(status: number, words: string, retryAfterMs: number | 
 const busy = new Set([408, 498, 503, 529]);
 const tooLong =
   /context[ _](?:length|size|window)|maximum context|prompt (?:is )?too long|reduce the length/i;
+/**
+ * An error's own words, up to the first that may be its model's: such a text could take the model's
+ * calls away from everybody. The first name in quotes does not end them.
+ */
+function unquoted(words: string): string {
+  const own = words.replace(/^([\w ]{0,40})(["'`])[\w./:@-]{1,100}\2/, '$1');
+  const end = own.search(/[{[`"\n]|(?<![a-z])'/i);
+  return end < 0 ? own : own.slice(0, end);
+}
+
 /** Ollama and others; a router without such an endpoint; vLLM and llama.cpp without the flag. */
 const noTools = new RegExp(
   [

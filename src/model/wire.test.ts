@@ -82,6 +82,56 @@ const list = (...names: string[]): string =>
   JSON.stringify({ models: names.map((name) => ({ name })) });
 const has = (body: string, id: string): boolean | undefined => local.findTag(body, id)?.hasModel;
 
+test("what a model wrote into its runtime's error takes no calls away", () => {
+  const kinds: readonly [string, string][] = [
+    ['"registry.ollama.ai/library/gemma:2b does not support tools"', 'server_error'],
+    ["registry.ollama.ai/library/gemma:2b doesn't know; it does not support tools", 'tools'],
+    ['registry.ollama.ai/library/gemma:2b does not support tools', 'tools'],
+    ['"gemma:2b" does not support tools', 'tools'],
+    ['"auto" tool choice requires --enable-auto-tool-choice and a parser', 'tools'],
+    ['tools param requires --jinja flag', 'tools'],
+    [`error parsing tool call: raw='{"a":"it does not support tools"', err=end`, 'call'],
+    [`bad output: 'x', does not support tools', err=end`, 'server_error'],
+    ['bad output: {"a": "does not support tools"}', 'server_error'],
+  ];
+  const names = { tools: 'tools_unsupported', call: 'tool_call_malformed' } as const;
+  for (const [error, kind] of kinds) {
+    const parsed = local.fromWire(500, JSON.stringify({ error }), null, true);
+    const found = parsed.kind === 'failed' ? parsed.failure.kind : parsed.kind;
+    assert.equal(found, names[kind as keyof typeof names] ?? kind, error);
+  }
+});
+
+test('calls that nothing was offered for are told beside a text, and are nothing alone', () => {
+  const answered = (content: string): Parsed => {
+    const message = { role: 'assistant', content, tool_calls: [{ function: { name: 'calc' } }] };
+    return local.fromWire(200, JSON.stringify({ message, done: true }), null, false);
+  };
+  const beside = answered('Done.');
+  assert.equal(beside.kind === 'answer' && beside.calls.length, 1);
+  const alone = answered('');
+  assert.equal(alone.kind === 'failed' && alone.failure.kind, 'empty_answer');
+});
+
+test('no half character is sent', () => {
+  const half = 'half \ud83d';
+  const odd: ModelRequest = {
+    ...request,
+    system: half,
+    lines: [
+      { role: 'user', text: half },
+      {
+        role: 'calls',
+        text: half,
+        calls: [{ id: 'a', name: 'echo', arguments: { [half]: half } }],
+      },
+    ],
+  };
+  for (const body of [local.toWire('m', odd), hosted.toWire('m', odd)]) {
+    assert.doesNotMatch(body, /\\ud83d/);
+  }
+});
+
 test('a name without a tag is its latest, on both sides', () => {
   assert.equal(has(list('llama3:latest'), 'llama3'), true);
   assert.equal(has(list('llama3'), 'llama3:latest'), true);

@@ -2,14 +2,14 @@
 import type { Acceptance, Receipt } from '../channel/channel.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note } from '../domain/note.ts';
-import type { Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { ToolUse } from '../domain/tool-use.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { Deferral } from '../domain/reply.ts';
 import type { ChannelKey, IdSource } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Whose } from '../domain/story.ts';
-import { BegunCalls } from './begun-calls.ts';
+import { MemoryCalls } from './memory-calls.ts';
 import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
@@ -65,7 +65,7 @@ class MemoryLedger implements Ledger {
   readonly #open = new OpenClaims();
   readonly #unroutable: Unroutable;
   readonly #stories: StoryRing;
-  readonly #calls = new BegunCalls();
+  readonly calls: MemoryCalls;
   #deadLetters = 0;
 
   constructor(
@@ -76,6 +76,7 @@ class MemoryLedger implements Ledger {
     news: LedgerNews,
   ) {
     this.#stories = stories;
+    this.calls = new MemoryCalls(this.#open, stories.uses);
     this.#now = now;
     this.#ids = ids;
     this.#limits = limits;
@@ -167,16 +168,6 @@ class MemoryLedger implements Ledger {
     if (!this.#open.has(claim)) return [];
     const { channel, conversation } = claim.message;
     return this.#stories.uses.of(channel, conversation, n);
-  }
-
-  async journal(claim: InClaim, key: string, tool: string): Promise<Journaled> {
-    return this.#open.has(claim)
-      ? this.#calls.begin(claim.message, key, tool)
-      : { kind: 'unknown' };
-  }
-
-  journalEnd({ message }: InClaim, key: string, text: string): void {
-    this.#calls.end(message, key, text);
   }
 
   serve(channels: readonly ChannelKey[]): void {

@@ -36,8 +36,9 @@ import type {
   TurnText,
   Whose,
 } from '../domain/story.ts';
-import type { Journaled, ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
+import type { ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
+import type { CallJournal } from './call-journal.ts';
 
 export interface Ledger {
   /** What this form promises to those who hand it messages. */
@@ -77,13 +78,8 @@ export interface Ledger {
   notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]>;
   /** The last uses of tools in the claim's conversation, newest first. */
   toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]>;
-  /**
-   * Before a tool runs that changes something elsewhere; resolves when that is safe. `run`: it may
-   * run. `unknown`: it had begun before and its end was not seen, or it cannot be written down.
-   */
-  journal(claim: InClaim, key: string, tool: string): Promise<Journaled>;
-  /** How a journalled call ended. @param text what the model was told */
-  journalEnd(claim: InClaim, key: string, text: string): void;
+  /** Calls of tools that change something elsewhere, which are not repeated silently. */
+  readonly calls: CallJournal<InClaim>;
   /**
    * The channels that are served from now on. What waits for any other is unroutable: it waits,
    * is counted, and becomes a dead letter once that has lasted seven days.

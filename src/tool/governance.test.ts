@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeTool } from '../../test/fake/tools.ts';
 import type { ChannelType, GrantConfig, ToolName } from '../config/config.ts';
-import type { Journaled } from '../domain/tool-use.ts';
+import type { CallEnding, Journaled } from '../domain/tool-use.ts';
 import { createToolbox } from './governance.ts';
 import type { CallSurroundings, Tool } from './tool.ts';
 
@@ -95,7 +95,12 @@ test('one missing parameter and one text: it is that one; no more is guessed', a
     [{ expr: '2', other: '3' }, null],
     [{ expr: 2 }, null],
     ['', null],
-    ['[1]', '[1]'],
+    ['[1]', null],
+    ['5', null],
+    ['{"expression": "1+1', null],
+    [' [1,2', null],
+    ["{'expression': '1'}", null],
+    ['{"expression": "1"} {"expression": "2"}', null],
     [[], null],
     [null, null],
     [undefined, null],
@@ -124,31 +129,40 @@ test('in a rehearsal a tool that reaches out is not run, and others are', async 
 });
 
 test('what changes something elsewhere is written down first, and never run twice', async () => {
+  const ending: CallEnding = { text: 'It was sent.', outcome: 'failed', ms: 3 };
   const states: readonly [Journaled, string, number][] = [
     [{ kind: 'run' }, 'done', 1],
-    [{ kind: 'unknown' }, 'unknown', 0],
-    [{ kind: 'done', text: 'It was sent.' }, 'done', 0],
+    [{ kind: 'unknown', key: 'm:0:7' }, 'unknown', 0],
+    [{ kind: 'done', key: 'm:0:7', ending }, 'failed', 0],
+    [{ kind: 'unwritten' }, 'refused', 0],
   ];
   for (const [journaled, outcome, runs] of states) {
     const order: string[] = [];
+    const hashes = new Set<string>();
     const sends = fakeTool('webhook_call', 'url', {
       effect: 'outside',
       does: () => (order.push('run'), 'sent'),
     });
+    const call = { name: 'webhook_call', arguments: { url: 'http://a.test' } };
     const around = surroundings({
-      async journal(key, tool) {
+      async journal({ key, tool, hash, arguments: given }) {
         order.push(`${key} ${tool}`);
+        assert.equal(given, JSON.stringify(call.arguments));
+        hashes.add(hash);
         return journaled;
       },
-      journalEnd: (key, text) => void order.push(`${key} ${text}`),
+      journalEnd: (key, { text }) => void order.push(`${key} ${text}`),
     });
-    const call = { name: 'webhook_call', arguments: { url: 'http://a.test' } };
     const { text, use } = await toolbox([sends]).run(call, around);
     assert.equal(use.outcome, outcome);
     assert.equal(sends.ran.length, runs);
     const ends = runs === 1 ? ['run', 'm:1:0 sent'] : [];
     assert.deepEqual(order, ['m:1:0 webhook_call', ...ends]);
     if (journaled.kind === 'done') assert.equal(text, 'It was sent.');
+    assert.equal(hashes.size, 1);
+    const earlier = journaled.kind === 'unknown' || journaled.kind === 'done';
+    assert.equal(use.key, earlier ? 'm:0:7' : 'm:1:0');
+    if (journaled.kind === 'unwritten') assert.match(text, /not be written down.*was not run/);
     if (journaled.kind === 'unknown') assert.match(text, /Whether it took effect is not known/);
   }
 });

@@ -3,8 +3,11 @@
  * not repeated → arguments → rehearsal → journal → the tool itself with its cage. A call that
  * outlives its turn is given up, also where the tool does not listen to its signal.
  */
+import { createHash } from 'node:crypto';
 import type { ChannelType, GrantConfig } from '../config/config.ts';
-import type { Ability, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
+import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
+import { canonicalJson } from '../lib/canonical-json.ts';
+import { wellFormed } from '../lib/well-formed.ts';
 import type {
   AskedCall,
   CallSurroundings,
@@ -33,7 +36,20 @@ export function createToolbox(options: GovernanceOptions): Toolbox {
 type Standing = { readonly mode: GrantMode; readonly rule: string };
 
 /** What one call came to, before it is written down. */
-type Ending = { readonly text: string; readonly outcome: ToolOutcome; readonly rule: string };
+type Ending = {
+  readonly text: string;
+  readonly outcome: ToolOutcome;
+  readonly rule: string;
+  /** The call that this one is, where an earlier run of the turn began it. */
+  readonly earlierKey?: string;
+};
+
+/** One call whose arguments are looked into. */
+type ReadyCall = {
+  readonly checked: Extract<CheckedCall, { kind: 'ready' }>;
+  /** What the audit keeps of it, and what it is known by. */
+  readonly begun: BegunCall;
+};
 
 class GovernedToolbox implements Toolbox {
   readonly #options: GovernanceOptions;
@@ -64,34 +80,36 @@ class GovernedToolbox implements Toolbox {
         ? { mode: 'deny', rule: 'not_listed' }
         : this.#standing(tool, surroundings.channel);
     const written = writtenArguments(call);
+    const kept = shortened(written ?? '', tool === undefined ? call.name : null).toWellFormed();
+    const asked = written === null ? null : { given: call.arguments, at, kept };
     const ending =
       tool === undefined || standing.mode === 'deny'
         ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: standing.rule }
-        : await this.#end(tool, standing, written === null ? null : call, surroundings);
+        : await this.#end(tool, standing, asked, surroundings);
     const use: ToolUse = {
-      key: surroundings.key,
+      key: ending.earlierKey ?? surroundings.key,
       at,
       ms: now() - at,
       tool: tool?.name ?? unlisted,
       mode: standing.mode,
       rule: ending.rule,
       outcome: ending.outcome,
-      arguments: shortened(written ?? '', tool === undefined ? call.name : null),
+      arguments: kept,
     };
-    return { text: ending.text, use };
+    return { text: ending.text.toWellFormed(), use };
   }
 
-  /** @param call null: what it was given cannot be looked into */
+  /** @param asked null: what it was given cannot be looked into; `kept` of it is for the audit */
   async #end(
     tool: Tool,
     { mode, rule }: Standing,
-    call: AskedCall | null,
+    asked: { readonly given: unknown; readonly at: number; readonly kept: string } | null,
     surroundings: CallSurroundings,
   ): Promise<Ending> {
     if (surroundings.repeated === true)
       return { text: repeated, outcome: 'refused', rule: 'repeated' };
-    if (call === null) return invalid('Its arguments are too long or too deep.', rule);
-    const read = argumentsOf(tool, call.arguments);
+    if (asked === null) return invalid('Its arguments are too long or too deep.', rule);
+    const read = wellFormed(argumentsOf(tool, asked.given));
     if (read === null) return invalid('The arguments must be a JSON object.', rule);
     const missing = missingIn(tool, read);
     if (missing.length > 0) return invalid(`Missing: ${missing.join(', ')}.`, rule);
@@ -101,8 +119,11 @@ class GovernedToolbox implements Toolbox {
       if (mode === 'shadow' || (surroundings.rehearsal && tool.reachesOut)) {
         return { text: rehearsed(tool.name), outcome: 'rehearsed', rule };
       }
-      const { signal } = surroundings;
-      return await endedBy(signal, () => this.#perform(tool, checked, surroundings, rule));
+      const { signal, key } = surroundings;
+      const { at, kept } = asked;
+      const hash = hashOf(tool, read);
+      const begun = { key, hash, at, tool: tool.name, mode, rule, arguments: kept };
+      return await endedBy(signal, () => this.#perform(tool, { checked, begun }, surroundings));
     } catch (error) {
       this.#options.onFault(error);
       const text = 'The tool failed by a fault of the service.';
@@ -112,18 +133,30 @@ class GovernedToolbox implements Toolbox {
 
   async #perform(
     tool: Tool,
-    checked: Extract<CheckedCall, { kind: 'ready' }>,
+    { checked, begun }: ReadyCall,
     surroundings: CallSurroundings,
-    rule: string,
   ): Promise<Ending> {
+    const { key, rule } = begun;
     if (tool.effect === 'none') return endingOf(await checked.run(surroundings), rule);
-    const { key, signal } = surroundings;
-    const journaled = await surroundings.journal(key, tool.name);
-    if (journaled.kind === 'unknown') return { text: notRepeated, outcome: 'unknown', rule };
-    if (journaled.kind === 'done') return { text: journaled.text, outcome: 'done', rule };
-    if (signal.aborted) return outOfTime;
+    const journaled = await surroundings.journal(begun);
+    switch (journaled.kind) {
+      case 'unwritten':
+        return notWritten;
+      case 'unknown':
+        return { text: notRepeated, outcome: 'unknown', rule, earlierKey: journaled.key };
+      case 'done': {
+        const { text, outcome } = journaled.ending;
+        return { text, outcome, rule, earlierKey: journaled.key };
+      }
+      case 'run':
+        break;
+      default:
+        return journaled satisfies never;
+    }
+    if (surroundings.signal.aborted) return outOfTime;
     const ending = endingOf(await checked.run(surroundings), rule);
-    surroundings.journalEnd(key, ending.text);
+    const { text, outcome } = ending;
+    surroundings.journalEnd(key, { text, outcome, ms: this.#options.now() - begun.at });
     return ending;
   }
 
@@ -159,6 +192,18 @@ const notRepeated =
   'This call had begun before the service was interrupted. Whether it took effect is not known, ' +
   'and it was not repeated. Say so to the person if it matters.';
 
+const notWritten: Ending = {
+  text: 'The call could not be written down before it runs, so it was not run. Nothing was sent.',
+  outcome: 'refused',
+  rule: 'not_written_down',
+};
+
+/** Names a call whatever the order of its arguments. */
+function hashOf({ name }: Tool, read: Arguments): string {
+  const text = canonicalJson([name, read]) ?? '';
+  return createHash('sha256').update(text).digest('base64');
+}
+
 function invalid(text: string, rule: string): Ending {
   return { text: `The call was not run. ${text}`, outcome: 'invalid', rule };
 }
@@ -183,7 +228,7 @@ type Arguments = Readonly<Record<string, unknown>>;
  * given, bare or under another name, the text is that one. Null: nothing of the kind.
  */
 function argumentsOf(tool: Tool, given: unknown): Arguments | null {
-  const value = typeof given === 'string' ? parsed(given) : (given ?? {});
+  const value = typeof given === 'string' ? parsed(given) : given === undefined ? {} : given;
   const { required } = tool.parameters;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const read = value as Arguments;
@@ -195,8 +240,10 @@ function argumentsOf(tool: Tool, given: unknown): Arguments | null {
     );
     return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
   }
-  if (required.length !== 1 || typeof given !== 'string') return null;
-  return { [required[0]!]: typeof value === 'string' ? value : given };
+  if (required.length !== 1 || typeof value !== 'string') return null;
+  // What begins as JSON and is none was cut or garbled: nobody knows what it was to be.
+  const garbled = value === given && /^\s*[{[]/.test(value);
+  return garbled ? null : { [required[0]!]: value };
 }
 
 function missingIn({ parameters }: Tool, read: Arguments): readonly string[] {

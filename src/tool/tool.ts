@@ -9,7 +9,7 @@
  * Who calls it: the dispatcher (tool/governance.ts) and nobody else, many calls at the same time.
  */
 import type { ChannelType, ToolName } from '../config/config.ts';
-import type { Ability, Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { Ability, BegunCall, CallEnding, Journaled, ToolUse } from '../domain/tool-use.ts';
 
 export interface Tool {
   readonly name: ToolName;
@@ -51,7 +51,7 @@ export type ToolSurroundings = {
   readonly deadlineAt: number;
   /** Private: a network tool reaches loopback and private addresses only. */
   readonly sensitivity: 'public' | 'private';
-  /** `message:iteration:n`, stable over a re-run: sent as `Idempotency-Key` where one fits. */
+  /** The call's own, never used by another one: sent as `Idempotency-Key` where one fits. */
   readonly key: string;
   /** Keeps a note with the end of this turn. @returns what to tell the model */
   note(text: string): string;
@@ -88,8 +88,8 @@ export type CallSurroundings = ToolSurroundings & {
   readonly rehearsal: boolean;
   /** The very same call was run so often in this turn that it gives nothing new; absent: no. */
   readonly repeated?: boolean;
-  journal(key: string, tool: string): Promise<Journaled>;
-  journalEnd(key: string, text: string): void;
+  journal(call: BegunCall): Promise<Journaled>;
+  journalEnd(key: string, ending: CallEnding): void;
 };
 
 /** `text` is what the model is told, `use` what the audit keeps. */

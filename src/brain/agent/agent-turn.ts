@@ -3,6 +3,7 @@ import type { FailureKind } from '../../domain/failure.ts';
 import { channelTypeOf } from '../../domain/ids.ts';
 import type { Note } from '../../domain/note.ts';
 import type { Outcome, ToolCall } from '../../domain/outcome.ts';
+import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
 import type { ModelRequest, ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
@@ -11,7 +12,7 @@ import type { Call, Member } from '../call.ts';
 import { dispatch } from '../dispatch.ts';
 import { linesOf } from '../turn-lines.ts';
 import type { AgentOptions, Habits } from './agent.ts';
-import { Findings } from './findings.ts';
+import { Findings, findingsCharactersMax } from './findings.ts';
 import { systemPrompt } from './prompt.ts';
 import { readText } from './text-protocol.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -22,6 +23,8 @@ const invalidMax = 2;
 const halvingsMax = 6;
 /** What one hard turn teaches about the model holds for the next ones down to this. */
 const findingsCharactersMin = 4_000;
+/** By so much it grows again with each turn that had to leave something out and was answered. */
+const growth = 1.25;
 
 const askForAnswer =
   'No tool can be used any more in this turn. Answer the person now, with what you have; say ' +
@@ -35,6 +38,12 @@ type Asked = {
   readonly call: Call;
   readonly protocol: 'native' | 'text';
   readonly withTools: boolean;
+};
+
+export type Before = {
+  /** Of its scope, oldest first. */
+  readonly notes: readonly Note[];
+  readonly earlier: readonly EarlierCall[];
 };
 
 /** What the model wants. */
@@ -76,14 +85,14 @@ export class AgentTurn {
   #invalidInARow = 0;
   #halvings = 0;
 
-  /** @param notes of its scope, oldest first */
+  /** @param before what it may know of earlier turns, and of earlier runs of this one */
   constructor(
     options: AgentOptions,
     member: Member,
     habits: Habits,
     turn: Turn,
     desk: Desk,
-    notes: readonly Note[],
+    { notes, earlier }: Before,
   ) {
     this.#options = options;
     this.#member = member;
@@ -98,6 +107,7 @@ export class AgentTurn {
     this.#keptFrom = lines.length - 1;
     this.#mark = options.mark();
     this.#findings = new Findings(lines, this.#mark, habits.findingsCharactersMax);
+    if (earlier.length > 0) this.#findings.recalled(earlier);
     this.#turnAt = options.now();
     this.#calls = new ToolCalls({
       agent: options,
@@ -108,6 +118,7 @@ export class AgentTurn {
       signal: this.#over.signal,
       turnAt: this.#turnAt,
       notesBefore: notes.length,
+      keysTaken: new Set(earlier.map(({ key }) => key)),
     });
     this.#deadline = options.deadlines.at(desk.deadlineAt, this.#end);
     desk.signal.addEventListener('abort', this.#end);
@@ -137,7 +148,7 @@ export class AgentTurn {
       }
       const wish = wishOf(outcome, asked);
       if (wish.kind === 'answer') return this.#reply(wish.text);
-      if (!asked.withTools || this.#isSpent) return this.#unfinished(wish, asked);
+      if (!asked.withTools || this.#isSpent) return this.#unfinished();
       await this.#fulfil(wish);
     }
     return this.#apology('unfinished', 'no step was left');
@@ -206,14 +217,25 @@ export class AgentTurn {
     return true;
   }
 
-  /** The model could not read all that was found: half of it goes, and that is remembered. */
+  /**
+   * The model could not read all of it: half of what was found goes. That is remembered where what
+   * was found is most of it: one long message says nothing of other turns.
+   */
   #findLess(): boolean {
+    const system = this.#options.operatorPrompt?.length ?? 0;
+    const teaches = this.#findings.outweighs(system + (this.#options.skills?.length ?? 0));
     const fits = this.#halvings < halvingsMax ? this.#findings.halve() : null;
     if (fits === null) return false;
     this.#halvings++;
-    this.#habits.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
+    if (teaches) this.#habits.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
     this.#step--;
     return true;
+  }
+
+  /** It could read all that it was given, and was not given all: next time a little more. */
+  #findMore(): void {
+    const more = Math.ceil(this.#habits.findingsCharactersMax * growth);
+    this.#habits.findingsCharactersMax = Math.min(findingsCharactersMax, more);
   }
 
   async #fulfil(wish: Exclude<Wish, { kind: 'answer' }>): Promise<void> {
@@ -225,15 +247,15 @@ export class AgentTurn {
   }
 
   #reply(text: string): Decision {
+    if (this.#findings.isShort && this.#halvings === 0) this.#findMore();
     const { count } = this.#calls;
     const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
     const why = `answered at step ${this.#step} after ${tools}`;
     return { kind: 'reply', text, model: this.#member.model.name, why };
   }
 
-  /** It still wants a tool where none is left: what it wrote beside that is its answer, if any. */
-  #unfinished(wish: Exclude<Wish, { kind: 'answer' }>, { protocol }: Asked): Decision {
-    if (protocol === 'native' && wish.text !== '') return this.#reply(wish.text);
+  /** It wants a tool where none is left: what it wrote beside that may tell of it as done. */
+  #unfinished(): Decision {
     return this.#apology('unfinished', `it still asked for tools at step ${this.#step}`);
   }
 
@@ -257,6 +279,7 @@ function wishOf({ text, calls }: Extract<Outcome, { kind: 'answer' }>, asked: As
   if (asked.protocol === 'native') {
     return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls };
   }
+  if (calls.length > 0) return { kind: 'broken', text };
   const read = readText(text);
   if (read.kind !== 'call') return { kind: read.kind, text };
   return { kind: 'calls', text, calls: [read.call] };

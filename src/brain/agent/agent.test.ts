@@ -94,8 +94,11 @@ test('with one step in all it has tools, and what it asks for is not run', async
   assert.deepEqual(toolsOf(alone.requests[0]!), ['calc']);
   assert.match(alone.requests[0]!.system!, /one step in all/);
   assert.equal(alone.requests.length, 1);
-  const beside = await stage.play([{ calls: [sum()], text: 'I think it is 2.' }]);
-  assert.equal(brief(beside), 'I think it is 2.');
+  const beside = await stage.play([{ calls: [sum()], text: 'Done: it is 2.' }]);
+  assert.equal(brief(beside), '(unfinished)', 'nothing was done');
+  const two = new Stage({ tools: [calc()], stepsMax: 2 });
+  const last = await two.play([calls(sum()), { calls: [sum()], text: 'Done, twice.' }]);
+  assert.equal(brief(last), '(unfinished)', 'also where no tool was on offer');
   assert.equal(brief(await stage.play(['plain'])), 'plain');
   assert.deepEqual([tool.ran, beside.uses], [[], []]);
 });

@@ -91,7 +91,8 @@ class Agent implements Brain {
       return { kind: 'apology', apology: 'no_answer', why };
     }
     const remembered = notes === null ? [] : await desk.notes(notes.scope);
-    const agentTurn = new AgentTurn(this.#options, member, this.#habits, turn, desk, remembered);
+    const before = { notes: remembered, earlier: await desk.earlierCalls() };
+    const agentTurn = new AgentTurn(this.#options, member, this.#habits, turn, desk, before);
     return agentTurn.answer();
   }
 }

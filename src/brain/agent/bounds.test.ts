@@ -178,6 +178,8 @@ test('what a model cannot read is halved until it can, and the next turn knows',
   assert.match(second!, /^\[data MARK\] result of calc\nx{29900,30000}\n\[cut: /);
   const next = await stage.play([sum(1), 'read']);
   assert.ok(results(next)[0]!.length < 31_000);
+  const later = await stage.play([sum(1), 'read']);
+  assert.ok(results(later)[0]!.length > 36_000, 'what it reads well grows again');
   assert.equal(
     brief(await stage.play([overflow])),
     '(no_answer)',
@@ -233,4 +235,15 @@ test('notes are recalled and kept, and the model hears when the oldest goes', as
   assert.match(later.requests[0]!.system!, /\n- eats\n- runs\n/);
   const full = await stage.play(['ok'], { notes: [{ at: 1, text: 'too long for it' }] });
   assert.doesNotMatch(full.requests[0]!.system!, /too long/);
+});
+
+test('a message that is too long by itself takes nothing from other turns', async () => {
+  const given = [700, 15_000].map((n) => 'x'.repeat(n));
+  const tool = fakeTool('calc', 'expression', { does: () => given.shift()! });
+  const stage = new Stage({ tools: [tool] });
+  const overflow = { fails: 'context_overflow' } as const;
+  const long = { text: 'y'.repeat(29_500) };
+  assert.equal(brief(await stage.play([sum(1), overflow], long)), '(no_answer)');
+  const next = await stage.play([sum(1), 'read']);
+  assert.ok(results(next)[0]!.length > 15_000);
 });

@@ -1,4 +1,5 @@
 import type { ToolCall } from '../../domain/outcome.ts';
+import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { RequestLine } from '../../model/model.ts';
 import { asData } from './prompt.ts';
 import { callAsText } from './text-protocol.ts';
@@ -9,6 +10,12 @@ const leftOut = '[left out to make room for newer results]';
 const cutHere = '\n[cut: the rest is too long]';
 /** Less than this of a result says nothing. */
 const worthKeeping = 500;
+/** Of the calls that an earlier run began, the last so many are told. */
+const recalledMax = 20;
+const interrupted =
+  'This turn was interrupted, and begins anew. These calls had begun before the interruption. ' +
+  'The very same call is not made again: it is answered with what is known of it. Where it ' +
+  'matters, tell the person what was done, and what is not known.';
 /** Of what a model writes beside a call. */
 const besideMax = 4_000;
 
@@ -23,6 +30,7 @@ export class Findings {
   /** Where results stand that hold something, oldest first, and their length with their calls'. */
   #results: { at: number; characters: number; text: string }[] = [];
   #characters = 0;
+  #isShort = false;
   #charactersMax: number;
 
   /** @param said the conversation with the person's message at its end */
@@ -30,6 +38,17 @@ export class Findings {
     this.#said = said;
     this.#mark = mark;
     this.#charactersMax = charactersMax;
+  }
+
+  /** What an earlier run of this turn began, before anything is asked. */
+  recalled(calls: readonly EarlierCall[]): void {
+    const told = calls.slice(-recalledMax).map(({ tool, arguments: given, ending }) => {
+      const end = ending === null ? 'unknown' : `${ending.outcome}: ${cut(ending.text, 500)}`;
+      return `${tool} ${cut(given, 500)}\noutcome ${end}`;
+    });
+    this.say(
+      `${interrupted}\n${asData(this.#mark, 'calls of the interrupted turn', told.join('\n'))}`,
+    );
   }
 
   /** @param text what the model wrote beside its calls */
@@ -54,6 +73,17 @@ export class Findings {
   /** A word of svc's own to the model. */
   say(text: string): void {
     this.#lines.push({ role: 'user', text });
+  }
+
+  /** Whether it is rather what was found that is long than `others`, so many characters. */
+  outweighs(others: number): boolean {
+    const said = this.#said.reduce((sum, { text }) => sum + text.length, others);
+    return this.#characters > said;
+  }
+
+  /** Something was given up or cut for the room. */
+  get isShort(): boolean {
+    return this.#isShort;
   }
 
   /**
@@ -102,6 +132,7 @@ export class Findings {
   }
 
   #rewrite(at: number, text: string): void {
+    this.#isShort = true;
     const line = this.#lines[at]!;
     if (line.role === 'result') {
       this.#lines[at] = { ...line, text: this.#data(line.call, text) };

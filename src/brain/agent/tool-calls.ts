@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChannelType } from '../../config/config.ts';
+import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { CallSurroundings } from '../../tool/tool.ts';
 import type { Desk, Turn } from '../brain.ts';
@@ -24,6 +25,8 @@ export type ToolCallsOptions = {
   readonly signal: AbortSignal;
   /** When the turn began, milliseconds since 1970. */
   readonly turnAt: number;
+  /** Keys of calls that an earlier run of this turn began. */
+  readonly keysTaken: ReadonlySet<string>;
   /** How many notes there were before this turn. */
   readonly notesBefore: number;
 };
@@ -79,14 +82,22 @@ export class ToolCalls {
       signal,
       deadlineAt: desk.deadlineAt,
       sensitivity: agent.sensitivity,
-      key: `${turn.message.id}:${place}`,
+      key: this.#freshKey(`${turn.message.id}:${place}`),
       channel,
       rehearsal: desk.rehearsal,
       repeated: this.#isRepeated(call),
       note: (text) => this.#keepNote(text),
-      journal: (key, tool) => desk.journal(key, tool),
-      journalEnd: (key, text) => desk.journalEnd(key, text),
+      journal: (begun) => desk.journal(begun),
+      journalEnd: (key, ending) => desk.journalEnd(key, ending),
     };
+  }
+
+  /** No call has a key that one of an earlier run had: the two are not the same. */
+  #freshKey(place: string): string {
+    const { keysTaken } = this.#options;
+    let key = place;
+    for (let n = 2; keysTaken.has(key); n++) key = `${place}:${n}`;
+    return key;
   }
 
   #isRepeated({ name, arguments: given }: ToolCall): boolean {
@@ -130,25 +141,13 @@ function asObject(given: unknown): object {
   const value = typeof given === 'string' ? parsed(given) : (given ?? {});
   const whole = typeof value === 'object' && value !== null && !Array.isArray(value);
   const told = whole ? value : { value };
-  return (jsonOf(told)?.length ?? Infinity) <= argumentsLengthMax ? told : {};
+  return (canonicalJson(told)?.length ?? Infinity) <= argumentsLengthMax ? told : {};
 }
 
 /** Names one call whatever the order of its arguments; null: they cannot be written down. */
 function sameness(name: string, given: unknown): string | null {
-  const text = jsonOf([name, typeof given === 'string' ? parsed(given) : given]);
+  const text = canonicalJson([name, typeof given === 'string' ? parsed(given) : given]);
   return text === null ? null : createHash('sha256').update(text).digest('base64');
-}
-
-/** JSON with sorted names; null where a value is too deep. */
-function jsonOf(value: unknown): string | null {
-  try {
-    return JSON.stringify(value, (_name, part: unknown) => {
-      if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
-      return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
-    });
-  } catch {
-    return null;
-  }
 }
 
 /** A text that is no JSON is itself. */

@@ -5,29 +5,41 @@
  */
 import type { StatementSync } from 'node:sqlite';
 import type { Note, NoteScope } from '../../domain/note.ts';
-import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
+import type { Message } from '../../domain/message.ts';
+import { toolOutcomes } from '../../domain/tool-use.ts';
+import type {
+  BegunCall,
+  CallEnding,
+  EarlierCall,
+  Journaled,
+  ToolUse,
+} from '../../domain/tool-use.ts';
+import { BegunCalls, type KeptCall } from '../begun-calls.ts';
+import type { CallJournal } from '../call-journal.ts';
 import type { OpenClaims } from '../claims.ts';
 import type { InClaim } from '../store.ts';
+import { toolUseWrites } from './agent-writes.ts';
 import type { Journal } from './journal.ts';
 import type { DurableParts } from './parts.ts';
 import { toolUseOf, toolUseColumns, type ToolUseRecord } from './read/agents.ts';
 
-/** One call as far as it has been told; `text` null: it has begun. */
-type Call = { readonly tool: string; readonly text: string | null };
-
-export class AgentMemory {
+export class AgentMemory implements CallJournal<InClaim> {
   readonly #open: OpenClaims;
   readonly #journal: Journal;
   readonly #notesHere: StatementSync;
   readonly #notesOfBrain: StatementSync;
   readonly #uses: StatementSync;
-  readonly #call: StatementSync;
-  /** By key: what has been told and is not on the disk yet. */
-  readonly #underWay = new Map<string, Call>();
+  readonly #calls: StatementSync;
+  readonly #rows: DurableParts['rows'];
+  readonly #begun = new BegunCalls((message) => this.#load(message));
 
-  constructor({ journal, reader }: Pick<DurableParts, 'journal' | 'reader'>, open: OpenClaims) {
+  constructor(
+    { journal, reader, rows }: Pick<DurableParts, 'journal' | 'reader' | 'rows'>,
+    open: OpenClaims,
+  ) {
     this.#open = open;
     this.#journal = journal;
+    this.#rows = rows;
     this.#notesHere = reader.prepare(
       'SELECT at, text FROM notes WHERE brain IS NULL AND channel = ? AND conversation = ? ' +
         'ORDER BY seq',
@@ -37,7 +49,11 @@ export class AgentMemory {
       `SELECT ${toolUseColumns} FROM tool_uses WHERE channel = ? AND conversation = ? ` +
         'ORDER BY seq DESC LIMIT ?',
     );
-    this.#call = reader.prepare('SELECT tool, text FROM tool_calls WHERE key = ?');
+    this.#calls = reader.prepare(
+      "SELECT c.key, c.hash, c.tool, coalesce(u.arguments, '') AS arguments, c.text, c.outcome, " +
+        'c.ms FROM tool_calls AS c LEFT JOIN tool_uses AS u ON u.key = c.key ' +
+        'WHERE c.message_id = ? ORDER BY u.seq, c.key',
+    );
   }
 
   notes(claim: InClaim, scope: NoteScope): readonly Note[] {
@@ -60,38 +76,53 @@ export class AgentMemory {
     });
   }
 
-  /** What was begun is on the disk before it may run. */
-  async journal(claim: InClaim, key: string, tool: string): Promise<Journaled> {
-    if (!this.#open.has(claim)) return { kind: 'unknown' };
-    const before = this.#underWay.get(key) ?? (this.#call.get(key) as Call | undefined);
-    if (before !== undefined) {
-      const text = before.tool === tool ? before.text : null;
-      return text === null ? { kind: 'unknown' } : { kind: 'done', text };
+  /** What was begun is on the disk before it may run, and in the audit. */
+  async journal(claim: InClaim, call: BegunCall): Promise<Journaled> {
+    if (!this.#open.has(claim)) return { kind: 'unwritten' };
+    const journaled = this.#begun.begin(claim, call);
+    if (journaled.kind !== 'run') return journaled;
+    const { message } = claim;
+    const { key, hash, ...use } = call;
+    this.#journal.add(['toolBegun', key, message.id, call.tool, hash]);
+    const shown: ToolUse = { ...use, key, ms: 0, outcome: 'unknown' };
+    for (const write of toolUseWrites(message, [shown], () => this.#rows.nextSeq())) {
+      this.#journal.add(write);
     }
-    const begun: Call = { tool, text: null };
-    this.#underWay.set(key, begun);
-    this.#journal.add(['toolBegun', key, claim.message.id, tool]);
     const written = await new Promise<boolean>((resolve) => {
       this.#journal.flush(
         (known) => resolve(known !== null),
         () => resolve(false),
       );
     });
-    this.#settle(key, begun);
-    return { kind: written && this.#open.has(claim) ? 'run' : 'unknown' };
+    if (written && this.#open.has(claim)) return journaled;
+    if (!written) this.#begun.drop(claim, key);
+    return { kind: 'unwritten' };
   }
 
   /** Also for a claim that is over: what is known of the call does not depend on it. */
-  journalEnd(key: string, text: string): void {
-    const begun = this.#underWay.get(key) ?? (this.#call.get(key) as Call | undefined);
-    if (begun === undefined) return;
-    const ended: Call = { tool: begun.tool, text };
-    this.#underWay.set(key, ended);
-    this.#journal.add(['toolEnded', text, key]);
-    this.#journal.flushSoon(() => this.#settle(key, ended));
+  journalEnd(claim: InClaim, key: string, ending: CallEnding): void {
+    const { text, outcome, ms } = ending;
+    this.#begun.end(claim, key, ending);
+    this.#journal.add(['toolEnded', text, outcome, ms, key]);
+    this.#journal.add(['toolUseEnded', outcome, ms, key]);
+    this.#journal.flushSoon(() => {});
   }
 
-  #settle(key: string, call: Call): void {
-    if (this.#underWay.get(key) === call) this.#underWay.delete(key);
+  async earlierCalls(claim: InClaim): Promise<readonly EarlierCall[]> {
+    return this.#open.has(claim) ? this.#begun.earlier(claim) : [];
+  }
+
+  #load({ id }: Message): readonly KeptCall[] {
+    return this.#calls.all(id).map((row) => {
+      const { key, hash, tool, arguments: given, text, outcome, ms } = row;
+      const known = toolOutcomes.find((one) => one === outcome) ?? 'unknown';
+      return {
+        key: String(key),
+        hash: String(hash),
+        tool: String(tool),
+        arguments: String(given),
+        ending: text === null ? null : { text: String(text), outcome: known, ms: Number(ms) },
+      };
+    });
   }
 }

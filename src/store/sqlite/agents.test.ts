@@ -9,7 +9,7 @@ import { accept, effects, hook, oneIn, said } from '../../../test/contract/ledge
 import { ids, type Bench } from '../../../test/contract/ledger/kit.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { NoteMove } from '../../domain/note.ts';
-import type { ToolUse } from '../../domain/tool-use.ts';
+import type { BegunCall, ToolUse } from '../../domain/tool-use.ts';
 import type { Effects, InClaim } from '../store.ts';
 import { openSqliteLedger } from './sqlite.ts';
 import { sweep } from './sweep.ts';
@@ -61,13 +61,22 @@ function agentEffects(claim: InClaim, text: string): Effects {
   return { ...effects(claim, []), notes: moves, toolUses: [use] };
 }
 
+function begun({ message }: InClaim, given: string): BegunCall {
+  const use = {
+    at: Date.now(),
+    tool: 'webhook_call',
+    mode: 'allow',
+    rule: 'no_governance',
+  } as const;
+  return { ...use, key: `${message.id}:1:0`, hash: 'one', arguments: given };
+}
+
 /** One turn that calls, notes, and is written down. */
 async function turn(it: Bench, who: string, text: string): Promise<void> {
   await accept(it, said(who, 'hello'));
   const claim = await oneIn(it);
-  const key = `${claim.message.id}:1:0`;
-  await it.ledger.journal(claim, key, 'webhook_call');
-  it.ledger.journalEnd(claim, key, text);
+  await it.ledger.calls.journal(claim, begun(claim, text));
+  it.ledger.calls.journalEnd(claim, `${claim.message.id}:1:0`, { text, outcome: 'done', ms: 5 });
   assert.equal(await it.ledger.complete(claim, agentEffects(claim, text)), true);
 }
 
@@ -113,9 +122,11 @@ test('a call is on the disk before it may run', async () => {
     await accept(it, said('ann', 'hello'));
     const claim = await oneIn(it);
     const beside = new DatabaseSync(path, { readOnly: true });
-    assert.deepEqual(await it.ledger.journal(claim, 'key', 'webhook_call'), { kind: 'run' });
+    assert.deepEqual(await it.ledger.calls.journal(claim, begun(claim, 'given')), { kind: 'run' });
     const { tool, text } = beside.prepare('SELECT tool, text FROM tool_calls').get()!;
     assert.deepEqual([tool, text], ['webhook_call', null]);
+    const use = beside.prepare('SELECT outcome, arguments FROM tool_uses').get()!;
+    assert.deepEqual([use['outcome'], use['arguments']], ['unknown', 'given']);
     beside.close();
   });
 });
@@ -126,16 +137,16 @@ test('uses and calls are kept as long as their message, notes until they are del
     await turn(it, 'ann', 'two');
     await accept(it, said('bob', 'waits'));
     const claim = await oneIn(it);
-    await it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
+    await it.ledger.calls.journal(claim, begun(claim, 'given'));
     await it.ledger[Symbol.asyncDispose]();
     const db = new DatabaseSync(path);
     const counts = (): readonly number[] => tables.map((table) => count(db, table));
     sweep(db, 30, Date.now() + 29 * dayMs);
-    assert.deepEqual(counts(), [4, 2, 3]);
+    assert.deepEqual(counts(), [4, 3, 3]);
     sweep(db, 0, Date.now() + 300 * dayMs);
-    assert.deepEqual(counts(), [4, 2, 3], '0 days: for ever');
+    assert.deepEqual(counts(), [4, 3, 3], '0 days: for ever');
     sweep(db, 30, Date.now() + 31 * dayMs);
-    assert.deepEqual(counts(), [4, 0, 1], 'what was begun for a message that waits stays');
+    assert.deepEqual(counts(), [4, 1, 1], 'what was begun for a message that waits stays');
     db.close();
   });
 });
@@ -144,7 +155,7 @@ test('a dead letter that is discarded takes its calls along', async () => {
   await inFolder(async (it, path) => {
     await accept(it, said('ann', 'hello'));
     const claim = await oneIn(it);
-    await it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
+    await it.ledger.calls.journal(claim, begun(claim, 'given'));
     const why = { kind: 'fault', whose: 'us', retryable: false, detail: '' } as const;
     await it.ledger.bury(claim, { ...why, retryAfterMs: null, status: null });
     const db = new DatabaseSync(path, { readOnly: true });

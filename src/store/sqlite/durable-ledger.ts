@@ -6,7 +6,7 @@
 import type { Acceptance } from '../../channel/channel.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
-import type { Journaled, ToolUse } from '../../domain/tool-use.ts';
+import type { ToolUse } from '../../domain/tool-use.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { Deferral } from '../../domain/reply.ts';
@@ -51,7 +51,7 @@ export class DurableLedger implements Ledger {
   readonly #journal: Journal;
   readonly #door: Doorway;
   readonly #recollection: Recollection;
-  readonly #agents: AgentMemory;
+  readonly calls: AgentMemory;
   readonly #open = new OpenClaims();
   readonly #quarantine: Quarantine;
   readonly #unroutable: Unroutable;
@@ -74,7 +74,7 @@ export class DurableLedger implements Ledger {
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.#door = new Doorway(() => this.room());
     this.#recollection = new Recollection(parts.reader);
-    this.#agents = new AgentMemory(parts, this.#open);
+    this.calls = new AgentMemory(parts, this.#open);
     const write = (one: Write): Promise<boolean> => {
       journal.add(one);
       return journal.written(() => {});
@@ -170,19 +170,11 @@ export class DurableLedger implements Ledger {
   }
 
   async notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]> {
-    return this.#agents.notes(claim, scope);
+    return this.calls.notes(claim, scope);
   }
 
   async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
-    return this.#agents.toolUses(claim, n);
-  }
-
-  journal(claim: InClaim, key: string, tool: string): Promise<Journaled> {
-    return this.#agents.journal(claim, key, tool);
-  }
-
-  journalEnd(_claim: InClaim, key: string, text: string): void {
-    this.#agents.journalEnd(key, text);
+    return this.calls.toolUses(claim, n);
   }
 
   serve(channels: readonly ChannelKey[]): void {

@@ -83,10 +83,15 @@ export const statements = {
   // Also what a brain keeps of what it noted there.
   notesForgotten: `DELETE FROM notes WHERE ${here} AND seq < ?3`,
   toolUse:
-    'INSERT OR REPLACE INTO tool_uses (seq, key, message_id, channel, conversation, at, ms, ' +
-    'tool, mode, rule, outcome, arguments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  toolBegun: 'INSERT OR IGNORE INTO tool_calls (key, message_id, tool) VALUES (?, ?, ?)',
-  toolEnded: 'UPDATE tool_calls SET text = ? WHERE key = ?',
+    'INSERT INTO tool_uses (seq, key, message_id, channel, conversation, at, ms, ' +
+    'tool, mode, rule, outcome, arguments) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ' +
+    // What was begun is there already; it happened when it began.
+    'ON CONFLICT (key) DO UPDATE SET ms = max(ms, excluded.ms), tool = excluded.tool, ' +
+    'mode = excluded.mode, rule = excluded.rule, outcome = excluded.outcome, ' +
+    'arguments = excluded.arguments',
+  toolBegun: 'INSERT OR IGNORE INTO tool_calls (key, message_id, tool, hash) VALUES (?, ?, ?, ?)',
+  toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
+  toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Note, NoteMove, NoteScope } from '../../../src/domain/note.ts';
-import type { ToolUse } from '../../../src/domain/tool-use.ts';
+import type { BegunCall, CallEnding, ToolUse } from '../../../src/domain/tool-use.ts';
 import { failure } from '../../../src/domain/failure.ts';
 import type { InClaim } from '../../../src/store/store.ts';
 import {
@@ -14,6 +14,7 @@ import {
   other,
   promise,
   said,
+  until,
   type Bench,
   type LedgerCase,
 } from './kit.ts';
@@ -181,72 +182,157 @@ const useCases: readonly LedgerCase[] = [
 
 /** Calls that may not be repeated. */
 const journalCases: readonly LedgerCase[] = [
-  promise('a call runs once, and its end is told to who asks again', async (it) => {
-    const claim = await turn(it, 'ann');
-    const key = `${claim.message.id}:1:0`;
-    const next = `${claim.message.id}:1:1`;
-    assert.deepEqual(await it.ledger.journal(claim, key, 'webhook_call'), { kind: 'run' });
-    assert.deepEqual(await it.ledger.journal(claim, key, 'webhook_call'), { kind: 'unknown' });
-    it.ledger.journalEnd(claim, key, 'it said 204');
-    const done = { kind: 'done', text: 'it said 204' };
-    assert.deepEqual(await it.ledger.journal(claim, key, 'webhook_call'), done);
-    assert.deepEqual(await it.ledger.journal(claim, key, 'http_fetch'), { kind: 'unknown' });
-    assert.deepEqual(await it.ledger.journal(claim, next, 'webhook_call'), { kind: 'run' });
-  }),
+  promise(
+    'each call of one run runs once, whether or not it is the same as one before',
+    async (it) => {
+      const claim = await turn(it, 'ann');
+      for (const place of ['1:0', '1:1', '2:0']) {
+        assert.deepEqual(await it.ledger.calls.journal(claim, begun(claim, place, 'same')), {
+          kind: 'run',
+        });
+      }
+      const taken = await it.ledger.calls.journal(claim, begun(claim, '1:0', 'else'));
+      assert.deepEqual(taken, { kind: 'unwritten' }, 'a key is used once');
+      assert.deepEqual(
+        await it.ledger.calls.earlierCalls(claim),
+        [],
+        'of this run none is earlier',
+      );
+    },
+  ),
   promise('a turn that was given back and runs again repeats no call', async (it) => {
     const first = await turn(it, 'ann');
-    const keys = [0, 1, 2].map((n) => `${first.message.id}:1:${n}`);
-    const answers = keys.map((key) => it.ledger.journal(first, key, 'webhook_call'));
+    const keys = [0, 1, 2].map((n) => `1:${n}`);
+    const answers = keys.map((key) => it.ledger.calls.journal(first, begun(first, key, key)));
     for (const told of await Promise.all(answers)) assert.deepEqual(told, { kind: 'run' });
-    it.ledger.journalEnd(first, keys[0]!, 'ended before');
+    const [one, two, three] = keys.map((key) => `${first.message.id}:${key}`);
+    it.ledger.calls.journalEnd(first, one!, ended('ended before'));
     await it.ledger.release(first);
-    it.ledger.journalEnd(first, keys[1]!, 'ended late');
+    it.ledger.calls.journalEnd(first, two!, ended('ended late'));
     const again = await oneIn(it);
-    const told = keys.map((key) => it.ledger.journal(again, key, 'webhook_call'));
+    const told = keys.map((key, n) =>
+      it.ledger.calls.journal(again, begun(again, `${n + 7}:0`, key)),
+    );
     assert.deepEqual(await Promise.all(told), [
-      { kind: 'done', text: 'ended before' },
-      { kind: 'done', text: 'ended late' },
-      { kind: 'unknown' },
+      { kind: 'done', key: one, ending: ended('ended before') },
+      { kind: 'done', key: two, ending: ended('ended late') },
+      { kind: 'unknown', key: three },
     ]);
+  }),
+  promise('a call is known by what it is and not by its place', async (it) => {
+    const first = await turn(it, 'ann');
+    const key = `${first.message.id}:1:0`;
+    await it.ledger.calls.journal(first, begun(first, '1:0', 'seven euros'));
+    await it.ledger.release(first);
+    const again = await oneIn(it);
+    const [earlier, ...more] = await it.ledger.calls.earlierCalls(again);
+    assert.deepEqual([earlier?.key, earlier?.ending, more.length], [key, null, 0]);
+    const another = await it.ledger.calls.journal(again, begun(again, '1:0:2', 'nine euros'));
+    assert.deepEqual(another, { kind: 'run' });
+    const same = await it.ledger.calls.journal(again, begun(again, '2:0', 'seven euros'));
+    assert.deepEqual(same, { kind: 'unknown', key });
+    assert.deepEqual(await it.ledger.calls.earlierCalls(again), []);
+    const second = await it.ledger.calls.journal(again, begun(again, '3:0', 'seven euros'));
+    assert.deepEqual(second, { kind: 'run' }, 'one earlier call answers one');
+  }),
+  promise('a call that ran is in the audit though its turn came to no end', async (it) => {
+    const first = await turn(it, 'ann');
+    await it.ledger.calls.journal(first, begun(first, '1:0', 'one'));
+    await it.ledger.calls.journal(first, begun(first, '1:1', 'two'));
+    it.ledger.calls.journalEnd(first, `${first.message.id}:1:1`, ended('204'));
+    await it.ledger.release(first);
+    const again = await oneIn(it);
+    const outcomes = async (claim: InClaim) =>
+      (await it.ledger.toolUses(claim, 9)).map(({ key, outcome }) => [key.slice(-3), outcome]);
+    await until('the end is told', async () => (await outcomes(again))[0]?.[1] === 'done');
+    assert.deepEqual(await outcomes(again), [
+      ['1:1', 'done'],
+      ['1:0', 'unknown'],
+    ]);
+    const [use] = await it.ledger.toolUses(again, 1);
+    const all = { ...effects(again, ['a']), toolUses: [{ ...use!, outcome: 'failed' as const }] };
+    await it.ledger.complete(again, all);
+    const later = await turn(it, 'ann');
+    assert.deepEqual(
+      await outcomes(later),
+      [
+        ['1:1', 'failed'],
+        ['1:0', 'unknown'],
+      ],
+      'once each',
+    );
   }),
   promise('nothing may run for a claim that is over', async (it) => {
     const claim = await turn(it, 'ann');
     await answer(it, claim, 'a');
-    const answered = await it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
-    assert.deepEqual(answered, { kind: 'unknown' });
+    assert.deepEqual(await it.ledger.calls.journal(claim, begun(claim)), { kind: 'unwritten' });
+    assert.deepEqual(await it.ledger.calls.earlierCalls(claim), []);
   }),
   durably('a call whose claim is lost while it is written down may not run', async (it) => {
     const claim = await turn(it, 'ann');
-    const asked = it.ledger.journal(claim, `${claim.message.id}:1:0`, 'webhook_call');
+    const asked = it.ledger.calls.journal(claim, begun(claim));
     await it.ledger.release(claim);
-    assert.deepEqual(await asked, { kind: 'unknown' });
+    assert.deepEqual(await asked, { kind: 'unwritten' });
   }),
   durably('what a call came to is known after a restart', async (it) => {
     const claim = await turn(it, 'ann');
-    const [begun, ended] = [`${claim.message.id}:1:0`, `${claim.message.id}:1:1`];
-    await it.ledger.journal(claim, begun, 'webhook_call');
-    await it.ledger.journal(claim, ended, 'webhook_call');
-    it.ledger.journalEnd(claim, ended, 'it said 204');
+    const { id } = claim.message;
+    for (const n of [0, 1, 2]) {
+      await it.ledger.calls.journal(claim, begun(claim, `1:${n}`, n === 0 ? 'zero' : 'twice'));
+    }
+    it.ledger.calls.journalEnd(claim, `${id}:1:1`, ended('it said 204'));
     await it.reopen();
     const again = await oneIn(it);
-    assert.deepEqual(await it.ledger.journal(again, begun, 'webhook_call'), { kind: 'unknown' });
-    const done = { kind: 'done', text: 'it said 204' };
-    assert.deepEqual(await it.ledger.journal(again, ended, 'webhook_call'), done);
+    const earlier = await it.ledger.calls.earlierCalls(again);
+    assert.deepEqual(
+      earlier.map(({ key, tool, arguments: given, ending }) => [key, tool, given, ending?.text]),
+      [
+        [`${id}:1:0`, 'webhook_call', '{"n":"zero"}', undefined],
+        [`${id}:1:1`, 'webhook_call', '{"n":"twice"}', 'it said 204'],
+        [`${id}:1:2`, 'webhook_call', '{"n":"twice"}', undefined],
+      ],
+    );
+    const ask = (place: string, hash: string) =>
+      it.ledger.calls.journal(again, begun(again, place, hash));
+    const done = { kind: 'done', key: `${id}:1:1`, ending: ended('it said 204') };
+    assert.deepEqual(await ask('5:0', 'twice'), done, 'in the order of their beginnings');
+    assert.deepEqual(await ask('5:1', 'zero'), { kind: 'unknown', key: `${id}:1:0` });
+    assert.deepEqual(await ask('5:2', 'twice'), { kind: 'unknown', key: `${id}:1:2` });
+    assert.deepEqual(await ask('5:3', 'twice'), { kind: 'run' });
   }),
-  durably('a message that is replayed repeats no call', async (it) => {
+  durably('a message that is replayed repeats no call, and its audit stays', async (it) => {
     const claim = await turn(it, 'ann');
     const key = `${claim.message.id}:1:0`;
-    await it.ledger.journal(claim, key, 'webhook_call');
-    it.ledger.journalEnd(claim, key, 'it said 204');
+    await it.ledger.calls.journal(claim, begun(claim));
+    it.ledger.calls.journalEnd(claim, key, ended('it said 204'));
     await it.ledger.bury(claim, failure('fault'));
     await it.ledger.replay(claim.message.id);
     const again = await oneIn(it);
-    const done = { kind: 'done', text: 'it said 204' };
-    assert.deepEqual(await it.ledger.journal(again, key, 'webhook_call'), done);
+    assert.deepEqual(
+      (await it.ledger.toolUses(again, 9)).map((use) => [use.key, use.outcome]),
+      [[key, 'done']],
+    );
+    const done = { kind: 'done', key, ending: ended('it said 204') };
+    assert.deepEqual(await it.ledger.calls.journal(again, begun(again, '4:0')), done);
   }),
 ];
 
 export const agentCases: readonly LedgerCase[] = [...noteCases, ...useCases, ...journalCases];
+
+const ended = (text: string): CallEnding => ({ text, outcome: 'done', ms: 5 });
+
+/** A call of that message, known by `hash`. */
+function begun({ message }: InClaim, place = '1:0', hash = 'one'): BegunCall {
+  return {
+    key: `${message.id}:${place}`,
+    hash,
+    at: Date.now(),
+    tool: 'webhook_call',
+    mode: 'allow',
+    rule: 'no_governance',
+    arguments: JSON.stringify({ n: hash }),
+  };
+}
 
 async function turn(it: Bench, who: string, channel = hook): Promise<InClaim> {
   await accept(it, said(who, 'hello', { channel }));

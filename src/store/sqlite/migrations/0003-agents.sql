@@ -32,13 +32,17 @@ CREATE UNIQUE INDEX tool_uses_key ON tool_uses (key);
 CREATE INDEX tool_uses_message ON tool_uses (message_id);
 CREATE INDEX tool_uses_conversation ON tool_uses (channel, conversation, seq);
 
--- Written before a call that changes something elsewhere begins. text: what the model was told of
--- its end; null: the end was not seen.
+-- Written before a call that changes something elsewhere begins, as is its row of the audit. hash:
+-- of tool and arguments, by which the call is known when its message runs again. text: what the
+-- model was told of its end; null: the end was not seen.
 CREATE TABLE tool_calls (
   key TEXT PRIMARY KEY,
   message_id TEXT NOT NULL,
   tool TEXT NOT NULL,
-  text TEXT
+  hash TEXT NOT NULL,
+  text TEXT,
+  outcome TEXT,
+  ms REAL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tool_calls_message ON tool_calls (message_id);
 
