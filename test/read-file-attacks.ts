@@ -135,7 +135,7 @@ function paths({ root, link: named, outside }: World): readonly (readonly [strin
     ['notes.txt\0.md', odd],
     ['\0', odd],
     ['to-file\0', odd],
-    ['\ud800/notes.txt', odd],
+    ['\ud800/notes.txt', nothing],
     [join(outside, 'canary.txt'), outsideRoot],
     [`${root}secret/canary.txt`, outsideRoot],
     [`${named}secret/canary.txt`, outsideRoot],
