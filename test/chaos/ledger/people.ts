@@ -31,6 +31,10 @@ export class People {
     const [die = 0, unknown = 0] = dice;
     const id = unknown > 0.9 ? nobody : dead[Math.floor(die * dead.length)]?.id.slice(0, 22);
     if (id === undefined) return null;
+    // What answers a discarded message is svc's own sentence, and nobody's any more.
+    const rows = [...this.#model.outbox, ...dead];
+    const answered = rows.some((row) => row.box === 'out' && row.reply.inReplyTo === id);
+    if (kind === 'discard' && answered) return null;
     const answer = await this.#world.ledger[kind](id);
     assert.equal(answer, durable ? this.#model[kind](id) : 'not_kept', kind);
     return `${kind} ${id}`;
