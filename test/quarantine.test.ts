@@ -167,6 +167,23 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.equal(first.message.text, 'a', 'what ended it when it was not alone is no evidence');
   });
 
+  test('ends before it has lived a while are no evidence, and hold nobody up', async () => {
+    await using crashes = await Crashes.make({ limits: { besideMs: 60_000 } });
+    let it = await threeSuspects(crashes);
+    for (let ends = 0; ends < 4; ends++) {
+      await accept(it, said(`dee${ends}`, 'new'));
+      const claim = await oneIn(it);
+      assert.equal(claim.message.text, 'new');
+      await noneIn(it);
+      await answer(it, claim, 'ok');
+      it = await crashes.crash();
+    }
+    assert.equal(it.ledger.gauges().suspects, 3);
+    const db = new DatabaseSync(crashes.path, { readOnly: true });
+    assert.equal(db.prepare('SELECT max(alone) AS most FROM inbox').get()?.['most'], 0);
+    db.close();
+  });
+
   test('of very many only the 16 that were next most often run alone', async () => {
     await using crashes = await Crashes.make();
     const first = await crashes.open();

@@ -128,6 +128,8 @@ export class Quarantine {
     if (!row.condemned) {
       this.#marked = this.#phase === 'alone';
       if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
+      // Taken away while its mark was being written.
+      if (row.gone) return null;
       const { aloneMs, stallMs } = this.#parts.limits;
       const now = this.#parts.now();
       this.#aside = this.#deadlines.at(now + aloneMs, () => this.#clear(suspect));
