@@ -47,7 +47,8 @@ export async function scratch(): Promise<AsyncDisposable & { readonly path: stri
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    // Fetch refuses 10,080: https://fetch.spec.whatwg.org/#port-blocking
+    const port = 10_100 + Math.floor(Math.random() * 20_000);
     const server = createServer().listen(port, '127.0.0.1');
     const free = await Promise.race([
       once(server, 'listening').then(() => true),
