@@ -66,6 +66,8 @@ export const discordKill: Proof = {
     await using program = spawn();
     const answered = (): Map<string, string> => firstReplies(discord);
     await untilTrue('all is answered', () => answered().size >= list.length, 60_000);
+    // All may have been answered before this start, which heeds a signal only from here on.
+    await program.saw('"listening"');
     program.child.kill('SIGTERM');
     assert.equal(await program.ended, 0, program.log().slice(-2_000));
     const figures = audit(discord, list);

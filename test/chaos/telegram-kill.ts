@@ -59,6 +59,8 @@ async function attack(
   await using program = scene.spawn();
   starts.push(Date.now());
   await talk.answered();
+  // All may have been answered before this start, which heeds a signal only from here on.
+  await program.saw('"listening"');
   program.child.kill('SIGTERM');
   assert.equal(await program.ended, 0, program.log().slice(-2_000));
   const figures = audit(talk, telegram, starts);
