@@ -56,7 +56,7 @@ test('relative paths are taken from the folder of the file', async () => {
   assert.match(revision, /^[0-9a-f]{12}$/);
 });
 
-test('a text is inspected as if it stood in the file; a byte order mark is no part of it', async () => {
+test('a text is inspected as if it stood in the file, without its byte order mark', async () => {
   const text = JSON.stringify(config);
   const read = await inspect(text);
   const given = await inspectText(`\uFEFF${text}`, join(folder, 'svc.json'), {});
