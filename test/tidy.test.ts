@@ -16,6 +16,7 @@ const floors: Record<string, number> = {
   flow: 4,
   admin: 5,
   cli: 6,
+  control: 6,
   'main.ts': 6,
   'service.ts': 6,
   'storage.ts': 6,

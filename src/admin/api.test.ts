@@ -12,7 +12,10 @@ import type { Page } from '../domain/page.ts';
 import type * as story from '../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
+import type { ConfigProblem } from '../config/config.ts';
 import type { Status } from './admin.ts';
+import type { ConfigInUse, ConfigKept, ConfigRow } from './config-control.ts';
+import type * as configs from './config-schema.ts';
 import type { pairingsSchema } from './gate-schema.ts';
 import type { Described } from './schema.ts';
 import type { statusSchema } from './status-schema.ts';
@@ -57,14 +60,36 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
     Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
-  ] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
+    Same<Described<typeof configs.configSchema>, ConfigInUse>,
+    Same<Described<typeof configs.configHistorySchema>, Rows<ConfigRow>>,
+    Same<Described<typeof configs.configKeptSchema>, ConfigKept>,
+    Same<Described<typeof configs.configProblemSchema>, ConfigProblem>,
+  ] = [
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+  ];
   assert.ok(fits.every(Boolean));
 });
 
 test('every operation answers as the API describes it', async () => {
   await using started = await start();
   const operations = operationsOf(started.api);
-  assert.equal(operations.length, 34);
+  assert.equal(operations.length, 39);
   for (const operation of operations) {
     const { head: more, body } = requestOf(operation, revision);
     const sent = [...asOperator, ...more];

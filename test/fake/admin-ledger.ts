@@ -20,6 +20,7 @@ export const ids = {
   sender: 'sender-4711',
   code: 'ACDEFGHJ',
   brain: 'main',
+  revision: '0123456789ab',
   use: '0123456789abcdefghjkmn:1:0',
 };
 export const said = 'where is my parcel';
@@ -35,7 +36,8 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{sender}', ids.sender)
     .replace('{code}', ids.code)
     .replace('{brain}', ids.brain)
-    .replace('{key}', ids.use);
+    .replace('{key}', ids.use)
+    .replace('{revision}', ids.revision);
 }
 
 const channel = 'webhook' as ChannelKey;
