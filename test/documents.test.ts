@@ -110,7 +110,7 @@ test('every curl line of the admin guide is answered', async () => {
 async function helpOf(words: readonly string[]): Promise<string | null> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const stop = new AbortController().signal;
-  const io: Io = { stdin, stdout, stderr, env: {}, cwd: root, stop };
+  const io: Io = { stdin, stdout, stderr, env: {}, cwd: root, stop, onHangUp: () => {} };
   const code = await runCommandLine(['help', ...words], io);
   return code === 0 ? String(stdout.read()) : null;
 }

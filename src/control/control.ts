@@ -43,6 +43,8 @@ export type ConfigSource = {
   /** Absolute. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The file is to be read again whenever the given function is called. */
+  readonly onReload: (reload: () => void) => void;
 };
 
 export class Control implements ConfigControl {
@@ -52,6 +54,7 @@ export class Control implements ConfigControl {
   #usedAt: number;
   /** null: as the file says. */
   #savedAt: number | null = null;
+  #reloadWaits = false;
   /** Why the file was not taken into use when that was asked for. */
   #notApplied: ConfigRefused | null = null;
 
@@ -60,6 +63,7 @@ export class Control implements ConfigControl {
     this.#parts = parts;
     this.#used = first;
     this.#usedAt = parts.kit.now();
+    parts.source?.onReload(() => void this.#heed());
   }
 
   get used(): Stand {
@@ -86,14 +90,20 @@ export class Control implements ConfigControl {
     });
   }
 
-  /** Takes the file as it is now. */
-  reload(): Promise<Applied> {
-    return this.#turns.do(async () => {
-      const applied = await this.#reload();
-      this.#notApplied = applied.kind === 'refused' ? applied : null;
-      this.#tell('signal', applied);
-      return applied;
-    });
+  /** Takes the file as it will be by then: one that is asked for already is enough. */
+  async #heed(): Promise<void> {
+    if (this.#reloadWaits) return;
+    this.#reloadWaits = true;
+    try {
+      await this.#turns.do(async () => {
+        this.#reloadWaits = false;
+        const applied = await this.#reload();
+        this.#notApplied = applied.kind === 'refused' ? applied : null;
+        this.#tell('signal', applied);
+      });
+    } catch (error) {
+      this.#parts.kit.events.faulted({ where: 'reading the configuration again', error });
+    }
   }
 
   async history(): Promise<readonly ConfigRow[]> {
