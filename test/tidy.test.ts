@@ -17,6 +17,8 @@ const floors: Record<string, number> = {
   admin: 5,
   cli: 6,
   preflight: 6,
+  'rehearsal.ts': 6,
+  'questions.ts': 6,
   'main.ts': 6,
   'service.ts': 6,
   'storage.ts': 6,
