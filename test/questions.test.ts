@@ -253,6 +253,17 @@ test('a trial ends when who asked goes away, and four at most are under way', as
   assert.equal(status, 200);
 });
 
+test('a trial under way does not keep svc from ending', async () => {
+  await using started = await start();
+  await started.local.script({ fail: 'hang' });
+  const config = started.draft({ models: [localModel(started)] });
+  const asked = started.tryIt(config).catch((error: Error) => error.name);
+  await started.local.call(0);
+  started.program.child.kill('SIGTERM');
+  assert.equal(await started.program.ended, 0);
+  assert.equal(await asked, 'TypeError', 'its connection is closed');
+});
+
 test('a draft with problems, without a secret or without the brain asks nobody', async () => {
   await using started = await start();
   const cases: readonly (readonly [Document, object, number, string])[] = [
