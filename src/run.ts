@@ -7,7 +7,7 @@ import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
-import { Control, type ConfigSource } from './control/control.ts';
+import { Control } from './control/control.ts';
 import { problemOfSkills, warningOfSkill } from './control/next.ts';
 import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
@@ -17,6 +17,7 @@ import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
+import { createQuestions } from './questions.ts';
 import { createPlan, createServiceKit, openAdmin } from './service.ts';
 import { readSkills, type ServiceKit } from './service.ts';
 import { openLedger } from './storage.ts';
@@ -25,8 +26,12 @@ import type { Ledger, LedgerReader } from './store/store.ts';
 export type Setup = {
   readonly config: Config;
   readonly text: string;
-  /** null: the text stands in no file, and the configuration stays as it is. */
-  readonly source: ConfigSource | null;
+  /** Where the configuration lies, absolute; relative paths are taken from its folder. */
+  readonly file: string;
+  /** Where secrets were looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Calls what it is given when the file is to be read again; null: the text stands in no file. */
+  readonly onReload: ((reload: () => void) => void) | null;
   /** First characters of the file's digest. */
   readonly revision: string;
   /** Absolute; null: no storage, everything in memory. */
@@ -86,7 +91,8 @@ export async function runService(setup: Setup): Promise<Ending> {
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit, skills.texts);
   const problem = await host.use(plan);
   const onUsed = (used: Plan): void => void warnOfForwarding(used, kit);
-  const { source, log, stop } = setup;
+  const { onReload, file, env, log, stop } = setup;
+  const source = onReload && { file, env, onReload };
   const control = new Control(
     { source, host, kit, log, stop, onUsed },
     { ...setup, warnings: [...setup.warnings, ...skillWarnings] },
@@ -172,7 +178,7 @@ function portsOf(
     readonly warnings: () => PlanView['warnings'];
   },
 ): AdminPorts {
-  const { version } = setup;
+  const { version, file, env, log, storagePath: heldDatabase } = setup;
   const { control } = state;
   const view = (): PlanView => {
     const channels = host.plan?.channels ?? [];
@@ -200,6 +206,14 @@ function portsOf(
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
     control,
+    questions: createQuestions({
+      file,
+      env,
+      heldDatabase,
+      config: () => control.used.config,
+      kit,
+      log,
+    }),
     events,
   };
 }

@@ -58,14 +58,16 @@ test('the default admin address that is taken is warned of, and the service runs
   const running = runService({
     config: { ...config, observability: { ...observability, address } },
     text: '',
-    source: null,
+    file: '/nowhere/svc.json',
+    env: {},
+    onReload: null,
     revision: 'test',
     storagePath: null,
     secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),
     warnings: [],
     log: createLog({ stream, level: 'info', format: 'json' }),
     version: '0',
-    webRoot: new URL('../web/', import.meta.url),
+    webRoot: new URL('../web/dist/', import.meta.url),
     stop: stop.signal,
     onListening: listening.resolve,
   });

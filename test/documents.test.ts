@@ -78,10 +78,19 @@ function curlOf(line: string) {
   const words = wordsOf(line).values();
   for (const word of words) {
     const value = (): string => words.next().value ?? '';
-    if (word === '-X') asked.method = value();
-    else if (word === '-H') asked.head.push(value());
-    else if (word === '-d' || word === '--data-binary') asked.body = value().replace(/^@.*/, '{}');
-    else asked.path = /^http:\/\/127\.0\.0\.1:2112(\/.*)$/.exec(word)?.[1] ?? '';
+    if (word === '-X') {
+      asked.method = value();
+    } else if (word === '-H') {
+      asked.head.push(value());
+    } else if (word === '--data-binary') {
+      asked.body = value().replace(/^@.*/, '{}');
+    } else if (word === '--json') {
+      asked.method = 'POST';
+      asked.head.push('Content-Type: application/json');
+      asked.body = value().replace(/^@.*/, '{}');
+    } else {
+      asked.path = /^http:\/\/127\.0\.0\.1:2112(\/.*)$/.exec(word)?.[1] ?? '';
+    }
     assert.ok(word.startsWith('-') || asked.path !== '', `${word} in ${line}`);
   }
   if (asked.body !== '') asked.head.push(`Content-Length: ${Buffer.byteLength(asked.body)}`);

@@ -50,14 +50,16 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const ending = await runService({
     config,
     text: inspection.text,
-    source: { file: inspection.file, env: io.env, onReload },
+    file: inspection.file,
+    env: io.env,
+    onReload,
     revision: inspection.revision,
     storagePath: inspection.storagePath,
     secrets,
     warnings,
     log,
     version: programVersion(),
-    webRoot: new URL('web/', packageRoot()),
+    webRoot: new URL('web/dist/', packageRoot()),
     stop: io.stop,
   });
   await tell(ending, log);

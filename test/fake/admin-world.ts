@@ -17,8 +17,9 @@ import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
+import { fakeQuestions } from './admin-questions.ts';
 
-export const webRoot = join(import.meta.dirname, '../../web');
+export const webRoot = join(import.meta.dirname, '../../web/dist');
 /** Of the config in use. */
 export const revision = 'r-0001';
 export const secretName = 'WEBHOOK_SECRET_NAME';
@@ -87,6 +88,7 @@ export function makeWorld(): World {
     turnedAway: () => turnedAway,
     pairings: fakePairings(world.calls),
     control: fakeControl(world.calls, revision),
+    questions: fakeQuestions(world.calls),
     events: world.events,
   };
   return world;

@@ -114,14 +114,16 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const ending = await runService({
     config,
     text,
-    source: null,
+    file: resolve(io.cwd, 'svc.json'),
+    env: io.env,
+    onReload: null,
     revision: revisionOf(text),
     storagePath,
     secrets,
     warnings: [],
     log,
     version: programVersion(),
-    webRoot: new URL('web/', packageRoot()),
+    webRoot: new URL('web/dist/', packageRoot()),
     stop: io.stop,
     onListening: (at) => {
       const secret = secrets.get(webhookSecretName as EnvName)!;
