@@ -64,7 +64,7 @@ export async function runService(setup: Setup): Promise<Ending> {
     return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}` };
   }
   const events = createEvents({ log: setup.log, now: Date.now });
-  const kit = createServiceKit(events, setup.version);
+  const kit = createServiceKit(events, setup.version, setup.storagePath);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
   const heard = listenTo(events);
