@@ -34,7 +34,8 @@ function oneMessage(hub: EventHub): void {
   hub.turnStarted({ channel, id, brain: 'main', waitedMs: 2 });
   hub.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
   hub.turnFinished({ channel, id, brain: 'main', decision: reply, ms: 41 });
-  hub.replyDelivered({ channel, id: id as string as ReplyId, attempt: 1, totalMs: 45 });
+  const sent = { channel, id: id as string as ReplyId, message: id };
+  hub.replyDelivered({ ...sent, attempt: 1, totalMs: 45 });
 }
 
 test('one message makes its counts, and its lines at level debug without any text', async () => {
@@ -49,7 +50,7 @@ test('one message makes its counts, and its lines at level debug without any tex
   assert.equal(counts.turns.sumMs, 41);
   assert.equal(counts.endToEnd.sumMs, 45);
   assert.equal(hub.meters.decisions.reply, 1);
-  assert.equal(hub.meters.models.get('local_runtime')?.get('answer')?.took.sumMs, 40);
+  assert.equal(hub.meters.providers.get('local_runtime')?.calls.get('answer')?.took.sumMs, 40);
   const said = await lines();
   assert.deepEqual(
     said.map((line) => `${line.level} ${line.code}`),
@@ -143,7 +144,7 @@ test('codes without end do not become counters without end', () => {
 test('a failed try is a warning, and each dead letter a line of level error', async () => {
   const { hub, lines } = start('info');
   const down = failure('connect_failed');
-  const out = { channel, id: id as string as ReplyId, failure: down };
+  const out = { channel, id: id as string as ReplyId, message: id, failure: down };
   hub.deliveryFailed({ ...out, attempt: 1, nextAt: 1_005_000 });
   hub.deliveryFailed({ ...out, attempt: 2, nextAt: null });
   hub.buried({ box: 'out', channel, id, failure: down });
@@ -164,7 +165,7 @@ test('a model that fails is a warning, one that svc gave up is not', async () =>
   for (const result of ['timeout', 'timeout', 'cancelled', 'outranked', 'answer'] as const) {
     hub.modelAnswered({ model, provider: 'local_runtime', result, ms: 5 });
   }
-  assert.equal(hub.meters.models.get('local_runtime')?.get('timeout')?.took.count, 2);
+  assert.equal(hub.meters.providers.get('local_runtime')?.calls.get('timeout')?.took.count, 2);
   assert.deepEqual(
     (await lines()).map((line) => `${line.level} ${line.code}`),
     ['warn model_failed', ...Array.from({ length: 4 }, () => 'debug model_answered')],

@@ -53,6 +53,7 @@ export class Host {
   readonly #access = new Map<ChannelKey, AccessConfig | null>();
   readonly #unsubscribe: () => void;
   #plan: Plan | null = null;
+  #usedAt = 0;
   /** The last swap asked for: the next begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
   #draining = false;
@@ -70,6 +71,11 @@ export class Host {
 
   get plan(): Plan | null {
     return this.#plan;
+  }
+
+  /** When the plan in use was taken into use, milliseconds since 1970; 0: there was none yet. */
+  get usedAt(): number {
+    return this.#usedAt;
   }
 
   /**
@@ -91,6 +97,7 @@ export class Host {
     }
     const before = this.#plan;
     this.#plan = plan;
+    this.#usedAt = this.#kit.now();
     for (const [key, { access }] of plan.lines) this.#access.set(key, access);
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);

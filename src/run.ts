@@ -167,6 +167,7 @@ function portsOf(
     const channels = host.plan?.channels ?? [];
     return {
       revision: host.plan?.revision ?? setup.revision,
+      usedAt: host.usedAt,
       config,
       warnings: state.warnings(),
       channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
@@ -179,6 +180,7 @@ function portsOf(
     health: state.health,
     plan: view,
     meters: events.meters,
+    frames: events.frames,
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,

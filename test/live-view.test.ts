@@ -20,7 +20,7 @@ test('the live view shows the status, rests while unseen, and says when svc is g
     assert.equal(path, '/api/v1/status');
     asked++;
     if (gone) throw new TypeError('fetch failed');
-    return Response.json(statusOf(world.ports));
+    return Response.json(statusOf(world.ports, 'read_only'));
   };
   t.mock.method(globalThis, 'fetch', answer);
   Object.assign(globalThis, { document: page });

@@ -12,10 +12,12 @@ import type { Page } from '../domain/page.ts';
 import type * as story from '../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
-import type { Status } from './admin.ts';
+import type { Dropped, Frame } from '../domain/frame.ts';
+import type { ConfigNames, RouteStatus, Status } from './admin.ts';
+import type { frameSchema } from './frame-schema.ts';
 import type { pairingsSchema } from './gate-schema.ts';
 import type { Described } from './schema.ts';
-import type { statusSchema } from './status-schema.ts';
+import type { configNamesSchema, routesSchema, statusSchema } from './status-schema.ts';
 import type * as schemas from './story-schema.ts';
 
 type Rows<T> = Pick<Page<T>, 'rows'>;
@@ -45,6 +47,9 @@ async function start(access = withToken) {
 test('the schemas are of the types that the program has', () => {
   const fits: readonly [
     Same<Described<typeof statusSchema>, Status>,
+    Same<Described<typeof frameSchema>, Frame | Dropped>,
+    Same<Described<typeof configNamesSchema>, ConfigNames>,
+    Same<Described<typeof routesSchema>, Rows<RouteStatus>>,
     Same<Described<typeof schemas.storySchema>, story.Story>,
     Same<Described<typeof schemas.storyTextSchema>, story.StoryText>,
     Same<Described<typeof schemas.deadLettersSchema>, Page<story.DeadLetter>>,
@@ -57,14 +62,31 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
     Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
-  ] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
+  ] = [
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+  ];
   assert.ok(fits.every(Boolean));
 });
 
 test('every operation answers as the API describes it', async () => {
   await using started = await start();
   const operations = operationsOf(started.api);
-  assert.equal(operations.length, 34);
+  assert.equal(operations.length, 39);
   for (const operation of operations) {
     const answer = await started.asked(operation.method, pathOf(operation));
     assert.equal(answer.status, 200, `${operation.method} ${operation.path}: ${answer.body}`);
@@ -84,7 +106,7 @@ test('what a reader is told names no sender, no conversation, and no text', asyn
     const { body } = answer;
     assert.ok(!secrets.some((secret) => body.includes(secret)), `${operation.path}: ${body}`);
   }
-  assert.equal(readable, 15);
+  assert.equal(readable, 20);
   const withBearer = await started.asked('GET', `/api/v1/messages/${ids.message}`);
   const without = await started.admin.get(`/api/v1/messages/${ids.message}`);
   assert.equal(withBearer.body, without.body);

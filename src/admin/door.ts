@@ -47,7 +47,8 @@ export class Door {
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host);
     if (refusal !== null) return refusal;
-    const read = readValues(route.parameters ?? {}, place.captured, target.query);
+    const { headersDistinct } = request;
+    const read = readValues(route.parameters ?? {}, place.captured, target.query, headersDistinct);
     if (route.method !== 'GET') return this.#write(route, read, { request, response });
     return read.kind === 'fault' ? invalid(read.what) : route.answer(read.values);
   }

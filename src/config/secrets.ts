@@ -55,6 +55,11 @@ export function resolveSecrets(
   };
 }
 
+/** The variables that a config names, each once, in its order. */
+export function secretNames(config: Config): readonly EnvName[] {
+  return [...new Set([...usesOf(config)].map(({ name }) => name))];
+}
+
 /** Every place of a config that names a variable; `token` guards something of ours. */
 function* usesOf(config: Config): Generator<Use> {
   for (const [index, channel] of config.channels.entries()) {

@@ -74,7 +74,8 @@ function showTimes({ times }) {
 /** @param {Status} status */
 function showProviders({ providers }) {
   const none = make('tr', {}, make('td', { class: 'soft' }, 'No model was asked yet.'));
-  fill('providers', providers.length === 0 ? [none] : providers.map(rowOf));
+  const asked = providers.filter(({ answers, failures, givenUp }) => answers + failures + givenUp);
+  fill('providers', asked.length === 0 ? [none] : asked.map(rowOf));
 
   /** @param {ProviderStatus} provider */
   function rowOf({ provider, answers, failures, reasons, times }) {
