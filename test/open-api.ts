@@ -6,6 +6,7 @@ type Schema = {
   type?: string | string[];
   enum?: unknown[];
   oneOf?: Schema[];
+  anyOf?: Schema[];
   items?: Schema;
   required?: string[];
   properties?: Record<string, Schema>;
@@ -16,6 +17,7 @@ export type Operation = {
   method: string;
   security: object[];
   parameters: { name: string; in: string; schema: object }[];
+  requestBody?: { content: Record<string, { schema?: Schema; example: unknown }> };
   responses: Record<string, { content: Content }>;
 };
 export type OpenApi = {
@@ -32,6 +34,20 @@ export function operationsOf({ paths }: OpenApi): readonly Operation[] {
       method: method.toUpperCase(),
     })),
   );
+}
+
+/** The header lines and the body that the operation wants. @param revision for If-Match */
+export function requestOf(
+  { parameters, requestBody }: Operation,
+  revision: string,
+): { readonly head: readonly string[]; readonly body: string } {
+  const wantsMatch = parameters.some(({ name }) => name === 'If-Match');
+  const match = wantsMatch ? [`If-Match: "${revision}"`] : [];
+  const content = requestBody?.content['application/json'];
+  if (content === undefined) return { head: match, body: '' };
+  const body = JSON.stringify(content.example);
+  const length = `Content-Length: ${Buffer.byteLength(body)}`;
+  return { head: [...match, 'Content-Type: application/json', length], body };
 }
 
 /** The status and content type are described, and a JSON body has the described form. */
@@ -62,6 +78,10 @@ function faultOf(api: OpenApi, schema: Schema, value: unknown, where: string): s
   if (schema.oneOf !== undefined) {
     const fitting = schema.oneOf.filter((one) => faultOf(api, one, value, where) === null);
     return fitting.length === 1 ? null : `${where} fits ${fitting.length} kinds`;
+  }
+  if (schema.anyOf !== undefined) {
+    const faults = schema.anyOf.map((one) => faultOf(api, one, value, where));
+    return faults.includes(null) ? null : faults.join('; ');
   }
   const types = [schema.type].flat();
   assert.ok(types[0] !== undefined, `${where} has a type`);

@@ -8,6 +8,8 @@ export type Answer = {
   readonly contentType: string;
   readonly body: string | Buffer | Stream;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What a write adds to the line that tells of it, beside the ids of its path; never text. */
+  readonly told?: Readonly<Record<string, string>>;
 };
 
 /**
@@ -54,12 +56,17 @@ export function found<const S>(
   return value === null ? problem(404, 'not_found', detail) : json(200, only(schema, value));
 }
 
-/** An error. `code` is stable; `detail` says what to do. */
+/**
+ * An error. `code` is stable; `detail` says what to do; `members` stand beside them, and the route
+ * describes them.
+ */
 export function problem(
   status: number,
   code: string,
   detail: string,
   headers: Readonly<Record<string, string>> = {},
+  members: Readonly<Record<string, unknown>> = {},
 ): Answer {
-  return { status, contentType: problemType, body: problemText(status, code, detail), headers };
+  const body = problemText(status, code, detail, members);
+  return { status, contentType: problemType, body, headers };
 }

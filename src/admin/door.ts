@@ -1,7 +1,8 @@
 /**
  * Lets a request through to its route, or says why not. The checks, in their order: host name
  * (421) → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where
- * the service is read-only) → parameters (400) → body (413) → the route itself.
+ * the service is read-only) → parameters (400) → what the request must bring (sent.ts) → the route
+ * itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BearerFault, Events } from '../domain/event.ts';
@@ -9,10 +10,10 @@ import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { isForeign, isKnownHost, standingOf } from './auth.ts';
 import type { OperatorAccess } from './auth.ts';
-import { bodyBytesMax, passBody } from './body.ts';
 import { allowedAt } from './routes/match.ts';
 import type { Place, RouteTable } from './routes/match.ts';
 import type { Route, WriteRoute } from './routes/route.ts';
+import { readSent, type Exchange } from './sent.ts';
 import { readValues, type ValuesRead } from './values.ts';
 
 export type DoorSettings = {
@@ -46,11 +47,12 @@ export class Door {
     const route = [...place.routes.values()].find((one) => one.method === method);
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host);
-    if (refusal !== null) return refusal;
+    if (refusal !== null) return this.#mayShow(route, refusal);
     const { headersDistinct } = request;
     const read = readValues(route.parameters ?? {}, place.captured, target.query, headersDistinct);
-    if (route.method !== 'GET') return this.#write(route, read, { request, response });
-    return read.kind === 'fault' ? invalid(read.what) : route.answer(read.values);
+    const exchange = { request, response };
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, target.host);
+    return route.kind === 'write' ? this.#write(route, read, answer) : answer();
   }
 
   /** Bound beyond loopback the operator's proxy decides; names cannot be known here. */
@@ -76,6 +78,14 @@ export class Door {
     return this.#unauthorized('wrong', access);
   }
 
+  /** A browser shows the body of a 401 whose scheme it does not know. */
+  async #mayShow(route: Route, refusal: Answer): Promise<Answer> {
+    const signIn = route.kind === 'read' ? route.signIn : undefined;
+    if (signIn === undefined || refusal.status !== 401) return refusal;
+    const { status, headers = {} } = refusal;
+    return { ...(await signIn()), status, headers };
+  }
+
   #unauthorized(why: BearerFault, access: OperatorAccess): Answer {
     this.#events.bearerRefused({ why });
     const wanted = 'Send the administrator token as Authorization: Bearer <token>.';
@@ -84,38 +94,30 @@ export class Door {
   }
 
   /** Whatever comes of it, the use of a write is told. */
-  async #write(route: WriteRoute, values: ValuesRead, exchange: Exchange): Promise<Answer> {
+  async #write(route: WriteRoute, values: ValuesRead, act: () => Promise<Answer>): Promise<Answer> {
     let status = 500;
+    let told = {};
     try {
-      const answer = await answerWrite(route, values, exchange);
-      ({ status } = answer);
+      const answer = await act();
+      ({ status, told = {} } = answer);
       return answer;
     } finally {
-      this.#events.operatorWrote({ action: route.action, target: idsIn(route, values), status });
+      const target = { ...idsIn(route, values), ...told };
+      this.#events.operatorWrote({ action: route.action, target, status });
     }
   }
 }
 
-/** A request and the response to it: a body may be asked for on the one with the other. */
-type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
-
-async function answerWrite(
-  route: WriteRoute,
-  read: ValuesRead,
-  { request, response }: Exchange,
+async function answerOf(
+  route: Route,
+  values: ValuesRead,
+  exchange: Exchange,
+  host: string | undefined,
 ): Promise<Answer> {
-  if (read.kind === 'fault') return invalid(read.what);
-  const end = await passBody(request, response);
-  switch (end) {
-    case 'passed':
-      return route.answer(read.values);
-    case 'too_large':
-      return refusals.bodyTooLarge;
-    case 'broken_off':
-      return refusals.brokenOff;
-    default:
-      return end satisfies never;
-  }
+  if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
+  const read = await readSent(route, exchange, host);
+  if (read.kind === 'refused') return read.answer;
+  return route.answer(values.values, read.sent);
 }
 
 /** What the path names, for the log. */
@@ -151,10 +153,6 @@ function readOnly(remedy: string): Answer {
   return problem(403, 'read_only', `The service is read-only. ${remedy}`);
 }
 
-function invalid(what: string): Answer {
-  return problem(400, 'invalid_parameter', what);
-}
-
 const refusals = {
   unknownHost: problem(
     421,
@@ -169,6 +167,4 @@ const refusals = {
     'A page from elsewhere may not write here. Behind a proxy, list its host name in ' +
       'observability.allowed_hosts.',
   ),
-  bodyTooLarge: problem(413, 'body_too_large', `The body is over ${bodyBytesMax} bytes.`),
-  brokenOff: problem(400, 'bad_request', 'The request ended before its body did.'),
 } as const;

@@ -75,7 +75,7 @@ function refuse(events: EventHub, times: number): void {
   for (let i = 0; i < times; i++) events.messageRefused({ channel, code: 'inbox_full' });
 }
 
-test('each event is a frame with an id, a kind and a time, and holds nothing of anyone', async () => {
+test('each event is a frame with an id, a kind and a time, and nothing of anyone', async () => {
   const world = makeWorld();
   await using admin = await openAdmin(world);
   const listener = await listen(admin.port);

@@ -55,7 +55,7 @@ export class LiveListeners implements Disposable {
   /** @param lastId the id of the last frame that came there; null: it begins with the next one */
   stream(lastId: string | null): Stream {
     return (response) => {
-      if (this.full) response.destroy();
+      if (this.full || response.destroyed) response.destroy();
       else this.#enter(response, lastId);
     };
   }

@@ -22,7 +22,7 @@ test('a story that came over the wire is read whole', () => {
 test('what is something else is named by its place', () => {
   const trace = known.trace!;
   const cases: readonly (readonly [unknown, string])[] = [
-    [null, 'the answer is not an object'],
+    [null, 'the whole is not an object'],
     [{ ...known, id: 1 }, 'id is not a text'],
     [{ ...known, state: 'lost' }, 'state is not one of waiting, answered, dead'],
     [{ ...known, replies: [{}] }, 'replies[0].id is not a text'],

@@ -11,6 +11,7 @@ export type Schema =
       readonly enum?: readonly (string | null)[];
       readonly items?: Schema;
       readonly properties?: Readonly<Record<string, Schema>>;
+      readonly required?: readonly string[];
     }
   | { readonly oneOf: readonly Schema[] };
 
@@ -61,6 +62,15 @@ export function object<const Properties extends Readonly<Record<string, Schema>>
   properties: Properties,
 ) {
   return { type: 'object', required: Object.keys(properties), properties } as const;
+}
+
+/** The same for what is asked; an optional property may be left out, and null is then read. */
+export function objectWith<
+  const Required extends Readonly<Record<string, Schema>>,
+  const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,
+>(required: Required, optional: Optional) {
+  const properties: Required & Optional = { ...required, ...optional };
+  return { type: 'object', required: Object.keys(required), properties } as const;
 }
 
 /** The value, or null. */
@@ -122,7 +132,12 @@ export class Misshapen extends Error {
  * @throws Misshapen where it is something else
  */
 export function read<const S>(schema: S & Schema, value: unknown): Described<S> {
-  return readAt(schema, value, '') as Described<S>;
+  return readAny(schema, value) as Described<S>;
+}
+
+/** The same of a schema that is known only at run time. */
+export function readAny(schema: Schema, value: unknown): unknown {
+  return readAt(schema, value, '');
 }
 
 function readAt(schema: Schema, value: unknown, at: string): unknown {
@@ -133,7 +148,7 @@ function readAt(schema: Schema, value: unknown, at: string): unknown {
       ? wrong(at === '' ? 'kind' : `${at}.kind`, 'known to this version')
       : wrong(at, 'an object');
   }
-  const { type, enum: values, items, properties } = schema;
+  const { type, enum: values, items, properties, required } = schema;
   if (value === null && typeof type !== 'string') return null;
   if (values !== undefined) return readWord(values, value, at);
   if (items !== undefined) {
@@ -142,10 +157,11 @@ function readAt(schema: Schema, value: unknown, at: string): unknown {
   }
   if (properties === undefined)
     return readPlain(typeof type === 'string' ? type : type[0], value, at);
-  if (!isObject(value)) return wrong(at, 'an object');
+  if (!isObject(value) || Array.isArray(value)) return wrong(at, 'an object');
   return Object.fromEntries(
     Object.entries(properties).map(([key, inner]) => {
-      return [key, readAt(inner, value[key], at === '' ? key : `${at}.${key}`)];
+      const isLeftOut = value[key] === undefined && required?.includes(key) === false;
+      return [key, isLeftOut ? null : readAt(inner, value[key], at === '' ? key : `${at}.${key}`)];
     }),
   );
 }
@@ -174,5 +190,5 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function wrong(at: string, wanted: string): never {
-  throw new Misshapen(`${at === '' ? 'the answer' : at} is not ${wanted}`);
+  throw new Misshapen(`${at === '' ? 'the whole' : at} is not ${wanted}`);
 }

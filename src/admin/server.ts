@@ -21,7 +21,7 @@ export type AdminOptions = {
   readonly allowedHosts: readonly string[];
   readonly access: OperatorAccess;
   readonly listeners: Listeners;
-  /** The folder of the pages, one folder each. */
+  /** The folder of the built pages, one folder each. */
   readonly webRoot: string;
 };
 

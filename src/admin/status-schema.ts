@@ -1,7 +1,7 @@
 import { failureKinds } from '../domain/failure.ts';
 import { channelTypes } from '../domain/ids.ts';
 import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
-import { object, oneOf, text } from './schema.ts';
+import { object, oneOf, text, type Schema } from './schema.ts';
 
 const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
 const channelType = oneOf(...channelTypes);
@@ -131,3 +131,11 @@ export const problemSchema = object({
   code: text,
   detail: text,
 });
+
+/** A problem with members of its own, told apart by its code. */
+export function problemAnd<
+  const Code extends string,
+  const Members extends Readonly<Record<string, Schema>>,
+>(code: Code, members: Members) {
+  return object({ ...problemSchema.properties, code: oneOf(code), ...members });
+}

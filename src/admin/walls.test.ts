@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { answered, ids, pathOf, said } from '../../test/fake/admin-ledger.ts';
-import { adminToken, live, makeWorld, openAdmin } from '../../test/fake/admin-world.ts';
+import { adminToken, live, makeWorld, openAdmin, revision } from '../../test/fake/admin-world.ts';
 import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
-import { assertDescribed, operationsOf } from '../../test/open-api.ts';
+import { assertDescribed, operationsOf, requestOf } from '../../test/open-api.ts';
 import type { OpenApi, Operation } from '../../test/open-api.ts';
 import type { OperatorAccess, Principal } from './auth.ts';
 
@@ -45,7 +45,9 @@ async function walk(
 ): Promise<void> {
   for (const operation of operations) {
     const before = world.calls.length;
-    const answer = await admin.send(operation.method, pathOf(operation), head);
+    const { head: more, body } = requestOf(operation, revision);
+    const all = [...head, ...more];
+    const answer = await admin.send(operation.method, pathOf(operation), all, body);
     const where = `${operation.method} ${operation.path} with ${head.join(', ')}`;
     assert.equal(answer.status, expected(operation), `${where}: ${answer.body}`);
     assertDescribed(api, operation, answer);
@@ -124,9 +126,11 @@ test('another scheme, or another place for the token, opens nothing', async () =
 test('the right bearer opens everything, its scheme in any case', async () => {
   await using started = await start();
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer ']) {
-    for (const { method, path } of started.operations) {
-      const head = [own, `Authorization: ${scheme} ${adminToken}`];
-      const { status } = await started.admin.send(method, pathOf({ path }), head);
+    for (const operation of started.operations) {
+      const { method, path } = operation;
+      const { head: more, body } = requestOf(operation, revision);
+      const head = [own, `Authorization: ${scheme} ${adminToken}`, ...more];
+      const { status } = await started.admin.send(method, pathOf({ path }), head, body);
       assert.equal(status, 200, `${scheme} ${method} ${path}`);
     }
   }

@@ -8,8 +8,16 @@ import { STATUS_CODES } from './node-http.ts';
 
 export const problemType = 'application/problem+json';
 
-/** @returns the JSON text of the body */
-export function problemText(status: number, code: string, detail: string): string {
+/**
+ * @param members what the problem says beside the usual
+ * @returns the JSON text of the body
+ */
+export function problemText(
+  status: number,
+  code: string,
+  detail: string,
+  members: Readonly<Record<string, unknown>> = {},
+): string {
   const title = STATUS_CODES[status] ?? 'Error';
-  return JSON.stringify({ type: 'about:blank', title, status, code, detail });
+  return JSON.stringify({ type: 'about:blank', title, status, code, detail, ...members });
 }

@@ -17,7 +17,9 @@ import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 
-export const webRoot = join(import.meta.dirname, '../../web');
+export const webRoot = join(import.meta.dirname, '../../web/dist');
+/** Of the config in use. */
+export const revision = 'r-0001';
 export const secretName = 'WEBHOOK_SECRET_NAME';
 export const senderId = ids.sender;
 export const messageId = ids.message as MessageId;
@@ -56,7 +58,7 @@ export function makeWorld(): World {
     now: () => world.clockMs,
     health: () => world.health,
     plan: () => ({
-      revision: 'r-0001',
+      revision,
       usedAt: 1_000_000,
       config,
       warnings: [warning],

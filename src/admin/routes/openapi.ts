@@ -2,7 +2,7 @@ import { problemType } from '../../lib/problem.ts';
 import { json } from '../answer.ts';
 import { problemSchema } from '../status-schema.ts';
 import { readRoute } from './route.ts';
-import type { Parameter, ReadRoute, Route } from './route.ts';
+import type { Body, Named, Parameter, Problems, ReadRoute, Route } from './route.ts';
 
 /** The description of the routes, made from them. Format: OpenAPI 3.1.0. */
 export function openApiRoute(routes: readonly Route[], version: string): Route {
@@ -17,7 +17,7 @@ export function openApiRoute(routes: readonly Route[], version: string): Route {
 }
 
 function describe(routes: readonly Route[], version: string): unknown {
-  const named = routes.flatMap(({ schema }) => (schema === undefined ? [] : [schema]));
+  const named = routes.flatMap(schemasOf);
   const schemas = [...named, { name: 'Problem', of: problemSchema }];
   const byPath = Map.groupBy(routes, ({ path }) => path);
   return {
@@ -29,6 +29,20 @@ function describe(routes: readonly Route[], version: string): unknown {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
+}
+
+function schemasOf(route: Route): readonly Named[] {
+  const body = bodyOf(route);
+  const problems = Object.values(route.problems ?? {});
+  return [
+    ...(route.schema === undefined ? [] : [route.schema]),
+    ...(body?.kind === 'json' ? [body.schema] : []),
+    ...problems.flatMap((one) => (typeof one === 'string' ? [] : one.also)),
+  ];
+}
+
+function bodyOf(route: Route): Body | undefined {
+  return route.kind === 'read' ? undefined : route.body;
 }
 
 function pathItemOf(routes: readonly Route[]): unknown {
@@ -45,36 +59,69 @@ function operationOf(route: Route): unknown {
     status,
     { description, content },
   ]);
-  const problems = Object.entries(problemsOf(route)).map(([status, description]) => [
+  const problems = Object.entries(problemsOf(route)).map(([status, one]) => [
     status,
-    problemOf(description),
+    typeof one === 'string' ? problemOf(one) : problemOf(one.summary, one.also),
   ]);
+  const body = bodyOf(route);
   return {
     summary,
-    parameters: Object.entries(route.parameters ?? {}).map(parameterOf),
+    parameters: [...Object.entries(route.parameters ?? {}).map(parameterOf), ...headersOf(route)],
+    ...(body !== undefined && { requestBody: requestOf(body) }),
     security: securityOf(route),
     responses: {
       200: { description: summary, content },
       ...Object.fromEntries([...others, ...problems]),
+      ...signInOf(route, content),
       default: problemOf('An error.'),
     },
   };
 }
 
 /** What the checks before a route may answer, and what it answers itself. */
-function problemsOf({ principal, method, parameters, problems }: Route): object {
+function problemsOf(route: Route): Problems {
+  const { principal, method, parameters, problems } = route;
+  const malformed = parameters !== undefined || method !== 'GET';
   return {
-    ...(parameters !== undefined && { 400: 'A parameter is malformed or over its limit.' }),
+    ...(malformed && { 400: 'What was sent is malformed, over its limit, or breaks off.' }),
     ...(principal !== 'prober' && { 401: 'The bearer is missing or wrong.' }),
     ...(principal === 'operator' && { 403: 'The service is read-only, or a foreign page asked.' }),
     ...(method !== 'GET' && { 413: 'The body is too large.' }),
+    ...(bodyOf(route) !== undefined && { 415: 'The body is not said to be JSON in UTF-8.' }),
     ...(principal !== 'prober' && { 421: 'The host name is not known here.' }),
+    ...(route.kind === 'write' && route.ifMatch !== undefined && { 428: 'If-Match is missing.' }),
     ...problems,
   };
 }
 
-function problemOf(description: string): unknown {
-  return { description, content: { [problemType]: { schema: refTo('Problem') } } };
+/** The 401 of a page to sign in on is that page. */
+function signInOf(route: Route, content: object): object {
+  if (route.kind !== 'read' || route.signIn === undefined) return {};
+  return { 401: { description: 'The bearer is missing or wrong: the place to sign in.', content } };
+}
+
+function headersOf(route: Route): readonly object[] {
+  if (route.kind !== 'write' || route.ifMatch === undefined) return [];
+  const schema = { type: 'string', pattern: '^"[!#-~]*"$' };
+  return [{ name: 'If-Match', in: 'header', required: true, description: route.ifMatch, schema }];
+}
+
+function requestOf(body: Body): unknown {
+  const { summary: description, example } = body;
+  const schema = body.kind === 'json' ? refTo(body.schema.name) : {};
+  // A text is an example as it would be sent, and what it holds is a JSON document.
+  const shown = body.kind === 'json' ? example : JSON.parse(body.example);
+  return {
+    required: true,
+    description: `${description} At most ${body.bytesMax} bytes.`,
+    content: { 'application/json': { schema, example: shown } },
+  };
+}
+
+function problemOf(description: string, also: readonly Named[] = []): unknown {
+  const refs = ['Problem', ...also.map(({ name }) => name)].map(refTo);
+  const schema = also.length === 0 ? refs[0] : { anyOf: refs };
+  return { description, content: { [problemType]: { schema } } };
 }
 
 /** A reader may come without a bearer, but not with a wrong one. */

@@ -1,10 +1,11 @@
 /**
- * One entry of the route table. To add a route: write an entry with `readRoute` or `writeRoute`,
- * put it into table.ts; who may ask, 404, 405, 400 and the API's description follow from it.
+ * One entry of the route table. To add a route: write an entry with `readRoute`, `writeRoute` or
+ * `askRoute`, put it into table.ts; who may ask, 404, 405, 400, what a request must bring (413,
+ * 415, 428) and the API's description follow from it.
  */
 import type { Answer } from '../answer.ts';
 import type { Principal } from '../auth.ts';
-import type { Schema } from '../schema.ts';
+import type { Described, Schema } from '../schema.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -41,7 +42,55 @@ type ValueOf<P> = P extends { readonly kind: 'segment' }
     ? string | null
     : number;
 
-type Entry<P extends Parameters> = {
+/** A schema, and its name in the API's description. */
+export type Named = { readonly name: string; readonly of: Schema };
+
+/**
+ * What a request must bring as its body: `application/json` in UTF-8, at most so many bytes. A
+ * `text` comes to the route as it is, JSON or not; `json` is parsed and held to its schema before.
+ * The example is one that the route takes.
+ */
+export type Body =
+  | {
+      readonly kind: 'text';
+      readonly summary: string;
+      readonly bytesMax: number;
+      readonly example: string;
+    }
+  | {
+      readonly kind: 'json';
+      readonly summary: string;
+      readonly bytesMax: number;
+      readonly example: unknown;
+      readonly schema: Named;
+    };
+
+/** What a request brings beside its values. */
+export type Sent<B = Body, M = string | undefined> = {
+  /** null where the route declares none. */
+  readonly body: BodyOf<B>;
+  /** What stands between the quotes of If-Match; null where the route declares none. */
+  readonly revision: M extends string ? string : null;
+  /** The host that was asked for, as sent; of use to say that it would be locked out. */
+  readonly host: string | undefined;
+  /** Aborts when the client leaves before it has its answer. */
+  readonly left: AbortSignal;
+};
+
+type BodyOf<B> = Body extends B
+  ? unknown
+  : B extends { readonly kind: 'json'; readonly schema: { readonly of: infer S } }
+    ? Described<S>
+    : B extends { readonly kind: 'text' }
+      ? string
+      : null;
+
+/** Problems by status: what each means, and those that have members of their own. */
+export type Problems = Readonly<
+  Record<number, string | { readonly summary: string; readonly also: readonly Named[] }>
+>;
+
+type Entry<P extends Parameters, B = Body, M = string | undefined> = {
   /** Segments; one in braces (`{id}`) is a parameter. A written one is matched before it. */
   readonly path: string;
   /** One sentence for the API's description. */
@@ -50,40 +99,75 @@ type Entry<P extends Parameters> = {
   readonly contentType: string;
   /** Other statuses than 200 with a body of the same kind, and what they mean. */
   readonly statuses?: Readonly<Record<number, string>>;
-  /** The problems that the route itself answers, by status, and what they mean. */
-  readonly problems?: Readonly<Record<number, string>>;
-  /** What a JSON answer looks like, and its name in the API's description. */
-  readonly schema?: { readonly name: string; readonly of: Schema };
-  answer(values: Values<P>): Answer | Promise<Answer>;
+  /** The problems that the route itself answers. */
+  readonly problems?: Problems;
+  /** What a JSON answer looks like. */
+  readonly schema?: Named;
+  answer(values: Values<P>, sent: Sent<B, M>): Answer | Promise<Answer>;
 };
 
 /** Read with GET or HEAD; changes nothing. */
 export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
+  readonly kind: 'read';
   readonly method: 'GET';
   readonly principal: Principal;
+  /** A page on which one signs in: who lacks the bearer gets it too, as the body of the 401. */
+  readonly signIn?: () => Promise<Answer>;
 };
 
 /**
  * Changes something, so it is an operator's, and each use is told by `action` and the values of
  * the path in the log: neither may hold text. `action` is a label of a metric as well.
  */
-export type WriteRoute<P extends Parameters = Parameters> = Entry<P> & {
+export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string | undefined> = Entry<
+  P,
+  B,
+  M
+> & {
+  readonly kind: 'write';
   readonly method: Exclude<Method, 'GET'>;
   readonly principal: 'operator';
   readonly action: string;
+  readonly body?: B;
+  /** Declared: the request must say by If-Match what it changes; the sentence says what that is. */
+  readonly ifMatch?: M;
 };
 
-export type Route = ReadRoute | WriteRoute;
+/** An operator's question that comes with a body; it changes nothing, so no line tells of it. */
+export type AskRoute<P extends Parameters = Parameters, B = Body, M = string | undefined> = Entry<
+  P,
+  B,
+  M
+> & {
+  readonly kind: 'ask';
+  readonly method: 'POST';
+  readonly principal: 'operator';
+  readonly body: B;
+};
+
+type Wanted = Body | undefined;
+
+export type Route = ReadRoute | WriteRoute | AskRoute;
 
 /** Only here for the types: `answer` is given the values that `parameters` declares. */
 export function readRoute<const P extends Parameters>(
-  route: Omit<ReadRoute<P>, 'method'>,
+  route: Omit<ReadRoute<P>, 'kind' | 'method'>,
 ): ReadRoute {
-  return { ...route, method: 'GET' };
+  return { ...route, kind: 'read', method: 'GET' };
 }
 
-export function writeRoute<const P extends Parameters>(
-  route: Omit<WriteRoute<P>, 'principal'>,
-): WriteRoute {
-  return { ...route, principal: 'operator' };
+export function writeRoute<
+  const P extends Parameters,
+  const B extends Wanted = undefined,
+  const M extends string | undefined = undefined,
+>(route: Omit<WriteRoute<P, B, M>, 'kind' | 'principal'>): WriteRoute {
+  // The checks before a route give it what it declares: its own types are right.
+  return { ...route, kind: 'write', principal: 'operator' } as unknown as WriteRoute;
+}
+
+export function askRoute<const P extends Parameters, const B extends Body>(
+  route: Omit<AskRoute<P, B, undefined>, 'kind' | 'method' | 'principal'>,
+): AskRoute {
+  const fixed = { kind: 'ask', method: 'POST', principal: 'operator' } as const;
+  return { ...route, ...fixed } as unknown as AskRoute;
 }

@@ -8,12 +8,12 @@ import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
-import { livePageRoutes } from './live-page.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { planRoutes } from './plan.ts';
 import { eventsRoute } from './events.ts';
+import { pageRoutes } from './pages.ts';
 import { readRoute, type Route } from './route.ts';
 
 export type TableParts = {
@@ -37,7 +37,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
-    ...livePageRoutes(parts.webRoot),
+    ...pageRoutes({ folder: parts.webRoot, builder: access === 'operator' }),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);
 }

@@ -10,6 +10,7 @@ import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
+import { isJsonType } from '../../lib/content-type.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Accept, Handled } from '../channel.ts';
@@ -73,7 +74,7 @@ class Door {
     if (request.method !== 'POST') return methodNotAllowed('POST');
     const token = bearerOf(request);
     if (token === null || !this.#matches(token)) return refusals.unauthorized;
-    if (!isJson(request.headers['content-type'])) return refusals.unsupportedMediaType;
+    if (!isJsonType(request.headers['content-type'])) return refusals.unsupportedMediaType;
     if (Number(request.headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
     if (this.#parts.stopped.aborted) return unavailable('shutting_down', 1_000);
     if (this.#parts.accept.room() <= 0) return unavailable('full', 1_000);
@@ -200,17 +201,6 @@ function pathOf(url: string): string {
   if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? '';
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
-}
-
-/** `application/json` in any case; a charset must be utf-8, other parameters do not matter. */
-function isJson(contentType: string | undefined): boolean {
-  if (contentType === 'application/json') return true;
-  const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
-  if (type!.trim() !== 'application/json') return false;
-  return parameters.every((parameter) => {
-    const [name, value = ''] = parameter.split('=');
-    return name!.trim() !== 'charset' || /^\s*(utf-8|"utf-8")\s*$/.test(value);
-  });
 }
 
 /** What makes a resend recognisable: one of two headers, or null. */

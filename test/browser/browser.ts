@@ -1,0 +1,238 @@
+/**
+ * Tests in a real browser: Chromium, one for a test file, a fresh context for each view. A view
+ * fails its test over whatever a page should never do: an error on the console or a throw, a
+ * breach of its content security policy, a request to anywhere but its own origin.
+ *
+ * To copy: live-view.browser.ts. `npm run browser` runs them all.
+ */
+import assert from 'node:assert/strict';
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { AxeBuilder } from '@axe-core/playwright';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { watching, type LongFrame } from './watching.ts';
+
+/** A test that ran longer than this hangs. */
+const testMs = 120_000;
+/** How long an action or a wait of a page may take; the machine may be busy. */
+const actionMs = 30_000;
+const pictures = join(import.meta.dirname, '../../.tmp/pictures');
+
+const named = process.env['SVC_CHROMIUM'];
+const program = named ?? '/usr/bin/chromium';
+const missing = named === undefined && !canRun(program) && notThere();
+
+function canRun(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function notThere(): string {
+  return `there is no ${program}: install chromium, or name one in SVC_CHROMIUM`;
+}
+
+let skipped = 0;
+process.on('exit', () => {
+  if (skipped === 0) return;
+  console.error(`NOT TESTED: ${skipped} tests of pages were skipped: ${notThere()}.`);
+});
+
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Nothing leaves this machine, whatever a page asks for.
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost',
+];
+
+let launched: Promise<Browser> | null = null;
+after(async () => {
+  await (await launched)?.close();
+});
+
+function browser(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath: program, args: flags });
+  return launched;
+}
+
+/** What the pages come from; `origin` is `http://127.0.0.1:<port>`, all that they may ask. */
+export type Site = AsyncDisposable & { readonly origin: string };
+
+export type Stage<S> = {
+  readonly site: S;
+  /** Another person at another browser: nothing is shared between two views. */
+  readonly open: (options?: BrowserContextOptions) => Promise<View>;
+};
+
+/**
+ * A test with a browser; skipped, with a word on stderr, where there is none.
+ * @param start makes the site; it is closed after the views, so that no page finds it gone
+ */
+export function browserTest<S extends Site>(
+  name: string,
+  start: () => Promise<S>,
+  body: (stage: Stage<S>) => Promise<void>,
+): void {
+  if (missing !== false) skipped++;
+  test(name, { skip: missing, timeout: testMs }, async () => {
+    await using site = await start();
+    const views: View[] = [];
+    const open = async (options?: BrowserContextOptions): Promise<View> => {
+      const view = await openView(site.origin, options);
+      views.push(view);
+      return view;
+    };
+    try {
+      await body({ site, open });
+    } catch (error) {
+      throw await withFaults(error, name, views);
+    } finally {
+      for (const { context } of views) await context.close();
+    }
+    for (const view of views) view.assertClean();
+  });
+}
+
+/** The error of a test, with what its pages did wrong until then and where they are pictured. */
+async function withFaults(cause: unknown, name: string, views: readonly View[]): Promise<Error> {
+  const lines = [cause instanceof Error ? cause.message : String(cause)];
+  for (const [index, view] of views.entries()) {
+    lines.push(`${view.page.url()} ${await pictureOf(view, `failed ${name} ${index}`)}`);
+    lines.push(...view.faults);
+  }
+  return new Error(lines.join('\n'), { cause });
+}
+
+async function pictureOf(view: View, name: string): Promise<string> {
+  try {
+    return `is pictured in ${await view.picture(name)}`;
+  } catch (error) {
+    return `could not be pictured: ${String(error)}`;
+  }
+}
+
+async function openView(origin: string, options: BrowserContextOptions = {}): Promise<View> {
+  const chromiumHere = await browser();
+  const context = await chromiumHere.newContext({
+    baseURL: origin,
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    // Axe would measure the colours of a movement under way.
+    reducedMotion: 'reduce',
+    ...options,
+  });
+  context.setDefaultTimeout(actionMs);
+  await context.addInitScript(watching);
+  return new View(origin, context, await context.newPage());
+}
+
+/** One person at one browser: a context with a page, and all that went wrong there. */
+export class View {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly #faults: string[] = [];
+  readonly #expected: RegExp[] = [];
+
+  constructor(origin: string, context: BrowserContext, page: Page) {
+    this.context = context;
+    this.page = page;
+    context.on('console', (message) => {
+      if (message.type() !== 'error' && message.type() !== 'assert') return;
+      const { url, lineNumber } = message.location();
+      this.#faults.push(`console: ${message.text()} (${url}:${lineNumber})`);
+    });
+    context.on('weberror', (thrown) => void this.#faults.push(`thrown: ${String(thrown.error())}`));
+    context.on('request', (request) => this.#left(origin, request.url()));
+    page.on('crash', () => void this.#faults.push('the page crashed'));
+    page.on('websocket', (socket) => this.#left(origin, socket.url()));
+  }
+
+  #left(origin: string, url: string): void {
+    const { protocol, host } = new URL(url);
+    const isInside = protocol === 'data:' || protocol === 'blob:' || protocol === 'about:';
+    if (!isInside && host !== new URL(origin).host) this.#faults.push(`left its origin: ${url}`);
+  }
+
+  /** Waits until something like it went wrong, expected or not. */
+  async faulted(pattern: RegExp): Promise<void> {
+    const giveUpAt = Date.now() + actionMs;
+    while (!this.#faults.some((fault) => pattern.test(fault))) {
+      assert.ok(Date.now() < giveUpAt, `${pattern} came not: ${this.#faults.join('; ')}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  /** What went wrong so far, but for what was expected. */
+  get faults(): readonly string[] {
+    return this.#faults.filter((fault) => !this.#expected.some((one) => one.test(fault)));
+  }
+
+  /** From here on it is no fault, and has to come: Chromium writes each 401 to the console. */
+  expectFault(pattern: RegExp): void {
+    this.#expected.push(pattern);
+  }
+
+  /** The test calls it itself only where it wants to know sooner. */
+  assertClean(): void {
+    assert.deepEqual(this.faults, [], 'the page did what no page may');
+    for (const pattern of this.#expected) {
+      assert.ok(
+        this.#faults.some((fault) => pattern.test(fault)),
+        `${pattern} was expected: ${this.#faults.join('; ')}`,
+      );
+    }
+  }
+
+  /**
+   * Holds the page, as it is now, to every rule of axe, in light and in dark.
+   * @param inside a selector: only that part of the page
+   */
+  async assertAccessible(inside?: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await this.page.emulateMedia({ colorScheme });
+      const axe = new AxeBuilder({ page: this.page });
+      const { violations } = await (inside === undefined ? axe : axe.include(inside)).analyze();
+      const told = violations.flatMap(({ id, help, nodes }) => {
+        return nodes.map(({ target, any }) => {
+          return `${id} (${help}): ${target.join(' ')} ${any.map(({ message }) => message).join()}`;
+        });
+      });
+      assert.deepEqual(told, [], `in ${colorScheme}, at ${this.page.url()}`);
+    }
+    await this.page.emulateMedia({ colorScheme: null });
+  }
+
+  /**
+   * No content is wider than the window, so that nobody has to scroll sideways to read.
+   * Rule: WCAG 2.2, 1.4.10; at 320 CSS pixels, so at the 360 of a small telephone.
+   */
+  async assertFits(): Promise<void> {
+    const [content, window] = await this.page.evaluate<[number, number]>(
+      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+    );
+    assert.ok(content <= window, `the page is ${content} wide in a window of ${window}`);
+  }
+
+  /** Frames that took longer than 100 ms since the page was loaded; to tell, not to assert. */
+  longFrames(): Promise<readonly LongFrame[]> {
+    return this.page.evaluate<LongFrame[]>('globalThis.longFrames ?? []');
+  }
+
+  /** A picture of the whole page in `.tmp/pictures`. @returns its path */
+  async picture(name: string): Promise<string> {
+    mkdirSync(pictures, { recursive: true });
+    const path = join(pictures, `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 100)}.png`);
+    await this.page.screenshot({ path, fullPage: true });
+    return path;
+  }
+}

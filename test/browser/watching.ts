@@ -1,0 +1,25 @@
+/** Runs in a page before its own scripts, and keeps what Playwright itself does not tell. */
+export const watching = `(() => {
+  addEventListener('securitypolicyviolation', (breach) => {
+    const { effectiveDirective, blockedURI, sourceFile, lineNumber, sample } = breach;
+    const where = sourceFile + ':' + lineNumber;
+    console.error('policy: ' + [effectiveDirective, blockedURI, where, sample].join(' '));
+  });
+  const longFrames = (globalThis.longFrames = []);
+  const kind = 'long-animation-frame';
+  const type = PerformanceObserver.supportedEntryTypes.includes(kind) ? kind : 'longtask';
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration, scripts = [] } of list.getEntries()) {
+      if (duration <= 100 || longFrames.length >= 1000) continue;
+      const names = scripts.map(({ sourceURL, invoker }) => invoker + ' ' + sourceURL);
+      longFrames.push({ startMs: startTime, ms: duration, scripts: names });
+    }
+  }).observe({ type, buffered: true });
+})();`;
+
+/** @property startMs since the navigation @property scripts what ran in it, where that is known */
+export type LongFrame = {
+  readonly startMs: number;
+  readonly ms: number;
+  readonly scripts: readonly string[];
+};
