@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { createEvents } from './events.ts';
 import type { EventHub } from './events.ts';
-import { failure } from './domain/failure.ts';
+import { failure, type FailureKind } from './domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './domain/ids.ts';
 import { createLog } from './lib/log.ts';
 import type { LogLevel } from './lib/log.ts';
@@ -221,4 +221,50 @@ test('a bug is named at level error; its stack, and what a parser read, are not'
   const loud = start('debug');
   loud.hub.faulted({ where: 'the pipeline', error: new Error('oh') });
   assert.match(JSON.stringify(await loud.lines()), /events\.test\.ts/);
+});
+
+test('a provider stands as its last call shows that says something of it', () => {
+  const { hub, clock } = start('error');
+  const ended = (result: 'answer' | FailureKind, at: number, name = model): void => {
+    clock.ms = at;
+    hub.modelAnswered({ model: name, provider: 'local_runtime', result, ms: 40 });
+  };
+  const standing = () => hub.meters.providers.get('local_runtime')!.standing;
+  for (const result of ['cancelled', 'outranked', 'context_overflow', 'deadline'] as const) {
+    ended(result, 1_000_000);
+    assert.deepEqual(standing(), { state: 'unknown' });
+  }
+  ended('answer', 1_000_100);
+  ended('answer', 1_000_200);
+  ended('outranked', 1_000_250);
+  assert.deepEqual(standing(), { state: 'up', since: 1_000_100 });
+  ended('timeout', 1_000_300);
+  ended('unauthorized', 1_000_400);
+  assert.deepEqual(standing(), { state: 'failing', since: 1_000_300, reason: 'unauthorized' });
+  ended('answer', 1_000_500, 'local_runtime/large' as ModelName);
+  assert.deepEqual(standing(), { state: 'up', since: 1_000_500 });
+  const large = hub.meters.models.get('local_runtime/large' as ModelName)!;
+  assert.deepEqual([...large.calls.keys()], ['answer'], 'each model counts for itself');
+});
+
+test('however many models are named, so many are counted apart', () => {
+  const { hub } = start('error');
+  for (let i = 0; i < 1_000; i++) {
+    const name = `local_runtime/${i}` as ModelName;
+    hub.modelAnswered({ model: name, provider: 'local_runtime', result: 'answer', ms: 1 });
+  }
+  assert.equal(hub.meters.models.size, 500);
+  const provider = hub.meters.providers.get('local_runtime')!;
+  assert.equal(provider.calls.get('answer')?.took.count, 1_000);
+});
+
+test('messages of the last minute are counted, those that came before are not', () => {
+  const { hub, clock } = start('error');
+  oneMessage(hub);
+  hub.messageAccepted({ channel, id, duplicate: true });
+  clock.ms += 30_000;
+  oneMessage(hub);
+  assert.equal(hub.meters.perMinute(), 2);
+  clock.ms += 31_000;
+  assert.equal(hub.meters.perMinute(), 1);
 });

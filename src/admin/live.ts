@@ -80,9 +80,10 @@ export class LiveListeners implements Disposable {
     });
     this.#endWake ??= this.#ring.onFrame(() => this.#wake());
     this.#beat ??= setInterval(() => this.#beatAll(), this.#times.beatMs).unref();
-    let text = `retry: ${retryMs}\n\n`;
-    if (lastId !== null) text += this.#resume(listener, lastId);
-    this.#write(listener, text);
+    const dropped = lastId === null ? '' : this.#resume(listener, lastId);
+    // So that who leaves before the first frame knows where it was.
+    const place = `id: ${this.#ring.epoch}-${listener.last}`;
+    this.#write(listener, `retry: ${retryMs}\n${place}\n\n${dropped}`);
     this.#feed(listener);
   }
 
