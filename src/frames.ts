@@ -114,8 +114,17 @@ export class Frames implements FrameRing, Sources {
   deliveryFailed({ channel, id, message, attempt, failure, nextAt }: Of<'deliveryFailed'>): void {
     const { kind, whose, status } = failure;
     const why = { failure: kind, whose, status };
-    const at = this.#now();
-    this.#add({ kind: 'delivery_failed', at, channel, id, message, attempt, ...why, nextAt });
+    const next = nextAt === null ? null : Math.round(nextAt);
+    this.#add({
+      kind: 'delivery_failed',
+      at: this.#now(),
+      channel,
+      id,
+      message,
+      attempt,
+      ...why,
+      nextAt: next,
+    });
   }
 
   buried({ box, channel, id, failure: { kind, whose, status } }: Of<'buried'>): void {

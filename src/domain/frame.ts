@@ -9,7 +9,10 @@ import type { TurnedAwayReason } from './gate.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
-/** `at` is in milliseconds since 1970, what ends with Ms a length. */
+/**
+ * `at` is in milliseconds since 1970, what ends with Ms a length. Frames come in the order in which
+ * svc heard of things: a turn may have begun before its message's acceptance is told.
+ */
 export type Frame =
   | Told<'message_accepted', { channel: ChannelKey; id: MessageId; duplicate: boolean }>
   | Told<'message_refused', { channel: ChannelKey; code: string }>
