@@ -16,6 +16,8 @@ import type { Dropped, Frame } from '../domain/frame.ts';
 import type { ConfigNames, RouteStatus, Status } from './admin.ts';
 import type { frameSchema } from './frame-schema.ts';
 import type { pairingsSchema } from './gate-schema.ts';
+import type * as asks from './question-schema.ts';
+import type * as questions from './questions.ts';
 import type { Described } from './schema.ts';
 import type { configNamesSchema, routesSchema, statusSchema } from './status-schema.ts';
 import type * as schemas from './story-schema.ts';
@@ -45,7 +47,7 @@ async function start(access = withToken) {
 }
 
 test('the schemas are of the types that the program has', () => {
-  const fits: readonly [
+  type Fits = readonly [
     Same<Described<typeof statusSchema>, Status>,
     Same<Described<typeof frameSchema>, Frame | Dropped>,
     Same<Described<typeof configNamesSchema>, ConfigNames>,
@@ -62,25 +64,14 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
     Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
-  ] = [
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
-    true,
+    Same<Described<typeof asks.validatedSchema>, questions.Validated>,
+    Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
+    Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,
+    Same<Described<typeof asks.secretsSchema>, Rows<questions.SecretRow>>,
+    Same<Described<typeof asks.presenceSchema>, Rows<questions.SecretPresence>>,
   ];
-  assert.ok(fits.every(Boolean));
+  const fits: Fits extends readonly true[] ? true : false = true;
+  assert.ok(fits);
 });
 
 test('every operation answers as the API describes it', async () => {

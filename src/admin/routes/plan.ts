@@ -1,4 +1,4 @@
-import { secretNames } from '../../config/secrets.ts';
+import { namedSecrets } from '../../config/secrets.ts';
 import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
 import { tell } from '../answer.ts';
 import { brainsOf, channelsOf, routesOf, statusOf, storageOf } from '../status.ts';
@@ -67,6 +67,6 @@ function namesOf(ports: AdminPorts): ConfigNames {
     routes: config.routes.map(({ channel, brain }) => ({ channel, brain })),
     storage: storageOf(config),
     session: config.session !== null,
-    secrets: secretNames(config),
+    secrets: namedSecrets(config).map(({ name }) => name),
   };
 }

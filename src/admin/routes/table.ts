@@ -14,6 +14,7 @@ import { openApiRoute } from './openapi.ts';
 import { planRoutes } from './plan.ts';
 import { eventsRoute } from './events.ts';
 import { pageRoutes } from './pages.ts';
+import { questionRoutes } from './questions.ts';
 import { readRoute, type Route } from './route.ts';
 
 export type TableParts = {
@@ -37,6 +38,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
+    ...questionRoutes(ports),
     ...pageRoutes({ folder: parts.webRoot, builder: access === 'operator' }),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);
