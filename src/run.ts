@@ -197,6 +197,7 @@ function portsOf(
     health: state.health,
     plan: view,
     meters: events.meters,
+    frames: events.frames,
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,

@@ -60,8 +60,13 @@ export function assertDescribed(
   const mediaType = (answer.headers.get('content-type') ?? '').split(';')[0]!;
   const described = responses[answer.status]?.content[mediaType];
   assert.ok(described !== undefined, `${where} (${mediaType}) is not described`);
-  if (described.schema === undefined) return;
-  assert.equal(faultOf(api, described.schema, JSON.parse(answer.body), where), null);
+  const { schema } = described;
+  if (schema === undefined) return;
+  const values =
+    mediaType === 'text/event-stream'
+      ? [...answer.body.matchAll(/^data: (.*)$/gm)].map(([, data]) => data!)
+      : [answer.body];
+  for (const value of values) assert.equal(faultOf(api, schema, JSON.parse(value), where), null);
 }
 
 /** Where and how a value is not as the schema says; null: it is. A property too many is a fault. */

@@ -49,7 +49,8 @@ export class Door {
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host);
     if (refusal !== null) return this.#mayShow(route, refusal);
-    const read = readValues(route.parameters ?? {}, place.captured, target.query);
+    const { headersDistinct } = request;
+    const read = readValues(route.parameters ?? {}, place.captured, target.query, headersDistinct);
     const exchange = { request, response };
     const mayAskWith = (allowed: readonly string[]): boolean =>
       this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);

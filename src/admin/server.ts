@@ -10,6 +10,7 @@ import { securityHeaders } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { OperatorAccess } from './auth.ts';
 import { Door } from './door.ts';
+import { LiveListeners } from './live.ts';
 import { MetricsPage } from './metrics.ts';
 import { routesOf } from './routes/table.ts';
 import { answerToThrown } from './thrown.ts';
@@ -48,6 +49,7 @@ class Server implements AdminServer {
   readonly #ports: AdminPorts;
   readonly #options: AdminOptions;
   readonly #metrics: MetricsPage;
+  readonly #live: LiveListeners;
   readonly #door: Door;
   #held: Held | null = null;
 
@@ -55,11 +57,13 @@ class Server implements AdminServer {
     this.#ports = ports;
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
-    const pages = { folder: options.webRoot, builder: options.access.kind === 'bearer' };
-    this.#door = new Door(routesOf(ports, this.#metrics, pages), ports.events, {
-      loopback: options.address.loopback,
-      allowedHosts: options.allowedHosts,
-      access: options.access,
+    this.#live = new LiveListeners(ports.frames, () => ports.now());
+    const { address, allowedHosts, access, webRoot } = options;
+    const parts = { metrics: this.#metrics, live: this.#live, access: access.kind, webRoot };
+    this.#door = new Door(routesOf(ports, parts), ports.events, {
+      loopback: address.loopback,
+      allowedHosts,
+      access,
     });
   }
 
@@ -82,6 +86,7 @@ class Server implements AdminServer {
   async [Symbol.asyncDispose](): Promise<void> {
     const held = this.#held;
     this.#held = null;
+    this.#live[Symbol.dispose]();
     await held?.release(graceMs);
     this.#metrics[Symbol.dispose]();
   }
@@ -94,13 +99,21 @@ class Server implements AdminServer {
     } catch (error) {
       answer = answerToThrown(error, this.#ports.events);
     }
-    const body = Buffer.from(answer.body);
-    response.writeHead(answer.status, {
-      ...securityHeaders,
-      'content-type': answer.contentType,
-      'content-length': body.length,
-      ...answer.headers,
-    });
-    response.end(request.method === 'HEAD' ? undefined : body);
+    send(request, response, answer);
   }
+}
+
+/** What streams has no length: it ends with its connection. */
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const { status, contentType, body, headers } = answer;
+  const bytes = typeof body === 'function' ? null : Buffer.from(body);
+  response.writeHead(status, {
+    ...securityHeaders,
+    'content-type': contentType,
+    ...(bytes !== null && { 'content-length': bytes.length }),
+    ...headers,
+  });
+  if (request.method === 'HEAD') response.end();
+  else if (typeof body === 'function') body(response);
+  else response.end(bytes);
 }

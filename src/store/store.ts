@@ -194,6 +194,8 @@ export type ChannelBacklog = {
   /** Unsettled rows, claimed ones included. */
   readonly inbox: number;
   readonly outbox: number;
+  /** When the first of them was accepted or made, milliseconds since 1970. */
+  readonly oldestAt: number;
   /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
   readonly unroutableSince: number | null;
 };

@@ -143,7 +143,7 @@ function parameterOf([name, parameter]: [string, Parameter]): unknown {
   const inPath = kind === 'segment';
   return {
     name,
-    in: inPath ? 'path' : 'query',
+    in: inPath ? 'path' : kind === 'header' ? 'header' : 'query',
     required: inPath,
     description: summary,
     schema: schemaOf(parameter),

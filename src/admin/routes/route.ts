@@ -11,9 +11,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
  * A value that a request gives. One whose name stands in braces in the path is a segment of it,
- * and never empty; any other comes with the query. Both are percent-decoded once.
+ * and never empty; a `header` is one of that name (in lower case), as it was sent; any other comes
+ * with the query. Those of the path and the query are percent-decoded once.
  */
 export type Parameter =
+  | { readonly kind: 'header'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'segment'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'text'; readonly summary: string; readonly charactersMax: number }
   | {
@@ -26,14 +28,17 @@ export type Parameter =
 
 export type Parameters = Readonly<Record<string, Parameter>>;
 
-/** What a route gets: `text` is null where it was left out, an integer then is its `otherwise`. */
+/**
+ * What a route gets: a text or header is null where it was left out, an integer then is its
+ * `otherwise`.
+ */
 export type Values<P extends Parameters = Parameters> = {
   readonly [Name in keyof P]: ValueOf<P[Name]>;
 };
 
 type ValueOf<P> = P extends { readonly kind: 'segment' }
   ? string
-  : P extends { readonly kind: 'text' }
+  : P extends { readonly kind: 'text' | 'header' }
     ? string | null
     : number;
 
