@@ -185,6 +185,7 @@ function portsOf(
     modelLoads: () => kit.loads,
     reader,
     writes: ledger,
+    audit: (row) => ledger.recordWrite(row),
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
     events,

@@ -5,6 +5,7 @@
  * people wrote, and who they are, comes from the reader alone.
  */
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
+import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
@@ -29,6 +30,8 @@ export type AdminPorts = {
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
+  /** Keeps what an operator did, before the answer goes out; false: it could not. */
+  audit(row: AuditRow): Promise<boolean>;
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;

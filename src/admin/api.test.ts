@@ -6,14 +6,17 @@ import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf, requestOf } from '../../test/open-api.ts';
 import type { OpenApi } from '../../test/open-api.ts';
+import type { AuditRow } from '../domain/audit.ts';
 import type { Pairing } from '../domain/gate.ts';
 import type { NoteText } from '../domain/note.ts';
 import type { Page } from '../domain/page.ts';
+import type { ConversationCount, DeliveryRow, MessageRow } from '../domain/records.ts';
 import type * as story from '../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
 import type { Status } from './admin.ts';
 import type { pairingsSchema } from './gate-schema.ts';
+import type * as lists from './records-schema.ts';
 import type { Described } from './schema.ts';
 import type { statusSchema } from './status-schema.ts';
 import type * as schemas from './story-schema.ts';
@@ -57,7 +60,29 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
     Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
-  ] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
+    Same<Described<typeof lists.messagesSchema>, Page<MessageRow>>,
+    Same<Described<typeof lists.deliveriesSchema>, Page<DeliveryRow>>,
+    Same<Described<typeof lists.conversationCountsSchema>, Rows<ConversationCount>>,
+    Same<Described<typeof lists.auditSchema>, Page<AuditRow>>,
+  ] = [
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+  ];
   assert.ok(fits.every(Boolean));
 });
 

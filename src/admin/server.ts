@@ -56,7 +56,7 @@ class Server implements AdminServer {
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
     const pages = { folder: options.webRoot, builder: options.access.kind === 'bearer' };
-    this.#door = new Door(routesOf(ports, this.#metrics, pages), ports.events, {
+    this.#door = new Door(routesOf(ports, this.#metrics, pages), ports, {
       loopback: options.address.loopback,
       allowedHosts: options.allowedHosts,
       access: options.access,

@@ -13,6 +13,7 @@ import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { pageRoutes, type Pages } from './pages.ts';
+import { recordRoutes } from './records.ts';
 import { readRoute, type Route } from './route.ts';
 
 /** Every path of the admin server, its methods, and who may use them. */
@@ -22,6 +23,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, pages: Pages):
     metricsRoute(metrics),
     statusRoute(ports),
     ...messageRoutes(ports),
+    ...recordRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...gateRoutes(ports),

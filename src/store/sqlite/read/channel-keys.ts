@@ -12,6 +12,18 @@ const openKeys =
   `SELECT DISTINCT channel FROM (${open.join(' UNION ALL ')}) ` +
   'WHERE channel > ? AND channel < ?';
 
+/** Every channel of which that table has rows, in their order: one look at each. */
+export function channelsIn(db: DatabaseSync, table: 'inbox' | 'outbox'): readonly ChannelKey[] {
+  const next = db.prepare(`SELECT min(channel) AS channel FROM ${table} WHERE channel > ?`);
+  const keys: ChannelKey[] = [];
+  let key = channelOf(next.get(''));
+  while (key !== null) {
+    keys.push(key);
+    key = channelOf(next.get(key));
+  }
+  return keys;
+}
+
 /** In their order. */
 export function listChannelKeys(db: DatabaseSync, type: MessengerType): readonly ChannelKey[] {
   const first = channelKeyOf(type, '');
