@@ -17,6 +17,8 @@ import { ReadFailed } from '../store/store.ts';
 import type { Status } from './admin.ts';
 import type { pairingsSchema } from './gate-schema.ts';
 import type * as lists from './records-schema.ts';
+import type * as asks from './question-schema.ts';
+import type * as questions from './questions.ts';
 import type { Described } from './schema.ts';
 import type { statusSchema } from './status-schema.ts';
 import type * as schemas from './story-schema.ts';
@@ -64,7 +66,17 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof lists.deliveriesSchema>, Page<DeliveryRow>>,
     Same<Described<typeof lists.conversationCountsSchema>, Rows<ConversationCount>>,
     Same<Described<typeof lists.auditSchema>, Page<AuditRow>>,
+    Same<Described<typeof asks.validatedSchema>, questions.Validated>,
+    Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
+    Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,
+    Same<Described<typeof asks.secretsSchema>, Rows<questions.SecretRow>>,
+    Same<Described<typeof asks.presenceSchema>, Rows<questions.SecretPresence>>,
   ] = [
+    true,
+    true,
+    true,
+    true,
+    true,
     true,
     true,
     true,

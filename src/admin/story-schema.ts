@@ -61,7 +61,7 @@ const traceStep = kinds(
   }),
 );
 
-const trace = object({
+export const traceSchema = object({
   acceptedAt: integer,
   claimedAt: integer,
   decidedAt: integer,
@@ -79,7 +79,7 @@ export const storySchema = object({
   diedUnder: integer,
   settledAt: maybeInteger,
   failure: maybe(failureTold),
-  trace: maybe(trace),
+  trace: maybe(traceSchema),
   replies: list(
     object({
       id: text,

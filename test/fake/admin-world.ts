@@ -17,6 +17,7 @@ import { createLog } from '../../src/lib/log.ts';
 import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
+import { fakeQuestions } from './admin-questions.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
 /** Of the config in use. */
@@ -89,6 +90,7 @@ export function makeWorld(): World {
     audit: async (row) => (world.audited?.push(row) ?? 0) > 0,
     turnedAway: () => turnedAway,
     pairings: fakePairings(world.calls),
+    questions: fakeQuestions(world.calls),
     events: world.events,
   };
   return world;

@@ -14,6 +14,7 @@ import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { pageRoutes, type Pages } from './pages.ts';
 import { recordRoutes } from './records.ts';
+import { questionRoutes } from './questions.ts';
 import { readRoute, type Route } from './route.ts';
 
 /** Every path of the admin server, its methods, and who may use them. */
@@ -28,6 +29,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, pages: Pages):
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
+    ...questionRoutes(ports),
     ...pageRoutes(pages),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);
