@@ -206,6 +206,7 @@ export class DurableLedger implements Ledger {
 
   /** While the disk is full it is not waited for. */
   recordWrite({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
+    if (this.#closing !== null) return Promise.resolve(false);
     this.#journal.add(['audit', at, action, JSON.stringify(target), status, reason]);
     return this.#journal.writtenNow();
   }

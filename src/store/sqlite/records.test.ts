@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { ids } from '../../../test/contract/ledger/kit.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import { anyMessage } from '../../domain/records.ts';
 import { applicationId, migrate, migrationFiles } from './migrations.ts';
 import { looksMax } from './read/looking.ts';
 import { openSqliteReader } from './reader.ts';
+import { openSqliteLedger } from './sqlite.ts';
 import { sweep } from './sweep.ts';
 
 const dayMs = 86_400_000;
@@ -144,19 +146,33 @@ test('what operators did is kept for a year, whatever else is', () => {
   );
 });
 
+test('a ledger that closes keeps nothing more, and says so', async () => {
+  using place = new Place();
+  const options = { path: place.path, now: Date.now, ids, retentionDays: 30 };
+  const ledger = await openSqliteLedger(options);
+  if ('kind' in ledger) throw new Error(ledger.message);
+  const row = { at: 1, action: 'replay', target: {}, status: 200, reason: null };
+  const kept = ledger.recordWrite(row);
+  const closing = ledger[Symbol.asyncDispose]();
+  assert.equal(await kept, true, 'what was asked for before is on the disk');
+  assert.equal(await ledger.recordWrite(row), false);
+  await closing;
+  assert.equal(await ledger.recordWrite(row), false);
+});
+
 const idAt = (number: number): string => String(number).padStart(22, '0');
 
 async function everyPage(
   limit: number,
   read: (page: PageAsked) => Promise<Page<{ readonly id: string }>>,
 ): Promise<{ readonly ids: readonly string[]; readonly pages: number }> {
-  const ids: string[] = [];
+  const seen: string[] = [];
   let after: string | null = null;
   for (let pages = 1; ; pages++) {
     assert.ok(pages < 1_000, 'pages come to an end');
     const found: Page<{ readonly id: string }> = await read({ after, limit });
-    ids.push(...found.rows.map(({ id }) => id));
-    if (found.next === null) return { ids, pages };
+    seen.push(...found.rows.map(({ id }) => id));
+    if (found.next === null) return { ids: seen, pages };
     after = found.next;
   }
 }

@@ -17,7 +17,6 @@ CREATE INDEX inbox_accepted ON inbox (channel, accepted_at);
 CREATE INDEX inbox_brain ON inbox (brain, accepted_at) WHERE brain IS NOT NULL;
 CREATE INDEX inbox_unusual ON inbox (outcome, accepted_at) WHERE outcome <> 'reply';
 CREATE INDEX inbox_dead_accepted ON inbox (accepted_at) WHERE state = 2;
-CREATE INDEX outbox_channel ON outbox (channel);
 CREATE INDEX outbox_dead_seq ON outbox (seq) WHERE state = 2;
 
 -- Counted as they come and go: there may be millions.

@@ -12,9 +12,9 @@ const openKeys =
   `SELECT DISTINCT channel FROM (${open.join(' UNION ALL ')}) ` +
   'WHERE channel > ? AND channel < ?';
 
-/** Every channel of which that table has rows, in their order: one look at each. */
-export function channelsIn(db: DatabaseSync, table: 'inbox' | 'outbox'): readonly ChannelKey[] {
-  const next = db.prepare(`SELECT min(channel) AS channel FROM ${table} WHERE channel > ?`);
+/** Every channel of which there are messages, in their order: one look at each. */
+export function channelsOfMessages(db: DatabaseSync): readonly ChannelKey[] {
+  const next = db.prepare('SELECT min(channel) AS channel FROM inbox WHERE channel > ?');
   const keys: ChannelKey[] = [];
   let key = channelOf(next.get(''));
   while (key !== null) {

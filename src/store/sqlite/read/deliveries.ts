@@ -1,13 +1,15 @@
-/** Replies on their way, in the order in which they came into the outbox, newest first. */
+/**
+ * Replies on their way, in the order in which they came into the outbox, newest first. What waits
+ * and what died is found by an index; of which channel a reply is is looked at.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { isOnChannel } from '../../../domain/records.ts';
 import type { DeliveryFilter, DeliveryRow, DeliveryState } from '../../../domain/records.ts';
 import { emptyPage, limitOf, nextOf, placeAfter, type Place } from '../../pages.ts';
-import { channelsIn } from './channel-keys.ts';
 import { failureOf } from './kept.ts';
-import { lookThrough, merge } from './looking.ts';
+import { lookThrough } from './looking.ts';
 
 type Told = {
   readonly seq: number;
@@ -30,7 +32,6 @@ const behind = 'seq < ? ORDER BY seq DESC';
 const sources = {
   unsettled: `${columns} INDEXED BY outbox_unsettled WHERE state = 0 AND ${behind}`,
   dead: `${columns} INDEXED BY outbox_dead_seq WHERE state = 2 AND ${behind}`,
-  channel: `${columns} INDEXED BY outbox_channel WHERE channel = ? AND ${behind}`,
   all: `${columns} WHERE ${behind}`,
 } as const;
 
@@ -44,7 +45,8 @@ export function listDeliveries(
 ): Page<DeliveryRow> {
   const after = placeAfter(asked, newest);
   if (after === null) return emptyPage;
-  const candidates = candidatesOf(db, filter, after[0]);
+  const replies = db.prepare(sourceOf(filter)).iterate(...after);
+  const candidates = replies as Iterable<unknown> as Iterable<Told>;
   const found = lookThrough(candidates, limitOf(asked), (row) => fits(filter, row), placeOf);
   return { rows: found.rows.map(rowOf), next: found.next === null ? null : nextOf(found.next) };
 }
@@ -53,18 +55,9 @@ function placeOf({ seq }: Told): Place {
   return [seq];
 }
 
-function candidatesOf(db: DatabaseSync, filter: DeliveryFilter, before: number): Iterable<Told> {
-  const read = (sql: string, ...values: (string | number)[]): Iterable<Told> =>
-    db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<Told>;
-  const { state, channel } = filter;
-  if (state === 'waiting' || state === 'deferred') return read(sources.unsettled, before);
-  if (state === 'dead') return read(sources.dead, before);
-  if (channel === null) return read(sources.all, before);
-  const channels = channelsIn(db, 'outbox').filter((key) => isOnChannel(key, channel));
-  return merge(
-    channels.map((key) => read(sources.channel, key, before)),
-    (a, b) => a.seq > b.seq,
-  );
+function sourceOf({ state }: DeliveryFilter): string {
+  if (state === 'waiting' || state === 'deferred') return sources.unsettled;
+  return state === 'dead' ? sources.dead : sources.all;
 }
 
 function fits({ channel, state }: DeliveryFilter, row: Told): boolean {

@@ -10,7 +10,7 @@ import { isOnChannel, messageStates, totalOf } from '../../../domain/records.ts'
 import type { MessageFilter, MessageRow, ReplyCounts } from '../../../domain/records.ts';
 import { turnOutcomes } from '../../../domain/trace.ts';
 import { emptyPage, limitOf, nextOf, placeAfter, type Place } from '../../pages.ts';
-import { channelsIn } from './channel-keys.ts';
+import { channelsOfMessages } from './channel-keys.ts';
 import { looksMax, lookThrough, merge } from './looking.ts';
 
 type Told = {
@@ -73,7 +73,7 @@ function candidatesOf(db: DatabaseSync, filter: MessageFilter, span: Span): Iter
   if (state === 'dead') return read(sources.dead, ...span);
   if (outcome !== null && outcome !== 'reply') return read(sources.unusual, outcome, ...span);
   if (brain !== null) return read(sources.brain, brain, ...span);
-  const channels = channelsIn(db, 'inbox').filter((key) => isOnChannel(key, filter.channel));
+  const channels = channelsOfMessages(db).filter((key) => isOnChannel(key, filter.channel));
   return merge(
     channels.map((key) => read(sources.channel, key, ...span)),
     isNewer,
