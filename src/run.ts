@@ -204,6 +204,7 @@ function portsOf(
     modelLoads: () => kit.loads,
     reader,
     writes: ledger,
+    audit: (row) => ledger.recordWrite(row),
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
     control,

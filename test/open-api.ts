@@ -10,6 +10,7 @@ type Schema = {
   items?: Schema;
   required?: string[];
   properties?: Record<string, Schema>;
+  additionalProperties?: Schema;
 };
 type Content = Record<string, { schema?: Schema }>;
 export type Operation = {
@@ -98,7 +99,7 @@ function faultOf(api: OpenApi, schema: Schema, value: unknown, where: string): s
   const names = new Set([...Object.keys(properties), ...Object.keys(value)]);
   return first(
     [...names].map((name) => {
-      const inner = properties[name];
+      const inner = properties[name] ?? schema.additionalProperties;
       if (inner === undefined) return `${where}.${name} is not described`;
       if (!Object.hasOwn(value, name)) return `${where}.${name} is missing`;
       return faultOf(api, inner, (value as Record<string, unknown>)[name], `${where}.${name}`);

@@ -6,6 +6,7 @@
  */
 import type { ConfigControl } from './config-control.ts';
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
+import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
@@ -33,6 +34,8 @@ export type AdminPorts = {
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
+  /** Keeps what an operator did, before the answer goes out; false: it could not. */
+  audit(row: AuditRow): Promise<boolean>;
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;

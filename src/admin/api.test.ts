@@ -6,9 +6,11 @@ import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, operationsOf, requestOf } from '../../test/open-api.ts';
 import type { OpenApi } from '../../test/open-api.ts';
+import type { AuditRow } from '../domain/audit.ts';
 import type { Pairing } from '../domain/gate.ts';
 import type { NoteText } from '../domain/note.ts';
 import type { Page } from '../domain/page.ts';
+import type { ConversationCount, DeliveryRow, MessageRow } from '../domain/records.ts';
 import type * as story from '../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
@@ -19,6 +21,7 @@ import type { Dropped, Frame } from '../domain/frame.ts';
 import type { ConfigNames, RouteStatus, Status } from './admin.ts';
 import type { frameSchema } from './frame-schema.ts';
 import type { pairingsSchema } from './gate-schema.ts';
+import type * as lists from './records-schema.ts';
 import type * as asks from './question-schema.ts';
 import type * as questions from './questions.ts';
 import type { Described } from './schema.ts';
@@ -71,6 +74,10 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof configs.configHistorySchema>, Rows<ConfigRow>>,
     Same<Described<typeof configs.configKeptSchema>, ConfigKept>,
     Same<Described<typeof configs.configProblemSchema>, ConfigProblem>,
+    Same<Described<typeof lists.messagesSchema>, Page<MessageRow>>,
+    Same<Described<typeof lists.deliveriesSchema>, Page<DeliveryRow>>,
+    Same<Described<typeof lists.conversationCountsSchema>, Rows<ConversationCount>>,
+    Same<Described<typeof lists.auditSchema>, Page<AuditRow>>,
     Same<Described<typeof asks.validatedSchema>, questions.Validated>,
     Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
     Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,

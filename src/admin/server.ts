@@ -60,7 +60,7 @@ class Server implements AdminServer {
     this.#live = new LiveListeners(ports.frames, () => ports.now());
     const { address, allowedHosts, access, webRoot } = options;
     const parts = { metrics: this.#metrics, live: this.#live, access: access.kind, webRoot };
-    this.#door = new Door(routesOf(ports, parts), ports.events, {
+    this.#door = new Door(routesOf(ports, parts), ports, {
       loopback: address.loopback,
       allowedHosts,
       access,

@@ -45,20 +45,40 @@ function isOfQuery(kind: Parameter['kind']): boolean {
 
 /** undefined: it is not within its limits. */
 function valueOf(parameter: Parameter, given: string | undefined): Value | undefined {
-  if (parameter.kind === 'integer') {
-    if (given === undefined) return parameter.otherwise;
-    const value = /^\d{1,9}$/.test(given) ? Number(given) : -1;
-    return value >= parameter.min && value <= parameter.max ? value : undefined;
+  if (given === undefined) return parameter.kind === 'integer' ? parameter.otherwise : null;
+  switch (parameter.kind) {
+    case 'integer': {
+      const value = /^\d{1,9}$/.test(given) ? Number(given) : -1;
+      return value >= parameter.min && value <= parameter.max ? value : undefined;
+    }
+    case 'time':
+      return /^\d{1,15}$/.test(given) ? Number(given) : undefined;
+    case 'word':
+      return parameter.words.find((word) => word === given);
+    case 'header':
+    case 'segment':
+    case 'text':
+      return given.length <= parameter.charactersMax ? given : undefined;
+    default:
+      return parameter satisfies never;
   }
-  if (given === undefined) return null;
-  return given.length <= parameter.charactersMax ? given : undefined;
 }
 
 function limitOf(parameter: Parameter): string {
-  if (parameter.kind === 'integer') {
-    return `a whole number from ${parameter.min} to ${parameter.max}`;
+  switch (parameter.kind) {
+    case 'integer':
+      return `a whole number from ${parameter.min} to ${parameter.max}`;
+    case 'time':
+      return 'a time in milliseconds since 1970';
+    case 'word':
+      return `one of ${parameter.words.join(', ')}`;
+    case 'header':
+    case 'segment':
+    case 'text':
+      return `at most ${parameter.charactersMax} characters long`;
+    default:
+      return parameter satisfies never;
   }
-  return `at most ${parameter.charactersMax} characters long`;
 }
 
 /** null: something in it cannot be decoded. A `+` is a space: URL Standard, section 5.1. */

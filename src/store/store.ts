@@ -39,8 +39,9 @@ import type {
 import type { ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { CallJournal } from './call-journal.ts';
+import type { AuditTrail, RecordsReader } from './records.ts';
 
-export interface Ledger {
+export interface Ledger extends AuditTrail {
   /** What this form promises to those who hand it messages. */
   readonly terms: Terms;
   /** Dedupes on (channel, dedupeKey). The cursors move in the same commit. All or nothing. */
@@ -258,7 +259,7 @@ export type Gauges = {
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends AsyncDisposable {
+export interface LedgerReader extends RecordsReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

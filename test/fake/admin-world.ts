@@ -6,6 +6,7 @@ import type { AdminPorts, Health } from '../../src/admin/admin.ts';
 import type { OperatorAccess } from '../../src/admin/auth.ts';
 import { createAdminServer } from '../../src/admin/server.ts';
 import type { BrainConfig, Config, EnvName, ListenAddress } from '../../src/config/config.ts';
+import type { AuditRow } from '../../src/domain/audit.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/events.ts';
@@ -37,6 +38,8 @@ export type World = {
   /** What the API asked of the ledger. */
   calls: Calls;
   moveResult: DeadLetterMove;
+  /** What was written down of operators' writes; null: nothing can be. */
+  audited: AuditRow[] | null;
   /** Lines of the log, at level info and above. */
   log(): string;
 };
@@ -51,6 +54,7 @@ export function makeWorld(): World {
     clockMs: 1_000_000,
     calls: [] as Calls,
     moveResult: 'done',
+    audited: [] as AuditRow[],
     log: () => logged,
   } as World;
   world.events = createEvents({ log, now: () => world.clockMs });
@@ -86,6 +90,7 @@ export function makeWorld(): World {
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     reader: fakeReader(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
+    audit: async (row) => (world.audited?.push(row) ?? 0) > 0,
     turnedAway: () => turnedAway,
     pairings: fakePairings(world.calls),
     control: fakeControl(world.calls, revision),

@@ -151,11 +151,22 @@ function parameterOf([name, parameter]: [string, Parameter]): unknown {
 }
 
 function schemaOf(parameter: Parameter): unknown {
-  if (parameter.kind !== 'integer') {
-    return { type: 'string', maxLength: parameter.charactersMax };
+  switch (parameter.kind) {
+    case 'integer': {
+      const { min, max, otherwise } = parameter;
+      return { type: 'integer', minimum: min, maximum: max, default: otherwise };
+    }
+    case 'time':
+      return { type: 'integer', minimum: 0, maximum: 999_999_999_999_999 };
+    case 'word':
+      return { type: 'string', enum: parameter.words };
+    case 'header':
+    case 'segment':
+    case 'text':
+      return { type: 'string', maxLength: parameter.charactersMax };
+    default:
+      return parameter satisfies never;
   }
-  const { min, max, otherwise } = parameter;
-  return { type: 'integer', minimum: min, maximum: max, default: otherwise };
 }
 
 function refTo(name: string): unknown {

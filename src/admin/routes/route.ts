@@ -18,6 +18,9 @@ export type Parameter =
   | { readonly kind: 'header'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'segment'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'text'; readonly summary: string; readonly charactersMax: number }
+  | { readonly kind: 'word'; readonly summary: string; readonly words: readonly string[] }
+  /** Milliseconds since 1970. */
+  | { readonly kind: 'time'; readonly summary: string }
   | {
       readonly kind: 'integer';
       readonly summary: string;
@@ -40,7 +43,11 @@ type ValueOf<P> = P extends { readonly kind: 'segment' }
   ? string
   : P extends { readonly kind: 'text' | 'header' }
     ? string | null
-    : number;
+    : P extends { readonly kind: 'word'; readonly words: readonly (infer Word)[] }
+      ? Word | null
+      : P extends { readonly kind: 'time' }
+        ? number | null
+        : number;
 
 /** A schema, and its name in the API's description. */
 export type Named = { readonly name: string; readonly of: Schema };
@@ -117,7 +124,8 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
 
 /**
  * Changes something, so it is an operator's, and each use is told by `action` and the values of
- * the path in the log: neither may hold text. `action` is a label of a metric as well.
+ * the path in the log and the audit: neither may hold text. `action` is a label of a metric as
+ * well. A parameter `reason` is what the operator says of it, for the audit alone.
  */
 export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string | undefined> = Entry<
   P,

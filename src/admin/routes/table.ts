@@ -15,6 +15,7 @@ import { openApiRoute } from './openapi.ts';
 import { planRoutes } from './plan.ts';
 import { eventsRoute } from './events.ts';
 import { pageRoutes } from './pages.ts';
+import { recordRoutes } from './records.ts';
 import { questionRoutes } from './questions.ts';
 import { readRoute, type Route } from './route.ts';
 
@@ -35,6 +36,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...planRoutes(ports, access),
     eventsRoute(parts.live),
     ...messageRoutes(ports),
+    ...recordRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...gateRoutes(ports),

@@ -14,7 +14,9 @@ import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts
 import { readConfig, readSecrets } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { programVersion } from '../program.ts';
-import { Remote, Unanswered, type Bearer, type LedgerWrites } from '../remote.ts';
+import { Unanswered, type Bearer } from '../asking.ts';
+import { Remote, type LedgerWrites } from '../remote.ts';
+import { audited } from './audited.ts';
 
 export type Place = {
   readonly io: Io;
@@ -59,7 +61,7 @@ export function writing(
   place: Place,
   use: (ledger: LedgerWrites) => Promise<number>,
 ): Promise<number> {
-  return owning(place, use, use);
+  return owning(place, (ledger) => use(audited(ledger)), use);
 }
 
 /** Lets a command let people in, in the same way. */
