@@ -63,7 +63,7 @@ test('the default admin address that is taken is warned of, and the service runs
     warnings: [],
     log: createLog({ stream, level: 'info', format: 'json' }),
     version: '0',
-    webRoot: new URL('../web/', import.meta.url),
+    webRoot: new URL('../web/dist/', import.meta.url),
     stop: stop.signal,
     onListening: listening.resolve,
   });

@@ -47,7 +47,7 @@ export class Door {
     const route = [...place.routes.values()].find((one) => one.method === method);
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host);
-    if (refusal !== null) return refusal;
+    if (refusal !== null) return this.#mayShow(route, refusal);
     const read = readValues(route.parameters ?? {}, place.captured, target.query);
     const exchange = { request, response };
     const answer = (): Promise<Answer> => answerOf(route, read, exchange, target.host);
@@ -75,6 +75,14 @@ export class Door {
       return route.principal === 'reader' ? null : this.#unauthorized('missing', access);
     }
     return this.#unauthorized('wrong', access);
+  }
+
+  /** A browser shows the body of a 401 whose scheme it does not know. */
+  async #mayShow(route: Route, refusal: Answer): Promise<Answer> {
+    const signIn = route.kind === 'read' ? route.signIn : undefined;
+    if (signIn === undefined || refusal.status !== 401) return refusal;
+    const { status, headers = {} } = refusal;
+    return { ...(await signIn()), status, headers };
   }
 
   #unauthorized(why: BearerFault, access: OperatorAccess): Answer {

@@ -15,11 +15,6 @@ const paths = [
   ['/healthz', 'application/json'],
   ['/metrics', 'text/plain; version=0.0.4; charset=utf-8'],
   ['/ui', 'text/html; charset=utf-8'],
-  ['/ui/base.css', 'text/css; charset=utf-8'],
-  ['/ui/live.css', 'text/css; charset=utf-8'],
-  ['/ui/live.js', 'text/javascript; charset=utf-8'],
-  ['/ui/elements.js', 'text/javascript; charset=utf-8'],
-  ['/ui/words.js', 'text/javascript; charset=utf-8'],
   ['/api/v1/status', 'application/json'],
   ['/api/v1/openapi.json', 'application/json'],
 ] as const;

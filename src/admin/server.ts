@@ -20,7 +20,7 @@ export type AdminOptions = {
   readonly allowedHosts: readonly string[];
   readonly access: OperatorAccess;
   readonly listeners: Listeners;
-  /** The folder of the pages, one folder each. */
+  /** The folder of the built pages, one folder each. */
   readonly webRoot: string;
 };
 
@@ -55,7 +55,8 @@ class Server implements AdminServer {
     this.#ports = ports;
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
-    this.#door = new Door(routesOf(ports, this.#metrics, options.webRoot), ports.events, {
+    const pages = { folder: options.webRoot, builder: options.access.kind === 'bearer' };
+    this.#door = new Door(routesOf(ports, this.#metrics, pages), ports.events, {
       loopback: options.address.loopback,
       allowedHosts: options.allowedHosts,
       access: options.access,

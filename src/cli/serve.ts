@@ -53,7 +53,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     warnings,
     log,
     version: programVersion(),
-    webRoot: new URL('web/', packageRoot()),
+    webRoot: new URL('web/dist/', packageRoot()),
     stop: io.stop,
   });
   await tell(ending, log);

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { defaultStoragePath, inspectConfig, revisionOf } from './inspect.ts';
+import { defaultStoragePath, inspectConfig, inspectText, revisionOf } from './inspect.ts';
 
 let folder = '';
 before(async () => {
@@ -54,6 +54,14 @@ test('relative paths are taken from the folder of the file', async () => {
   assert.equal(validation.config.brains[0].agent.skillsDir, join(folder, 'skills'));
   assert.equal(revision, revisionOf(text));
   assert.match(revision, /^[0-9a-f]{12}$/);
+});
+
+test('a text is inspected as if it stood in the file, without its byte order mark', async () => {
+  const text = JSON.stringify(config);
+  const read = await inspect(text);
+  const given = await inspectText(`\uFEFF${text}`, join(folder, 'svc.json'), {});
+  const { codes: _codes, ...same } = read;
+  assert.deepEqual(given, same);
 });
 
 test('a folder of an agent that is not there is a warning at its place, until it is', async () => {

@@ -29,7 +29,7 @@ export type Inspection = {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const fileBytesMax = 1_048_576;
+export const fileBytesMax = 1_048_576;
 
 /**
  * Reads and checks a configuration file. A file that cannot be read is a problem like any other.
@@ -40,17 +40,31 @@ export async function inspectConfig(path: string, env: Env): Promise<Inspection>
   const file = resolve(path);
   const folder = dirname(file);
   const read = await readText(file);
-  if (read.kind === 'problem') {
-    const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
-    const validation: Validation = { kind: 'invalid', problems };
-    return { file, folder, text: '', revision: revisionOf(''), validation, storagePath: null };
-  }
-  const { text } = read;
+  if (read.kind === 'text') return inspectText(read.text, file, env, read.writableByOthers);
+  const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
+  const validation: Validation = { kind: 'invalid', problems };
+  return { file, folder, text: '', revision: revisionOf(''), validation, storagePath: null };
+}
+
+/**
+ * Checks a text as if it stood in a file.
+ * @param file absolute: its folder is where relative paths begin
+ * @param writableByOthers whether others can change that file
+ */
+export async function inspectText(
+  written: string,
+  file: string,
+  env: Env,
+  writableByOthers = false,
+): Promise<Inspection> {
+  const folder = dirname(file);
+  // As reading the file does: a mark that only says "UTF-8" is no part of the text.
+  const text = written.replace(/^\uFEFF/, '');
   const facts = new ProblemList(text, locate(text).places);
   const checked = validateText(text);
   const config = checked.kind === 'valid' ? withAbsolutePaths(checked.config, folder) : null;
   const storagePath = config === null ? null : storagePathOf(config, env);
-  if (read.writableByOthers) {
+  if (writableByOthers) {
     const message = `other users of this machine can change ${file}`;
     facts.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
   }

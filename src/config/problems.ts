@@ -17,6 +17,8 @@ export const problemCodes = {
   syntax: error('The file is not JSON; comments and trailing commas are not allowed either.'),
   too_deep: error('Objects and lists stand too deep inside each other.'),
   duplicate_key: error('One object has the same key twice.'),
+  // the environment
+  secret_missing: error('A variable that the configuration names is not set.'),
   // fields
   unknown_key: error('There is no such field here.'),
   required: error('A required field is missing, or empty.'),

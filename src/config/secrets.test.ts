@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from './config.ts';
-import { resolveSecrets } from './secrets.ts';
+import { problemsOf, resolveSecrets } from './secrets.ts';
 import { validateText } from './validate.ts';
 
 const long = 'x'.repeat(16);
@@ -95,4 +95,20 @@ test('a short token that guards the service is a warning, and is not repeated', 
     ],
   );
   assert.ok(!JSON.stringify(warnings).includes('shorty'));
+});
+
+test('what is missing is a problem at each place that wants it', () => {
+  const { missing } = resolveSecrets(configOf(), {
+    HOOK: long,
+    OUT: long,
+    BOT: long,
+    DATABASE: long,
+  });
+  assert.deepEqual(
+    problemsOf(missing).map(({ severity, code, path }) => [severity, code, path]),
+    [
+      ['error', 'secret_missing', 'brains[0].models[0].api_key_env'],
+      ['error', 'secret_missing', 'brains[0].models[1].api_key_env'],
+    ],
+  );
 });

@@ -55,6 +55,17 @@ export function resolveSecrets(
   };
 }
 
+/** What is missing, as problems: one for each place that wants it. */
+export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigProblem[] {
+  return missing.flatMap(({ name, usedAt }) =>
+    usedAt.map((path) => {
+      const message = `${name} is not set in the environment of svc`;
+      const remedy = 'Set it and restart svc, or name a variable that is set.';
+      return problemWithoutPlace('secret_missing', path, message, remedy);
+    }),
+  );
+}
+
 /** Every place of a config that names a variable; `token` guards something of ours. */
 function* usesOf(config: Config): Generator<Use> {
   for (const [index, channel] of config.channels.entries()) {

@@ -15,7 +15,6 @@ browserTest('the live view shows the service to every eye and ear', start, async
   const { page } = view;
   await page.goto('/ui');
   await page.getByText('Working', { exact: true }).waitFor();
-  await page.getByText('local_runtime/small').first().waitFor();
   await view.assertAccessible();
 });
 

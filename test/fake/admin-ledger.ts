@@ -2,6 +2,8 @@
  * What the admin API reads and writes, for its tests: one conversation, one message, one dead
  * letter. Rows carry more than their type says, as rows may: none of that may leave the server.
  */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
 import type { NoteText } from '../../src/domain/note.ts';
@@ -35,7 +37,13 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{sender}', ids.sender)
     .replace('{code}', ids.code)
     .replace('{brain}', ids.brain)
-    .replace('{key}', ids.use);
+    .replace('{key}', ids.use)
+    .replace('{file}', scriptOf(path.includes('builder') ? 'builder' : 'live'));
+}
+
+function scriptOf(page: string): string {
+  const built = readdirSync(join(import.meta.dirname, '../../web/dist', page, 'assets'));
+  return built.find((file) => file.endsWith('.js'))!;
 }
 
 const channel = 'webhook' as ChannelKey;

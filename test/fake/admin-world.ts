@@ -17,7 +17,7 @@ import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 
-export const webRoot = join(import.meta.dirname, '../../web');
+export const webRoot = join(import.meta.dirname, '../../web/dist');
 /** Of the config in use. */
 export const revision = 'r-0001';
 export const secretName = 'WEBHOOK_SECRET_NAME';

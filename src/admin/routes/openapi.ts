@@ -72,6 +72,7 @@ function operationOf(route: Route): unknown {
     responses: {
       200: { description: summary, content },
       ...Object.fromEntries([...others, ...problems]),
+      ...signInOf(route, content),
       default: problemOf('An error.'),
     },
   };
@@ -91,6 +92,12 @@ function problemsOf(route: Route): Problems {
     ...(route.kind === 'write' && route.ifMatch !== undefined && { 428: 'If-Match is missing.' }),
     ...problems,
   };
+}
+
+/** The 401 of a page to sign in on is that page. */
+function signInOf(route: Route, content: object): object {
+  if (route.kind !== 'read' || route.signIn === undefined) return {};
+  return { 401: { description: 'The bearer is missing or wrong: the place to sign in.', content } };
 }
 
 function headersOf(route: Route): readonly object[] {

@@ -106,6 +106,8 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
   readonly kind: 'read';
   readonly method: 'GET';
   readonly principal: Principal;
+  /** A page on which one signs in: who lacks the bearer gets it too, as the body of the 401. */
+  readonly signIn?: () => Promise<Answer>;
 };
 
 /**

@@ -9,14 +9,14 @@ import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { gateRoutes } from './gate.ts';
 import { healthRoute } from './health.ts';
-import { livePageRoutes } from './live-page.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
+import { pageRoutes, type Pages } from './pages.ts';
 import { readRoute, type Route } from './route.ts';
 
 /** Every path of the admin server, its methods, and who may use them. */
-export function routesOf(ports: AdminPorts, metrics: MetricsPage, webRoot: string): RouteTable {
+export function routesOf(ports: AdminPorts, metrics: MetricsPage, pages: Pages): RouteTable {
   const routes: readonly Route[] = [
     healthRoute(ports),
     metricsRoute(metrics),
@@ -26,7 +26,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, webRoot: strin
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
-    ...livePageRoutes(webRoot),
+    ...pageRoutes(pages),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);
 }

@@ -119,7 +119,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     warnings: [],
     log,
     version: programVersion(),
-    webRoot: new URL('web/', packageRoot()),
+    webRoot: new URL('web/dist/', packageRoot()),
     stop: io.stop,
     onListening: (at) => {
       const secret = secrets.get(webhookSecretName as EnvName)!;

@@ -1,0 +1,54 @@
+/**
+ * Builds the pages into web/dist/: the live view for /ui and the builder for /builder, each with
+ * its own script and style and nothing of the other, since the builder is served only where an
+ * administrator is known. `--watch <page>` builds one of them again at every change.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import tailwind from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { build, type InlineConfig } from 'vite';
+
+const root = join(import.meta.dirname, '..');
+const web = join(root, 'web');
+
+const pages = [
+  { name: 'live', base: '/ui/' },
+  { name: 'builder', base: '/builder/' },
+] as const;
+
+const [flag, wanted] = process.argv.slice(2);
+for (const page of pages) {
+  if (wanted !== undefined && wanted !== page.name) continue;
+  await build(settingsOf(page, flag === '--watch'));
+  say(page.name);
+}
+
+function settingsOf({ name, base }: (typeof pages)[number], watched: boolean): InlineConfig {
+  return {
+    configFile: false,
+    root: join(web, name),
+    base,
+    publicDir: false,
+    logLevel: 'warn',
+    plugins: [react(), tailwind()],
+    build: {
+      outDir: join(web, 'dist', name),
+      emptyOutDir: true,
+      // A data: font or script would be refused by the content security policy.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: 'es2022',
+      watch: watched ? {} : null,
+      chunkSizeWarningLimit: 1_000,
+    },
+  };
+}
+
+function say(name: string): void {
+  const files = globSync('**/*.{js,css,html}', { cwd: join(web, 'dist', name) });
+  const bytes = files.map((file) => gzipSync(readFileSync(join(web, 'dist', name, file))).length);
+  const total = Math.round(bytes.reduce((sum, one) => sum + one, 0) / 1000);
+  console.log(`web/dist/${name}: ${files.length} files, ${total} kB compressed`);
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { problem } from '../answer.ts';
+import type { Answer } from '../answer.ts';
+import { readRoute, type Route } from './route.ts';
+
+const html = 'text/html; charset=utf-8';
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+export type Pages = {
+  /** Where the built pages are, one folder each. */
+  readonly folder: string;
+  /** Whether an administrator can be known: without one nothing of the builder is served. */
+  readonly builder: boolean;
+};
+
+/**
+ * The live view, for whoever may read, and the builder, whose page is a place to sign in until
+ * the bearer is there. A file is read each time that it is asked for.
+ */
+export function pageRoutes({ folder, builder }: Pages): Route[] {
+  const live = pageAt('/ui', join(folder, 'live'), 'The live view', 'reader');
+  if (!builder) return live;
+  return [...live, ...pageAt('/builder', join(folder, 'builder'), 'The builder', 'operator')];
+}
+
+function pageAt(
+  path: '/ui' | '/builder',
+  folder: string,
+  name: string,
+  principal: 'reader' | 'operator',
+): Route[] {
+  const page = (): Promise<Answer> => readPage(join(folder, 'index.html'), html);
+  return [
+    readRoute({
+      path,
+      principal,
+      summary: `${name}.`,
+      contentType: html,
+      ...(principal === 'operator' && { signIn: page }),
+      problems: { 404: 'The pages are not built.' },
+      answer: page,
+    }),
+    readRoute({
+      path: `${path}/assets/{file}`,
+      principal: 'reader',
+      summary: `${name}: its scripts and styles, which hold no data.`,
+      parameters: {
+        file: { kind: 'segment', summary: 'The name of the file.', charactersMax: 100 },
+      },
+      contentType: 'text/javascript',
+      problems: { 404: 'There is no such file.' },
+      answer: ({ file }) => readAsset(folder, file),
+    }),
+  ];
+}
+
+async function readAsset(folder: string, file: string): Promise<Answer> {
+  const type = types[extname(file)];
+  if (type === undefined || !/^\w[\w.-]*$/.test(file)) return notThere;
+  // The name changes with what is in it.
+  const headers = { 'cache-control': 'public, max-age=31536000, immutable' };
+  const answer = await readPage(join(folder, 'assets', file), type);
+  return answer.status === 200 ? { ...answer, headers } : answer;
+}
+
+async function readPage(file: string, contentType: string): Promise<Answer> {
+  try {
+    return { status: 200, contentType, body: await readFile(file) };
+  } catch {
+    return notThere;
+  }
+}
+
+const notThere = problem(
+  404,
+  'not_found',
+  'There is no such file. After a change of the sources, npm run pages builds the pages.',
+);

@@ -1,0 +1,29 @@
+import type { ButtonHTMLAttributes } from 'react';
+
+type Kind = 'plain' | 'main' | 'danger' | 'quiet';
+
+const looks: Readonly<Record<Kind, string>> = {
+  plain: 'border-edge bg-card text-ink hover:bg-raised',
+  main: 'border-accent bg-accent text-on-accent hover:opacity-90',
+  danger: 'border-bad bg-card text-bad hover:bg-bad-ground',
+  quiet: 'border-transparent bg-transparent text-ink hover:bg-raised',
+};
+
+type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
+  readonly kind?: Kind;
+  readonly small?: boolean;
+};
+
+/** `main` is the one thing to do next, `danger` takes something away, `quiet` stands in a row. */
+export function Button({ kind = 'plain', small = false, className = '', ...rest }: Props) {
+  const size = small ? 'min-h-7 px-2 py-0.5 text-sm' : 'min-h-9 px-3 py-1';
+  const shape = 'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium';
+  const off = 'disabled:border-line disabled:bg-raised disabled:text-soft disabled:opacity-100';
+  return (
+    <button
+      type="button"
+      className={`${shape} ${size} ${looks[kind]} ${off} ${className}`}
+      {...rest}
+    />
+  );
+}

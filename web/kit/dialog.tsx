@@ -1,0 +1,35 @@
+import { Dialog as Base } from '@base-ui/react/dialog';
+import type { ReactNode } from 'react';
+import { Button } from './button.tsx';
+
+type Props = {
+  readonly open: boolean;
+  readonly title: string;
+  readonly onClose: () => void;
+  /** The buttons; a close button stands above in any case. */
+  readonly actions?: ReactNode;
+  readonly wide?: boolean;
+  readonly children: ReactNode;
+};
+
+/** A question over the page: the focus stays inside, Escape closes, and it goes back after. */
+export function Dialog({ open, title, onClose, actions, wide = false, children }: Props) {
+  const width = wide ? 'max-w-4xl' : 'max-w-lg';
+  const place = 'fixed inset-x-2 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col gap-3';
+  const look = 'rounded-lg border border-edge bg-card p-4 text-ink shadow-xl';
+  return (
+    <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
+        <Base.Popup className={`${place} ${look} ${width}`}>
+          <div className="flex items-start justify-between gap-4">
+            <Base.Title className="text-lg font-semibold">{title}</Base.Title>
+            <Base.Close render={<Button kind="quiet" small aria-label="Close" />}>✕</Base.Close>
+          </div>
+          <div className="min-h-0 overflow-y-auto">{children}</div>
+          {actions ? <div className="flex flex-wrap justify-end gap-2">{actions}</div> : null}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

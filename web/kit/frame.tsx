@@ -1,0 +1,51 @@
+import type { ReactNode } from 'react';
+import { Link } from './link.tsx';
+import type { Place } from './place.ts';
+import { ThemeSwitch } from './theme-switch.tsx';
+
+export type View = { readonly name: string; readonly title: string; readonly place: Place };
+
+type Props = {
+  readonly title: string;
+  readonly views: readonly View[];
+  readonly current: string;
+  /** Beside the theme: sign in, sign out. */
+  readonly aside?: ReactNode;
+  readonly children: ReactNode;
+};
+
+/** What surrounds every view: the way to the others, and a way past it for the keyboard. */
+export function Frame({ title, views, current, aside, children }: Props) {
+  return (
+    <div className="mx-auto flex min-h-screen max-w-[90rem] flex-col">
+      <a
+        href="#main"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:bg-card focus:p-2"
+      >
+        Skip to the content
+      </a>
+      <header className="flex flex-wrap items-center gap-x-6 gap-y-2 border-b border-line px-4 py-2">
+        <h1 className="text-lg">{title}</h1>
+        <nav aria-label="Views" className="flex min-w-0 flex-1 flex-wrap gap-1">
+          {views.map(({ name, title: label, place }) => (
+            <Link
+              key={name}
+              to={place}
+              current={name === current}
+              className="rounded-md px-2.5 py-1 text-ink no-underline hover:bg-raised aria-[current=page]:bg-accent-ground aria-[current=page]:font-medium"
+            >
+              {label}
+            </Link>
+          ))}
+        </nav>
+        <div className="flex items-center gap-3">
+          {aside}
+          <ThemeSwitch />
+        </div>
+      </header>
+      <main id="main" tabIndex={-1} className="flex flex-1 flex-col gap-6 px-4 py-4 outline-none">
+        {children}
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,11 @@
+import { StrictMode, type ReactNode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { applyTheme } from './theme.ts';
+
+/** Puts the page where index.html has a place for it. */
+export function mount(page: ReactNode): void {
+  applyTheme();
+  const place = document.getElementById('page');
+  if (place === null) throw new Error('index.html has no place for the page');
+  createRoot(place).render(<StrictMode>{page}</StrictMode>);
+}

@@ -1,0 +1,52 @@
+import type { ReactNode } from 'react';
+
+export type Tone = 'good' | 'wait' | 'bad' | 'off';
+
+const colours: Readonly<Record<Tone, string>> = {
+  good: 'text-good',
+  wait: 'text-wait',
+  bad: 'text-bad',
+  off: 'text-soft',
+};
+
+/** A round, a turned and a straight mark: the state is not told by colour alone. */
+const marks: Readonly<Record<Tone, string>> = {
+  good: 'rounded-full',
+  wait: 'rotate-45 rounded-[1px]',
+  bad: '',
+  off: 'rounded-full border-2 border-current bg-transparent!',
+};
+
+/** A state in a word, with a mark before it. */
+export function State({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
+  return (
+    <span className={`inline-flex items-center gap-1.5 font-medium ${colours[tone]}`}>
+      <span
+        aria-hidden="true"
+        className={`inline-block size-2.5 shrink-0 bg-current forced-colors:bg-[CanvasText] ${marks[tone]}`}
+      />
+      {children}
+    </span>
+  );
+}
+
+const tones: Readonly<Record<string, Tone>> = {
+  ok: 'good',
+  up: 'good',
+  answered: 'good',
+  delivered: 'good',
+  reply: 'good',
+  allow: 'good',
+  starting: 'wait',
+  degraded: 'wait',
+  waiting: 'wait',
+  deferred: 'wait',
+  shadow: 'wait',
+  failing: 'bad',
+  failed: 'bad',
+  dead: 'bad',
+  deny: 'bad',
+};
+
+/** The tone of a state's name in the API; what is unknown is `off`. */
+export const toneOf = (state: string): Tone => tones[state] ?? 'off';

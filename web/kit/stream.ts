@@ -1,0 +1,115 @@
+/**
+ * Follows the service's events. EventSource can send no bearer, so this is fetch and a parser.
+ * States: connecting → open → lost → connecting …; paused while the page is out of view.
+ * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+import { createParser } from 'eventsource-parser';
+import { headersFor } from './api.ts';
+
+export type Frame = Readonly<Record<string, unknown>> & {
+  readonly kind: string;
+  readonly at: number;
+};
+
+export type StreamState = 'connecting' | 'open' | 'lost' | 'paused';
+
+type Listener = {
+  onFrame(frame: Frame): void;
+  onState(state: StreamState): void;
+};
+
+const pauseMs = { least: 1_000, most: 30_000 };
+
+/** @returns ends it */
+export function follow(listener: Listener): () => void {
+  const ending = new AbortController();
+  void run(listener, ending.signal);
+  return () => ending.abort();
+}
+
+async function run(listener: Listener, ended: AbortSignal): Promise<void> {
+  let lastId: string | null = null;
+  let tries = 0;
+  const note = (id: string): void => {
+    lastId = id;
+    tries = 0;
+  };
+  while (!ended.aborted) {
+    if (document.hidden) {
+      listener.onState('paused');
+      await seen(ended);
+      continue;
+    }
+    listener.onState('connecting');
+    await once(listener, lastId, note, ended);
+    if (ended.aborted || document.hidden) continue;
+    listener.onState('lost');
+    const most = Math.min(pauseMs.most, pauseMs.least * 2 ** tries++);
+    await rest(most * (0.5 + Math.random() / 2), ended);
+  }
+}
+
+/** One connection, until it breaks, the page is hidden, or it is ended. */
+async function once(
+  listener: Listener,
+  lastId: string | null,
+  note: (id: string) => void,
+  ended: AbortSignal,
+): Promise<void> {
+  const closing = new AbortController();
+  const close = (): void => closing.abort();
+  const hide = (): void => void (document.hidden && closing.abort());
+  ended.addEventListener('abort', close, { once: true });
+  document.addEventListener('visibilitychange', hide);
+  try {
+    const headers = { ...headersFor(), ...(lastId !== null && { 'last-event-id': lastId }) };
+    const { signal } = closing;
+    const response = await fetch('/api/v1/events', { headers, signal, credentials: 'omit' });
+    if (!response.ok || response.body === null) return;
+    listener.onState('open');
+    const parser = createParser({
+      onEvent({ id, data }) {
+        if (id !== undefined) note(id);
+        const frame = frameOf(data);
+        if (frame !== null) listener.onFrame(frame);
+      },
+    });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parser.feed(part.value);
+    }
+  } catch {
+    // Broken off; the loop around it tries again.
+  } finally {
+    ended.removeEventListener('abort', close);
+    document.removeEventListener('visibilitychange', hide);
+    closing.abort();
+  }
+}
+
+function frameOf(data: string): Frame | null {
+  try {
+    return JSON.parse(data) as Frame;
+  } catch {
+    return null;
+  }
+}
+
+function seen(ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      document.removeEventListener('visibilitychange', done);
+      ended.removeEventListener('abort', done);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', done);
+    ended.addEventListener('abort', done);
+  });
+}
+
+function rest(ms: number, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    ended.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+  });
+}

@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+
+export type Column<Row> = {
+  readonly title: string;
+  /** Figures stand to the right. */
+  readonly number?: boolean;
+  readonly cell: (row: Row) => ReactNode;
+};
+
+type Props<Row> = {
+  /** Read out as the table's name. */
+  readonly name: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** In the place of the rows where there are none. */
+  readonly none: ReactNode;
+};
+
+/** A plain table that scrolls sideways where there is too little room. For up to some 200 rows. */
+export function Table<Row>({ name, columns, rows, keyOf, none }: Props<Row>) {
+  if (rows.length === 0) return <p className="text-soft">{none}</p>;
+  return (
+    <div
+      role="group"
+      aria-label={name}
+      tabIndex={0}
+      className="overflow-x-auto rounded-md border border-line bg-card"
+    >
+      <table className="w-full border-collapse text-sm">
+        <thead className="text-left text-soft">
+          <tr>
+            {columns.map(({ title, number }) => (
+              <th key={title} scope="col" className={`px-3 py-2 font-medium ${sideOf(number)}`}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} className="border-t border-line align-top">
+              {columns.map(({ title, number, cell }) => (
+                <td key={title} className={`px-3 py-2 ${sideOf(number)}`}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const sideOf = (number = false): string => (number ? 'text-right tabular-nums' : '');

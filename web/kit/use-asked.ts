@@ -1,0 +1,60 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { ask, type Refused } from './api.ts';
+import { useToken } from './token.ts';
+
+export type Asked<T> = {
+  /** The last answer; null before the first. It stays while a later one fails. */
+  readonly value: T | null;
+  readonly refused: Refused | null;
+  /** Asks now. */
+  readonly again: () => void;
+};
+
+/**
+ * What a path of the API answers, asked again after every `everyMs` while the page is in view, at
+ * once when the path changes or somebody signs in or out.
+ * @param path below /api/v1/; null: nothing is asked
+ */
+export function useAsked<T>(path: string | null, everyMs: number | null = null): Asked<T> {
+  const token = useToken((state) => state.token);
+  const [state, setState] = useState<{
+    readonly of: string | null;
+    readonly value: T | null;
+    readonly refused: Refused | null;
+  }>({ of: null, value: null, refused: null });
+  const [round, setRound] = useState(0);
+  const asking = useRef<AbortController | null>(null);
+  useEffect(() => {
+    if (path === null) return undefined;
+    const giveUp = new AbortController();
+    asking.current = giveUp;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = async (): Promise<void> => {
+      if (document.hidden) return;
+      const answer = await ask<T>(path, { signal: giveUp.signal });
+      if (giveUp.signal.aborted) return;
+      setState((before) => {
+        if (answer.kind === 'ok') return { of: path, value: answer.value, refused: null };
+        return { of: path, value: before.of === path ? before.value : null, refused: answer };
+      });
+      if (everyMs !== null) timer = setTimeout(() => void look(), everyMs);
+    };
+    const seen = (): void => {
+      if (document.hidden || everyMs === null) return;
+      clearTimeout(timer);
+      void look();
+    };
+    void look();
+    document.addEventListener('visibilitychange', seen);
+    return () => {
+      giveUp.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', seen);
+    };
+    // Who asks, and that it is asked again, are reasons to begin anew.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [path, everyMs, token, round]);
+  const again = useCallback(() => setRound((before) => before + 1), []);
+  const isOfPath = state.of === path;
+  return { value: isOfPath ? state.value : null, refused: isOfPath ? state.refused : null, again };
+}

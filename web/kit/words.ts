@@ -1,0 +1,46 @@
+/** Numbers and times in words. Lengths are milliseconds, times milliseconds since 1970. */
+const decimals = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const whole = new Intl.NumberFormat();
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+export const count = (n: number): string => whole.format(n);
+
+/** `7 ms`, `1.2 s`, `3 min 5 s`, `2 h 4 min`, `5 d 3 h`. */
+export function length(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms < 1) return '< 1 ms';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${decimals.format(ms / 1_000)} s`;
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 3_600) return two(Math.floor(seconds / 60), 'min', seconds % 60, 's');
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 1_440) return two(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+  return two(Math.floor(minutes / 1_440), 'd', Math.floor((minutes % 1_440) / 60), 'h');
+}
+
+function two(much: number, unit: string, little: number, smaller: string): string {
+  return little === 0 ? `${much} ${unit}` : `${much} ${unit} ${little} ${smaller}`;
+}
+
+/** The time of day; with the day where it is not today. */
+export function moment(at: number | null, now = Date.now()): string {
+  if (at === null) return '–';
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return (isToday ? clock : day).format(at);
+}
+
+/** `just now`, `3 min ago`. */
+export function ago(at: number | null, now = Date.now()): string {
+  if (at === null) return 'never';
+  const ms = Math.max(0, now - at);
+  return ms < 2_000 ? 'just now' : `${length(Math.floor(ms / 1_000) * 1_000)} ago`;
+}
+
+/** `no_consensus` → `no consensus`. */
+export const spaced = (code: string): string => code.replaceAll('_', ' ');
+
+/** `1 message`, `2 messages`. */
+export function some(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
