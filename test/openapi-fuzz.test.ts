@@ -126,8 +126,10 @@ async function knownOf({ ask, api }: Started): Promise<Map<string, Set<string>>>
   for (const { method, path, parameters } of operationsOf(api)) {
     if (method !== 'GET' || parameters.some(({ required }) => required)) continue;
     const { status, headers, body } = await ask({ method, target: path, bearer: 'right' });
+    const files = Array.from(body.matchAll(/"\/\w+\/assets\/([^"/]+)"/g), ([, file]) => ({ file }));
     const isJson = headers.get('content-type') === 'application/json';
-    if (status === 200 && isJson && !path.endsWith('openapi.json')) learn(known, JSON.parse(body));
+    if (status !== 200 || path.endsWith('openapi.json')) continue;
+    learn(known, isJson ? JSON.parse(body) : files);
   }
   return known;
 }
@@ -179,9 +181,11 @@ async function fuzz(storage: 'memory' | 'sqlite'): Promise<void> {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-function assertWalled({ bearer }: Fuzzed, { headers, body }: Reply): void {
+function assertWalled({ bearer, target }: Fuzzed, { status, headers, body }: Reply): void {
+  // Scripts and styles hold no data, and their names change with what is in them.
+  const isKept = status === 200 && target.includes('/assets/');
   for (const [name, value] of Object.entries(securityHeaders)) {
-    assert.equal(headers.get(name), value, name);
+    if (!(isKept && name === 'cache-control')) assert.equal(headers.get(name), value, name);
   }
   if (bearer === 'right') return;
   for (const text of untold) assert.ok(!body.includes(text), `it tells ${text}`);
