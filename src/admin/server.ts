@@ -11,6 +11,7 @@ import type { Answer } from './answer.ts';
 import type { OperatorAccess } from './auth.ts';
 import { Door } from './door.ts';
 import { MetricsPage } from './metrics.ts';
+import type { Route } from './routes/route.ts';
 import { routesOf } from './routes/table.ts';
 import { answerToThrown } from './thrown.ts';
 
@@ -25,6 +26,8 @@ export type AdminOptions = {
 };
 
 export interface AdminServer {
+  /** All that it answers. */
+  readonly routes: readonly Route[];
   /** Binds the address. What a problem there means (an end, a warning) is the caller's to say. */
   open(): Promise<AdminOpened | AdminProblem>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -49,6 +52,7 @@ class Server implements AdminServer {
   readonly #options: AdminOptions;
   readonly #metrics: MetricsPage;
   readonly #door: Door;
+  readonly routes: readonly Route[];
   #held: Held | null = null;
 
   constructor(ports: AdminPorts, options: AdminOptions) {
@@ -56,7 +60,9 @@ class Server implements AdminServer {
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
     const pages = { folder: options.webRoot, builder: options.access.kind === 'bearer' };
-    this.#door = new Door(routesOf(ports, this.#metrics, pages), ports.events, {
+    const table = routesOf(ports, this.#metrics, pages);
+    this.routes = table.routes;
+    this.#door = new Door(table, ports.events, {
       loopback: options.address.loopback,
       allowedHosts: options.allowedHosts,
       access: options.access,
