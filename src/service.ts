@@ -60,8 +60,13 @@ export type ServiceKit = {
   readonly version: string;
 };
 
+/** What a brain and its models need of it. */
+export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & {
+  readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
+};
+
 /** A model of a brain by the contract's names; a private brain's cloud models are built as well. */
-export function createModel(config: ModelConfig, secrets: Secrets, kit: ServiceKit): Model {
+export function createModel(config: ModelConfig, secrets: Secrets, kit: BrainKit): Model {
   return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
 }
 
@@ -82,7 +87,7 @@ const policies: Readonly<Record<PolicyConfig['kind'], () => Policy>> = {
 export function createBrain(
   config: BrainConfig,
   secrets: Secrets,
-  kit: ServiceKit,
+  kit: BrainKit,
   models = config.models.map((model) => createModel(model, secrets, kit)),
   skills: string | null = null,
 ): Brain {
@@ -113,7 +118,7 @@ export function createBrain(
 function agentOptions(
   config: AgentConfig,
   shared: Omit<ResponderOptions, 'policy'>,
-  kit: ServiceKit,
+  kit: BrainKit,
   skills: string | null,
 ): AgentOptions {
   const { name, now, onFault } = shared;
