@@ -1,7 +1,7 @@
 /** Reads the API's own description: its operations, and whether an answer is as it says. */
 import assert from 'node:assert/strict';
 
-type Schema = {
+export type Schema = {
   $ref?: string;
   type?: string | string[];
   enum?: unknown[];
@@ -11,13 +11,17 @@ type Schema = {
   required?: string[];
   properties?: Record<string, Schema>;
   additionalProperties?: Schema;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
 };
+export type Parameter = { name: string; in: string; required: boolean; schema: Schema };
 type Content = Record<string, { schema?: Schema }>;
 export type Operation = {
   path: string;
   method: string;
   security: object[];
-  parameters: { name: string; in: string; schema: object }[];
+  parameters: Parameter[];
   requestBody?: { content: Record<string, { schema?: Schema; example: unknown }> };
   responses: Record<string, { content: Content }>;
 };

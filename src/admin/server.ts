@@ -12,6 +12,7 @@ import type { OperatorAccess } from './auth.ts';
 import { Door } from './door.ts';
 import { LiveListeners } from './live.ts';
 import { MetricsPage } from './metrics.ts';
+import type { Route } from './routes/route.ts';
 import { routesOf } from './routes/table.ts';
 import { answerToThrown } from './thrown.ts';
 
@@ -26,6 +27,8 @@ export type AdminOptions = {
 };
 
 export interface AdminServer {
+  /** All that it answers. */
+  readonly routes: readonly Route[];
   /** Binds the address. What a problem there means (an end, a warning) is the caller's to say. */
   open(): Promise<AdminOpened | AdminProblem>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -51,6 +54,7 @@ class Server implements AdminServer {
   readonly #metrics: MetricsPage;
   readonly #live: LiveListeners;
   readonly #door: Door;
+  readonly routes: readonly Route[];
   #held: Held | null = null;
 
   constructor(ports: AdminPorts, options: AdminOptions) {
@@ -60,7 +64,9 @@ class Server implements AdminServer {
     this.#live = new LiveListeners(ports.frames, () => ports.now());
     const { address, allowedHosts, access, webRoot } = options;
     const parts = { metrics: this.#metrics, live: this.#live, access: access.kind, webRoot };
-    this.#door = new Door(routesOf(ports, parts), ports, {
+    const table = routesOf(ports, parts);
+    this.routes = table.routes;
+    this.#door = new Door(table, ports, {
       loopback: address.loopback,
       allowedHosts,
       access,

@@ -237,6 +237,7 @@ export async function openAdmin(
   const { port } = opened;
   return {
     port,
+    routes: server.routes,
     get: (path: string, host = '127.0.0.1') => ask(port, 'GET', path, `Host: ${host}`),
     ask: (method: string, path: string, host = '127.0.0.1') =>
       ask(port, method, path, `Host: ${host}`),

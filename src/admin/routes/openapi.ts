@@ -53,8 +53,9 @@ function pathItemOf(routes: readonly Route[]): unknown {
 
 function operationOf(route: Route): unknown {
   const { summary, contentType, schema } = route;
-  const mediaType = contentType.split(';')[0]!;
-  const content = { [mediaType]: schema === undefined ? {} : { schema: refTo(schema.name) } };
+  const described = schema === undefined ? {} : { schema: refTo(schema.name) };
+  const mediaTypes = [contentType].flat().map((type) => type.split(';')[0]!);
+  const content = Object.fromEntries(mediaTypes.map((type) => [type, described]));
   const others = Object.entries(route.statuses ?? {}).map(([status, description]) => [
     status,
     { description, content },

@@ -103,7 +103,8 @@ type Entry<P extends Parameters, B = Body, M = string | undefined> = {
   /** One sentence for the API's description. */
   readonly summary: string;
   readonly parameters?: P;
-  readonly contentType: string;
+  /** Of its answers; several where it depends on what is asked for. */
+  readonly contentType: string | readonly string[];
   /** Other statuses than 200 with a body of the same kind, and what they mean. */
   readonly statuses?: Readonly<Record<number, string>>;
   /** The problems that the route itself answers. */
