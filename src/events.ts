@@ -10,8 +10,9 @@ import type { BearerFault, Events } from './domain/event.ts';
 import { channelTypeOf, type ChannelKey, type ModelName } from './domain/ids.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
-import { callOf, ChannelCounts, entryOf, ModelCounts, Pace, ProviderCounts } from './meters.ts';
-import type { CallResult, Meters, ToolTally } from './meters.ts';
+import { callOf, ChannelCounts, entryOf, isNews, ModelCounts, Pace } from './meters.ts';
+import { newPace, newProvider, newTallies, newTally, type ProviderCounts } from './meters.ts';
+import type { Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing } from './frames.ts';
 
 export interface EventHub extends Events {
@@ -296,13 +297,3 @@ class Hub implements EventHub {
     return entryOf(this.#models, model, () => new ModelCounts(provider));
   }
 }
-
-/** A call that svc itself gave up is no news. */
-function isNews(result: CallResult): boolean {
-  return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
-}
-
-const newPace = (): Pace => new Pace();
-const newProvider = (): ProviderCounts => new ProviderCounts();
-const newTally = (): { count: number } => ({ count: 0 });
-const newTallies = (): Map<number, { count: number }> => new Map();

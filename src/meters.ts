@@ -175,3 +175,13 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   if (entry === undefined) map.set(key, (entry = make()));
   return entry;
 }
+
+/** A call that svc itself gave up is no news. */
+export function isNews(result: CallResult): boolean {
+  return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
+}
+
+export const newPace = (): Pace => new Pace();
+export const newProvider = (): ProviderCounts => new ProviderCounts();
+export const newTally = (): { count: number } => ({ count: 0 });
+export const newTallies = (): Map<number, { count: number }> => new Map();

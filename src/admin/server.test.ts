@@ -150,7 +150,7 @@ test('the status tells states, times and counts, and nothing of anyone', async (
     oldestAt: 997_000,
   });
   assert.deepEqual([status.access, status.perMinute], ['read_only', 0]);
-  assert.equal(status.plan.usedAt, 1_000_000);
+  assert.equal(status.plan.usedAt, 1_000_050);
   assert.deepEqual(status.counts, {
     accepted: 1,
     duplicates: 0,
@@ -167,7 +167,7 @@ test('the status tells states, times and counts, and nothing of anyone', async (
   assert.deepEqual([provider?.answers, provider?.failures], [1, 1]);
   const standings = status.providers.map(({ state, since, reason }) => [state, since, reason]);
   assert.deepEqual(standings, [
-    ['failing', 1_000_000, 'timeout'],
+    ['failing', 1_000_050, 'timeout'],
     ['unknown', null, null],
   ]);
   assert.deepEqual(
