@@ -109,16 +109,28 @@ test('what is changed while svc is stopped is in the audit as well', async (t) =
   assert.equal((await on.svc('audit')).out, 'No operator has changed anything.\n');
   await on.svc('dead-letters', 'discard', 'nope', '--reason', 'of no use');
   await on.svc('conversations', 'delete', 'webhook', 'c7', '--yes');
+  await on.svc('pair', 'ABCDEFGH');
   const { rows } = JSON.parse((await on.svc('audit', '--json')).out) as Page<AuditRow>;
   assert.deepEqual(
     rows.map(({ action, target, status, reason }) => [action, target, status, reason]),
     [
+      ['pair', { code: 'ABCDEFGH' }, 404, null],
       ['forget_conversation', { channel: 'webhook', conversation: 'c7' }, 200, null],
       ['discard', { id: 'nope' }, 404, 'of no use'],
     ],
   );
   const counts = await on.rows();
   assert.deepEqual(counts, [], 'the message went with its conversation');
+});
+
+test('a write that was answered is in the audit, also when svc dies right after', async (t) => {
+  const on = await stage(t, { storage: { path: 'svc.db' } });
+  await using program = await serve(on.file, on.port, env);
+  const { status } = await on.api('POST', 'dead-letters/nope/replay');
+  program.child.kill('SIGKILL');
+  assert.equal(status, 404);
+  await program.ended;
+  assert.match((await on.svc('audit')).out, /\n.* replay +404 +id nope\n$/);
 });
 
 test('what cannot be listed is told, with 2, before anything is read', async (t) => {

@@ -132,6 +132,21 @@ const messages: readonly ReaderCase[] = [
     },
   ],
   [
+    'a message that died and runs again has no ending of its own, and is as new as that',
+    async (it, { durable }) => {
+      const id = await ended(it, { outcome: 'fault', died: true });
+      const newer = await later(it);
+      const [, before] = await list(it);
+      assert.deepEqual([before?.id, before?.outcome, before?.brain], [id, 'fault', 'main']);
+      if ((await it.ledger.replay(id)) !== 'done') return assert.equal(durable, false);
+      const [rerun, behind] = await list(it);
+      assert.deepEqual([rerun?.id, rerun?.state, behind?.id], [id, 'waiting', newer]);
+      assert.deepEqual([rerun?.outcome, rerun?.brain, rerun?.model], [null, null, null]);
+      assert.deepEqual([rerun?.settledAt, rerun?.totalMs], [null, null]);
+      assert.deepEqual(await list(it, { brain: 'main' }), []);
+    },
+  ],
+  [
     'a stretch of time begins with its first millisecond and ends before its last',
     async (it) => {
       const [first, second] = [await arrive(it), await later(it)];
@@ -270,6 +285,9 @@ const counts: readonly ReaderCase[] = [
       await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'sender of ada' });
       await it.ledger.forget({ kind: 'sender', channel: other, sender: 'sender of ada' });
       assert.deepEqual(await told(), durable ? [['webhook', 1, 1]] : []);
+      await ended(it, { who: 'bob', sender: 'carol' });
+      await it.ledger.forget({ kind: 'sender', channel: hook, sender: 'carol' });
+      assert.deepEqual(await told(), durable ? [['webhook', 1, 1]] : [], 'bob is still in it');
     },
   ],
 ];
@@ -306,12 +324,15 @@ type Ending = Partial<Pick<NonNullable<Effects['trace']>, 'brain' | 'outcome' | 
   readonly channel?: ChannelKey;
   readonly who?: string;
   readonly died?: boolean;
+  readonly sender?: string;
 };
 
 /** The id of a message whose turn ended so, with one reply that waits. */
 async function ended(it: It, how: Ending = {}): Promise<string> {
-  const { channel = hook, who = 'ada', died = false, ...told } = how;
-  const [receipt] = await accept(it, said(who, 'hello', { channel }));
+  const { channel = hook, who = 'ada', died = false, sender, ...told } = how;
+  const id = sender ?? `sender of ${who}`;
+  const from = { channel, sender: { id, name: null } };
+  const [receipt] = await accept(it, said(who, 'hello', from));
   const claim = await oneIn(it, channel);
   const whole = endingOf(claim, told);
   const done = died

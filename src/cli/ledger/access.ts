@@ -16,7 +16,7 @@ import { exitCode, type Io } from '../cli.ts';
 import { programVersion } from '../program.ts';
 import { Unanswered, type Bearer } from '../asking.ts';
 import { Remote, type LedgerWrites } from '../remote.ts';
-import { audited } from './audited.ts';
+import { audited, auditedAdmissions } from './audited.ts';
 
 export type Place = {
   readonly io: Io;
@@ -70,7 +70,9 @@ export function pairing(
   use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
-  return owning(place, (ledger) => use(new Pairings(ledger, Date.now, random)), use);
+  const over = (ledger: Ledger): Admissions =>
+    auditedAdmissions(ledger, new Pairings(ledger, Date.now, random));
+  return owning(place, (ledger) => use(over(ledger)), use);
 }
 
 /** The ledger itself where no service owns it, else the service that does. */

@@ -1,5 +1,6 @@
 /** What a command changes in a database that no service holds is an audit row, as over the API. */
 import type { AuditRow } from '../../domain/audit.ts';
+import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { DeadLetterMove, Ledger } from '../../store/store.ts';
@@ -14,8 +15,7 @@ const statuses: Readonly<Record<DeadLetterMove, number>> = {
 };
 
 export function audited(ledger: Ledger): LedgerWrites {
-  const note = (row: Omit<AuditRow, 'at'>): Promise<boolean> =>
-    ledger.recordWrite({ at: Date.now(), ...row });
+  const note = noter(ledger);
   const move = async (
     action: 'replay' | 'discard',
     id: string,
@@ -39,6 +39,39 @@ export function audited(ledger: Ledger): LedgerWrites {
       return deleted;
     },
   };
+}
+
+const admissionStatuses: Readonly<Record<Admission['kind'], number>> = {
+  admitted: 200,
+  not_found: 404,
+  full: 409,
+  storage_failed: 503,
+};
+
+/** The same for who is let in. */
+export function auditedAdmissions(ledger: Ledger, admissions: Admissions): Admissions {
+  const note = noter(ledger);
+  return {
+    list: () => admissions.list(),
+    async admit(code) {
+      const admission = await admissions.admit(code);
+      const status = admissionStatuses[admission.kind];
+      await note({ action: 'pair', target: { code }, status, reason: null });
+      return admission;
+    },
+    async remove(channel, sender) {
+      const result = await admissions.remove(channel, sender);
+      const target = { channel, sender };
+      await note({ action: 'unpair', target, status: statuses[result], reason: null });
+      return result;
+    },
+  };
+}
+
+type Note = (row: Omit<AuditRow, 'at'>) => Promise<boolean>;
+
+function noter(ledger: Ledger): Note {
+  return (row) => ledger.recordWrite({ at: Date.now(), ...row });
 }
 
 function forgotten(whose: Whose): Pick<AuditRow, 'action' | 'target'> {
