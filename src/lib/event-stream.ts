@@ -1,10 +1,12 @@
 /**
  * One connection to a stream of server-sent events, from its beginning to its end. Coming back is
- * the caller's business. No redirect is followed, and no proxy is read from the environment.
+ * the caller's business. Plain HTTP; no redirect is followed, and no proxy is read from the
+ * environment.
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
+import type { IncomingMessage } from 'node:http';
 import { createParser } from 'eventsource-parser';
-import { Agent, request } from 'undici';
+import { get } from './node-http.ts';
 
 export type StreamAsked = {
   readonly url: URL;
@@ -57,33 +59,40 @@ export async function readEventStream(
     },
     onError: () => {},
   });
-  const agent = new Agent({ connect: { timeout: 5_000 }, headersTimeout: silenceMs });
   try {
     const resume = from === null ? {} : { 'last-event-id': from };
-    const answer = await request(url, {
-      dispatcher: agent,
-      signal,
-      bodyTimeout: silenceMs,
-      headers: { accept: 'text/event-stream', ...headers, ...resume },
-    });
-    status = answer.statusCode;
-    const type = String(answer.headers['content-type'] ?? '');
+    const sent = { accept: 'text/event-stream', ...headers, ...resume };
+    const answer = await answerOf(url, sent, silenceMs, signal);
+    status = answer.statusCode ?? 0;
+    const type = answer.headers['content-type'] ?? '';
     if (status !== 200 || !type.startsWith('text/event-stream')) {
-      return end('refused', await textOf(answer.body));
+      return end('refused', await textOf(answer));
     }
     opened();
     const decoder = new TextDecoder();
-    for await (const part of answer.body) {
+    for await (const part of answer) {
       parser.feed(decoder.decode(part as Uint8Array, { stream: true }));
       if (faults.length > 0) break;
     }
   } catch {
     // Whatever broke it, the way to go on is the same.
-  } finally {
-    await agent.destroy();
   }
   if (faults.length > 0) throw faults[0];
   return end(signal.aborted ? 'cancelled' : 'lost');
+}
+
+/** A connection of its own, closed by what ends the reading of its answer. */
+function answerOf(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  silenceMs: number,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent: false, headers, signal }, resolve);
+    request.on('error', reject);
+    request.setTimeout(silenceMs, () => request.destroy(new Error('silent')));
+  });
 }
 
 async function textOf(body: AsyncIterable<unknown>): Promise<string> {
