@@ -82,9 +82,18 @@ async function untilBuried(ask: (what: Asked) => Promise<Reply>): Promise<void> 
   }
 }
 
+/** What of a text a header can carry, byte by byte. */
+function asSent(value: string): string {
+  return Buffer.from(value)
+    .toString('latin1')
+    .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '');
+}
+
 function send(agent: Agent, port: number, asked: Asked): Promise<Reply> {
   const { method, target, body = null, bearer = 'none' } = asked;
-  const headers: OutgoingHttpHeaders = { ...asked.headers };
+  const headers: OutgoingHttpHeaders = Object.fromEntries(
+    Object.entries(asked.headers ?? {}).map(([name, value]) => [name, asSent(value)]),
+  );
   const authorization = authorizations[bearer];
   // Node's type knows of one such header only.
   if (authorization !== undefined) Object.assign(headers, { authorization });
