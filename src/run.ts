@@ -56,7 +56,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const skills = await readSkills(setup.config.brains);
   if (skills.kind === 'problem') return refusedSkills(skills);
   const events = createEvents({ log: setup.log, now: Date.now });
-  const kit = createServiceKit(events, setup.version);
+  const kit = createServiceKit(events, setup.version, setup.storagePath);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
   const heard = listenTo(events);

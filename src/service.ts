@@ -58,6 +58,8 @@ export type ServiceKit = {
   readonly now: () => number;
   readonly random: () => number;
   readonly version: string;
+  /** The SQLite file that this process has open, or is about to; null: none. */
+  readonly heldDatabase: string | null;
 };
 
 /** What a brain and its models need of it. */
@@ -202,8 +204,15 @@ export function createPlan(
   return new Plan(revision, channels, brains, trusted);
 }
 
-/** @param http, deadlines and listeners are the process's own: made once */
-export function createServiceKit(events: Events, version: string): ServiceKit {
+/**
+ * What a process makes once.
+ * @param heldDatabase the SQLite file that it has open, or is about to; null: none
+ */
+export function createServiceKit(
+  events: Events,
+  version: string,
+  heldDatabase: string | null = null,
+): ServiceKit {
   const now = Date.now;
   const deadlines = createDeadlines(now);
   return {
@@ -215,6 +224,7 @@ export function createServiceKit(events: Events, version: string): ServiceKit {
     now,
     random: Math.random,
     version,
+    heldDatabase,
   };
 }
 

@@ -1,17 +1,17 @@
 /** The place of the database. */
-import type { Stats } from 'node:fs';
 import { access, constants, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isFileOf } from '../lib/database-files.ts';
 import { failed, ok, type PreflightLine } from './lines.ts';
 
 /**
  * Asks whether a database could be opened or made here, and makes nothing.
  * @param held the database that this process has open: none of its files is opened, since closing
- *   one lets go of the locks that SQLite has on it (sqlite.org/howtocorrupt.html, section 2.2)
+ *   one lets go of the locks that SQLite has on it
  */
 export async function storageLine(path: string, held: string | null): Promise<PreflightLine> {
-  const found = await stat(path).catch(() => null);
-  if (found !== null && held !== null && (await isOf(held, found))) {
+  const found = await stat(path, { bigint: true }).catch(() => null);
+  if (found !== null && held !== null && (await isFileOf(held, found))) {
     return ok(path, 'is in use by this service');
   }
   const remedy = 'Choose another storage.path, or give this user the right to write there.';
@@ -47,14 +47,4 @@ async function isDatabase(path: string): Promise<boolean> {
   const head = Buffer.alloc(16);
   const { bytesRead } = await file.read(head, 0, 16, 0);
   return bytesRead === 0 || head.toString('latin1') === 'SQLite format 3\0';
-}
-
-const suffixes = ['', '-wal', '-shm', '-journal', '.lock', '.lock-journal'];
-
-/** Whether it is one of the files of that database, under whatever name. */
-async function isOf(database: string, { dev, ino }: Stats): Promise<boolean> {
-  const files = await Promise.all(
-    suffixes.map((suffix) => stat(`${database}${suffix}`).catch(() => null)),
-  );
-  return files.some((file) => file?.dev === dev && file.ino === ino);
 }
