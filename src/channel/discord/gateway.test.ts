@@ -87,7 +87,7 @@ suite('the gateway', { concurrency: true }, () => {
     assert.equal(channel.health().state, 'up');
   });
 
-  test('op 7, op 9 that may be resumed, and a missing heartbeat answer end in a resume', async () => {
+  test('op 7, a resumable op 9 and a missing heartbeat answer end in a resume', async () => {
     await using bench = await startDiscordBench();
     const { discord, ledger } = bench;
     const { channel } = await bench.run();
