@@ -1,11 +1,12 @@
 import { SignIn } from '../kit/sign-in.tsx';
 import { ThemeSwitch } from '../kit/theme-switch.tsx';
 import { useToken } from '../kit/token.ts';
+import { Shell } from './shell/shell.tsx';
 
 /** Nothing of a configuration is here before somebody has signed in. */
 export function Builder() {
   const token = useToken((state) => state.token);
-  return token === null ? <Door /> : <p>Signed in.</p>;
+  return token === null ? <Door /> : <Shell />;
 }
 
 function Door() {

@@ -1,0 +1,31 @@
+/** Where something stands in a configuration: keys and places, outermost first. */
+import { memberPath } from '../../../src/config/locate.ts';
+
+export type Path = readonly (string | number)[];
+
+/** As a person writes it, and as a problem names it: `brains[0].policy.kind`. */
+export function textOf(path: Path): string {
+  let text = '';
+  for (const step of path) {
+    text = typeof step === 'number' ? `${text}[${step}]` : memberPath(text, step);
+  }
+  return text;
+}
+
+/** The reverse of `textOf`. */
+export function pathOf(text: string): Path {
+  const steps = text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g);
+  return [...steps].map(([, place, quoted, key]) => {
+    if (place !== undefined) return Number(place);
+    return quoted === undefined ? key! : (JSON.parse(quoted) as string);
+  });
+}
+
+export function isSamePath(a: Path, b: Path): boolean {
+  return a.length === b.length && startsWith(a, b);
+}
+
+/** Whether `path` is `outer` or stands inside it. */
+export function startsWith(path: Path, outer: Path): boolean {
+  return outer.every((step, index) => path[index] === step);
+}

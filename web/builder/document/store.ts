@@ -1,0 +1,172 @@
+/**
+ * The configuration that is being written. Its text is the only state; outline, graph, forms and
+ * JSON are views of it. Undo and redo go over texts, byte for byte, and not over what is selected.
+ */
+import { temporal } from 'zundo';
+import { create, useStore } from 'zustand';
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
+import { validateText } from '../../../src/config/validate.ts';
+import { insertEntry, moveEntry, removeAt, renameKey, setValue } from './edit-text.ts';
+import { keysAt } from './fields.ts';
+import type { Path } from './path.ts';
+import { isEqual, isObject } from './value.ts';
+
+/** The configuration that the service has in use: what the draft began as. */
+export type Base = {
+  readonly revision: string;
+  readonly text: string;
+  readonly file: string;
+  readonly usedAt: number;
+};
+
+type Written = {
+  readonly text: string;
+  /** What the text says; while it is no JSON object, what it said when it last was. */
+  readonly document: JsonObject;
+  /** False: the text is no JSON object; forms and graph show the last one, and change nothing. */
+  readonly readable: boolean;
+};
+
+export type Draft = Written & {
+  /** null: nothing has been loaded. */
+  readonly base: Base | null;
+  /** What is wrong with the text: as of a moment ago. `problemsNow` asks at once. */
+  readonly problems: readonly ConfigProblem[];
+  readonly selection: Path;
+  /** Begins with a configuration in use, and goes on with a draft of it. Ends the history. */
+  readonly open: (base: Base, text?: string) => void;
+  /** The text is in use now, as this revision. The history stays. */
+  readonly rebase: (base: Base) => void;
+  /**
+   * Puts a value at a path, with the objects around it that are missing.
+   * @param group edits of one name, one soon after the other, are one step of the history
+   */
+  readonly edit: (path: Path, value: Json, group?: string) => boolean;
+  readonly remove: (path: Path) => boolean;
+  /** Puts an entry into a list that is there, before the one at `index`. */
+  readonly insert: (list: Path, index: number, value: Json) => boolean;
+  readonly move: (list: Path, from: number, to: number) => boolean;
+  readonly rename: (path: Path, key: string) => boolean;
+  /** Takes a whole text: of the JSON tab, of a template. */
+  readonly replace: (text: string, group?: string) => void;
+  readonly select: (path: Path) => void;
+};
+
+const stepsMax = 500;
+const groupMs = 1_500;
+const checkMs = 120;
+
+/** Of the edits under way: the same group soon after is no new step. */
+let group: { readonly name: string; readonly until: number } | null = null;
+let pending: string | null = null;
+
+export const useDraft = create<Draft>()(
+  temporal(
+    (set, get) => {
+      const become = (text: string | null, name: string | null = null): boolean => {
+        if (text === null) return false;
+        pending = name;
+        set(written(text, get().document));
+        return true;
+      };
+      const change = (edited: (text: string) => string | null, name?: string): boolean => {
+        const { text, readable } = get();
+        return readable && become(edited(text), name);
+      };
+      return {
+        ...written('{}', {}),
+        base: null,
+        problems: [],
+        selection: [],
+        open(base, text = base.text) {
+          const document = written(base.text, {}).document;
+          set({ ...written(text, document), base, selection: [], problems: problemsOf(text) });
+          useDraft.temporal.getState().clear();
+          group = null;
+        },
+        rebase: (base) => set({ base }),
+        edit: (path, value, name) => change((text) => setValue(text, path, value, keysAt), name),
+        remove: (path) => change((text) => removeAt(text, path)),
+        insert: (list, index, value) => change((text) => insertEntry(text, list, index, value)),
+        move: (list, from, to) => change((text) => moveEntry(text, list, from, to)),
+        rename: (path, key) => change((text) => renameKey(text, path, key)),
+        replace: (text, name) => void become(text, name ?? null),
+        select: (path) => set({ selection: path }),
+      };
+    },
+    {
+      partialize: ({ text, document, readable }): Written => ({ text, document, readable }),
+      equality: (a, b) => a.text === b.text,
+      limit: stepsMax,
+      handleSet: (keep) => (before) => {
+        const now = Date.now();
+        const goesOn = group !== null && group.name === pending && now < group.until;
+        group = pending === null ? null : { name: pending, until: now + groupMs };
+        pending = null;
+        if (!goesOn) keep(before);
+      },
+    },
+  ),
+);
+
+let checking: ReturnType<typeof setTimeout> | undefined;
+useDraft.subscribe(({ text }, before) => {
+  if (text === before.text) return;
+  clearTimeout(checking);
+  checking = setTimeout(() => {
+    useDraft.setState({ problems: problemsOf(useDraft.getState().text) });
+  }, checkMs);
+});
+
+export function undo(): void {
+  group = null;
+  useDraft.temporal.getState().undo();
+}
+
+export function redo(): void {
+  group = null;
+  useDraft.temporal.getState().redo();
+}
+
+/** How many steps there are to undo and to redo. */
+export function useHistory(): { readonly past: number; readonly future: number } {
+  const past = useStore(useDraft.temporal, (state) => state.pastStates.length);
+  const future = useStore(useDraft.temporal, (state) => state.futureStates.length);
+  return { past, future };
+}
+
+/** What is wrong with the text as it is now. */
+export function problemsNow(): readonly ConfigProblem[] {
+  const problems = problemsOf(useDraft.getState().text);
+  useDraft.setState({ problems });
+  return problems;
+}
+
+/** Whether the draft says something else than what is in use. */
+export function isDirty({ base, text, document, readable }: Draft): boolean {
+  if (base === null || text === base.text) return false;
+  return !readable || !isEqual(document, baseDocument(base));
+}
+
+const documents = new WeakMap<Base, JsonObject>();
+
+/** What the configuration in use says. */
+export function baseDocument(base: Base): JsonObject {
+  const known = documents.get(base);
+  if (known !== undefined) return known;
+  const { document } = written(base.text, {});
+  documents.set(base, document);
+  return document;
+}
+
+function problemsOf(text: string): readonly ConfigProblem[] {
+  return validateText(text).problems;
+}
+
+function written(text: string, before: JsonObject): Written {
+  const { value } = locate(text);
+  return isObject(value)
+    ? { text, document: value, readable: true }
+    : { text, document: before, readable: false };
+}
