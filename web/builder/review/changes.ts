@@ -5,8 +5,8 @@ import { brain as brainField } from '../../../src/config/schema-brain.ts';
 import { channel as channelField } from '../../../src/config/schema-channel.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { fieldChanges } from './field-changes.ts';
-import { isAbsent, isList, isObject, keyed, same } from './values.ts';
-import type { Keyed, Value } from './values.ts';
+import { isEqual, isList, isObject } from '../document/value.ts';
+import { isAbsent, keyed, type Keyed, type Value } from './values.ts';
 
 /** `note`: the service reads the file as before, so that nothing happens. */
 export type Change = {
@@ -26,7 +26,7 @@ export function changesOf(before: Value, after: Value): readonly Change[] {
     ...blockChanges(from, to),
     ...restOf(from, to),
   ];
-  if (found.length > 0 || same(before, after)) return found;
+  if (found.length > 0 || isEqual(before, after)) return found;
   return [note('the order of entries is changed, which means nothing')];
 }
 
@@ -87,7 +87,7 @@ function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
 
 function areAlike(one: Keyed, two: Keyed): boolean {
   const rest = ({ value }: Keyed): Value => (isObject(value) ? { ...value, name: '' } : value);
-  return same(rest(one), rest(two));
+  return isEqual(rest(one), rest(two));
 }
 
 function aboutBrain(brain: Value): string {
@@ -126,7 +126,7 @@ function modelChanges(subject: string, before: Value, after: Value): readonly Ch
 }
 
 function caseChanges(subject: string, before: Value, after: Value): readonly Change[] {
-  if (same(before, after)) return [];
+  if (isEqual(before, after)) return [];
   const count = (value: Value): number => (isList(value) ? value.length : 0);
   return [note(`${subject}: its test cases are changed (${count(before)} → ${count(after)})`)];
 }

@@ -2,7 +2,8 @@
 import { parseListenAddress } from '../../../src/config/address.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
-import { canonical, isAbsent, isObject, keyed, same, type Value } from './values.ts';
+import { isEqual, isObject } from '../document/value.ts';
+import { canonical, isAbsent, keyed, type Value } from './values.ts';
 
 /** @returns sentences, beginning with a small letter; none where nothing of it is disturbed */
 export function consequencesOf(before: Value, after: Value): readonly string[] {
@@ -68,5 +69,5 @@ function isAnewFor(before: JsonObject, after: JsonObject): boolean {
     // Discord is told at the start which messages of groups are wanted.
     return [token ?? null, isAbsent(base) ? null : base!, isDiscord ? groups! : null];
   };
-  return !same(settings(before), settings(after));
+  return !isEqual(settings(before), settings(after));
 }

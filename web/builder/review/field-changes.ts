@@ -2,7 +2,8 @@
 import type { Field, ObjectField } from '../../../src/config/field.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { isIgnoredKey } from '../../../src/config/shape.ts';
-import { canonical, isAbsent, isList, isObject, keyed, same, type Value } from './values.ts';
+import { isEqual, isList, isObject } from '../document/value.ts';
+import { canonical, isAbsent, keyed, type Value } from './values.ts';
 
 /** `effect` false: the service reads it as before. `at` leads from the object to the field. */
 export type FieldChange = {
@@ -21,7 +22,7 @@ export function fieldChanges(
 ): readonly FieldChange[] {
   const keys = new Set([...Object.keys(fields), ...Object.keys(before), ...Object.keys(after)]);
   return [...keys].flatMap((key) => {
-    if (skip.includes(key) || same(before[key], after[key])) return [];
+    if (skip.includes(key) || isEqual(before[key], after[key])) return [];
     const field = fields[key];
     const here = [...at, key];
     if (field !== undefined) return changeOf(field, before[key], after[key], here);
@@ -50,11 +51,11 @@ function changeOf(
   if (field.type === 'object') return objectChanges(field, before, after, at);
   if (field.type === 'list') {
     const [from, to] = [withDefault(field, before), withDefault(field, after)];
-    if (same(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
+    if (isEqual(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
     return [{ at, text: listChange(label, at.at(-1)!, from, to), effect: true }];
   }
   const [from, to] = [meant(field, before), meant(field, after)];
-  if (same(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
+  if (isEqual(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
   return [{ at, text: scalarChange(label, field, before, after), effect: true }];
 }
 
@@ -95,7 +96,7 @@ function listChange(label: string, name: string, before: Value, after: Value): s
   const told = [
     ...to.flatMap(({ key, value }) => {
       if (!old.has(key)) return [`${key} is added${modeOf(value)}`];
-      return same(old.get(key), value) ? [] : [`${key} is changed${modeOf(value)}`];
+      return isEqual(old.get(key), value) ? [] : [`${key} is changed${modeOf(value)}`];
     }),
     ...from.flatMap(({ key }) => (now.has(key) ? [] : [`${key} is removed`])),
   ];

@@ -3,7 +3,8 @@
  * changes of different fields go together, and what both sides changed is asked.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { isList, isObject, keyed, same, type Value } from './values.ts';
+import { isEqual, isList, isObject } from '../document/value.ts';
+import { keyed, type Value } from './values.ts';
 
 export type Side = 'mine' | 'theirs';
 
@@ -42,8 +43,8 @@ type Settle = (conflict: Conflict) => Value;
 
 function merge(three: Three, at: readonly string[], settle: Settle): Value {
   const { base, mine, theirs } = three;
-  if (same(base, theirs)) return mine;
-  if (same(base, mine) || same(mine, theirs)) return theirs;
+  if (isEqual(base, theirs)) return mine;
+  if (isEqual(base, mine) || isEqual(mine, theirs)) return theirs;
   if (isObject(mine) && isObject(theirs)) return mergeObjects(base, mine, theirs, at, settle);
   if (isOfEntries(mine) && isOfEntries(theirs)) return mergeLists(three, at, settle);
   return settle({ path: at.join(' → '), base, mine, theirs });
@@ -73,7 +74,7 @@ function mergeLists({ base, mine, theirs }: Three, at: readonly string[], settle
   const [old, ours, others] = [base, mine, theirs].map((list) => {
     return new Map(keyed(list, name).map(({ key, value }) => [key, value]));
   }) as [Map<string, Json>, Map<string, Json>, Map<string, Json>];
-  const isTheirOrder = !same(orderOf(old, others), orderOf(others, old));
+  const isTheirOrder = !isEqual(orderOf(old, others), orderOf(others, old));
   const [first, then] = isTheirOrder ? [others, ours] : [ours, others];
   const merged: Json[] = [];
   for (const key of new Set([...first.keys(), ...then.keys()])) {

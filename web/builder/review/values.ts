@@ -1,29 +1,10 @@
-/** Values of a configuration, compared and told apart; what a file leaves out is undefined. */
-import type { Json, JsonObject } from '../../../src/config/locate.ts';
+/** Parts of a configuration, told apart by what they are. */
+import type { Json } from '../../../src/config/locate.ts';
 import { providerSynonyms } from '../../../src/config/schema-brain.ts';
 import { channelSynonyms } from '../../../src/config/schema-channel.ts';
+import { isList, isObject } from '../document/value.ts';
 
 export type Value = Json | undefined;
-
-export function isObject(value: Value): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function isList(value: Value): value is readonly Json[] {
-  return Array.isArray(value);
-}
-
-/** Equal as JSON; the order of keys means nothing. */
-export function same(one: Value, two: Value): boolean {
-  if (one === two) return true;
-  if (isList(one) && isList(two)) {
-    return one.length === two.length && one.every((entry, index) => same(entry, two[index]));
-  }
-  if (!isObject(one) || !isObject(two)) return false;
-  const keys = Object.keys(one);
-  if (keys.length !== Object.keys(two).length) return false;
-  return keys.every((key) => Object.hasOwn(two, key) && same(one[key], two[key]));
-}
 
 /** Absent for the service: not there, null, or an empty text. */
 export function isAbsent(value: Value): boolean {
