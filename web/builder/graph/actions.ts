@@ -41,9 +41,11 @@ export function shareModel(written: Written, model: Path, brain: Path): string |
 
 /** The types that no channel has yet: there is one of each at most. */
 export function freeTypes(document: JsonObject): readonly string[] {
-  const taken = new Set(entriesOf(document, ['channels']).map(({ value }) => {
-    return canonical(textAt(value, 'type'));
-  }));
+  const taken = new Set(
+    entriesOf(document, ['channels']).map(({ value }) => {
+      return canonical(textAt(value, 'type'));
+    }),
+  );
   return channelTypes.filter((type) => !taken.has(type));
 }
 

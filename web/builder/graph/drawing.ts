@@ -226,7 +226,7 @@ function channelFacts(channel: JsonObject | null, type: string): string {
 
 /** In pixels: title, facts, a remark, and the first problem in two lines. */
 function heightOf(remark: string | null, problems: readonly ConfigProblem[]): number {
-  return 64 + (remark === null ? 0 : 22) + (problems.length === 0 ? 0 : 44);
+  return 56 + (remark === null ? 0 : 20) + (problems.length === 0 ? 0 : 40);
 }
 
 function routeEdges(

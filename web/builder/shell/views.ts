@@ -1,4 +1,5 @@
 import type { ComponentType } from 'react';
+import { GraphView } from '../graph/graph-view.tsx';
 import { JsonView } from '../json/json-view.tsx';
 
 type BuilderView = {
@@ -9,5 +10,6 @@ type BuilderView = {
 
 /** The tabs of the middle. To add one: write a component, and a line here. */
 export const views: readonly [BuilderView, ...BuilderView[]] = [
+  { name: 'graph', title: 'Graph', shows: GraphView },
   { name: 'json', title: 'JSON', shows: JsonView },
 ];
