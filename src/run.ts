@@ -15,6 +15,7 @@ import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
 import type { Plan, TrustedModel } from './plan.ts';
+import { createQuestions } from './questions.ts';
 import { createPlan, createServiceKit, openAdmin } from './service.ts';
 import { readSkills, type ServiceKit } from './service.ts';
 import { openLedger } from './storage.ts';
@@ -22,6 +23,10 @@ import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {
   readonly config: Config;
+  /** Where the configuration lies, absolute; relative paths are taken from its folder. */
+  readonly file: string;
+  /** Where secrets were looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** First characters of the file's digest. */
   readonly revision: string;
   /** Absolute; null: no storage, everything in memory. */
@@ -51,7 +56,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const skills = await readSkills(setup.config.brains);
   if (skills.kind === 'problem') return refusedSkills(skills);
   const events = createEvents({ log: setup.log, now: Date.now });
-  const kit = createServiceKit(events, setup.version);
+  const kit = createServiceKit(events, setup.version, setup.storagePath);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
   const heard = listenTo(events);
@@ -162,7 +167,7 @@ function portsOf(
   { ledger, reader }: { readonly ledger: Ledger; readonly reader: LedgerReader },
   state: { readonly health: () => Health; readonly warnings: () => PlanView['warnings'] },
 ): AdminPorts {
-  const { config, version } = setup;
+  const { config, version, file, env, log, storagePath: heldDatabase } = setup;
   const view = (): PlanView => {
     const channels = host.plan?.channels ?? [];
     return {
@@ -187,6 +192,14 @@ function portsOf(
     writes: ledger,
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
+    questions: createQuestions({
+      file,
+      env,
+      heldDatabase,
+      config: () => view().config,
+      kit,
+      log,
+    }),
     events,
   };
 }

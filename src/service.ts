@@ -58,10 +58,17 @@ export type ServiceKit = {
   readonly now: () => number;
   readonly random: () => number;
   readonly version: string;
+  /** The SQLite file that this process has open, or is about to; null: none. */
+  readonly heldDatabase: string | null;
+};
+
+/** What a brain and its models need of it. */
+export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & {
+  readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
 };
 
 /** A model of a brain by the contract's names; a private brain's cloud models are built as well. */
-export function createModel(config: ModelConfig, secrets: Secrets, kit: ServiceKit): Model {
+export function createModel(config: ModelConfig, secrets: Secrets, kit: BrainKit): Model {
   return buildModel(config, secretOf(secrets, config.apiKeyEnv), kit);
 }
 
@@ -82,7 +89,7 @@ const policies: Readonly<Record<PolicyConfig['kind'], () => Policy>> = {
 export function createBrain(
   config: BrainConfig,
   secrets: Secrets,
-  kit: ServiceKit,
+  kit: BrainKit,
   models = config.models.map((model) => createModel(model, secrets, kit)),
   skills: string | null = null,
 ): Brain {
@@ -113,7 +120,7 @@ export function createBrain(
 function agentOptions(
   config: AgentConfig,
   shared: Omit<ResponderOptions, 'policy'>,
-  kit: ServiceKit,
+  kit: BrainKit,
   skills: string | null,
 ): AgentOptions {
   const { name, now, onFault } = shared;
@@ -197,8 +204,15 @@ export function createPlan(
   return new Plan(revision, channels, brains, trusted);
 }
 
-/** @param http, deadlines and listeners are the process's own: made once */
-export function createServiceKit(events: Events, version: string): ServiceKit {
+/**
+ * What a process makes once.
+ * @param heldDatabase the SQLite file that it has open, or is about to; null: none
+ */
+export function createServiceKit(
+  events: Events,
+  version: string,
+  heldDatabase: string | null = null,
+): ServiceKit {
   const now = Date.now;
   const deadlines = createDeadlines(now);
   return {
@@ -210,6 +224,7 @@ export function createServiceKit(events: Events, version: string): ServiceKit {
     now,
     random: Math.random,
     version,
+    heldDatabase,
   };
 }
 

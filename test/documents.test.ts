@@ -76,13 +76,26 @@ test('every curl line of the admin guide is answered', async () => {
       .replace('$LETTER', ids.letter)
       .replace('$CONVERSATION', encodeURIComponent(ids.conversation))
       .replace('$SENDER', ids.sender);
-    const parsed = /^(?:-X (\w+) )?(?:-H "([^"]*)" )?"?http:\/\/127\.0\.0\.1:2112(\/[^\s"]*)"?$/;
-    const [, method = 'GET', header, path] = parsed.exec(filled) ?? [];
+    const parsed =
+      /^(?:-X (\w+) )?(?:-H "([^"]*)" )?(?:--json (\S+) )?"?http:\/\/[\d.]+:2112(\/[^\s"]*)"?$/;
+    const [, method, header, json, path] = parsed.exec(filled) ?? [];
     assert.ok(path !== undefined, line);
-    const head = ['Host: 127.0.0.1:2112', ...(header === undefined ? [] : [header])];
-    assert.equal((await admin.send(method, path, head)).status, 200, line);
+    const body = json === undefined || json.startsWith('@') ? '{}' : json.slice(1, -1);
+    const head = [
+      'Host: 127.0.0.1:2112',
+      ...(header === undefined ? [] : [header]),
+      ...(json === undefined ? [] : jsonHead(body)),
+    ];
+    const asked = method ?? (json === undefined ? 'GET' : 'POST');
+    const { status } = await admin.send(asked, path, head, json === undefined ? '' : body);
+    assert.equal(status, 200, line);
   }
 });
+
+const jsonHead = (body: string): string[] => [
+  'Content-Type: application/json',
+  `Content-Length: ${body.length}`,
+];
 
 async function helpOf(words: readonly string[]): Promise<string | null> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -19,6 +19,9 @@ const floors: Record<string, number> = {
   flow: 4,
   admin: 5,
   cli: 6,
+  preflight: 6,
+  'rehearsal.ts': 6,
+  'questions.ts': 6,
   'main.ts': 6,
   'service.ts': 6,
   'storage.ts': 6,
@@ -63,7 +66,7 @@ function faultOf({ from, to }: Import): string | null {
     return `${from} imports a station: ${to}`;
   }
   if (meetsStation && !isContract(to)) return `${from} imports ${to}: meet at the contract`;
-  if (from.startsWith('src/cli/') && stations.includes(there) && !isContract(to)) {
+  if (/^src\/(?:cli|preflight)\//.test(from) && stations.includes(there) && !isContract(to)) {
     return `${from} names a class; only src/service.ts and src/storage.ts do: ${to}`;
   }
   return null;

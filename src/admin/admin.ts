@@ -10,6 +10,7 @@ import type { FailureKind } from '../domain/failure.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
+import type { Questions } from './questions.ts';
 
 export type AdminPorts = {
   readonly version: string;
@@ -32,6 +33,7 @@ export type AdminPorts = {
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
+  readonly questions: Questions;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 

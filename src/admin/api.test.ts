@@ -14,6 +14,8 @@ import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
 import type { Status } from './admin.ts';
 import type { pairingsSchema } from './gate-schema.ts';
+import type * as asks from './question-schema.ts';
+import type * as questions from './questions.ts';
 import type { Described } from './schema.ts';
 import type { statusSchema } from './status-schema.ts';
 import type * as schemas from './story-schema.ts';
@@ -57,7 +59,31 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
     Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
-  ] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
+    Same<Described<typeof asks.validatedSchema>, questions.Validated>,
+    Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
+    Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,
+    Same<Described<typeof asks.secretsSchema>, Rows<questions.SecretRow>>,
+    Same<Described<typeof asks.presenceSchema>, Rows<questions.SecretPresence>>,
+  ] = [
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+  ];
   assert.ok(fits.every(Boolean));
 });
 

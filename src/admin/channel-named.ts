@@ -1,6 +1,6 @@
 import type { ChannelType } from '../config/config.ts';
 import { channelSynonyms } from '../config/schema-channel.ts';
-import { channelKeyOf, messengerTypes, type ChannelKey } from '../domain/ids.ts';
+import { channelKeyOf, channelTypes, messengerTypes, type ChannelKey } from '../domain/ids.ts';
 import type { LedgerReader } from '../store/store.ts';
 
 /** `several`: a sentence that says what to name instead. */
@@ -9,6 +9,11 @@ export type NamedChannel =
   | { readonly kind: 'several'; readonly message: string };
 
 const synonyms: ReadonlyMap<string, ChannelType> = new Map(Object.entries(channelSynonyms));
+
+/** The type that a person names; undefined: it is none. */
+export function channelTypeNamed(named: string): ChannelType | undefined {
+  return channelTypes.find((one) => one === (synonyms.get(named) ?? named));
+}
 
 /**
  * The channel that a person names: by its key, or a messenger by its type alone, when one bot of

@@ -12,7 +12,7 @@ const model = text as IdText<ModelName>;
 const failureKind = oneOf(...failureKinds);
 const cutReason = oneOf('command', 'daily', 'idle');
 
-const failureTold = object({
+export const failureTold = object({
   kind: failureKind,
   whose: oneOf('sender', 'operator', 'provider', 'us'),
   status: maybeInteger,
@@ -60,7 +60,7 @@ const traceStep = kinds(
   }),
 );
 
-const trace = object({
+export const traceSchema = object({
   acceptedAt: integer,
   claimedAt: integer,
   decidedAt: integer,
@@ -78,7 +78,7 @@ export const storySchema = object({
   diedUnder: integer,
   settledAt: maybeInteger,
   failure: maybe(failureTold),
-  trace: maybe(trace),
+  trace: maybe(traceSchema),
   replies: list(
     object({
       id: text,

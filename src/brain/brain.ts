@@ -61,6 +61,9 @@ export interface Desk {
   journalEnd(key: string, ending: CallEnding): void;
   /** What earlier runs of this message began; see the ledger's `calls`. */
   earlierCalls(): Promise<readonly EarlierCall[]>;
-  /** For the audit: one call that was asked for, whatever became of it. */
-  used(use: ToolUse): void;
+  /**
+   * For the audit: one call that was asked for, whatever became of it.
+   * @param told what the model was told of it
+   */
+  used(use: ToolUse, told: string): void;
 }

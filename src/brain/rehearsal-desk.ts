@@ -1,5 +1,5 @@
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
-import type { EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
+import type { EarlierCall, Journaled, ToldUse, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Desk } from './brain.ts';
 
@@ -12,7 +12,7 @@ export class RehearsalDesk implements Desk {
   readonly signal: AbortSignal;
   readonly deadlineAt: number;
   readonly steps: TraceStep[] = [];
-  readonly toolUses: ToolUse[] = [];
+  readonly toolUses: ToldUse[] = [];
   readonly #kept: Note[];
 
   /** @param kept notes of earlier turns; those of this one are added */
@@ -49,7 +49,7 @@ export class RehearsalDesk implements Desk {
     return Promise.resolve([]);
   }
 
-  used(use: ToolUse): void {
-    this.toolUses.push(use);
+  used(use: ToolUse, told: string): void {
+    this.toolUses.push({ ...use, told });
   }
 }

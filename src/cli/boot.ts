@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { inspectConfig, type Inspection } from '../config/inspect.ts';
-import { resolveSecrets, type MissingSecret } from '../config/secrets.ts';
+import { resolveSecrets, type NamedSecret } from '../config/secrets.ts';
 import { createLog, logLevels, type Log, type LogLevel } from '../lib/log.ts';
 import type { Io } from './cli.ts';
 import { isColoured, report } from './report.ts';
@@ -46,7 +46,7 @@ export function readSecrets(
 }
 
 /** A variable that is not set, and every place that wants it. */
-function sayMissing({ name, usedAt }: MissingSecret): string {
+function sayMissing({ name, usedAt }: NamedSecret): string {
   return `✗ ${name} is not set in the environment; it is used at ${usedAt.join(' and ')}.\n`;
 }
 

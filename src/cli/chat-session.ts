@@ -1,15 +1,13 @@
 /** One conversation with one brain, remembered for as long as the command runs. */
-import type { Brain } from '../brain/brain.ts';
-import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
-import { fitWindow, linesOf, type TurnRow } from '../domain/conversation.ts';
+import type { BrainConfig, Secrets } from '../config/config.ts';
+import { fitWindow, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
-import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
-import type { Note } from '../domain/note.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import { createEvents } from '../events.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
-import { createBrain, createModel, createRehearsalDesk, createServiceKit } from '../service.ts';
+import { Rehearsal, type RehearsalSettings } from '../rehearsal.ts';
+import { createServiceKit } from '../service.ts';
 
 export type Answer = {
   readonly decision: Decision;
@@ -24,72 +22,34 @@ export interface Session extends AsyncDisposable {
   startAfresh(): void;
 }
 
-type Surroundings = {
-  readonly channel: ChannelType | null;
-  /** Text for an agent's prompt; null: none. */
-  readonly skills: string | null;
-  readonly version: string;
-};
-
 export function openSession(
   config: BrainConfig,
   secrets: Secrets,
   log: Log,
-  { channel, skills, version }: Surroundings,
+  { version, ...settings }: RehearsalSettings & { readonly version: string },
 ): Session {
   const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
-  const models = config.models.map((model) => createModel(model, secrets, kit));
-  const looks =
-    config.sensitivity === 'public'
-      ? []
-      : models
-          .filter(({ locality }) => locality === 'local')
-          .map((model) => model.check(kit.now() + lookMs));
-  const brain = createBrain(config, secrets, kit, models, skills);
-  const key = (channel ?? 'console') as ChannelKey;
-  return new BrainSession(brain, key, kit.http, Promise.all(looks));
+  return new BrainSession(new Rehearsal(config, secrets, kit, settings), kit.http);
 }
 
-/** How long the first question of a private brain waits to hear whether its model is local. */
-const lookMs = 2_000;
-
-const conversation = 'console' as ConversationId;
-const sender = { id: 'console', name: null };
-
 class BrainSession implements Session {
-  readonly #brain: Brain;
-  readonly #channel: ChannelKey;
+  readonly #rehearsal: Rehearsal;
   readonly #http: HttpClient;
-  readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
-  readonly #looked: Promise<unknown>;
-  readonly #notes: Note[] = [];
   #turns: readonly TurnRow[] = [];
 
-  /** @param looked what it tells the models is remembered by them; it never rejects */
-  constructor(brain: Brain, channel: ChannelKey, http: HttpClient, looked: Promise<unknown>) {
-    this.#brain = brain;
-    this.#channel = channel;
+  constructor(rehearsal: Rehearsal, http: HttpClient) {
+    this.#rehearsal = rehearsal;
     this.#http = http;
-    this.#looked = looked;
   }
 
   async ask(text: string, signal: AbortSignal): Promise<Answer> {
-    await this.#looked;
-    const at = Date.now();
-    const id = this.#ids.message();
-    const channel = this.#channel;
-    const address = { channel, target: '' };
-    const message = { id, channel, conversation, sender, text, media: null, address };
-    const desk = createRehearsalDesk(signal, at + this.#brain.deadlineMs, this.#notes);
-    const decision = await this.#brain.think(
-      { message: { ...message, acceptedAt: at }, text, history: linesOf(this.#turns) },
-      desk,
-    );
+    const asked = await this.#rehearsal.ask(text, this.#turns, signal);
+    const { decision, steps, askedAt, decidedAt } = asked;
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;
-      this.#turns = fitWindow([...this.#turns, { at, text, reply }]);
+      this.#turns = fitWindow([...this.#turns, { at: askedAt, text, reply }]);
     }
-    return { decision, steps: desk.steps, ms: Date.now() - at };
+    return { decision, steps, ms: decidedAt - askedAt };
   }
 
   startAfresh(): void {

@@ -47,8 +47,9 @@ async function loadDoctor(): Promise<Command> {
 async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./config-check.ts');
   return createConfigCheck(async (inspection, env) => {
-    const { runPreflight } = await import('./preflight/preflight.ts');
-    return runPreflight(inspection, env);
+    const { runPreflight } = await import('../preflight/preflight.ts');
+    const { programVersion } = await import('./program.ts');
+    return runPreflight(inspection, { env, version: programVersion(), heldDatabase: null });
   });
 }
 

@@ -3,7 +3,7 @@ import { inspectConfig } from '../config/inspect.ts';
 import type { Inspection } from '../config/inspect.ts';
 import type { Command, Io } from './cli.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
-import type { PreflightLine } from './preflight/lines.ts';
+import type { PreflightLine } from '../preflight/lines.ts';
 import { codeOf, isColoured, report } from './report.ts';
 
 /** Resolves the secrets of a valid config and reaches what it names; sends no content. */

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import type { Command, Io } from './cli.ts';
 import { createConfigCheck } from './config-check.ts';
 import { configSchema } from './config-schema.ts';
-import type { PreflightLine } from './preflight/lines.ts';
+import type { PreflightLine } from '../preflight/lines.ts';
 
 let cwd = '';
 before(async () => {

@@ -47,6 +47,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { runService } = await import('../run.ts');
   const ending = await runService({
     config,
+    file: inspection.file,
+    env: io.env,
     revision: inspection.revision,
     storagePath: inspection.storagePath,
     secrets,

@@ -2,15 +2,17 @@
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import { problemWithoutPlace } from './problems.ts';
 
-export type MissingSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
+export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
 
 export type ResolvedSecrets = {
   readonly secrets: Secrets;
   /** By name, in the order of the config; each says every place that wants it. */
-  readonly missing: readonly MissingSecret[];
+  readonly missing: readonly NamedSecret[];
   /** Without line and column: they are about the environment, not about the file. */
   readonly warnings: readonly ConfigProblem[];
 };
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 type Use = {
   readonly name: EnvName;
@@ -27,16 +29,13 @@ const tokenLengthMin = 16;
  * service is read-only then, and a warning says so.
  * @param env usually `process.env`; nothing of it is printed
  */
-export function resolveSecrets(
-  config: Config,
-  env: Readonly<Record<string, string | undefined>>,
-): ResolvedSecrets {
+export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
   const secrets = new Map<EnvName, string>();
   const missing = new Map<EnvName, string[]>();
   const warnings: ConfigProblem[] = [];
   const trimmed = new Set<EnvName>();
   for (const { name, path, kind } of usesOf(config)) {
-    const given = (env[name] ?? '').replace(/^[\r\n]+|[\r\n]+$/g, '');
+    const given = givenOf(name, env);
     const value = given.trim();
     if (value === '') {
       if (kind === 'admin') warnings.push(tokenUnset(name, path));
@@ -55,8 +54,25 @@ export function resolveSecrets(
   };
 }
 
+/** Without line ends around it; empty: it is not set. An object's own names are no variables. */
+function givenOf(name: string, env: Env): string {
+  const given = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
+  return given.replace(/^[\r\n]+|[\r\n]+$/g, '');
+}
+
+/** Whether a variable has a value that could be a secret. */
+export function isSet(name: string, env: Env): boolean {
+  return givenOf(name, env).trim() !== '';
+}
+
+/** The variables that a config names, in its order, each with every place that wants it. */
+export function namedSecrets(config: Config): readonly NamedSecret[] {
+  const places = Map.groupBy(usesOf(config), ({ name }) => name);
+  return [...places].map(([name, uses]) => ({ name, usedAt: uses.map(({ path }) => path) }));
+}
+
 /** What is missing, as problems: one for each place that wants it. */
-export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigProblem[] {
+export function problemsOf(missing: readonly NamedSecret[]): readonly ConfigProblem[] {
   return missing.flatMap(({ name, usedAt }) =>
     usedAt.map((path) => {
       const message = `${name} is not set in the environment of svc`;

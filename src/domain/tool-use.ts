@@ -44,6 +44,9 @@ export type ToolUse = {
   readonly arguments: string;
 };
 
+/** A call, and what its model was told of it. */
+export type ToldUse = ToolUse & { readonly told: string };
+
 /** One call in the audit, without anything that a person or a model wrote. */
 export type ToolUseRow = Omit<ToolUse, 'arguments'> & {
   readonly messageId: string;

@@ -6,6 +6,7 @@
  * a control sequence to a terminal. Known secrets are replaced wherever they stand in a line.
  */
 import type { Writable } from 'node:stream';
+import { Mask } from './mask.ts';
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -40,7 +41,6 @@ export function createLog(options: LogOptions): Log {
   return new StreamLog(options);
 }
 
-const scrubbedLengthMin = 8;
 const fieldLengthMax = 4_096;
 const lineLengthMax = 65_536;
 const flushMs = 1_000;
@@ -51,8 +51,7 @@ class StreamLog implements Log {
   readonly #json: boolean;
   readonly #now: () => number;
   readonly #color: boolean;
-  readonly #masked = new Set<string>();
-  #mask: RegExp | null = null;
+  readonly #mask = new Mask();
 
   constructor(options: LogOptions) {
     this.#lowest = logLevels.indexOf(options.level);
@@ -87,15 +86,7 @@ class StreamLog implements Log {
   }
 
   scrub(values: Iterable<string>): void {
-    for (const value of values) {
-      if (value.length < scrubbedLengthMin) continue;
-      this.#masked.add(value);
-      this.#masked.add(JSON.stringify(value).slice(1, -1));
-      this.#masked.add(encodeURIComponent(value.toWellFormed()));
-    }
-    if (this.#masked.size === 0) return;
-    const longestFirst = [...this.#masked].sort((a, b) => b.length - a.length);
-    this.#mask = new RegExp(longestFirst.map((value) => RegExp.escape(value)).join('|'), 'g');
+    this.#mask.add(values);
   }
 
   flush(): Promise<void> {
@@ -109,8 +100,7 @@ class StreamLog implements Log {
   }
 
   #clean(text: string): string {
-    const masked = this.#mask === null ? text : text.replace(this.#mask, '[secret]');
-    return masked.replace(unprintable, escapeCharacter);
+    return this.#mask.clean(text).replace(unprintable, escapeCharacter);
   }
 
   #jsonLine(level: LogLevel, code: string, message: string, fields?: LogFields): string {
@@ -153,8 +143,7 @@ class StreamLog implements Log {
     if (part instanceof Error) return { name: part.name, message: part.message };
     if (typeof part !== 'string' || part.length <= fieldLengthMax) return part;
     // Masked before it is cut: half a secret would be recognised no more.
-    const masked = this.#mask === null ? part : part.replace(this.#mask, '[secret]');
-    return `${masked.slice(0, fieldLengthMax)}…`;
+    return `${this.#mask.clean(part).slice(0, fieldLengthMax)}…`;
   }
 }
 

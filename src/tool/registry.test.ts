@@ -9,6 +9,7 @@ const kit = {
   deadlines: createDeadlines(),
   resolve: () => Promise.reject(new Error('nothing is resolved here')),
   version: '0',
+  heldDatabase: null,
 };
 
 function agentWith(tools: readonly ToolName[], cages: Partial<AgentConfig> = {}): AgentConfig {

@@ -11,7 +11,10 @@ import type { Tool } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
 
 /** What tools need beside their cages. */
-export type ToolKit = NetworkKit;
+export type ToolKit = NetworkKit & {
+  /** The database that this process has open; null: none. */
+  readonly heldDatabase: string | null;
+};
 
 /**
  * @param agent parsed and checked: a listed tool that needs a cage has it
@@ -36,7 +39,9 @@ function createTool(name: ToolName, agent: AgentConfig, kit: ToolKit): Tool | nu
     case 'memory_note':
       return agent.memory && createMemoryNote(agent.memory.noteRunesMax);
     case 'read_file':
-      return agent.readFile && createReadFile(agent.readFile);
+      return (
+        agent.readFile && createReadFile({ ...agent.readFile, heldDatabase: kit.heldDatabase })
+      );
     case 'http_fetch':
       return agent.httpFetch && createHttpFetch(agent.httpFetch, kit);
     case 'webhook_call':

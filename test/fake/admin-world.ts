@@ -16,6 +16,7 @@ import { createLog } from '../../src/lib/log.ts';
 import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
+import { fakeQuestions } from './admin-questions.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
 /** Of the config in use. */
@@ -84,6 +85,7 @@ export function makeWorld(): World {
     writes: fakeWrites(world.calls, () => world.moveResult),
     turnedAway: () => turnedAway,
     pairings: fakePairings(world.calls),
+    questions: fakeQuestions(world.calls),
     events: world.events,
   };
   return world;

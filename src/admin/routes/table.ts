@@ -13,6 +13,7 @@ import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { pageRoutes, type Pages } from './pages.ts';
+import { questionRoutes } from './questions.ts';
 import { readRoute, type Route } from './route.ts';
 
 /** Every path of the admin server, its methods, and who may use them. */
@@ -26,6 +27,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, pages: Pages):
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
+    ...questionRoutes(ports),
     ...pageRoutes(pages),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);

@@ -48,6 +48,7 @@ test('a tool is run, and its result goes in as data between marks', async () => 
       rule: 'no_governance',
       outcome: 'done',
       arguments: '{"expression":"1+1"}',
+      told: '1+1 = 2',
     },
   );
   assert.deepEqual(

@@ -70,7 +70,7 @@ export class ToolCalls {
     const { agent, desk, turnAt } = this.#options;
     this.count++;
     const { text, use } = await agent.toolbox.run(call, this.#surroundings(call, place));
-    desk.used(use);
+    desk.used(use, text);
     const { tool, mode, outcome, rule, at, ms } = use;
     desk.step({ kind: 'tool', tool, mode, outcome, rule, startMs: at - turnAt, ms });
     return { text, invalid: outcome === 'invalid' };

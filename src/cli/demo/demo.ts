@@ -113,6 +113,8 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   log.scrub(secrets.values());
   const ending = await runService({
     config,
+    file: resolve(io.cwd, 'svc.json'),
+    env: io.env,
     revision: revisionOf(text),
     storagePath,
     secrets,

@@ -1,5 +1,5 @@
 import { length, localTime } from '../ledger/table.ts';
-import { failed, ok, type PreflightLine } from '../preflight/lines.ts';
+import { failed, ok, type PreflightLine } from '../../preflight/lines.ts';
 
 /** What a step of the clock by its own correction may cost, and no more. */
 const slackMs = 1_000;

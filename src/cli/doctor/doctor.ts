@@ -4,9 +4,9 @@ import { inspectConfig, type Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson } from '../plain-text.ts';
-import type { PreflightLine } from '../preflight/lines.ts';
-import { runPreflight } from '../preflight/preflight.ts';
-import { versionAt } from '../program.ts';
+import type { PreflightLine } from '../../preflight/lines.ts';
+import { runPreflight } from '../../preflight/preflight.ts';
+import { programVersion, versionAt } from '../program.ts';
 import { codeOf, isColoured, report } from '../report.ts';
 import { clockLine } from './clock.ts';
 import { listenerLines } from './listeners.ts';
@@ -58,7 +58,7 @@ async function look(
   const examined = await examinePlace(inspection.storagePath);
   const owned = examined === null ? null : examined.kind === 'examined' && examined.owned;
   const [preflight, listeners] = await Promise.all([
-    runPreflight(inspection, io.env),
+    runPreflight(inspection, { env: io.env, version: programVersion(), heldDatabase: null }),
     listenerLines(config, owned),
   ]);
   const newestAt = examined?.kind === 'examined' ? examined.newestAt : null;

@@ -2,7 +2,7 @@ import type { Config, ListenAddress } from '../../config/config.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
-import { failed, ok, warning, type PreflightLine } from '../preflight/lines.ts';
+import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
 import { originOf } from '../remote.ts';
 
 type Listener = {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { examineStorage } from '../../storage.ts';
 import { bytesText } from '../ledger/table.ts';
-import { failed, ok, warning, type PreflightLine } from '../preflight/lines.ts';
+import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
 
 type Examination = Awaited<ReturnType<typeof examineStorage>>;
 type Examined = Extract<Examination, { readonly kind: 'examined' }>;

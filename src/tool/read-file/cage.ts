@@ -50,6 +50,12 @@ const isOdd: NotOpened = {
   text: 'That is not an ordinary file.',
 };
 
+export const isHeld: NotOpened = {
+  kind: 'refused',
+  rule: 'in_use',
+  text: 'That file is of the database of this service, and is not read.',
+};
+
 export const rootMoved: NotOpened = {
   kind: 'refused',
   rule: 'root_moved',

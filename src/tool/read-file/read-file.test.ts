@@ -132,6 +132,20 @@ test('a pipe without a writer and a hundred of them hold nobody up', async () =>
   for (const called of await Promise.all(all)) assert.equal(called.kind, 'refused');
 });
 
+test('no file of the database that is in use is opened, under whatever name', async () => {
+  await using folder = await scratch();
+  const heldDatabase = join(folder.path, 'svc.db');
+  const tool = createReadFile({ root: folder.path, bytesMax, heldDatabase });
+  const names = ['svc.db', 'svc.db-wal', 'svc.db-shm', 'svc.db.lock', './svc.db'];
+  for (const name of names) fs.writeFileSync(join(folder.path, name), canary);
+  for (const path of names) {
+    const called = await callTool(tool, { path });
+    assert.ok(called.kind === 'refused' && called.rule === 'in_use', path);
+  }
+  fs.writeFileSync(join(folder.path, 'svc.db.txt'), 'another');
+  assert.equal((await callTool(tool, { path: 'svc.db.txt' })).kind, 'done');
+});
+
 test('what this user may not read is said to be so', async (context) => {
   if (process.getuid?.() === undefined) return context.skip('there are no users here');
   await using folder = await scratch();

@@ -4,11 +4,13 @@
  * tool is built: one that leads elsewhere later is refused, not followed.
  */
 import { realpathSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isFileOf } from '../../lib/database-files.ts';
 import { oneText, textIn } from '../text-argument.ts';
 import type { Tool, ToolResult } from '../tool.ts';
 import { readBoundedText, type BoundedText } from './bounded-text.ts';
-import { isFolder, rootMissing, rootMoved, type Cage, type Opened } from './cage.ts';
+import { isFolder, isHeld, rootMissing, rootMoved, type Cage, type Opened } from './cage.ts';
 import { openOnLinux } from './linux-cage.ts';
 import { openByComparing } from './portable-cage.ts';
 import { wantedPath } from './wanted-path.ts';
@@ -17,6 +19,8 @@ export type ReadFileLimits = {
   /** Absolute. */
   readonly root: string;
   readonly bytesMax: number;
+  /** A database whose files are left alone, wherever they lie; null: none. */
+  readonly heldDatabase?: string | null;
 };
 
 /** @param cage the strongest one that this system has, where it is left out */
@@ -82,7 +86,16 @@ class Reader {
     if (real !== this.#root) return rootMoved;
     const wanted = wantedPath(path, [root, real], process.platform === 'win32');
     if (wanted.kind === 'refused') return wanted;
-    return wanted.parts.length === 0 ? isFolder : this.#cage(real, wanted.parts);
+    if (wanted.parts.length === 0) return isFolder;
+    if (await this.#isHeld(join(real, ...wanted.parts))) return isHeld;
+    return this.#cage(real, wanted.parts);
+  }
+
+  async #isHeld(path: string): Promise<boolean> {
+    const { heldDatabase = null } = this.#limits;
+    if (heldDatabase === null) return false;
+    const found = await lstat(path, { bigint: true }).catch(() => null);
+    return found !== null && isFileOf(heldDatabase, found);
   }
 }
 

@@ -1,12 +1,12 @@
 /**
  * Tries what a configuration needs of the world before the service is started with it: secrets,
- * providers, hosts, the place of the database. It changes nothing and sends no one's content.
+ * providers, hosts, the place of the database. It changes nothing and sends no one's content; it
+ * has connections of its own, so a service that runs in the same process is not disturbed.
  */
 import { lookup } from 'node:dns/promises';
-import { access, constants, open, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
-import type { Identity } from '../../channel/channel.ts';
+import type { Identity } from '../channel/channel.ts';
 import type {
   BrainConfig,
   ChannelConfig,
@@ -14,19 +14,27 @@ import type {
   MessengerConfig,
   ModelConfig,
   Secrets,
-} from '../../config/config.ts';
-import type { Inspection } from '../../config/inspect.ts';
-import { rankModels } from '../../config/rules.ts';
-import { resolveSecrets, type ResolvedSecrets } from '../../config/secrets.ts';
-import type { Failure } from '../../domain/failure.ts';
-import { createEvents } from '../../events.ts';
-import { createLog } from '../../lib/log.ts';
-import type { ModelCheck } from '../../model/model.ts';
-import { createMessenger, createModel, createServiceKit, type ServiceKit } from '../../service.ts';
-import { programVersion } from '../program.ts';
+} from '../config/config.ts';
+import type { Inspection } from '../config/inspect.ts';
+import { rankModels } from '../config/rules.ts';
+import { resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
+import type { Failure } from '../domain/failure.ts';
+import { createEvents } from '../events.ts';
+import { createLog } from '../lib/log.ts';
+import type { ModelCheck } from '../model/model.ts';
+import { createMessenger, createModel, createServiceKit, type ServiceKit } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
+import { storageLine } from './storage.ts';
 
 const checkMs = 10_000;
+
+export type Surroundings = {
+  /** Where secrets are looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  /** The database that this very process has open, which is not touched; null: none. */
+  readonly heldDatabase: string | null;
+};
 
 /**
  * @param inspection of a valid configuration; one with problems gets no lines
@@ -35,7 +43,7 @@ const checkMs = 10_000;
  */
 export async function runPreflight(
   inspection: Inspection,
-  env: Readonly<Record<string, string | undefined>>,
+  { env, version, heldDatabase }: Surroundings,
 ): Promise<readonly PreflightLine[]> {
   const { validation, storagePath } = inspection;
   if (validation.kind === 'invalid') return [];
@@ -43,13 +51,13 @@ export async function runPreflight(
   const resolved = resolveSecrets(config, env);
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
-  const kit = createServiceKit(createEvents({ log, now: Date.now }), programVersion());
+  const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
   try {
     const [providers, channels, folders, storage] = await Promise.all([
       providerLines(config, resolved.secrets, kit),
       Promise.all(config.channels.map((channel) => channelLine(channel, resolved.secrets, kit))),
       folderLines(config),
-      storagePath === null ? null : storageLine(storagePath),
+      storagePath === null ? null : storageLine(storagePath, heldDatabase),
     ]);
     const lines = [...secretLines(resolved), ...providers, ...channels, ...folders];
     return storage === null ? lines : [...lines, storage];
@@ -239,42 +247,4 @@ async function folderLines({ brains }: Config): Promise<PreflightLine[]> {
     return [failed(folder, `is no folder; it is to hold ${what}`, remedy)];
   });
   return (await Promise.all(lines)).flat();
-}
-
-/** Asks whether a database could be opened or made here, and makes nothing. */
-async function storageLine(path: string): Promise<PreflightLine> {
-  const found = await stat(path).catch(() => null);
-  const remedy = 'Choose another storage.path, or give this user the right to write there.';
-  if (found === null) return placeLine(path, dirname(path), remedy);
-  if (!found.isFile()) return failed(path, 'is no file', remedy);
-  if (!(await mayWrite(path))) return failed(path, 'cannot be written', remedy);
-  if (!(await mayWrite(dirname(path)))) {
-    return failed(path, 'stands in a folder that cannot be written', remedy);
-  }
-  if (!(await isDatabase(path))) return failed(path, 'is no SQLite file', 'Name another file.');
-  return ok(path, 'can be written');
-}
-
-/** The nearest folder above that exists decides. */
-async function placeLine(path: string, folder: string, remedy: string): Promise<PreflightLine> {
-  const found = await stat(folder).catch(() => null);
-  if (found === null && dirname(folder) !== folder) return placeLine(path, dirname(folder), remedy);
-  if (found?.isDirectory() !== true) return failed(path, `${folder} is no folder`, remedy);
-  if (!(await mayWrite(folder))) return failed(path, `${folder} cannot be written`, remedy);
-  return ok(path, 'is not there yet and can be made');
-}
-
-function mayWrite(path: string): Promise<boolean> {
-  return access(path, constants.R_OK | constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** An empty file is a database that nothing was written to. Format: sqlite.org/fileformat.html */
-async function isDatabase(path: string): Promise<boolean> {
-  await using file = await open(path, 'r');
-  const head = Buffer.alloc(16);
-  const { bytesRead } = await file.read(head, 0, 16, 0);
-  return bytesRead === 0 || head.toString('latin1') === 'SQLite format 3\0';
 }

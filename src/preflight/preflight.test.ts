@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { EnvName } from '../../config/config.ts';
-import { inspectConfig } from '../../config/inspect.ts';
+import type { EnvName } from '../config/config.ts';
+import { inspectConfig } from '../config/inspect.ts';
 import type { PreflightLine } from './lines.ts';
 import { lineOfIdentity, runPreflight } from './preflight.ts';
 
@@ -56,6 +56,7 @@ type Parts = {
 async function look(
   { models, sensitivity = 'public', agent, storage, outbound = 'http://127.0.0.1:9/' }: Parts,
   env: Record<string, string> = {},
+  held: string | null = null,
 ): Promise<readonly PreflightLine[]> {
   const webhook = { outbound_url: outbound };
   const brain = { name: 'b', sensitivity, policy: { kind: 'priority' }, models, agent };
@@ -69,7 +70,11 @@ async function look(
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   const inspection = await inspectConfig(file, env);
   assert.equal(inspection.validation.kind, 'valid', JSON.stringify(inspection.validation));
-  return runPreflight(inspection, { HOOK: 'a-long-enough-secret', ...env });
+  const surroundings = { version: '0.0.0', heldDatabase: held };
+  return runPreflight(inspection, {
+    env: { HOOK: 'a-long-enough-secret', ...env },
+    ...surroundings,
+  });
 }
 
 /** The line whose subject begins so, as mark and message. */
@@ -167,6 +172,23 @@ test('a database is looked at and left as it is', async () => {
   assert.match(find(await look({ models, storage: inside }), inside), /^failed: is no file/);
   const below = join(storage, 'svc.db');
   assert.match(find(await look({ models, storage: below }), below), /^failed: .*is no folder/);
+});
+
+test('of a database that this process has open no file is opened', async () => {
+  const held = join(folder, 'held.db');
+  const models = [local('small')];
+  for (const name of ['', '-wal', '.lock']) writeFileSync(`${held}${name}`, 'no SQLite file');
+  for (const name of ['', '-wal', '.lock']) {
+    const storage = `${held}${name}`;
+    assert.equal(
+      find(await look({ models, storage }, {}, held), storage),
+      'ok: is in use by this service',
+    );
+    assert.match(find(await look({ models, storage }), storage), /^failed: is no SQLite file/);
+  }
+  const other = join(folder, 'other-name.db');
+  linkSync(held, other);
+  assert.match(find(await look({ models, storage: other }, {}, held), other), /^ok: is in use/);
 });
 
 test('a refused token is a failure, a platform out of reach a warning', () => {

@@ -1,0 +1,158 @@
+/**
+ * A brain that is tried: asked as in a turn, at a desk where nothing that it does changes anything.
+ * Nothing is delivered, kept or counted, and tools that reach out do not run. Its models are
+ * really asked.
+ */
+import type { Brain } from './brain/brain.ts';
+import type { BrainConfig, ChannelType, Secrets } from './config/config.ts';
+import { rankModels } from './config/rules.ts';
+import { linesOf, type TurnRow } from './domain/conversation.ts';
+import type { Decision } from './domain/decision.ts';
+import { failure, type Failure } from './domain/failure.ts';
+import { createIdSource, type ChannelKey, type ConversationId } from './domain/ids.ts';
+import type { ModelName } from './domain/ids.ts';
+import type { Note } from './domain/note.ts';
+import type { Outcome } from './domain/outcome.ts';
+import type { ToldUse } from './domain/tool-use.ts';
+import type { TraceStep } from './domain/trace.ts';
+import type { Model } from './model/model.ts';
+import { createBrain, createModel, createRehearsalDesk, type BrainKit } from './service.ts';
+
+/** What one question came to. Times are milliseconds since 1970. */
+export type Rehearsed = {
+  readonly decision: Decision;
+  readonly steps: readonly TraceStep[];
+  /** Of every model of the brain, as listed. */
+  readonly answers: readonly ModelAnswer[];
+  readonly uses: readonly ToldUse[];
+  readonly askedAt: number;
+  readonly decidedAt: number;
+};
+
+/** What became of one model. `ms` is how long it was asked, all told. */
+export type ModelAnswer = { readonly model: ModelName } & (
+  | { readonly kind: 'answer'; readonly text: string; readonly ms: number }
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly ms: number }
+  /** The shield keeps it from ever being asked. */
+  | { readonly kind: 'dropped'; readonly reason: string }
+  | { readonly kind: 'not_asked'; readonly reason: string }
+);
+
+export type RehearsalSettings = {
+  /** Where it is talked to, for the grants of an agent; null: nowhere that a grant names. */
+  readonly channel: ChannelType | null;
+  /** Text for an agent's prompt; null: none. */
+  readonly skills: string | null;
+};
+
+/** How long the first question of a private brain waits to hear whether its model is local. */
+const lookMs = 2_000;
+
+const conversation = 'console' as ConversationId;
+const sender = { id: 'console', name: null };
+
+/** One question at a time. Notes that an agent keeps are there for as long as this is. */
+export class Rehearsal {
+  readonly #config: BrainConfig;
+  readonly #kit: BrainKit;
+  readonly #channel: ChannelKey;
+  readonly #brain: Brain;
+  readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
+  /** What it tells the models is remembered by them; it never rejects. */
+  readonly #looked: Promise<unknown>;
+  readonly #notes: Note[] = [];
+  /** The last outcome of each model in this question, as listed. */
+  readonly #heard: (Outcome | null)[];
+  readonly #models: readonly Model[];
+
+  constructor(
+    config: BrainConfig,
+    secrets: Secrets,
+    kit: BrainKit,
+    { channel, skills }: RehearsalSettings,
+  ) {
+    const models = config.models.map((model) => createModel(model, secrets, kit));
+    const trusted = models.filter(({ locality }) => locality === 'local');
+    const looks = config.sensitivity === 'public' ? [] : trusted;
+    this.#config = config;
+    this.#kit = kit;
+    this.#channel = (channel ?? 'console') as ChannelKey;
+    this.#looked = Promise.all(looks.map((model) => model.check(kit.now() + lookMs)));
+    this.#models = models;
+    this.#heard = models.map(() => null);
+    const listened = models.map((model, index) => listenedTo(model, index, this.#heard));
+    this.#brain = createBrain(config, secrets, kit, listened, skills);
+  }
+
+  /** @param turns the conversation so far, oldest first, as much of it as a turn sees */
+  async ask(text: string, turns: readonly TurnRow[], signal: AbortSignal): Promise<Rehearsed> {
+    await this.#looked;
+    this.#heard.fill(null);
+    const askedAt = this.#kit.now();
+    const id = this.#ids.message();
+    const channel = this.#channel;
+    const address = { channel, target: '' };
+    const message = { id, channel, conversation, sender, text, media: null, address };
+    const desk = createRehearsalDesk(signal, askedAt + this.#brain.deadlineMs, this.#notes);
+    const decision = await this.#brain.think(
+      { message: { ...message, acceptedAt: askedAt }, text, history: linesOf(turns) },
+      desk,
+    );
+    const { steps, toolUses: uses } = desk;
+    const decidedAt = this.#kit.now();
+    return { decision, steps, answers: this.#answers(steps), uses, askedAt, decidedAt };
+  }
+
+  #answers(steps: readonly TraceStep[]): readonly ModelAnswer[] {
+    const { models, policy } = this.#config;
+    const ranked = rankModels(policy.order, models);
+    const asked = Map.groupBy(
+      steps.filter((step) => step.kind === 'model'),
+      ({ rank }) => ranked[rank],
+    );
+    const answered = steps.some((step) => step.kind === 'model' && step.result === 'answer');
+    return this.#models.map(({ name: model }, index) => {
+      const own = asked.get(index);
+      const last = own?.at(-1);
+      if (own === undefined || last === undefined) {
+        return { model, ...this.#unasked(index, answered) };
+      }
+      const ms = own.reduce((sum, step) => sum + step.ms, 0);
+      const heard = this.#heard[index];
+      if (last.result === 'answer' && heard?.kind === 'answer') {
+        return { model, kind: 'answer', text: heard.text, ms };
+      }
+      const told = heard?.kind === 'failed' && heard.failure.kind === last.result;
+      const kind = last.result === 'answer' ? 'cancelled' : last.result;
+      return { model, kind: 'failed', failure: told ? heard.failure : failure(kind), ms };
+    });
+  }
+
+  #unasked(index: number, answered: boolean): { kind: 'dropped' | 'not_asked'; reason: string } {
+    const { sensitivity, agent, models } = this.#config;
+    if (sensitivity === 'private' && models[index]!.locality === 'cloud') {
+      return { kind: 'dropped', reason: 'the brain is private, and this model is declared cloud' };
+    }
+    if (agent !== null) return { kind: 'not_asked', reason: 'an agent asks one model alone' };
+    const why = answered ? 'one that is listed before it answered' : 'the turn was over before';
+    return { kind: 'not_asked', reason: why };
+  }
+}
+
+/** The model, each of whose outcomes is written down. */
+function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Model {
+  const { name, provider, modelId, locality, mayForward } = model;
+  return {
+    name,
+    provider,
+    modelId,
+    locality,
+    mayForward,
+    check: (deadlineAt) => model.check(deadlineAt),
+    async ask(request, signal) {
+      const outcome = await model.ask(request, signal);
+      heard[index] = outcome;
+      return outcome;
+    },
+  };
+}

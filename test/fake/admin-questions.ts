@@ -1,0 +1,52 @@
+/** Answers questions about configurations as the service does, from what stands here. */
+import type { Questions, Tried } from '../../src/admin/questions.ts';
+import type { ModelName } from '../../src/domain/ids.ts';
+import type { Calls } from './admin-ledger.ts';
+import { answered } from './admin-ledger.ts';
+
+const model = 'local_runtime/llama3.2' as ModelName;
+
+/** @param calls is told of what was asked */
+export function fakeQuestions(calls: Calls): Questions {
+  const asked = <T>(answer: T, ...call: readonly unknown[]): T => {
+    calls.push([...call]);
+    return answer;
+  };
+  const lines = [
+    { kind: 'ok', subject: 'WEBHOOK_SECRET', message: 'is set', remedy: null },
+  ] as const;
+  return {
+    validate: async (text) => asked({ valid: true, problems: [] }, 'validate', text),
+    preflight: async (text) => asked({ valid: true, problems: [], lines }, 'preflight', text),
+    tryBrain: async (draft) => asked(tried, 'tryBrain', draft),
+    secrets: () => [
+      { name: 'WEBHOOK_SECRET', usedAt: ['channels[0].token_env'], where: 'missing' },
+    ],
+    presence: (names) =>
+      asked(
+        names.map((name) => ({ name, where: 'environment' }) as const),
+        'presence',
+        names,
+      ),
+  };
+}
+
+const tried: Tried = {
+  kind: 'tried',
+  result: {
+    decision: { kind: 'reply', text: answered, model },
+    ms: 40,
+    why: 'the first model by rank answered',
+    trace: {
+      acceptedAt: 1_000,
+      claimedAt: 1_000,
+      decidedAt: 1_040,
+      brain: 'main',
+      attempt: 1,
+      outcome: 'reply',
+      steps: [],
+    },
+    answers: [{ model, kind: 'answer', text: answered, ms: 40, failure: null, reason: null }],
+    tools: [{ tool: 'calc', mode: 'allow', outcome: 'done', arguments: '{}', result: '2' }],
+  },
+};
