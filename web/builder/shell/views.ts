@@ -1,6 +1,9 @@
 import type { ComponentType } from 'react';
 import { GraphView } from '../graph/graph-view.tsx';
 import { JsonView } from '../json/json-view.tsx';
+import { ReviewView } from '../review/review-view.tsx';
+import { TemplateView } from '../templates/template-view.tsx';
+import { TryView } from '../try/try-view.tsx';
 
 type BuilderView = {
   readonly name: string;
@@ -12,4 +15,7 @@ type BuilderView = {
 export const views: readonly [BuilderView, ...BuilderView[]] = [
   { name: 'graph', title: 'Graph', shows: GraphView },
   { name: 'json', title: 'JSON', shows: JsonView },
+  { name: 'try', title: 'Try', shows: TryView },
+  { name: 'templates', title: 'Templates', shows: TemplateView },
+  { name: 'review', title: 'Review', shows: ReviewView },
 ];
