@@ -40,6 +40,7 @@ class Hub implements EventHub {
     faults: 0,
   };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
+  readonly #configs = new Map<string, { count: number }>();
   readonly #bearers = { missing: new Pace(), wrong: new Pace() };
   readonly meters: Meters;
 
@@ -57,6 +58,7 @@ class Hub implements EventHub {
         return totals.faults;
       },
       writes: this.#writes,
+      configs: this.#configs,
       bearersRefused: this.#bearers,
     };
   }
@@ -206,6 +208,13 @@ class Hub implements EventHub {
     entryOf(entryOf(this.#writes, action, newTallies), status, newTally).count++;
     const message = `An operator used the admin API: ${action}, answered ${status}.`;
     this.#log.info('operator_wrote', message, { ...target, who: 'operator', action, status });
+  }
+
+  configTried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
+    entryOf(this.#configs, result, newTally).count++;
+    // Who asked over the API has the answer; of a signal only the log can tell.
+    if (detail === null || by === 'operator') return;
+    this.#log.error('config_not_applied', detail, { result });
   }
 
   bearerRefused({ why }: { why: BearerFault }): void {

@@ -17,6 +17,8 @@ export type Meters = {
   readonly faults: number;
   /** Uses of the admin API's writes, by what they do, then by the status of the answer. */
   readonly writes: ReadonlyMap<string, ReadonlyMap<number, Tally>>;
+  /** Configurations that were to be taken while svc runs, by how that ended. */
+  readonly configs: ReadonlyMap<string, Tally>;
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
 };
 

@@ -19,6 +19,7 @@ const floors: Record<string, number> = {
   flow: 4,
   admin: 5,
   cli: 6,
+  control: 6,
   preflight: 6,
   'rehearsal.ts': 6,
   'questions.ts': 6,

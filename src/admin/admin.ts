@@ -4,6 +4,7 @@
  * and run.ts fill. Ports are called at any time, must be quick, and hand out no secret; what
  * people wrote, and who they are, comes from the reader alone.
  */
+import type { ConfigControl } from './config-control.ts';
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
@@ -33,6 +34,7 @@ export type AdminPorts = {
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
+  readonly control: ConfigControl;
   readonly questions: Questions;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
@@ -44,6 +46,8 @@ export type Health =
 /** The configuration in use. */
 export type PlanView = {
   readonly revision: string;
+  /** Since when, milliseconds since 1970. */
+  readonly usedAt: number;
   readonly config: Config;
   /** Of the check, and of what is wrong now. */
   readonly warnings: readonly WarningStatus[];

@@ -12,7 +12,10 @@ import type { Page } from '../domain/page.ts';
 import type * as story from '../domain/story.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
+import type { ConfigProblem } from '../config/config.ts';
 import type { Status } from './admin.ts';
+import type { ConfigInUse, ConfigKept, ConfigRow } from './config-control.ts';
+import type * as configs from './config-schema.ts';
 import type { pairingsSchema } from './gate-schema.ts';
 import type * as asks from './question-schema.ts';
 import type * as questions from './questions.ts';
@@ -59,12 +62,20 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof schemas.toolUsesSchema>, Page<ToolUseRow>>,
     Same<Described<typeof schemas.toolUseTextSchema>, ToolUseText>,
     Same<Described<typeof pairingsSchema>, Rows<Pairing>>,
+    Same<Described<typeof configs.configSchema>, ConfigInUse>,
+    Same<Described<typeof configs.configHistorySchema>, Rows<ConfigRow>>,
+    Same<Described<typeof configs.configKeptSchema>, ConfigKept>,
+    Same<Described<typeof configs.configProblemSchema>, ConfigProblem>,
     Same<Described<typeof asks.validatedSchema>, questions.Validated>,
     Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
     Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,
     Same<Described<typeof asks.secretsSchema>, Rows<questions.SecretRow>>,
     Same<Described<typeof asks.presenceSchema>, Rows<questions.SecretPresence>>,
   ] = [
+    true,
+    true,
+    true,
+    true,
     true,
     true,
     true,

@@ -12,14 +12,15 @@ import { isForeign, isKnownHost, standingOf } from './auth.ts';
 import type { OperatorAccess } from './auth.ts';
 import { allowedAt } from './routes/match.ts';
 import type { Place, RouteTable } from './routes/match.ts';
-import type { Route, WriteRoute } from './routes/route.ts';
+import type { Route, Sent, WriteRoute } from './routes/route.ts';
 import { readSent, type Exchange } from './sent.ts';
 import { readValues, type ValuesRead } from './values.ts';
 
 export type DoorSettings = {
   /** Bound to this machine only: then the host name counts. */
   readonly loopback: boolean;
-  readonly allowedHosts: readonly string[];
+  /** Of now: a new configuration may name others. */
+  readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
 };
 
@@ -50,7 +51,9 @@ export class Door {
     if (refusal !== null) return this.#mayShow(route, refusal);
     const read = readValues(route.parameters ?? {}, place.captured, target.query);
     const exchange = { request, response };
-    const answer = (): Promise<Answer> => answerOf(route, read, exchange, target.host);
+    const mayAskWith = (allowed: readonly string[]): boolean =>
+      this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, mayAskWith);
     return route.kind === 'write' ? this.#write(route, read, answer) : answer();
   }
 
@@ -58,14 +61,17 @@ export class Door {
   #mayAsk(place: Place | null, host: string | undefined): boolean {
     const routes = [...(place?.routes.values() ?? [])];
     const forProbes = place !== null && routes.every(({ principal }) => principal === 'prober');
-    if (!this.#settings.loopback || forProbes) return true;
-    return isKnownHost(host, this.#settings.allowedHosts);
+    return forProbes || this.#isKnown(host, this.#settings.allowedHosts());
+  }
+
+  #isKnown(host: string | undefined, allowed: readonly string[]): boolean {
+    return !this.#settings.loopback || isKnownHost(host, allowed);
   }
 
   #refusalOf(route: Route, request: IncomingMessage, host: string | undefined): Answer | null {
     const { access, allowedHosts } = this.#settings;
     if (route.principal === 'prober') return null;
-    if (route.method !== 'GET' && isForeign(request, host, allowedHosts)) {
+    if (route.method !== 'GET' && isForeign(request, host, allowedHosts())) {
       return refusals.crossSite;
     }
     const standing = standingOf(request, access);
@@ -111,10 +117,10 @@ async function answerOf(
   route: Route,
   values: ValuesRead,
   exchange: Exchange,
-  host: string | undefined,
+  mayAskWith: Sent['mayAskWith'],
 ): Promise<Answer> {
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
-  const read = await readSent(route, exchange, host);
+  const read = await readSent(route, exchange, mayAskWith);
   if (read.kind === 'refused') return read.answer;
   return route.answer(values.values, read.sent);
 }

@@ -243,6 +243,11 @@ function operatorFamilies({ meters }: AdminPorts): Family[] {
       ),
     ),
     counter(
+      'svc_config_reloads_total',
+      'Configurations that were to be taken while svc runs, by how that ended.',
+      [...meters.configs].map(([result, { count }]) => one(count, { result })),
+    ),
+    counter(
       'svc_admin_bearers_refused_total',
       'Requests to the admin server with a missing or a wrong bearer.',
       Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),

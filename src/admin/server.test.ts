@@ -198,7 +198,7 @@ test('an address that is taken is a problem that names it, for the caller to jud
   const address = addressOf('127.0.0.1', true, admin.port);
   await using second = createAdminServer(world.ports, {
     address,
-    allowedHosts: [],
+    allowedHosts: () => [],
     access: withToken,
     listeners,
     webRoot,

@@ -17,7 +17,7 @@ import { answerToThrown } from './thrown.ts';
 export type AdminOptions = {
   readonly address: ListenAddress;
   /** Host names, besides this machine's own, under which a loopback bind may be read. */
-  readonly allowedHosts: readonly string[];
+  readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
   readonly listeners: Listeners;
   /** The folder of the built pages, one folder each. */

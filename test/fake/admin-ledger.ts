@@ -22,6 +22,7 @@ export const ids = {
   sender: 'sender-4711',
   code: 'ACDEFGHJ',
   brain: 'main',
+  revision: '0123456789ab',
   use: '0123456789abcdefghjkmn:1:0',
 };
 export const said = 'where is my parcel';
@@ -38,6 +39,7 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{code}', ids.code)
     .replace('{brain}', ids.brain)
     .replace('{key}', ids.use)
+    .replace('{revision}', ids.revision)
     .replace('{file}', scriptOf(path.includes('builder') ? 'builder' : 'live'));
 }
 

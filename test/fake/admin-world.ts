@@ -14,6 +14,7 @@ import { createTokenCheck } from '../../src/lib/bearer.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { DeadLetterMove } from '../../src/store/store.ts';
+import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 import { fakeQuestions } from './admin-questions.ts';
@@ -60,6 +61,7 @@ export function makeWorld(): World {
     health: () => world.health,
     plan: () => ({
       revision,
+      usedAt: 1_000_050,
       config,
       warnings: [warning],
       channels: [
@@ -85,6 +87,7 @@ export function makeWorld(): World {
     writes: fakeWrites(world.calls, () => world.moveResult),
     turnedAway: () => turnedAway,
     pairings: fakePairings(world.calls),
+    control: fakeControl(world.calls, revision),
     questions: fakeQuestions(world.calls),
     events: world.events,
   };
@@ -207,7 +210,7 @@ export async function openAdmin(
 ) {
   const server = createAdminServer(world.ports, {
     address: addressOf('127.0.0.1', options.loopback ?? true),
-    allowedHosts: options.allowedHosts ?? [],
+    allowedHosts: () => options.allowedHosts ?? [],
     access: options.access ?? readOnly,
     listeners,
     webRoot: options.webRoot ?? webRoot,

@@ -66,8 +66,8 @@ export type Sent<B = Body, M = string | undefined> = {
   readonly body: BodyOf<B>;
   /** What stands between the quotes of If-Match; null where the route declares none. */
   readonly revision: M extends string ? string : null;
-  /** The host that was asked for, as sent; of use to say that it would be locked out. */
-  readonly host: string | undefined;
+  /** Whether who asks could ask the same with these host names allowed. */
+  readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
   /** Aborts when the client leaves before it has its answer. */
   readonly left: AbortSignal;
 };

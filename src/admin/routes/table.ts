@@ -5,6 +5,7 @@ import type { MetricsPage } from '../metrics.ts';
 import { statusOf } from '../status.ts';
 import { statusSchema } from '../status-schema.ts';
 import { agentRoutes } from './agents.ts';
+import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { gateRoutes } from './gate.ts';
@@ -27,6 +28,7 @@ export function routesOf(ports: AdminPorts, metrics: MetricsPage, pages: Pages):
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
+    ...configRoutes(ports),
     ...questionRoutes(ports),
     ...pageRoutes(pages),
   ];
