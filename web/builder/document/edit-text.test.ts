@@ -122,7 +122,7 @@ test('an entry of a list goes in, moves and comes out, and the others stay as wr
       if (!isList(list)) continue;
       for (let at = 0; at <= list.length; at++) {
         const where = `${name} ${textOf([...path, at])}`;
-        const added = insertEntry(text, path, at, entry)!;
+        const added = insertEntry(text, path, at, entry, keysAt)!;
         assert.ok(isEqual(valueAt(parse(added), path), list.toSpliced(at, 0, entry)), where);
         assert.equal(stretch(text, added).out, '', where);
         assert.equal(removeAt(added, [...path, at]), text, where);
@@ -158,6 +158,14 @@ test('a new field stands where the reference has it, after the notes of a person
   assert.match(last, /"storage": \{\},\n {2}"admin": \{ "token_env": "ADMIN" \}\n\}$/);
 });
 
+test('null is absent: a value takes its place', () => {
+  const text = '{\n  "storage": null,\n  "session": { "triggers": null }\n}';
+  const set = setValue(text, ['storage', 'path'], 'x', keysAt)!;
+  assert.equal(set, text.replace('"storage": null', '"storage": { "path": "x" }'));
+  const inserted = insertEntry(text, ['session', 'triggers'], 0, '/new', keysAt);
+  assert.equal(inserted, text.replace('"triggers": null', '"triggers": ["/new"]'));
+});
+
 test('what is no JSON, or leads nowhere, is not edited', () => {
   assert.equal(setValue('{ "a": 1, }', ['a'], 2, keysAt), null);
   assert.equal(setValue('{ "a": 1 } // note', ['a'], 2, keysAt), null);
@@ -165,7 +173,7 @@ test('what is no JSON, or leads nowhere, is not edited', () => {
   assert.equal(setValue('{ "a": 1 }', ['a', 'b'], 2, keysAt), null);
   assert.equal(removeAt('{ "a": 1 }', ['b']), null);
   assert.equal(removeAt('{ "a": 1 }', []), null);
-  assert.equal(insertEntry('{ "a": {} }', ['a'], 0, 1), null);
+  assert.equal(insertEntry('{ "a": {} }', ['a'], 0, 1, keysAt), null);
   assert.equal(moveEntry('{ "a": [1] }', ['a'], 0, 1), null);
   assert.equal(renameKey('[1]', [0], 'a'), null);
 });

@@ -9,10 +9,41 @@ import { layoutOf, write } from './layout.ts';
 import type { Path } from './path.ts';
 import { isEqual } from './value.ts';
 
+export type Edit =
+  /** Puts a value at a path, with the objects around it that are missing. */
+  | { readonly kind: 'set'; readonly path: Path; readonly value: Json }
+  /** Takes a member or a list's entry out. */
+  | { readonly kind: 'remove'; readonly path: Path }
+  /** Puts an entry into a list, before the one at `index`; makes the list where there is none. */
+  | {
+      readonly kind: 'insert';
+      readonly list: Path;
+      readonly index: number;
+      readonly value: Json;
+    }
+  | { readonly kind: 'move'; readonly list: Path; readonly from: number; readonly to: number }
+  | { readonly kind: 'rename'; readonly path: Path; readonly key: string };
+
 /** The keys that an object may have, in the order in which they are best written. */
 export type KeyOrder = (path: Path) => readonly string[];
 
-/** Puts a value at a path, and the objects around it that are missing. */
+export function editText(text: string, edit: Edit, order: KeyOrder): string | null {
+  switch (edit.kind) {
+    case 'set':
+      return setValue(text, edit.path, edit.value, order);
+    case 'remove':
+      return removeAt(text, edit.path);
+    case 'insert':
+      return insertEntry(text, edit.list, edit.index, edit.value, order);
+    case 'move':
+      return moveEntry(text, edit.list, edit.from, edit.to);
+    case 'rename':
+      return renameKey(text, edit.path, edit.key);
+    default:
+      return edit satisfies never;
+  }
+}
+
 export function setValue(text: string, path: Path, value: Json, order: KeyOrder): string | null {
   const tree = treeOf(text);
   if (tree === null) return null;
@@ -20,21 +51,30 @@ export function setValue(text: string, path: Path, value: Json, order: KeyOrder)
   for (const [depth, step] of path.entries()) {
     const next = childOf(node, step);
     if (next === null) {
-      const missing = path.slice(depth + 1);
-      if (typeof step === 'number' || missing.some((one) => typeof one === 'number')) return null;
-      const wrapped = missing.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
+      const missing = path.slice(depth).filter((one) => typeof one === 'string');
+      if (missing.length < path.length - depth) return null;
+      if (node.type === 'null') return putAt(text, node, wrap(missing, value));
       if (node.type !== 'object') return null;
-      return addMember(text, node, [step, wrapped], order(path.slice(0, depth)));
+      const member = [missing[0]!, wrap(missing.slice(1), value)] as const;
+      return addMember(text, node, member, order(path.slice(0, depth)));
     }
     node = next;
   }
-  if (isEqual(valueOf(text, node), value)) return text;
-  const parent = containerOf(node);
-  const indent = parent !== null && isOnOneLine(text, parent) ? null : indentAt(text, node.offset);
-  return splice(text, node.offset, node.offset + node.length, write(value, indent, layoutOf(text)));
+  return isEqual(valueOf(text, node), value) ? text : putAt(text, node, value);
 }
 
-/** Takes a member or a list's entry out, with the comma that belongs to it. */
+function wrap(keys: readonly string[], value: Json): Json {
+  return keys.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
+}
+
+/** Writes a value in the place of another. */
+function putAt(text: string, node: Node, value: Json): string {
+  const parent = containerOf(node);
+  const indent = parent !== null && isOnOneLine(text, parent) ? null : indentAt(text, node.offset);
+  return splice(text, node.offset, endOf(node), write(value, indent, layoutOf(text)));
+}
+
+/** Takes the comma along that belongs to it. */
 export function removeAt(text: string, path: Path): string | null {
   const tree = treeOf(text);
   const node = tree === null ? null : nodeAt(tree, path);
@@ -50,14 +90,20 @@ export function removeAt(text: string, path: Path): string | null {
   return splice(text, endOf(entries[at - 1]!), offset + length, '');
 }
 
-/** Puts an entry into a list, before the one that stands at `index` now. */
-export function insertEntry(text: string, path: Path, index: number, value: Json): string | null {
+export function insertEntry(
+  text: string,
+  path: Path,
+  index: number,
+  value: Json,
+  order: KeyOrder,
+): string | null {
   const tree = treeOf(text);
   const list = tree === null ? null : nodeAt(tree, path);
-  if (list === null || list.type !== 'array') return null;
+  if (list === null || list.type === 'null') return setValue(text, path, [value], order);
+  if (list.type !== 'array') return null;
   const layout = layoutOf(text);
   const entries = list.children!;
-  if (entries.length === 0) return fill(text, list, [value]);
+  if (entries.length === 0) return putAt(text, list, [value]);
   const indent = isOnOneLine(text, list) ? null : indentAt(text, entries[0]!.offset);
   return addEntry(text, entries, index, write(value, indent, layout), indent);
 }
@@ -93,7 +139,7 @@ function addMember(
 ): string {
   const layout = layoutOf(text);
   const members = object.children!;
-  if (members.length === 0) return fill(text, object, { [key]: value });
+  if (members.length === 0) return putAt(text, object, { [key]: value });
   const indent = isOnOneLine(text, object) ? null : indentAt(text, members[0]!.offset);
   const content = JSON.stringify(key) + layout.colon + write(value, indent, layout);
   const keys = members.map((member) => String(member.children![0]!.value));
@@ -128,14 +174,6 @@ function addEntry(
     return splice(text, offset, offset, content + gap);
   }
   return splice(text, endOf(before), endOf(before), gap + content);
-}
-
-/** Writes what an empty object or list is to hold. */
-function fill(text: string, node: Node, value: Json): string {
-  const outside = containerOf(node);
-  const isInline = outside !== null && isOnOneLine(text, outside);
-  const indent = isInline ? null : indentAt(text, node.offset);
-  return splice(text, node.offset, endOf(node), write(value, indent, layoutOf(text)));
 }
 
 function treeOf(text: string): Node | null {

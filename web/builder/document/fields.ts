@@ -1,7 +1,9 @@
 /** The schema's field at a place of a configuration. */
-import type { Field } from '../../../src/config/field.ts';
+import type { ChoiceField, Field, ObjectField } from '../../../src/config/field.ts';
+import type { Json } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import type { Path } from './path.ts';
+import { isObject } from './value.ts';
 
 /** null: the schema knows nothing there. */
 export function fieldAt(path: Path): Field | null {
@@ -25,4 +27,37 @@ export function fieldAt(path: Path): Field | null {
 export function keysAt(path: Path): readonly string[] {
   const field = fieldAt(path);
   return field?.type === 'object' ? Object.keys(field.fields) : [];
+}
+
+/** The contract's name for what stands in a file; the text itself where it is none. */
+export function meant(field: ChoiceField, value: Json | undefined): string | null {
+  if (typeof value !== 'string' || value === '') return null;
+  const synonyms = field.synonyms ?? {};
+  return Object.hasOwn(synonyms, value) ? synonyms[value]! : value;
+}
+
+/** What the conditions of an object ask of its keys, as it stands. */
+export type Demands = {
+  readonly required: ReadonlySet<string>;
+  readonly forbidden: ReadonlySet<string>;
+  /** The one value that a field may have. */
+  readonly only: ReadonlyMap<string, string>;
+};
+
+export function demandsOf(field: ObjectField, value: Json | undefined): Demands {
+  const required = new Set<string>();
+  const forbidden = new Set<string>();
+  const only = new Map<string, string>();
+  for (const condition of field.conditions ?? []) {
+    const holds = Object.entries(condition.when).every(([key, name]) => {
+      const choice = field.fields[key];
+      if (choice?.type !== 'choice' || !isObject(value)) return false;
+      return (meant(choice, value[key]) ?? choice.default) === name;
+    });
+    if (!holds) continue;
+    for (const key of condition.requires ?? []) required.add(key);
+    for (const key of condition.forbids ?? []) forbidden.add(key);
+    for (const [key, name] of Object.entries(condition.only ?? {})) only.set(key, name);
+  }
+  return { required, forbidden, only };
 }

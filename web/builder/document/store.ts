@@ -7,7 +7,7 @@ import { create, useStore } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
 import { validateText } from '../../../src/config/validate.ts';
-import { insertEntry, moveEntry, removeAt, renameKey, setValue } from './edit-text.ts';
+import { editText, type Edit } from './edit-text.ts';
 import { keysAt } from './fields.ts';
 import type { Path } from './path.ts';
 import { isEqual, isObject } from './value.ts';
@@ -39,15 +39,14 @@ export type Draft = Written & {
   /** The text is in use now, as this revision. The history stays. */
   readonly rebase: (base: Base) => void;
   /**
-   * Puts a value at a path, with the objects around it that are missing.
-   * @param group edits of one name, one soon after the other, are one step of the history
+   * Edits of the text that are one step of the history; all of them or none.
+   * @param group steps of one name, one soon after the other, are one step
    */
+  readonly apply: (edits: readonly Edit[], group?: string) => boolean;
   readonly edit: (path: Path, value: Json, group?: string) => boolean;
-  readonly remove: (path: Path) => boolean;
-  /** Puts an entry into a list that is there, before the one at `index`. */
+  readonly remove: (path: Path, group?: string) => boolean;
   readonly insert: (list: Path, index: number, value: Json) => boolean;
   readonly move: (list: Path, from: number, to: number) => boolean;
-  readonly rename: (path: Path, key: string) => boolean;
   /** Takes a whole text: of the JSON tab, of a template. */
   readonly replace: (text: string, group?: string) => void;
   readonly select: (path: Path) => void;
@@ -64,15 +63,17 @@ let pending: string | null = null;
 export const useDraft = create<Draft>()(
   temporal(
     (set, get) => {
-      const become = (text: string | null, name: string | null = null): boolean => {
-        if (text === null) return false;
+      const become = (text: string, name: string | null = null): void => {
         pending = name;
         set(written(text, get().document));
-        return true;
       };
-      const change = (edited: (text: string) => string | null, name?: string): boolean => {
+      const apply = (edits: readonly Edit[], name?: string): boolean => {
         const { text, readable } = get();
-        return readable && become(edited(text), name);
+        let after: string | null = readable ? text : null;
+        for (const edit of edits) after = after === null ? null : editText(after, edit, keysAt);
+        if (after === null) return false;
+        if (after !== text) become(after, name);
+        return true;
       };
       return {
         ...written('{}', {}),
@@ -86,12 +87,12 @@ export const useDraft = create<Draft>()(
           group = null;
         },
         rebase: (base) => set({ base }),
-        edit: (path, value, name) => change((text) => setValue(text, path, value, keysAt), name),
-        remove: (path) => change((text) => removeAt(text, path)),
-        insert: (list, index, value) => change((text) => insertEntry(text, list, index, value)),
-        move: (list, from, to) => change((text) => moveEntry(text, list, from, to)),
-        rename: (path, key) => change((text) => renameKey(text, path, key)),
-        replace: (text, name) => void become(text, name ?? null),
+        apply,
+        edit: (path, value, name) => apply([{ kind: 'set', path, value }], name),
+        remove: (path, name) => apply([{ kind: 'remove', path }], name),
+        insert: (list, index, value) => apply([{ kind: 'insert', list, index, value }]),
+        move: (list, from, to) => apply([{ kind: 'move', list, from, to }]),
+        replace: become,
         select: (path) => set({ selection: path }),
       };
     },

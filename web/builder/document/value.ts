@@ -31,3 +31,8 @@ export function isEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (keys.length !== Object.keys(b).length) return false;
   return keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
 }
+
+/** A text as it is, anything else as JSON; nothing as an empty text. */
+export function wordOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
+}

@@ -25,14 +25,14 @@ function after(...steps: ((now: ReturnType<typeof written>) => string | null)[])
   return { text, document: JSON.parse(text) };
 }
 
-test('what is added is without errors, and the rest of the text stays', () => {
+test('what is added lacks names alone, and the rest of the text stays', () => {
   const { text } = after(
-    (now) => actions.addBrain(now),
+    (now) => actions.addTo(now, ['brains']),
     (now) => actions.addChannel(now, 'messenger_a'),
     (now) => actions.route(now, 'messenger_a', 'brain'),
-    (now) => actions.addModel(now, ['brains', 1]),
+    (now) => actions.addTo(now, ['brains', 1, 'models']),
   );
-  assert.deepEqual(errorsOf(text), []);
+  assert.deepEqual([...new Set(errorsOf(text))], ['required']);
   assert.deepEqual(actions.freeTypes(JSON.parse(text)), ['messenger_b']);
   const [old, now] = [start.split('\n'), new Set(text.split('\n'))];
   const gone = old.filter((line) => !now.has(line)).map((line) => line.trim());
@@ -41,7 +41,7 @@ test('what is added is without errors, and the rest of the text stays', () => {
 
 test('a channel has one route, and another brain takes the place of the first', () => {
   const { document } = after(
-    (now) => actions.addBrain(now),
+    (now) => actions.addTo(now, ['brains']),
     (now) => actions.route(now, 'webhook', 'brain'),
   );
   assert.deepEqual(document.routes, [{ channel: 'webhook', brain: 'brain' }]);
@@ -61,17 +61,17 @@ test('with a brain or a channel its routes go', () => {
 test('a model is shared once, with its settings', () => {
   const share = (now: ReturnType<typeof written>): string | null =>
     actions.shareModel(now, ['brains', 0, 'models', 1], ['brains', 1]);
-  const { text, document } = after((now) => actions.addBrain(now), share);
+  const { text, document } = after((now) => actions.addTo(now, ['brains']), share);
   assert.deepEqual(document.brains[1].models[1], document.brains[0].models[1]);
   assert.equal(share(written(text)), null);
 });
 
 test('a list that is missing is made, and names that are taken are not given again', () => {
-  const made = actions.addBrain(written('{}'));
+  const made = actions.addTo(written('{}'), ['brains']);
   assert.deepEqual(JSON.parse(made!).brains.length, 1);
   const { document } = after(
-    (now) => actions.addBrain(now),
-    (now) => actions.addBrain(now),
+    (now) => actions.addTo(now, ['brains']),
+    (now) => actions.addTo(now, ['brains']),
   );
   assert.deepEqual(
     document.brains.map(({ name }: { name: string }) => name),

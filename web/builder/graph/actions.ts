@@ -3,10 +3,11 @@
  * step of the history, however many places it touches. null: it cannot be done.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { channelTypes } from '../../../src/domain/ids.ts';
+import { channelTypes, type ChannelType } from '../../../src/domain/ids.ts';
 import { insertEntry, removeAt, setValue } from '../document/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../document/path.ts';
+import { channelOf, channelsOf, startOf } from '../document/starts.ts';
 import { isEqual, isList, valueAt } from '../document/value.ts';
 import { canonical } from '../review/values.ts';
 import { entriesOf, textAt } from './reading.ts';
@@ -40,67 +41,19 @@ export function shareModel(written: Written, model: Path, brain: Path): string |
 }
 
 /** The types that no channel has yet: there is one of each at most. */
-export function freeTypes(document: JsonObject): readonly string[] {
-  const taken = new Set(
-    entriesOf(document, ['channels']).map(({ value }) => {
-      return canonical(textAt(value, 'type'));
-    }),
-  );
-  return channelTypes.filter((type) => !taken.has(type));
+export function freeTypes(document: JsonObject): readonly ChannelType[] {
+  const taken = channelsOf(document);
+  return channelTypes.filter((type) => !taken.includes(type));
 }
 
-const newChannels: Readonly<Record<string, JsonObject>> = {
-  messenger_a: {
-    type: 'messenger_a',
-    mode: 'polling',
-    token_env: 'TELEGRAM_TOKEN',
-    access: { allow: [] },
-  },
-  messenger_b: {
-    type: 'messenger_b',
-    mode: 'gateway',
-    token_env: 'DISCORD_TOKEN',
-    access: { allow: [] },
-  },
-  webhook: {
-    type: 'webhook',
-    token_env: 'WEBHOOK_SECRET',
-    webhook: { outbound_url: 'http://127.0.0.1:9000/replies' },
-  },
-};
-
-/** Nobody may talk on a new messenger until somebody is listed. */
-export function addChannel(written: Written, type: string): string | null {
-  const channel = newChannels[type];
-  return channel === undefined ? null : append(written, ['channels'], channel);
+export function addChannel(written: Written, type: ChannelType): string | null {
+  return append(written, ['channels'], channelOf(type));
 }
 
-const newModel: JsonObject = {
-  provider: 'local_runtime',
-  model_id: 'llama3.2',
-  locality: 'local',
-};
-
-export function addBrain(written: Written): string | null {
-  return append(written, ['brains'], {
-    name: freeName(written.document, 'brain'),
-    sensitivity: 'private',
-    policy: { kind: 'priority' },
-    models: [newModel],
-  });
-}
-
-/** `brain`, `brain-2`, `brain-3` … */
-export function freeName(document: JsonObject, name: string): string {
-  const taken = new Set(entriesOf(document, ['brains']).map(({ value }) => textAt(value, 'name')));
-  let number = 1;
-  const named = (): string => (number === 1 ? name : `${name}-${number}`);
-  while (taken.has(named())) number++;
-  return named();
-}
-
-export function addModel(written: Written, brain: Path): string | null {
-  return append(written, [...brain, 'models'], newModel);
+/** Adds a new brain, or a new model to a brain. */
+export function addTo(written: Written, list: Path): string | null {
+  const at = entriesOf(written.document, list).length;
+  return append(written, list, startOf([...list, at], written.document));
 }
 
 /** Takes out a channel, brain, model or route; with a channel or brain go the routes of it. */
@@ -134,6 +87,6 @@ function removeAll(
 
 function append({ text, document }: Written, list: Path, value: Json): string | null {
   const now = valueAt(document, list);
-  if (isList(now)) return insertEntry(text, list, now.length, value);
+  if (isList(now)) return insertEntry(text, list, now.length, value, keysAt);
   return setValue(text, list, [value], keysAt);
 }

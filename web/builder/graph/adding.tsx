@@ -1,6 +1,6 @@
 import { Button } from '../../kit/button.tsx';
 import { useDraft } from '../document/store.ts';
-import { addBrain, addChannel, addModel, freeTypes } from './actions.ts';
+import { addChannel, addTo, freeTypes } from './actions.ts';
 import { change } from './doing.ts';
 import { entriesOf } from './reading.ts';
 
@@ -20,15 +20,18 @@ export function Adding() {
   const brains = entriesOf(document, ['brains']).length;
   const brain = selection[0] === 'brains' ? selection.slice(0, 2) : null;
   const models = brain === null ? 0 : entriesOf(document, [...brain, 'models']).length;
+  const add = (chosen: string): void => {
+    const type = free.find((one) => one === chosen);
+    if (type === undefined) return;
+    change((now) => addChannel(now, type), { select: ['channels', channels] });
+  };
   return (
     <>
       <select
         aria-label="Add a channel"
         disabled={!readable || free.length === 0}
         value=""
-        onChange={({ target }) =>
-          change((now) => addChannel(now, target.value), { select: ['channels', channels] })
-        }
+        onChange={({ target }) => add(target.value)}
         className="min-h-7 w-28 rounded-md border border-edge bg-card px-2 text-sm font-medium text-ink disabled:text-soft"
       >
         <option value="" disabled hidden>
@@ -43,7 +46,7 @@ export function Adding() {
       <Button
         small
         disabled={!readable}
-        onClick={() => change(addBrain, { select: ['brains', brains] })}
+        onClick={() => change((now) => addTo(now, ['brains']), { select: ['brains', brains] })}
       >
         + Brain
       </Button>
@@ -54,7 +57,9 @@ export function Adding() {
         onClick={() =>
           brain === null
             ? undefined
-            : change((now) => addModel(now, brain), { select: [...brain, 'models', models] })
+            : change((now) => addTo(now, [...brain, 'models']), {
+                select: [...brain, 'models', models],
+              })
         }
       >
         + Model

@@ -36,7 +36,7 @@ test('every example is three columns in which nothing covers another', () => {
 
 test('a private brain shows which model it never asks, and why', () => {
   const { nodes, edges } = draw(example('private'));
-  const dropped = nodes.filter((node) => node.kind === 'model' && node.state === 'dropped');
+  const dropped = nodes.filter((node) => node.kind === 'model' && node.state === 'never');
   assert.deepEqual(
     dropped.map(({ title, remark, dim }) => [title, remark, dim]),
     [['gpt-5-mini', 'never asked: the brain is private', true]],

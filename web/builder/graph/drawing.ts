@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../document/path.ts';
 import { isObject } from '../document/value.ts';
 import { canonical } from '../review/values.ts';
-import { entriesOf, modelStates, textAt, type ModelState } from './reading.ts';
+import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
 type Common = {
   /** Its place in the document, as a problem names it; unique. */
@@ -29,7 +29,7 @@ type Common = {
 export type GraphNode =
   | (Common & { readonly kind: 'channel' })
   | (Common & { readonly kind: 'brain' })
-  | (Common & { readonly kind: 'model'; readonly state: ModelState });
+  | (Common & { readonly kind: 'model'; readonly state: ModelReading['state'] });
 
 /** `path`: the route, or the model that it leads to. */
 export type GraphEdge = {
@@ -165,7 +165,7 @@ function modelNodes(
       title: textAt(value, 'model_id') || 'a model without a name',
       facts: [provider, textAt(value, 'locality')].filter((word) => word !== '').join(' · '),
       remark,
-      dim: state !== 'asked',
+      dim: state === 'never' || state === 'unused',
       state,
       problems,
       x: columnX.model,
@@ -250,7 +250,7 @@ function modelEdges(brains: readonly GraphNode[]): readonly GraphEdge[] {
     if (node.kind !== 'model') return [];
     const owner = owners.find(({ path }) => startsWith(node.path, path));
     if (owner === undefined) return [];
-    const does = node.state === 'asked' ? 'asks' : 'never asks';
+    const does = node.dim ? 'never asks' : 'asks';
     const label = `${owner.title} ${does} ${node.title}`;
     return [
       {

@@ -25,8 +25,8 @@ export function GraphView() {
   const drawing = useMemo(() => drawingOf(document, problems), [document, problems]);
   return (
     <ReactFlowProvider>
-      <div className="flex min-h-full flex-col lg:h-full lg:min-h-0 lg:flex-row">
-        <div className="flex min-h-[26rem] min-w-0 flex-1 flex-col">
+      <div className="flex min-h-0 flex-1 flex-col 2xl:flex-row">
+        <div className="flex min-h-[24rem] min-w-0 flex-1 flex-col">
           <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2">
             <Adding />
             <Zoom />

@@ -16,7 +16,7 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
   const edge = isError ? 'border-bad' : selected ? 'border-accent' : 'border-edge';
   const ring = selected ? 'outline-2 outline-offset-1 outline-accent' : '';
   const ground = isError ? 'bg-bad-ground' : dim ? 'bg-paper border-dashed' : 'bg-card';
-  const crossed = kind === 'model' && shown.state !== 'asked';
+  const crossed = kind === 'model' && dim;
   return (
     <div
       className={`flex h-full w-full flex-col rounded-md border px-3 py-1.5 text-sm text-ink ${edge} ${ring} ${ground}`}

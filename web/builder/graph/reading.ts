@@ -2,11 +2,9 @@
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { rankModels } from '../../../src/config/rank.ts';
 import type { Path } from '../document/path.ts';
+import { standingsOf, type Standing } from '../document/shield.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
 import { canonical } from '../review/values.ts';
-
-/** `dropped` by the shield of a private brain; `unused` by an agent, which asks one model. */
-export type ModelState = 'asked' | 'dropped' | 'unused';
 
 /** `value` is null where it is no object. */
 export type Entry = {
@@ -26,39 +24,38 @@ export function entriesOf(document: JsonObject, path: Path): readonly Entry[] {
 
 /** Empty where there is no text. */
 export function textAt(value: Json | null | undefined, key: string): string {
-  const found = isObject(value ?? undefined) ? (value as JsonObject)[key] : undefined;
+  const found = valueAt(value ?? undefined, [key]);
   return typeof found === 'string' ? found : '';
 }
 
 export type ModelReading = Omit<Entry, 'path'> & {
-  readonly state: ModelState;
+  readonly state: Standing['kind'];
+  /** What becomes of it, in a few words. */
   readonly remark: string | null;
 };
 
 /** The models of a brain as they are listed, each with what becomes of it. */
 export function modelStates(brain: JsonObject | null): readonly ModelReading[] {
   const models = entriesOf(brain ?? {}, ['models']);
-  const isPrivate = textAt(brain, 'sensitivity') === 'private';
-  const usable = models.filter(({ value }) => !isPrivate || textAt(value, 'locality') === 'local');
-  const policy = brain?.['policy'];
-  const order = isObject(policy) && isList(policy['order']) ? policy['order'] : [];
+  const standings = standingsOf(brain ?? undefined);
+  const asked = models.filter(({ index }) => standings[index]?.kind === 'asked');
+  const order = valueAt(brain ?? undefined, ['policy', 'order']);
   const ranked = rankModels(
-    order.filter((entry) => typeof entry === 'string'),
-    usable.map(({ value }) => ({
+    isList(order) ? order.filter((entry) => typeof entry === 'string') : [],
+    asked.map(({ value }) => ({
       provider: canonical(textAt(value, 'provider')),
       modelId: textAt(value, 'model_id'),
     })),
-  ).map((at) => usable[at]!);
-  const isAgent = isObject(brain?.['agent']);
+  ).map((at) => asked[at]!.index);
   return models.map(({ index, value }) => {
-    const rank = ranked.findIndex((one) => one.index === index);
-    const cloud = isPrivate && textAt(value, 'locality') !== 'local';
-    if (cloud)
-      return { index, value, state: 'dropped', remark: 'never asked: the brain is private' };
-    if (isAgent && rank > 0) {
-      return { index, value, state: 'unused', remark: 'left out: an agent asks one model' };
-    }
-    const remark = ranked.length > 1 && !isAgent ? `rank ${rank + 1} of ${ranked.length}` : null;
-    return { index, value, state: 'asked', remark };
+    const { kind } = standings[index] ?? { kind: 'unknown' };
+    const rank = ranked.length > 1 ? `rank ${ranked.indexOf(index) + 1} of ${ranked.length}` : null;
+    return { index, value, state: kind, remark: kind === 'asked' ? rank : remarks[kind] };
   });
 }
+
+const remarks: Readonly<Record<Exclude<Standing['kind'], 'asked'>, string | null>> = {
+  unknown: null,
+  never: 'never asked: the brain is private',
+  unused: 'left out: an agent asks one model',
+};

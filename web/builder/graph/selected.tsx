@@ -20,7 +20,7 @@ export function Selected({ drawing }: { readonly drawing: Drawing }) {
   return (
     <aside
       aria-label="What is chosen"
-      className="flex shrink-0 flex-col gap-3 border-t border-line p-3 lg:w-80 lg:overflow-y-auto lg:border-s lg:border-t-0"
+      className="flex shrink-0 flex-col gap-3 border-t border-line bg-paper p-3 2xl:w-80 2xl:overflow-y-auto 2xl:border-s 2xl:border-t-0"
     >
       {node === undefined ? <Nothing empty={drawing.nodes.length === 0} /> : <Chosen node={node} />}
     </aside>
@@ -34,7 +34,8 @@ function Nothing({ empty }: { readonly empty: boolean }) {
       <p className="text-sm text-soft">
         {empty
           ? 'Begin with a template, or add a channel and a brain above and connect them.'
-          : 'Choose a channel, a brain or a model. Draw a line from a channel to the brain that is to answer it, or say it here once the channel is chosen.'}
+          : 'Choose a channel, a brain or a model. To let a brain answer a channel, draw a line ' +
+            'from one to the other, or choose the channel and say it here.'}
       </p>
       {empty ? (
         <Button kind="main" onClick={() => goTo({ view: 'templates' })}>

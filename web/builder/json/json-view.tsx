@@ -1,6 +1,13 @@
-import { useDraft } from '../document/store.ts';
+import { lazy, Suspense } from 'react';
 
-/** The text itself. */
+// Most people never open it, and it weighs more than the rest of the page.
+const Editor = lazy(async () => ({ default: (await import('./editor-box.tsx')).EditorBox }));
+
+/** The text itself, with the problems marked in it. */
 export function JsonView() {
-  return <pre className="overflow-auto p-4">{useDraft(({ text }) => text)}</pre>;
+  return (
+    <Suspense fallback={<p className="p-4 text-soft">Loading the editor …</p>}>
+      <Editor />
+    </Suspense>
+  );
 }

@@ -1,16 +1,15 @@
-import { goTo } from '../../kit/place.ts';
 import { pathOf } from '../document/path.ts';
-import { useDraft } from '../document/store.ts';
+import { goToField } from '../shell/going.ts';
 
-/** Leads to the form of a place of the draft; the whole file has none. */
+/** Leads to the field of a place of the draft; the whole file has none. */
 export function GoTo({ path }: { readonly path: string }) {
   if (path === '') return <span>the file</span>;
-  const go = (): void => {
-    useDraft.getState().select(pathOf(path));
-    goTo({ view: 'form' });
-  };
   return (
-    <button type="button" onClick={go} className="text-start text-link underline">
+    <button
+      type="button"
+      onClick={() => goToField(pathOf(path))}
+      className="text-start text-link underline"
+    >
       <code className="break-all">{path}</code>
     </button>
   );

@@ -46,7 +46,7 @@ class Writer {
     }
     for (const { key, index, value } of wanted) {
       const from = keyed(this.#valueAt(path), name).find((one) => one.key === key)?.index;
-      if (from === undefined) this.#take(insertEntry(this.text, path, index, value));
+      if (from === undefined) this.#take(insertEntry(this.text, path, index, value, keysAt));
       else if (from !== index) this.#take(moveEntry(this.text, path, from, index));
       this.#member([...path, index], value);
     }

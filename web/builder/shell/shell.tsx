@@ -1,10 +1,16 @@
 import { useEffect } from 'react';
-import { Button } from '../../kit/button.tsx';
-import { Refusal } from '../../kit/notice.tsx';
-import { ThemeSwitch } from '../../kit/theme-switch.tsx';
-import { useToken } from '../../kit/token.ts';
+import { Notice, Refusal } from '../../kit/notice.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
-import { redo, undo, useDraft, useHistory, type Base } from '../document/store.ts';
+import { readKept, useKeeping, useKept } from '../document/kept.ts';
+import { useDraft, type Base } from '../document/store.ts';
+import { usePresenceAsked } from '../form/presence.ts';
+import { Outline } from '../outline/outline.tsx';
+import { Problems } from '../problems/problems.tsx';
+import { Announcer } from './announce.tsx';
+import { Banners } from './banners.tsx';
+import { Head } from './head.tsx';
+import { useKeys } from './keys.ts';
+import { Overlays } from './overlays.tsx';
 import { Tabs, useView } from './tabs.tsx';
 
 /** Loads the configuration in use, and shows the draft of it. */
@@ -12,54 +18,89 @@ export function Shell() {
   const { value, refused } = useAsked<Base>('config');
   const base = useDraft((state) => state.base);
   useEffect(() => {
-    if (value !== null && useDraft.getState().base === null) useDraft.getState().open(value);
+    if (value === null || useDraft.getState().base !== null) return;
+    const kept = readKept();
+    const goesOn = kept?.revision === value.revision;
+    useDraft.getState().open(value, goesOn ? kept.text : value.text);
+    useKept.setState({ kept });
   }, [value]);
+  useEffect(() => () => useDraft.setState({ base: null }), []);
   if (base !== null) return <Desk />;
   return (
-    <main className="p-4">
+    <main className="mx-auto flex min-h-screen max-w-md flex-col justify-center gap-4 px-4">
       <h1 className="text-xl">svc builder</h1>
-      {refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />}
+      {refused === null ? (
+        <p className="text-soft">Asking for the configuration …</p>
+      ) : (
+        <Refusal refused={refused} />
+      )}
     </main>
   );
 }
 
 function Desk() {
-  const view = useView();
-  const Shown = view.shows;
+  useKeeping();
+  useKeys();
+  usePresenceAsked();
   return (
-    <div className="flex h-screen flex-col">
+    <div className="flex min-h-screen flex-col lg:h-screen lg:min-h-0">
+      <a
+        href="#view"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:bg-card focus:p-2"
+      >
+        Skip to the content
+      </a>
       <Head />
-      <main className="flex min-h-0 flex-1 flex-col">
-        <Tabs />
-        <div
-          role="tabpanel"
-          id="view"
-          aria-labelledby={`tab-${view.name}`}
-          className="min-h-0 flex-1 overflow-auto"
+      <Banners />
+      <div className="grid min-h-0 flex-1 lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
+        <aside
+          aria-label="Outline"
+          className="flex min-h-0 flex-col border-b border-line bg-card p-3 lg:border-e lg:border-b-0"
         >
-          <Shown />
-        </div>
-      </main>
+          <Outline />
+        </aside>
+        <Middle />
+        <aside
+          aria-label="Problems"
+          className="min-h-0 overflow-y-auto border-t border-line bg-paper p-3 lg:border-s lg:border-t-0"
+        >
+          <Problems />
+        </aside>
+      </div>
+      <Overlays />
+      <Announcer />
     </div>
   );
 }
 
-function Head() {
-  const { past, future } = useHistory();
-  const signOut = useToken((state) => state.signOut);
+function Middle() {
+  const view = useView();
+  const Shown = view.shows;
+  const readable = useDraft((state) => state.readable);
   return (
-    <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
-      <h1 className="text-lg">svc builder</h1>
-      <Button small disabled={past === 0} onClick={undo}>
-        Undo
-      </Button>
-      <Button small disabled={future === 0} onClick={redo}>
-        Redo
-      </Button>
-      <ThemeSwitch />
-      <Button small onClick={signOut}>
-        Sign out
-      </Button>
-    </header>
+    <main className="flex min-h-0 min-w-0 flex-col">
+      <Tabs />
+      <div
+        role="tabpanel"
+        id="view"
+        tabIndex={-1}
+        aria-labelledby={`tab-${view.name}`}
+        className="flex min-h-0 flex-1 flex-col overflow-auto outline-none"
+      >
+        {readable || view.name === 'json' ? null : <Unreadable />}
+        <Shown />
+      </div>
+    </main>
+  );
+}
+
+function Unreadable() {
+  return (
+    <div className="p-4 pb-0">
+      <Notice tone="wait">
+        The text is no JSON at the moment. This is how it was when it last was, and nothing can be
+        changed here until the JSON tab is in order, or the last step is undone.
+      </Notice>
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 /** What a template makes of a configuration that is there. */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { isList, isObject } from '../document/value.ts';
-import { freeName } from '../graph/actions.ts';
+import { brainsOf, freeName } from '../document/starts.ts';
 
 const replaced = new Set(['channels', 'brains', 'routes', 'session']);
 
@@ -23,7 +23,7 @@ export function addBeside(document: JsonObject, template: JsonObject): JsonObjec
   if (brains.length === 0) return null;
   const added = listOf(template['brains']).map((brain) => {
     if (!isObject(brain) || typeof brain['name'] !== 'string') return brain;
-    return { ...brain, name: freeName(document, brain['name']) };
+    return { ...brain, name: freeName(brain['name'], brainsOf(document)) };
   });
   const needsStorage = added.some((brain) => isObject(brain) && isObject(brain['agent']));
   const storage = document['storage'] ?? (needsStorage ? template['storage'] : undefined);

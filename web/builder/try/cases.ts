@@ -49,7 +49,7 @@ export function keepCase({ text, document }: Written, brain: Path, kept: TestCas
     ...(kept.history.length === 0 ? {} : { history: kept.history }),
   };
   const list = valueAt(document, path);
-  if (isList(list)) return insertEntry(text, path, list.length, value);
+  if (isList(list)) return insertEntry(text, path, list.length, value, keysAt);
   return list === undefined ? setValue(text, path, [value], keysAt) : null;
 }
 

@@ -1,0 +1,170 @@
+/** Each fix that is offered makes its problem go away, and no error in its place. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { validateText } from '../../../src/config/validate.ts';
+import { editText } from './edit-text.ts';
+import { keysAt } from './fields.ts';
+import { fixesOf } from './fixes.ts';
+import { pathOf } from './path.ts';
+import { standingsOf } from './shield.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const everything = readFileSync(join(root, 'test/golden/0.1-everything.json'), 'utf8');
+
+const model = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
+const hook = { type: 'webhook', token_env: 'T', webhook: { outbound_url: 'http://a.test/' } };
+const messenger = {
+  type: 'messenger_a',
+  mode: 'polling',
+  token_env: 'T',
+  access: { allow: ['1'] },
+};
+const brain = { name: 'a', sensitivity: 'public', policy: { kind: 'priority' }, models: [model] };
+const base = {
+  channels: [hook],
+  brains: [brain],
+  routes: [{ channel: 'webhook', brain: 'a' }],
+};
+const agent = (more: object) => ({ brains: [{ ...brain, agent: { tools: ['time'], ...more } }] });
+
+/** Code, what is changed of a configuration without problems, and the labels of its fixes. */
+const cases: readonly (readonly [string, object, readonly string[]])[] = [
+  ['unknown_key', { chanels: 'x' }, ['Remove it', 'Keep as a note']],
+  ['unknown_key', { storge: {} }, ['Rename to storage', 'Remove it', 'Keep as a note']],
+  ['required', { routes: null }, ['Add routes']],
+  ['required', { channels: [{ ...messenger, mode: null }, hook] }, ['Write polling']],
+  ['required', { channels: [{ ...hook, webhook: null }] }, ['Add webhook']],
+  ['required', { brains: [{ ...brain, policy: null }] }, ['Add policy']],
+  ['wrong_type', { storage: { retention_days: '30' } }, ['Write 30']],
+  ['wrong_type', { observability: { enabled: 'true' } }, ['Write true']],
+  ['wrong_type', { storage: {}, session: { triggers: '/new' } }, ['Write ["/new"]']],
+  ['wrong_type', { storage: 'svc.db' }, ['Begin it anew']],
+  ['unknown_value', { brains: [{ ...brain, sensitivity: 'privat' }] }, ['Write private']],
+  ['unknown_value', { channels: [{ ...messenger, mode: 'gateway' }, hook] }, ['Write polling']],
+  ['out_of_range', { storage: {}, session: { recall_max: 99 } }, ['Write 50']],
+  ['clamped', { brains: [{ ...brain, deadline_seconds: 9999 }] }, ['Write 3600']],
+  ['too_few', { brains: [{ ...brain, models: [] }] }, ['Add an entry']],
+  ['not_here', { channels: [{ ...hook, access: {} }] }, ['Remove it']],
+  ['duplicate_channel', { channels: [hook, hook] }, ['Remove this channel']],
+  ['duplicate_brain', { brains: [brain, brain] }, ['Write a-2']],
+  ['unknown_channel', { routes: [{ channel: 'discord', brain: 'a' }] }, ['Write webhook']],
+  ['unknown_brain', { routes: [{ channel: 'webhook', brain: 'zzz' }] }, ['Write a']],
+  ['route_repeated', { routes: [...base.routes, ...base.routes] }, ['Remove this route']],
+  [
+    'consensus_alone',
+    { brains: [{ ...brain, policy: { kind: 'consensus' } }] },
+    ['Write priority'],
+  ],
+  ['cage_missing', agent({ tools: ['http_fetch'] }), ['Add http_fetch', 'Take the tool out']],
+  [
+    'cage_without_tool',
+    agent({ read_file: { root: '.' } }),
+    ['List read_file', 'Remove the block'],
+  ],
+  [
+    'grant_unlisted',
+    agent({ governance: [{ tool: 'echo', mode: 'deny' }] }),
+    ['List echo', 'Remove the grant'],
+  ],
+  ['tool_repeated', agent({ tools: ['time', 'time'] }), ['Remove it']],
+  ['memory_without_storage', agent({ tools: ['memory_note'], memory: {} }), ['Add storage']],
+  ['session_without_storage', { session: {} }, ['Add storage']],
+  [
+    'order_unknown',
+    { brains: [{ ...brain, policy: { kind: 'priority', order: ['x'] } }] },
+    ['Remove it'],
+  ],
+  ['channel_without_route', { channels: [hook, messenger] }, ['Route messenger_a to a']],
+  ['access_open', { channels: [hook, { ...messenger, access: null }] }, ['Say who may talk']],
+  ['not_loopback', { observability: { addr: ':2112' } }, ['Write 127.0.0.1:2112']],
+  [
+    'bad_path',
+    { channels: [{ ...hook, webhook: { outbound_url: 'http://a', path: 'x' } }] },
+    ['Write /x'],
+  ],
+  [
+    'private_without_local',
+    { brains: [{ ...brain, sensitivity: 'private', models: [cloudModel()] }] },
+    ['Add a local model'],
+  ],
+];
+
+function cloudModel(): JsonObject {
+  return { provider: 'hosted_runtime', model_id: 'big', locality: 'cloud', api_key_env: 'K' };
+}
+
+test('a fix makes its problem go away', () => {
+  for (const [code, more, labels] of cases) {
+    const document = { ...base, ...more };
+    const text = JSON.stringify(document, null, 2);
+    const { problems } = validateText(text);
+    const problem = problems.find((one) => one.code === code);
+    assert.ok(problem, `${code} came not: ${JSON.stringify(problems)}`);
+    const fixes = fixesOf(problem, document);
+    assert.deepEqual(
+      fixes.map(({ label }) => label),
+      labels,
+      code,
+    );
+    for (const { label, edits } of fixes) {
+      const after = edits.reduce<string | null>(
+        (now, edit) => (now === null ? null : editText(now, edit, keysAt)),
+        text,
+      );
+      assert.ok(after !== null, `${code}: ${label} does nothing`);
+      const rest = validateText(after).problems;
+      const stays = rest.some((one) => one.code === code && one.path === problem.path);
+      assert.ok(!stays, `${code} stays after ${label}: ${after}`);
+    }
+  }
+});
+
+test('whatever is broken in a whole configuration, its fixes do something', () => {
+  const whole = JSON.parse(everything) as JsonObject;
+  const broken: readonly Json[] = [null, '', 'zzz', 7, -1, true, [], {}, ['zzz'], { zzz: 1 }];
+  let seen = 0;
+  const walk = (value: Json, path: (string | number)[]): void => {
+    if (typeof value === 'object' && value !== null) {
+      for (const [key, inner] of Object.entries(value)) {
+        walk(inner, [...path, Array.isArray(value) ? Number(key) : key]);
+      }
+    }
+    if (path.length === 0) return;
+    for (const other of broken) {
+      const text = editText(everything, { kind: 'set', path, value: other }, keysAt)!;
+      const document = JSON.parse(text) as JsonObject;
+      for (const problem of validateText(text).problems) {
+        for (const { label, edits } of fixesOf(problem, document)) {
+          seen++;
+          const after = edits.reduce<string | null>(
+            (now, edit) => (now === null ? null : editText(now, edit, keysAt)),
+            text,
+          );
+          const where = `${problem.code} at ${problem.path}: ${label}`;
+          assert.ok(after !== null && after !== text, `${where} does nothing`);
+        }
+      }
+    }
+  };
+  walk(whole, []);
+  assert.ok(seen > 100, `${seen} fixes were tried`);
+});
+
+test('the shield and an agent say of each model whether it is asked', () => {
+  const models = [cloudModel(), model, { ...model, model_id: 'n' }, { provider: 'x' }];
+  const kinds = (more: object) =>
+    standingsOf({ ...brain, models, ...more }).map(({ kind }) => kind);
+  assert.deepEqual(kinds({}), ['asked', 'asked', 'asked', 'unknown']);
+  assert.deepEqual(kinds({ sensitivity: 'private' }), ['never', 'asked', 'asked', 'unknown']);
+  const order = { kind: 'priority', order: ['n'] };
+  assert.deepEqual(kinds({ sensitivity: 'private', agent: {}, policy: order }), [
+    'never',
+    'unused',
+    'asked',
+    'unknown',
+  ]);
+  assert.deepEqual(pathOf(''), []);
+});

@@ -1,0 +1,221 @@
+/** What can be done about a problem by one press: edits that a person would have made. */
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { Field } from '../../../src/config/field.ts';
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { nearest } from '../../../src/config/nearest.ts';
+import type { ProblemCode } from '../../../src/config/problems.ts';
+import type { Edit } from './edit-text.ts';
+import { demandsOf, fieldAt, keysAt } from './fields.ts';
+import { pathOf, type Path } from './path.ts';
+import { brainsOf, channelsOf, freeName, routedOf, startOf } from './starts.ts';
+import { isList, isObject, valueAt, wordOf } from './value.ts';
+
+export type Fix = { readonly label: string; readonly edits: readonly Edit[] };
+
+type Fault = {
+  readonly path: Path;
+  readonly document: JsonObject;
+  readonly value: Json | undefined;
+  /** The object or list around it. */
+  readonly outer: Path;
+  readonly key: string | number;
+};
+
+/** None where a person has to decide something that nobody can guess. */
+export function fixesOf(problem: ConfigProblem, document: JsonObject): readonly Fix[] {
+  const path = pathOf(problem.path);
+  const make = fixers[problem.code as ProblemCode];
+  if (make === undefined) return [];
+  const [outer, key] = [path.slice(0, -1), path.at(-1) ?? ''];
+  return make({ path, document, value: valueAt(document, path), outer, key });
+}
+
+const fixers: Partial<Record<ProblemCode, (fault: Fault) => readonly Fix[]>> = {
+  unknown_key: unknownKey,
+  required: missing,
+  wrong_type: ofAnotherType,
+  unknown_value: unknownValue,
+  out_of_range: toBound,
+  clamped: toBound,
+  too_few: ({ path, document }) => [
+    { label: 'Add an entry', edits: [insert(path, 0, startOf([...path, 0], document))] },
+  ],
+  not_here: removal,
+  bad_path: ({ path, value }) =>
+    typeof value === 'string' && !value.startsWith('/') ? setTo(path, `/${value}`) : [],
+  duplicate_channel: ({ outer }) => [{ label: 'Remove this channel', edits: [remove(outer)] }],
+  duplicate_brain: ({ path, value, document }) =>
+    setTo(path, freeName(wordOf(value), brainsOf(document))),
+  unknown_channel: unknownChannel,
+  unknown_brain: ({ path, value, document }) => oneOf(path, wordOf(value), brainsOf(document)),
+  routed_twice: ({ outer }) => [{ label: 'Remove this route', edits: [remove(outer)] }],
+  route_repeated: ({ path }) => [{ label: 'Remove this route', edits: [remove(path)] }],
+  consensus_alone: ({ path }) => setTo(path, 'priority'),
+  consensus_sequential: ({ path }) => setTo(path, 'fanout'),
+  cage_missing: cageMissing,
+  cage_without_tool: ({ path, outer, key, document }) => [
+    addTool(outer, key === 'memory' ? 'memory_note' : String(key), document),
+    { label: 'Remove the block', edits: [remove(path)] },
+  ],
+  grant_unlisted: ({ outer, value, document }) => [
+    addTool(outer.slice(0, -2), wordOf(value), document),
+    { label: 'Remove the grant', edits: [remove(outer)] },
+  ],
+  grants_overlap: ({ path }) => [{ label: 'Remove this grant', edits: [remove(path)] }],
+  grant_idle: ({ path, key }) => [
+    { label: key === 'channels' ? 'On every channel' : 'Take it out here', edits: [remove(path)] },
+  ],
+  tool_repeated: removal,
+  memory_without_storage: addStorage,
+  session_without_storage: addStorage,
+  pairing_without_storage: addStorage,
+  brain_scope_not_local: ({ path }) => setTo(path, 'conversation'),
+  cloud_tag: ({ outer }) => setTo([...outer, 'locality'], 'cloud'),
+  order_unknown: removal,
+  order_not_asked: ({ path }) => [{ label: 'Remove the order', edits: [remove(path)] }],
+  channel_without_route: ({ value, document }) => {
+    const [brain] = brainsOf(document);
+    const type = valueAt(value, ['type']);
+    return brain === undefined || type === undefined ? [] : routeTo(type, brain, document);
+  },
+  brain_without_route: ({ value, document }) => {
+    const routed = routedOf(document);
+    const free = channelsOf(document).find((type) => !routed.includes(type));
+    const name = valueAt(value, ['name']);
+    return free === undefined || typeof name !== 'string' ? [] : routeTo(free, name, document);
+  },
+  access_open: ({ path, document }) => [
+    { label: 'Say who may talk', edits: [set(path, { allow: [] })] },
+    ...(document['storage'] ? [{ label: 'Pair by code', edits: [set(path, pairing)] }] : []),
+  ],
+  not_loopback: ({ path, value }) => {
+    const port = /:\d+$/.exec(wordOf(value))?.[0];
+    return port === undefined ? [] : setTo(path, `127.0.0.1${port}`);
+  },
+  admin_unserved: () => setTo(['observability', 'enabled'], true),
+  private_without_local: ({ path, value, document }) => {
+    const at = isList(value) ? value.length : 0;
+    const entry = startOf([...path, at], document);
+    return [{ label: 'Add a local model', edits: [insert(path, at, entry)] }];
+  },
+};
+
+const pairing = { pairing: true };
+
+function unknownKey({ path, outer, key, value, document }: Fault): readonly Fix[] {
+  const known = keysAt(outer);
+  const near = nearest(String(key), known);
+  const around = valueAt(document, outer);
+  const isFree = near !== null && isObject(around) && !Object.hasOwn(around, near);
+  const other = isFree ? [{ label: `Rename to ${near}`, edits: [rename(path, near)] }] : [];
+  const isNote = typeof value === 'string' || isObject(value);
+  const note = isNote ? [{ label: 'Keep as a note', edits: [rename(path, `_${key}`)] }] : [];
+  return [...other, { label: 'Remove it', edits: [remove(path)] }, ...note];
+}
+
+function missing({ path, outer, key, document }: Fault): readonly Fix[] {
+  const around = fieldAt(outer);
+  const only =
+    around?.type === 'object'
+      ? demandsOf(around, valueAt(document, outer)).only.get(String(key))
+      : undefined;
+  if (only !== undefined) return setTo(path, only);
+  const field = fieldAt(path);
+  if (field?.type === 'list') {
+    const entry = startOf([...path, 0], document);
+    return [{ label: `Add ${key}`, edits: [insert(path, 0, entry)] }];
+  }
+  if (field?.type !== 'object') return [];
+  return [{ label: `Add ${key}`, edits: [set(path, startOf(path, document))] }];
+}
+
+function unknownValue({ path, outer, key, value, document }: Fault): readonly Fix[] {
+  const around = fieldAt(outer);
+  if (around?.type === 'object') {
+    const only = demandsOf(around, valueAt(document, outer)).only.get(String(key));
+    if (only !== undefined) return setTo(path, only);
+  }
+  const field = fieldAt(path);
+  return field?.type === 'choice' ? oneOf(path, wordOf(value), field.names) : [];
+}
+
+/** What was meant, written as the field wants it. */
+function ofAnotherType({ path, value, document }: Fault): readonly Fix[] {
+  const field = fieldAt(path);
+  if (value === null || value === '') return removal({ path } as Fault);
+  const as = field === null || value === undefined ? undefined : converted(field, value);
+  if (as !== undefined) return setTo(path, as);
+  if (field?.type !== 'object') return [];
+  return [{ label: 'Begin it anew', edits: [set(path, startOf(path, document))] }];
+}
+
+function converted(field: Field, value: Json): Json | undefined {
+  if (field.type === 'integer') {
+    const number = Number(value);
+    return typeof value !== 'object' && Number.isInteger(number) ? number : undefined;
+  }
+  if (field.type === 'boolean') {
+    return value === 'true' ? true : value === 'false' ? false : undefined;
+  }
+  if (field.type === 'list') return isList(value) ? undefined : [value];
+  if (field.type === 'text' && typeof value === 'number') return wordOf(value);
+  return undefined;
+}
+
+function toBound({ path, value }: Fault): readonly Fix[] {
+  const field = fieldAt(path);
+  if (field?.type !== 'integer' || typeof value !== 'number') return [];
+  if (value < field.minimum) return setTo(path, field.minimum);
+  return field.maximum === undefined ? [] : setTo(path, field.maximum);
+}
+
+function unknownChannel({ path, value, document }: Fault): readonly Fix[] {
+  return oneOf(path, wordOf(value), channelsOf(document));
+}
+
+function cageMissing({ path, outer, value, document }: Fault): readonly Fix[] {
+  const block = value === 'memory_note' ? 'memory' : wordOf(value);
+  const at = [...outer.slice(0, -1), block];
+  return [
+    { label: `Add ${block}`, edits: [set(at, startOf(at, document))] },
+    { label: 'Take the tool out', edits: [remove(path)] },
+  ];
+}
+
+function addTool(agent: Path, tool: string, document: JsonObject): Fix {
+  const tools = valueAt(document, [...agent, 'tools']);
+  const at = isList(tools) ? tools.length : 0;
+  return { label: `List ${tool}`, edits: [insert([...agent, 'tools'], at, tool)] };
+}
+
+function addStorage(): readonly Fix[] {
+  return [{ label: 'Add storage', edits: [set(['storage'], {})] }];
+}
+
+function routeTo(channel: Json, brain: string, document: JsonObject): readonly Fix[] {
+  const routes = document['routes'];
+  const at = isList(routes) ? routes.length : 0;
+  const label = `Route ${wordOf(channel)} to ${brain}`;
+  return [{ label, edits: [insert(['routes'], at, { channel, brain })] }];
+}
+
+/** The near one, or the only one. */
+function oneOf(path: Path, written: string, names: readonly string[]): readonly Fix[] {
+  const meant = nearest(written, names) ?? (names.length === 1 ? names[0]! : null);
+  return meant === null ? [] : setTo(path, meant);
+}
+
+function setTo(path: Path, value: Json): readonly Fix[] {
+  return [{ label: `Write ${wordOf(value)}`, edits: [set(path, value)] }];
+}
+
+function removal({ path }: Fault): readonly Fix[] {
+  return [{ label: 'Remove it', edits: [remove(path)] }];
+}
+
+const set = (path: Path, value: Json): Edit => ({ kind: 'set', path, value });
+const remove = (path: Path): Edit => ({ kind: 'remove', path });
+const rename = (path: Path, key: string): Edit => ({ kind: 'rename', path, key });
+const insert = (list: Path, index: number, value: Json): Edit => {
+  return { kind: 'insert', list, index, value };
+};

@@ -1,0 +1,61 @@
+/** Which models of a brain are ever asked, so that nobody is surprised by one that is not. */
+import type { Json } from '../../../src/config/locate.ts';
+import { hasCloudTag, rankModels, type KnownModel } from '../../../src/config/rank.ts';
+import { schema } from '../../../src/config/schema.ts';
+import { meant } from './fields.ts';
+import { isList, isObject, valueAt } from './value.ts';
+
+export type Standing =
+  /** Not told yet what it is. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'asked' }
+  /** The shield drops it before anything is sent. */
+  | { readonly kind: 'never'; readonly why: string }
+  /** It may be asked, and another one is. */
+  | { readonly kind: 'unused'; readonly why: string };
+
+const model = schema.fields.brains.items.fields.models.items.fields;
+
+/** @returns one for each model that the brain lists, in that order */
+export function standingsOf(brain: Json | undefined): readonly Standing[] {
+  const listed = valueAt(brain, ['models']);
+  if (!isList(listed)) return [];
+  const isPrivate = valueAt(brain, ['sensitivity']) === 'private';
+  const models = listed.map(knownOf);
+  const usable = models.filter((one) => one !== null && !(isPrivate && isDropped(one)));
+  const chosen = isObject(valueAt(brain, ['agent'])) ? firstOf(brain, usable) : null;
+  return models.map((one): Standing => {
+    if (one === null) return { kind: 'unknown' };
+    if (isPrivate && isDropped(one)) return { kind: 'never', why: neverWhy(one) };
+    if (chosen === null || one === chosen) return { kind: 'asked' };
+    return { kind: 'unused', why: `An agent asks one model, and here that is ${chosen.modelId}.` };
+  });
+}
+
+function isDropped(one: KnownModel): boolean {
+  return one.locality === 'cloud' || hasCloudTag(one);
+}
+
+function neverWhy(one: KnownModel): string {
+  return one.locality === 'cloud'
+    ? 'This brain is private, and the model is declared cloud: nothing is ever sent to it.'
+    : 'This brain is private, and the runtime sends this model to its vendor.';
+}
+
+/** Best by rank. */
+function firstOf(brain: Json | undefined, usable: readonly (KnownModel | null)[]) {
+  const known = usable.filter((one) => one !== null);
+  const order = valueAt(brain, ['policy', 'order']);
+  const entries = isList(order) ? order.filter((entry) => typeof entry === 'string') : [];
+  return known[rankModels(entries, known)[0] ?? 0] ?? null;
+}
+
+function knownOf(value: Json): KnownModel | null {
+  if (!isObject(value)) return null;
+  const provider = meant(model.provider, value['provider']);
+  const locality = value['locality'];
+  const modelId = value['model_id'];
+  if (provider === null || typeof modelId !== 'string') return null;
+  if (locality !== 'local' && locality !== 'cloud') return null;
+  return { provider, modelId, locality };
+}

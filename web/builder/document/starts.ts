@@ -1,0 +1,132 @@
+/** What a new part of a configuration begins as: what it must have, and what is likely meant. */
+import type { Field } from '../../../src/config/field.ts';
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { schema } from '../../../src/config/schema.ts';
+import { channelTypes, type ChannelType } from '../../../src/domain/ids.ts';
+import { fieldAt, meant } from './fields.ts';
+import type { Path } from './path.ts';
+import { isList, isObject, valueAt, wordOf } from './value.ts';
+
+/**
+ * A new value for a place: an optional block, or an entry of a list.
+ * @param path of the block; of an entry, with its place in the list
+ */
+export function startOf(path: Path, document: JsonObject): Json {
+  const last = path.at(-1);
+  const kind = String(typeof last === 'number' ? path.at(-2) : last);
+  const make = Object.hasOwn(starts, kind) ? starts[kind]! : null;
+  const field = fieldAt(path);
+  if (make !== null && field?.type === 'object') return make(path, document);
+  return field === null ? '' : emptyOf(field);
+}
+
+const starts: Readonly<Record<string, (path: Path, document: JsonObject) => Json>> = {
+  channels: (_, document) => newChannel(document),
+  brains: (_, document) => newBrain(document),
+  routes: (_, document) => newRoute(document),
+  models: () => newModel,
+  governance: (path, document) => ({ tool: ungranted(path, document), mode: 'allow' }),
+  policy: () => ({ kind: 'priority' }),
+  agent: () => ({ tools: ['time'] }),
+  admin: () => ({ token_env: 'ADMIN_TOKEN' }),
+};
+
+/** A channel of each type, for what its platform asks of it. */
+export function channelOf(type: ChannelType): JsonObject {
+  switch (type) {
+    case 'messenger_a':
+      return { type, mode: 'polling', token_env: 'TELEGRAM_TOKEN' };
+    case 'messenger_b':
+      return { type, mode: 'gateway', token_env: 'DISCORD_TOKEN' };
+    case 'webhook':
+      return { type, token_env: 'WEBHOOK_SECRET', webhook: { outbound_url: '' } };
+    default:
+      return type satisfies never;
+  }
+}
+
+/** Types of the channels that a configuration has. */
+export function channelsOf(document: JsonObject): readonly string[] {
+  const { type } = schema.fields.channels.items.fields;
+  return namesIn(document['channels'], (channel) => meant(type, channel['type']));
+}
+
+export function brainsOf(document: JsonObject): readonly string[] {
+  return namesIn(document['brains'], ({ name }) => (typeof name === 'string' ? name : null));
+}
+
+/** Types of the channels that have a route. */
+export function routedOf(document: JsonObject): readonly string[] {
+  const { channel } = schema.fields.routes.items.fields;
+  return namesIn(document['routes'], (route) => meant(channel, route['channel']));
+}
+
+function newChannel(document: JsonObject): Json {
+  const taken = channelsOf(document);
+  const types: readonly ChannelType[] = ['webhook', ...channelTypes];
+  return channelOf(types.find((type) => !taken.includes(type)) ?? 'webhook');
+}
+
+function newBrain(document: JsonObject): Json {
+  const policy = { kind: 'priority' };
+  const name = freeName('brain', brainsOf(document));
+  return { name, sensitivity: 'private', policy, models: [newModel] };
+}
+
+const newModel: JsonObject = { provider: 'local_runtime', model_id: '', locality: 'local' };
+
+function newRoute(document: JsonObject): Json {
+  const channels = channelsOf(document);
+  const routed = routedOf(document);
+  const channel = channels.find((type) => !routed.includes(type)) ?? channels[0] ?? 'webhook';
+  return { channel, brain: brainsOf(document)[0] ?? '' };
+}
+
+/** `brain`, or `brain-2` where there is one. */
+export function freeName(wanted: string, taken: readonly string[]): string {
+  let name = wanted;
+  for (let n = 2; taken.includes(name); n++) name = `${wanted}-${n}`;
+  return name;
+}
+
+/** The first tool that the agent lists and no grant names. */
+function ungranted(path: Path, document: JsonObject): Json {
+  const agent = valueAt(document, path.slice(0, -2));
+  const tools = valueAt(agent, ['tools']);
+  const granted = namesIn(valueAt(agent, ['governance']), ({ tool }) => wordOf(tool));
+  const listed = isList(tools) ? tools.filter((tool) => typeof tool === 'string') : [];
+  return listed.find((tool) => !granted.includes(tool)) ?? listed[0] ?? '';
+}
+
+function emptyOf(field: Field): Json {
+  switch (field.type) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(field.fields)
+          .filter(([, inner]) => inner.required === true && inner.type !== 'choice')
+          .map(([key, inner]) => [key, emptyOf(inner)]),
+      );
+    case 'list':
+      return [];
+    case 'integer':
+      return field.default ?? field.minimum;
+    case 'boolean':
+      return field.default ?? false;
+    case 'choice':
+    case 'text':
+      return '';
+    default:
+      return field satisfies never;
+  }
+}
+
+function namesIn(
+  list: Json | undefined,
+  nameOf: (entry: JsonObject) => string | null,
+): readonly string[] {
+  if (!isList(list)) return [];
+  return list
+    .filter(isObject)
+    .map(nameOf)
+    .filter((name) => name !== null);
+}

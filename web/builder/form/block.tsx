@@ -1,0 +1,72 @@
+import { type ReactNode } from 'react';
+import type { ObjectField } from '../../../src/config/field.ts';
+import { Button } from '../../kit/button.tsx';
+import { startOf } from '../document/starts.ts';
+import { useDraft } from '../document/store.ts';
+import { isObject, wordOf } from '../document/value.ts';
+import { announce } from '../shell/announce.tsx';
+import { idOf } from '../shell/going.ts';
+import { useProblems, useValue } from './at.ts';
+import type { InputProps } from './row.tsx';
+import { ToldList } from './told.tsx';
+import { keyOf, labelOf, sentence } from './words.tsx';
+
+type Props = InputProps<ObjectField> & { readonly children: ReactNode };
+
+/** An object inside another: its fields under a heading; where it is absent, a way to add it. */
+export function Block({ path, field, required, children }: Props) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const key = keyOf(path);
+  const id = idOf(path);
+  const isThere = isObject(value);
+  const isOdd = !isThere && value !== undefined && value !== null;
+  const add = (): void => {
+    const draft = useDraft.getState();
+    if (draft.edit(path, startOf(path, draft.document))) announce(`${labelOf(key)} added.`);
+  };
+  const remove = (): void => {
+    if (useDraft.getState().remove(path)) announce(`${labelOf(key)} removed; undo brings it back.`);
+  };
+  return (
+    <section
+      aria-labelledby={`${id}-label`}
+      className="flex min-w-0 flex-col gap-3 rounded-lg border border-line p-3"
+    >
+      <div className="flex flex-wrap items-baseline gap-x-2">
+        <h3 id={`${id}-label`} className="font-semibold">
+          {labelOf(key)}{' '}
+          {required ? <span className="font-normal text-soft">(required)</span> : null}
+        </h3>
+        <code className="text-soft">{key}</code>
+        <span className="ms-auto">
+          {value === undefined || value === null || required ? null : (
+            <Button small kind="quiet" aria-label={`Remove ${labelOf(key)}`} onClick={remove}>
+              Remove
+            </Button>
+          )}
+        </span>
+      </div>
+      <p id={`${id}-hint`} className="text-sm text-soft">
+        {sentence(field.description)}
+      </p>
+      <ToldList problems={problems} id={`${id}-fault`} />
+      {isOdd ? (
+        <p className="text-sm">
+          It holds <code>{wordOf(value)}</code>.
+        </p>
+      ) : null}
+      {isThere ? (
+        <div id={id} tabIndex={-1} className="outline-none">
+          {children}
+        </div>
+      ) : (
+        <div>
+          <Button id={id} small aria-describedby={`${id}-hint`} onClick={add}>
+            {isOdd ? 'Begin anew' : `Add ${labelOf(key).toLowerCase()}`}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}

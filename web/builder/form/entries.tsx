@@ -1,0 +1,146 @@
+import type { ComponentType } from 'react';
+import type { ListField, ObjectField } from '../../../src/config/field.ts';
+import { Button } from '../../kit/button.tsx';
+import { pathOf, startsWith, textOf, type Path } from '../document/path.ts';
+import { standingsOf } from '../document/shield.ts';
+import { startOf } from '../document/starts.ts';
+import { useDraft } from '../document/store.ts';
+import { isList } from '../document/value.ts';
+import { announce } from '../shell/announce.tsx';
+import { goToField, idOf, leadTo, setOpened, useGoing } from '../shell/going.ts';
+import { useProblems, useValue } from './at.ts';
+import { Moves } from './moves.tsx';
+import type { InputProps } from './row.tsx';
+import { StandingMark } from './standing.tsx';
+import { ToldList } from './told.tsx';
+import { entryName, keyOf, labelOf, sentence, singleOf } from './words.tsx';
+
+type FormProps = { readonly path: Path; readonly field: ObjectField };
+
+type Props = InputProps<ListField> & {
+  readonly item: ObjectField;
+  /** Shows an entry's fields. */
+  readonly form: ComponentType<FormProps>;
+};
+
+/** So many are open at first; of more, each is opened when it is wanted. */
+const openMax = 2;
+
+/** A list of objects: a card for each, with its place and a way out. */
+export function Entries({ path, field, required, item, form }: Props) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const key = keyOf(path);
+  const id = idOf(path);
+  const entries = isList(value) ? value : [];
+  const opensAll = path.length > 1 && entries.length <= openMax;
+  const add = (): void => {
+    const draft = useDraft.getState();
+    const here = [...path, entries.length];
+    draft.insert(path, entries.length, startOf(here, draft.document));
+    announce(`A ${singleOf(key)} is added.`);
+    leadTo(here);
+  };
+  return (
+    <section aria-labelledby={`${id}-label`} className="flex min-w-0 flex-col gap-2">
+      <div className="flex flex-wrap items-baseline gap-x-2">
+        <h3 id={`${id}-label`} className="font-semibold">
+          {labelOf(key)}{' '}
+          {required ? <span className="font-normal text-soft">(required)</span> : null}
+        </h3>
+        <code className="text-soft">{key}</code>
+      </div>
+      <p className="text-sm text-soft">{sentence(field.description)}</p>
+      <ToldList problems={problems} id={`${id}-fault`} />
+      {entries.map((_, at) => (
+        <Card
+          // The place in the list is what an entry is: its name can change while it is written.
+          // oxlint-disable-next-line react/no-array-index-key
+          key={at}
+          path={[...path, at]}
+          of={entries.length}
+          item={item}
+          opens={opensAll}
+          form={form}
+        />
+      ))}
+      <div>
+        <Button id={id} small onClick={add}>
+          Add a {singleOf(key)}
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+type CardProps = {
+  readonly path: Path;
+  readonly of: number;
+  readonly item: ObjectField;
+  readonly opens: boolean;
+  readonly form: ComponentType<FormProps>;
+};
+
+function Card({ path, of, item, opens, form: Form }: CardProps) {
+  const open = useGoing((state) => state.opened[textOf(path)]) ?? opens;
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const list = path.slice(0, -1);
+  const at = Number(path.at(-1));
+  const key = keyOf(path);
+  const name = entryName(key, value ?? null, at);
+  const id = idOf(path);
+  return (
+    <div className="min-w-0 rounded-lg border border-line bg-card">
+      <div className="flex min-w-0 items-center gap-1 px-2 py-1">
+        <button
+          id={id}
+          type="button"
+          aria-expanded={open}
+          onClick={() => setOpened(path, !open)}
+          className="flex min-h-8 min-w-0 flex-1 flex-wrap items-center gap-x-2 rounded-md px-1 text-start font-medium hover:bg-raised"
+        >
+          <span aria-hidden="true" className={`text-soft ${open ? 'rotate-90' : ''}`}>
+            ›
+          </span>
+          <span className="min-w-0 break-words">{name}</span>
+          {key === 'models' ? <ModelMark path={path} /> : null}
+          <Faults path={path} />
+        </button>
+        {path.length === 2 ? (
+          <Button small kind="quiet" aria-label={`Open ${name}`} onClick={() => goToField(path)}>
+            Open
+          </Button>
+        ) : null}
+        <Moves list={list} at={at} of={of} name={name} onDone={announce} />
+      </div>
+      {open ? (
+        <div className="border-t border-line p-3">
+          <ToldList problems={problems} id={`${id}-fault`} />
+          <Form path={path} field={item} />
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+function ModelMark({ path }: { readonly path: Path }) {
+  const brain = useValue(path.slice(0, -2));
+  const standing = standingsOf(brain)[Number(path.at(-1))];
+  return standing === undefined ? null : <StandingMark standing={standing} />;
+}
+
+/** How many problems are inside. */
+function Faults({ path }: { readonly path: Path }) {
+  const inside = useDraft((state) => state.problems).filter((problem) => {
+    const at = pathOf(problem.path);
+    return at.length > 0 && startsWith(at, path);
+  });
+  if (inside.length === 0) return null;
+  const errors = inside.filter(({ severity }) => severity === 'error').length;
+  return errors > 0 ? (
+    <span className="text-sm text-bad">✗ {errors} to mend</span>
+  ) : (
+    <span className="text-sm text-wait">! {inside.length} to look at</span>
+  );
+}

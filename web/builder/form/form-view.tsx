@@ -1,0 +1,121 @@
+import { useMemo } from 'react';
+import type { Field } from '../../../src/config/field.ts';
+import { schema } from '../../../src/config/schema.ts';
+import { Notice } from '../../kit/notice.tsx';
+import { fieldAt } from '../document/fields.ts';
+import { textOf, type Path } from '../document/path.ts';
+import { standingsOf } from '../document/shield.ts';
+import { useDraft } from '../document/store.ts';
+import { isObject } from '../document/value.ts';
+import { crumbsOf, type TreeNode } from '../outline/tree.ts';
+import { useArrival } from '../shell/going.ts';
+import { useValue } from './at.ts';
+import { Block } from './block.tsx';
+import { Entries } from './entries.tsx';
+import { GrantsTable } from './grants.tsx';
+import { ObjectForm } from './object-form.tsx';
+import { StandingMark } from './standing.tsx';
+import { keyOf, sentence } from './words.tsx';
+
+/** The fields of what is selected in the outline; of nothing, of the whole configuration. */
+export function FormView() {
+  const selection = useDraft((state) => state.selection);
+  const document = useDraft((state) => state.document);
+  const readable = useDraft((state) => state.readable);
+  const crumbs = useMemo(() => crumbsOf(selection, document), [selection, document]);
+  const path = crumbs.at(-1)?.path ?? [];
+  useArrival();
+  return (
+    <fieldset disabled={!readable} className="flex min-w-0 max-w-3xl flex-col gap-4 p-4">
+      <Crumbs crumbs={crumbs} />
+      <Page key={textOf(path)} path={path} title={crumbs.at(-1)?.label ?? 'The configuration'} />
+    </fieldset>
+  );
+}
+
+function Crumbs({ crumbs }: { readonly crumbs: readonly TreeNode[] }) {
+  const select = useDraft((state) => state.select);
+  if (crumbs.length === 0) return null;
+  const look = 'rounded-sm text-link underline underline-offset-2';
+  return (
+    <nav aria-label="Where this stands" className="flex flex-wrap gap-x-2 text-sm">
+      <button type="button" className={look} onClick={() => select([])}>
+        The configuration
+      </button>
+      {crumbs.map(({ path, label }, at) => (
+        <span key={textOf(path)} className="flex gap-x-2">
+          <span aria-hidden="true" className="text-soft">
+            ›
+          </span>
+          {at === crumbs.length - 1 ? (
+            <span aria-current="location">{label}</span>
+          ) : (
+            <button type="button" className={look} onClick={() => select(path)}>
+              {label}
+            </button>
+          )}
+        </span>
+      ))}
+    </nav>
+  );
+}
+
+type PageProps = { readonly path: Path; readonly title: string };
+
+function Page({ path, title }: PageProps) {
+  const value = useValue(path);
+  const field: Field = fieldAt(path) ?? schema;
+  const isBlock = field.type === 'object' && !isObject(value);
+  return (
+    <>
+      <h2 className="text-xl">{title}</h2>
+      {field.type === 'list' && field.items.type === 'object' ? (
+        <Entries
+          path={path}
+          field={field}
+          item={field.items}
+          required={field.required === true}
+          form={ObjectForm}
+        />
+      ) : null}
+      {field.type === 'object' && isBlock && path.length > 0 ? (
+        <Block path={path} field={field} required={field.required === true}>
+          {null}
+        </Block>
+      ) : null}
+      {field.type === 'object' && !isBlock ? (
+        <>
+          <p className="text-soft">{sentence(field.description)}</p>
+          <About path={path} />
+          <ObjectForm path={path} field={field} />
+          {path.at(-1) === 'agent' ? <GrantsTable agent={path} /> : null}
+        </>
+      ) : null}
+    </>
+  );
+}
+
+/** The shield, where it changes what happens. */
+function About({ path }: { readonly path: Path }) {
+  const isModel = keyOf(path) === 'models';
+  const isBrain = path.length === 2 && path[0] === 'brains';
+  const brain = useValue(isModel ? path.slice(0, -2) : path);
+  if (!isModel && !isBrain) return null;
+  const standings = standingsOf(brain);
+  const standing = isModel ? standings[Number(path.at(-1))] : undefined;
+  if (standing?.kind === 'never' || standing?.kind === 'unused') {
+    return (
+      <Notice tone="wait">
+        <StandingMark standing={standing} />
+      </Notice>
+    );
+  }
+  const never = standings.filter(({ kind }) => kind === 'never').length;
+  if (never === 0 || isModel) return null;
+  return (
+    <Notice tone="wait">
+      {never === 1 ? 'One model is' : `${never} models are`} listed here and never called: this
+      brain is private, so nothing of its messages leaves for a cloud model.
+    </Notice>
+  );
+}

@@ -1,0 +1,68 @@
+import type { Json } from '../../../src/config/locate.ts';
+import { schema } from '../../../src/config/schema.ts';
+import { State, toneOf } from '../../kit/state.tsx';
+import { Table, type Column } from '../../kit/table.tsx';
+import { meant } from '../document/fields.ts';
+import type { Path } from '../document/path.ts';
+import { channelsOf } from '../document/starts.ts';
+import { useDraft } from '../document/store.ts';
+import { isList, isObject, valueAt, wordOf } from '../document/value.ts';
+import { channelName } from '../outline/tree.ts';
+import { useValue } from './at.ts';
+
+type GrantRow = { readonly tool: string; readonly modes: Readonly<Record<string, string>> };
+
+/** What the grants of an agent come to: each tool on each channel that is configured. */
+export function GrantsTable({ agent }: { readonly agent: Path }) {
+  const value = useValue(agent);
+  const channels = useDraft((state) => channelsOf(state.document).join(' '));
+  const types = channels.split(' ').filter((type) => type !== '');
+  const tools = valueAt(value, ['tools']);
+  const listed = isList(tools) ? [...new Set(tools.map(wordOf))] : [];
+  const rows = listed.map((tool): GrantRow => {
+    const modes = types.map((type) => [type, modeOf(value, tool, type)] as const);
+    return { tool, modes: Object.fromEntries(modes) };
+  });
+  if (rows.length === 0 || types.length === 0) return null;
+  return (
+    <div className="flex flex-col gap-1">
+      <p className="text-sm font-medium">What this comes to</p>
+      <Table
+        name="What the grants come to"
+        columns={columnsOf(types)}
+        rows={rows}
+        keyOf={({ tool }) => tool}
+        none=""
+      />
+    </div>
+  );
+}
+
+function columnsOf(types: readonly string[]): readonly Column<GrantRow>[] {
+  return [
+    { title: 'Tool', cell: ({ tool }) => <code>{tool}</code> },
+    ...types.map((type) => ({
+      title: channelName(type),
+      cell: ({ modes }: GrantRow) => {
+        const [mode = ''] = (modes[type] ?? '').split(' ');
+        return <State tone={toneOf(mode)}>{modes[type]}</State>;
+      },
+    })),
+  ];
+}
+
+const channelField = schema.fields.routes.items.fields.channel;
+
+/** Without grants everything is allowed; with some, what none of them names is denied. */
+function modeOf(agent: Json | undefined, tool: string, type: string): string {
+  const grants = valueAt(agent, ['governance']);
+  if (!isList(grants) || grants.length === 0) return 'allow';
+  const grant = grants.find((one) => isObject(one) && one['tool'] === tool && holdsOn(one, type));
+  return grant === undefined ? 'deny (no grant)' : wordOf(valueAt(grant, ['mode']));
+}
+
+function holdsOn(grant: Json, type: string): boolean {
+  const channels = valueAt(grant, ['channels']);
+  if (!isList(channels)) return true;
+  return channels.some((one) => meant(channelField, one) === type);
+}

@@ -1,0 +1,138 @@
+import type { ChangeEvent } from 'react';
+import type { ChoiceField, IntegerField } from '../../../src/config/field.ts';
+import { inputLook } from '../../kit/field.tsx';
+import { meant } from '../document/fields.ts';
+import { textOf } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { wordOf } from '../document/value.ts';
+import { isAbsent, useProblems, useValue } from './at.ts';
+import { aboutOf, Row, type InputProps } from './row.tsx';
+import { keyOf, meaningOf, placeholderOf } from './words.tsx';
+
+/** Fields that hold more than a line. */
+const longKeys = new Set(['system_prompt']);
+
+/** A text. While it is written an empty one stays; what is left empty is taken out of the file. */
+export function TextInput({ path, field, required }: InputProps) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const group = textOf(path);
+  const shared = {
+    ...aboutOf(path, problems),
+    value: value === null ? '' : wordOf(value),
+    placeholder: placeholderOf(field),
+    spellCheck: longKeys.has(keyOf(path)),
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+      useDraft.getState().edit(path, event.target.value, group),
+    onBlur: () => {
+      if (value === '' && !required) useDraft.getState().remove(path, group);
+    },
+  };
+  return (
+    <Row path={path} field={field} required={required} problems={problems}>
+      {longKeys.has(keyOf(path)) ? (
+        <textarea rows={5} className={inputLook} {...shared} />
+      ) : (
+        <input type="text" autoComplete="off" className={inputLook} {...shared} />
+      )}
+    </Row>
+  );
+}
+
+/** A whole number; what is none stays as it was written, with the problem that says so. */
+export function IntegerInput({ path, field, required }: InputProps<IntegerField>) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const group = textOf(path);
+  const write = (written: string): void => {
+    const draft = useDraft.getState();
+    const isWhole = /^-?(?:0|[1-9]\d{0,14})$/.test(written);
+    draft.edit(path, isWhole ? Number(written) : written, group);
+  };
+  return (
+    <Row path={path} field={field} required={required} problems={problems}>
+      <input
+        {...aboutOf(path, problems)}
+        type="text"
+        inputMode="numeric"
+        autoComplete="off"
+        value={value === null ? '' : wordOf(value)}
+        placeholder={placeholderOf(field)}
+        onChange={(event) => write(event.target.value.trim())}
+        onBlur={() => {
+          if (value === '' && !required) useDraft.getState().remove(path, group);
+        }}
+        className={`${inputLook} max-w-48 tabular-nums`}
+      />
+    </Row>
+  );
+}
+
+/** One of some names. A synonym is shown as what it means, and stays as written until changed. */
+export function ChoiceInput({ path, field, required, only }: InputProps<ChoiceField>) {
+  const value = useValue(path);
+  const known = meant(field, value);
+  const names = only === undefined ? field.names : field.names.filter((name) => name === only);
+  return (
+    <SelectInput
+      path={path}
+      field={field}
+      required={required}
+      chosen={isAbsent(value) ? '' : (known ?? wordOf(value))}
+      options={names.map((name) => ({ value: name, label: meaningOf(name) }))}
+      onChoose={(name) => useDraft.getState().edit(path, name)}
+    />
+  );
+}
+
+export function BooleanInput({ path, field, required }: InputProps) {
+  const value = useValue(path);
+  const options = [
+    { value: 'true', label: 'yes' },
+    { value: 'false', label: 'no' },
+  ];
+  return (
+    <SelectInput
+      path={path}
+      field={field}
+      required={required}
+      chosen={isAbsent(value) ? '' : wordOf(value)}
+      options={options}
+      onChoose={(name) => useDraft.getState().edit(path, name === 'true')}
+    />
+  );
+}
+
+type SelectProps = InputProps & {
+  readonly chosen: string;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly onChoose: (value: string) => void;
+};
+
+export function SelectInput({ path, field, required, chosen, options, onChoose }: SelectProps) {
+  const problems = useProblems(path);
+  const isKnown = chosen === '' || options.some(({ value }) => value === chosen);
+  const standard = placeholderOf(field);
+  const none = required ? 'Choose …' : standard === '' ? 'not set' : `not set (${standard})`;
+  return (
+    <Row path={path} field={field} required={required} problems={problems}>
+      <select
+        {...aboutOf(path, problems)}
+        value={chosen}
+        onChange={({ target }) => {
+          if (target.value === '') useDraft.getState().remove(path);
+          else onChoose(target.value);
+        }}
+        className={inputLook}
+      >
+        {required && chosen !== '' ? null : <option value="">{none}</option>}
+        {isKnown ? null : <option value={chosen}>{chosen} (not known)</option>}
+        {options.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </Row>
+  );
+}

@@ -1,0 +1,95 @@
+import type { ListField } from '../../../src/config/field.ts';
+import { Button } from '../../kit/button.tsx';
+import { inputLook } from '../../kit/field.tsx';
+import { textOf } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { isList, wordOf } from '../document/value.ts';
+import { announce } from '../shell/announce.tsx';
+import { idOf } from '../shell/going.ts';
+import { useProblems, useValue } from './at.ts';
+import { Moves } from './moves.tsx';
+import { aboutOf, Row, type InputProps } from './row.tsx';
+import { ToldList } from './told.tsx';
+import { keyOf, labelOf, singleOf } from './words.tsx';
+
+/** A list of texts: each a line, with its place and a way out. */
+export function TextList({ path, field, required }: InputProps<ListField>) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const single = singleOf(keyOf(path));
+  const entries = isList(value) ? value : null;
+  const add = (): void => {
+    const start = entries ?? field.default ?? [];
+    const next = [...start, ''];
+    const draft = useDraft.getState();
+    if (entries === null) draft.edit(path, next);
+    else draft.insert(path, entries.length, '');
+    requestAnimationFrame(() => document.getElementById(idOf([...path, start.length]))?.focus());
+  };
+  const canLeave = entries !== null && !required;
+  return (
+    <Row path={path} field={field} required={required} problems={problems} group>
+      {entries?.map((_, at) => (
+        // Entries are texts that change while they are written: their place is what they are.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Entry key={at} path={path} at={at} of={entries.length} single={single} />
+      ))}
+      {entries?.length === 0 ? <p className="text-sm">The list is empty.</p> : null}
+      <div className="flex flex-wrap gap-1.5">
+        <Button id={idOf(path)} small onClick={add}>
+          Add {/^[aeiou]/.test(single) ? 'an' : 'a'} {single}
+        </Button>
+        {canLeave ? (
+          <Button small kind="quiet" onClick={() => useDraft.getState().remove(path)}>
+            Leave it out
+          </Button>
+        ) : null}
+        {entries === null && !required ? (
+          <Button small kind="quiet" onClick={() => useDraft.getState().edit(path, [])}>
+            Make it empty
+          </Button>
+        ) : null}
+      </div>
+    </Row>
+  );
+}
+
+type EntryProps = {
+  readonly path: InputProps['path'];
+  readonly at: number;
+  readonly of: number;
+  readonly single: string;
+};
+
+function Entry({ path, at, of, single }: EntryProps) {
+  const here = [...path, at];
+  const value = useValue(here);
+  const problems = useProblems(here);
+  const about = aboutOf(here, problems);
+  const name = `${labelOf(keyOf(path))} ${at + 1}`;
+  return (
+    <div className="flex flex-col gap-1">
+      <div className="flex items-center gap-1">
+        <input
+          {...about}
+          aria-describedby={problems.length === 0 ? undefined : `${idOf(here)}-fault`}
+          aria-label={name}
+          type="text"
+          autoComplete="off"
+          spellCheck={false}
+          value={wordOf(value)}
+          onChange={(event) => useDraft.getState().edit(here, event.target.value, textOf(here))}
+          className={inputLook}
+        />
+        <Moves
+          list={path}
+          at={at}
+          of={of}
+          name={`${single} ${at + 1}`}
+          onDone={(said) => announce(said)}
+        />
+      </div>
+      <ToldList problems={problems} id={`${idOf(here)}-fault`} />
+    </div>
+  );
+}

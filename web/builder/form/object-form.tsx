@@ -1,0 +1,137 @@
+import type { ObjectField } from '../../../src/config/field.ts';
+import type { Json } from '../../../src/config/locate.ts';
+import { Button } from '../../kit/button.tsx';
+import { demandsOf, type Demands } from '../document/fields.ts';
+import type { Path } from '../document/path.ts';
+import { brainsOf } from '../document/starts.ts';
+import { useDraft } from '../document/store.ts';
+import { isObject, wordOf } from '../document/value.ts';
+import { idOf } from '../shell/going.ts';
+import { isAbsent, useProblems, useValue } from './at.ts';
+import { Block } from './block.tsx';
+import { Entries } from './entries.tsx';
+import { GrantsTable } from './grants.tsx';
+import { BooleanInput, ChoiceInput, IntegerInput, SelectInput, TextInput } from './inputs.tsx';
+import { TextList } from './lists.tsx';
+import type { InputProps } from './row.tsx';
+import { SecretInput } from './secret-input.tsx';
+import { Ticks } from './ticks.tsx';
+import { ToldList } from './told.tsx';
+import { toolOf } from './tool-words.ts';
+
+type Props = { readonly path: Path; readonly field: ObjectField };
+
+/** Every field that an object may have, and what else stands in it. */
+export function ObjectForm({ path, field }: Props) {
+  const value = useValue(path);
+  const demands = demandsOf(field, value);
+  const object = isObject(value) ? value : {};
+  const strangers = Object.keys(object).filter((key) => !Object.hasOwn(field.fields, key));
+  return (
+    <div className="flex min-w-0 flex-col gap-5">
+      {strangers.map((key) => (
+        <Stranger key={key} path={[...path, key]} />
+      ))}
+      {Object.entries(field.fields).map(([key, inner]) =>
+        isShown(key, object, demands) ? (
+          <FieldOf
+            key={key}
+            path={[...path, key]}
+            field={inner}
+            required={inner.required === true || demands.required.has(key)}
+            only={demands.only.get(key)}
+          />
+        ) : null,
+      )}
+    </div>
+  );
+}
+
+/** What does not belong here is not offered; where it stands all the same, it can be removed. */
+function isShown(key: string, object: Readonly<Record<string, Json>>, demands: Demands): boolean {
+  const tool = toolOf(key);
+  if (tool !== null && 'tools' in object && isAbsent(object[key])) {
+    const { tools } = object;
+    return Array.isArray(tools) && tools.includes(tool);
+  }
+  return !demands.forbidden.has(key) || object[key] !== undefined;
+}
+
+function FieldOf({ path, field, required, only }: InputProps) {
+  switch (field.type) {
+    case 'text': {
+      if (field.format === 'env') return <SecretInput {...{ path, field, required }} />;
+      const isBrain = path[0] === 'routes' && path.at(-1) === 'brain';
+      if (isBrain) return <BrainInput {...{ path, field, required }} />;
+      return <TextInput {...{ path, field, required }} />;
+    }
+    case 'choice':
+      return <ChoiceInput {...{ path, field, required, only }} />;
+    case 'integer':
+      return <IntegerInput {...{ path, field, required }} />;
+    case 'boolean':
+      return <BooleanInput {...{ path, field, required }} />;
+    case 'list':
+      if (field.items.type === 'object') {
+        return <Entries {...{ path, field, required, item: field.items }} form={ObjectForm} />;
+      }
+      if (field.items.type === 'choice') {
+        return <Ticks {...{ path, field, required, names: field.items }} />;
+      }
+      return <TextList {...{ path, field, required }} />;
+    case 'object':
+      return (
+        <Block {...{ path, field, required }}>
+          <ObjectForm path={path} field={field} />
+          {path.at(-1) === 'agent' ? <GrantsTable agent={path} /> : null}
+        </Block>
+      );
+    default:
+      return field satisfies never;
+  }
+}
+
+/** One of the brains that there are. */
+function BrainInput({ path, field, required }: InputProps) {
+  const value = useValue(path);
+  const names = useDraft((state) => JSON.stringify(brainsOf(state.document)));
+  const options = (JSON.parse(names) as string[]).map((name) => ({ value: name, label: name }));
+  return (
+    <SelectInput
+      {...{ path, field, required, options }}
+      chosen={isAbsent(value) ? '' : wordOf(value)}
+      onChoose={(name) => useDraft.getState().edit(path, name)}
+    />
+  );
+}
+
+/** A note of the person who wrote the file, or a key that nothing knows. */
+function Stranger({ path }: { readonly path: Path }) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const key = String(path.at(-1));
+  const isNote = key === '$schema' || key.startsWith('_');
+  return (
+    <div
+      id={idOf(path)}
+      tabIndex={-1}
+      className={`rounded-md border-s-4 bg-raised px-3 py-2 text-sm ${isNote ? 'border-line' : 'border-bad'}`}
+    >
+      <p className="flex flex-wrap items-start gap-x-2">
+        <code className="text-soft">{key}</code>
+        <span className="min-w-0 flex-1 break-words">{wordOf(value)}</span>
+        {isNote ? (
+          <Button
+            kind="quiet"
+            small
+            aria-label={`Remove the note ${key}`}
+            onClick={() => useDraft.getState().remove(path)}
+          >
+            ✕
+          </Button>
+        ) : null}
+      </p>
+      <ToldList problems={problems} id={`${idOf(path)}-fault`} />
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+/** Where the variables that a draft names are set: asked of the service, never their values. */
+import { useEffect } from 'react';
+import { create } from 'zustand';
+import { formatFault } from '../../../src/config/formats.ts';
+import type { Json } from '../../../src/config/locate.ts';
+import { ask } from '../../kit/api.ts';
+import { useDraft } from '../document/store.ts';
+import { isList, isObject } from '../document/value.ts';
+
+type Where = 'environment' | 'missing' | (string & {});
+type Answer = { readonly rows: readonly { readonly name: string; readonly where: Where }[] };
+
+type Presence = { readonly where: ReadonlyMap<string, Where> };
+export const usePresence = create<Presence>(() => ({ where: new Map() }));
+
+const restMs = 300;
+const namesMax = 200;
+
+/** Names of variables in a document, each once; nothing that may be a secret itself. */
+export function namesIn(value: Json): readonly string[] {
+  const found = new Set<string>();
+  const walk = (at: Json): void => {
+    if (isList(at)) for (const one of at) walk(one);
+    else if (isObject(at)) {
+      for (const [key, inner] of Object.entries(at)) {
+        if (!key.endsWith('_env') || typeof inner !== 'string') walk(inner);
+        else if (inner !== '' && formatFault('env', inner) === null) found.add(inner);
+      }
+    }
+  };
+  walk(value);
+  return [...found].sort();
+}
+
+/** Keeps what is known up to date with the draft; to be used once. */
+export function usePresenceAsked(): void {
+  const names = useDraft((state) => namesIn(state.document).slice(0, namesMax).join(' '));
+  useEffect(() => {
+    if (names === '') return undefined;
+    const giveUp = new AbortController();
+    const timer = setTimeout(() => {
+      void askPresence(names.split(' '), giveUp.signal);
+    }, restMs);
+    return () => {
+      clearTimeout(timer);
+      giveUp.abort();
+    };
+  }, [names]);
+}
+
+async function askPresence(names: readonly string[], signal: AbortSignal): Promise<void> {
+  const question = { method: 'POST', body: { names }, signal } as const;
+  const answer = await ask<Answer>('secrets/presence', question);
+  if (answer.kind === 'refused') return;
+  const known = answer.value.rows.map(({ name, where }) => [name, where] as const);
+  usePresence.setState({ where: new Map(known) });
+}

@@ -1,0 +1,98 @@
+import { useId, useState } from 'react';
+import { formatFault } from '../../../src/config/formats.ts';
+import { inputLook } from '../../kit/field.tsx';
+import { State } from '../../kit/state.tsx';
+import { useDraft } from '../document/store.ts';
+import { wordOf } from '../document/value.ts';
+import { useProblems, useValue } from './at.ts';
+import { namesIn, usePresence } from './presence.ts';
+import { aboutOf, Row, type InputProps } from './row.tsx';
+import { idOf } from '../shell/going.ts';
+import { keyOf } from './words.tsx';
+
+const usual: Readonly<Record<string, readonly string[]>> = {
+  api_key_env: ['OPENAI_API_KEY', 'GROQ_API_KEY', 'OPENROUTER_API_KEY', 'MISTRAL_API_KEY'],
+  token_env: ['WEBHOOK_SECRET', 'TELEGRAM_TOKEN', 'DISCORD_TOKEN', 'ADMIN_TOKEN'],
+  outbound_token_env: ['REPLY_SECRET'],
+  url_env: ['DATABASE_URL'],
+};
+
+/**
+ * The name of a variable. What is written becomes part of the draft when the person goes on, and
+ * not at all where it may be a secret: a draft is kept by the browser, a secret never is.
+ */
+export function SecretInput({ path, field, required }: InputProps) {
+  const value = useValue(path);
+  const problems = useProblems(path);
+  const [written, setWritten] = useState<string | null>(null);
+  const [refused, setRefused] = useState<string | null>(null);
+  const names = useDraft((state) => namesIn(state.document).join(' '));
+  const list = useId();
+  const stands = value === null ? '' : wordOf(value);
+  const suggestions = new Set([...names.split(' '), ...(usual[keyOf(path)] ?? [])]);
+  const take = (): void => {
+    if (written === null) return;
+    const name = written.trim();
+    setWritten(null);
+    const fault = name === '' ? null : formatFault('env', name);
+    setRefused(fault === null ? null : `${fault.message} ${fault.remedy}`);
+    if (fault !== null || name === stands) return;
+    const draft = useDraft.getState();
+    if (name === '' && !required) draft.remove(path);
+    else draft.edit(path, name);
+  };
+  const about = aboutOf(path, problems);
+  return (
+    <Row
+      path={path}
+      field={field}
+      required={required}
+      problems={problems}
+      aside={<Badge name={stands} />}
+    >
+      <input
+        {...about}
+        aria-describedby={`${about['aria-describedby']} ${idOf(path)}-refused`}
+        type="text"
+        list={list}
+        autoComplete="off"
+        spellCheck={false}
+        value={written ?? stands}
+        onChange={(event) => setWritten(event.target.value)}
+        onBlur={take}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') take();
+          if (event.key === 'Escape') setWritten(null);
+        }}
+        className={`${inputLook} font-mono`}
+      />
+      <datalist id={list}>
+        {[...suggestions]
+          .filter((name) => name !== '')
+          .map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+      </datalist>
+      <p id={`${idOf(path)}-refused`} role="alert" className="text-sm text-bad empty:hidden">
+        {refused === null ? null : `Not taken: ${refused}`}
+      </p>
+    </Row>
+  );
+}
+
+/** Whether the service can read the variable. */
+function Badge({ name }: { readonly name: string }) {
+  const where = usePresence((state) => state.where.get(name));
+  if (where === undefined) return null;
+  return (
+    <span className="text-sm">
+      {where === 'missing' ? (
+        <State tone="bad">not set where svc runs</State>
+      ) : (
+        <State tone="good">set: {where}</State>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,71 @@
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import { fixesOf, type Fix } from '../document/fixes.ts';
+import { useDraft } from '../document/store.ts';
+import { Button } from '../../kit/button.tsx';
+import { announce } from '../shell/announce.tsx';
+
+/** A problem as a person is told of it: what is wrong, and what to do. */
+export function Told({ problem }: { readonly problem: ConfigProblem }) {
+  const isError = problem.severity === 'error';
+  const text = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
+  return (
+    <>
+      <span className={isError ? 'font-medium text-bad' : 'font-medium text-wait'}>
+        <span aria-hidden="true">{isError ? '✗ ' : '! '}</span>
+        <span className="sr-only">{isError ? 'Error: ' : 'Warning: '}</span>
+        {text}.
+      </span>{' '}
+      <span className="text-soft">{problem.remedy}</span>
+    </>
+  );
+}
+
+/** Problems below their input, each with what one press can do. */
+export function ToldList({
+  problems,
+  id,
+}: {
+  readonly problems: readonly ConfigProblem[];
+  readonly id: string;
+}) {
+  if (problems.length === 0) return null;
+  return (
+    <div id={id} className="flex flex-col gap-1 text-sm">
+      {problems.map((problem) => (
+        <div key={problem.code + problem.message}>
+          <p>
+            <Told problem={problem} />
+          </p>
+          <Fixes problem={problem} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+type FixesProps = {
+  readonly problem: ConfigProblem;
+  /** The buttons go with the problem: where the focus is to be. */
+  readonly onMended?: () => void;
+};
+
+export function Fixes({ problem, onMended }: FixesProps) {
+  const document = useDraft((state) => state.document);
+  const readable = useDraft((state) => state.readable);
+  const fixes = readable ? fixesOf(problem, document) : [];
+  if (fixes.length === 0) return null;
+  const apply = ({ label, edits }: Fix): void => {
+    if (!useDraft.getState().apply(edits)) return;
+    announce(`Done: ${label}.`);
+    onMended?.();
+  };
+  return (
+    <div className="mt-1 flex flex-wrap gap-1.5">
+      {fixes.map((fix) => (
+        <Button key={fix.label} small onClick={() => apply(fix)}>
+          {fix.label}
+        </Button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,161 @@
+/** Names and sentences of fields for a person who does not read JSON. */
+import type { ReactNode } from 'react';
+import type { Field, IntegerField } from '../../../src/config/field.ts';
+import type { Json } from '../../../src/config/locate.ts';
+import { channelName, modelName } from '../outline/tree.ts';
+import type { Path } from '../document/path.ts';
+import { isList, valueAt, wordOf } from '../document/value.ts';
+
+const labels: Readonly<Record<string, string>> = {
+  addr: 'Address',
+  admin: 'Administrator',
+  allow: 'Who may talk',
+  allow_hosts: 'Hosts that may be reached',
+  allowed_hosts: 'Further host names',
+  api_key_env: 'Variable with the API key',
+  base_url: 'Base URL',
+  bind: 'Address to listen on',
+  budget_runes: 'Characters of notes in a prompt',
+  conversation_id: 'Conversation id',
+  daily_at: 'Daily end',
+  deadline_seconds: 'Deadline in seconds',
+  governance: 'Grants',
+  idle_min: 'Idle minutes',
+  max_bytes: 'Most bytes',
+  max_in_flight: 'Calls at one time',
+  max_iterations: 'Model calls in a turn',
+  max_note_runes: 'Longest note',
+  max_notes: 'Most notes',
+  max_redirects: 'Most redirects',
+  max_retries: 'Further tries',
+  media_type: 'Media type',
+  media_url: 'Media URL',
+  model_id: 'Model',
+  observability: 'Admin server',
+  outbound_token_env: 'Variable with the secret of replies',
+  outbound_url: 'URL for replies',
+  recall_max: 'Turns to recall',
+  retention_days: 'Days to keep',
+  sender_id: 'Sender id',
+  session: 'Sessions',
+  skills_body_budget: 'Characters of skills in a prompt',
+  skills_dir: 'Folder of skills',
+  timeout_seconds: 'Time limit in seconds',
+  token_env: 'Variable with the token',
+  url_env: 'Variable with the database URL',
+};
+
+/** `daily_at` → `Daily end`, `max_speed` → `Max speed`. */
+export function labelOf(key: string): string {
+  const spaced = key.replaceAll('_', ' ');
+  return labels[key] ?? spaced.charAt(0).toUpperCase() + spaced.slice(1);
+}
+
+const singles: Readonly<Record<string, string>> = {
+  channels: 'channel',
+  brains: 'brain',
+  routes: 'route',
+  models: 'model',
+  governance: 'grant',
+  allow: 'user id',
+  allow_hosts: 'host',
+  allowed_hosts: 'host',
+  triggers: 'trigger',
+  order: 'entry',
+};
+
+/** One of what a list holds. */
+export const singleOf = (key: string): string => singles[key] ?? 'entry';
+
+/** What an entry of a list is called. */
+export function entryName(list: string, entry: Json, at: number): string {
+  switch (list) {
+    case 'channels':
+      return channelName(valueAt(entry, ['type']));
+    case 'brains':
+      return wordOf(valueAt(entry, ['name'])) || 'A brain without a name';
+    case 'models':
+      return modelName(entry);
+    case 'routes': {
+      const brain = wordOf(valueAt(entry, ['brain'])) || '?';
+      return `${channelName(valueAt(entry, ['channel']))} → ${brain}`;
+    }
+    case 'governance':
+      return `${wordOf(valueAt(entry, ['tool'])) || '?'}: ${wordOf(valueAt(entry, ['mode']))}`;
+    default:
+      return `${singleOf(list)} ${at + 1}`;
+  }
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  messenger_a: 'messenger_a (Telegram)',
+  messenger_b: 'messenger_b (Discord)',
+  local_runtime: 'local_runtime (Ollama)',
+  hosted_runtime: 'hosted_runtime (OpenAI and alike)',
+  fanout: 'fanout: all models at once',
+  sequential: 'sequential: one after the other',
+  priority: 'priority: the best-ranked answer',
+  consensus: 'consensus: what most agree on',
+  private: 'private: local models only',
+  public: 'public: any model',
+  local: 'local: runs on your machines',
+  cloud: 'cloud: somebody else runs it',
+  mention: 'mention: when it is mentioned',
+  all: 'all: every message',
+  off: 'off: never',
+  allow: 'allow: it runs',
+  shadow: 'shadow: recorded, not run',
+  deny: 'deny: hidden from the model',
+  conversation: 'conversation: each its own notes',
+  brain: 'brain: one set for all',
+};
+
+/** A name of the contract with what it means. */
+export const meaningOf = (name: string): string => meanings[name] ?? name;
+
+/** Marks of code in a sentence of the schema, shown as such. */
+export function sentence(text: string): ReactNode {
+  const parts = text.split('`');
+  // The parts of one sentence never change places.
+  // oxlint-disable-next-line react/no-array-index-key
+  return parts.map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
+}
+
+/** What the field means, what it is when absent, and what it may be. */
+export function hintOf(field: Field): ReactNode {
+  return (
+    <>
+      {sentence(field.description)}
+      {sentence(limitsOf(field))}
+    </>
+  );
+}
+
+function limitsOf(field: Field): string {
+  const note = 'defaultNote' in field ? field.defaultNote : undefined;
+  const standard = note ?? (field.type === 'object' ? undefined : shown(field.default));
+  const without = standard === undefined ? '' : ` Left empty: ${standard}.`;
+  return (field.type === 'integer' ? rangeOf(field) : '') + without;
+}
+
+function shown(value: Json | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (!isList(value)) return `\`${wordOf(value)}\``;
+  return value.length === 0 ? 'none' : value.map((one) => `\`${wordOf(one)}\``).join(', ');
+}
+
+function rangeOf({ minimum, maximum, zeroIsDefault }: IntegerField): string {
+  const range = maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`;
+  return ` A whole number, ${range}${zeroIsDefault === true ? '; 0 is the default' : ''}.`;
+}
+
+/** What an empty input stands for. */
+export function placeholderOf(field: Field): string {
+  if (field.type === 'object' || field.type === 'list') return '';
+  return field.default === undefined ? '' : String(field.default);
+}
+
+/** The key that a path ends with; of an entry, that of its list. */
+export function keyOf(path: Path): string {
+  return path.findLast((step) => typeof step === 'string') ?? '';
+}

@@ -1,0 +1,138 @@
+/** CodeMirror, with our colours, our problems and our history. */
+import { json } from '@codemirror/lang-json';
+import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint';
+import { EditorState, Prec, type Text } from '@codemirror/state';
+import { keymap } from '@codemirror/view';
+import { basicSetup, EditorView } from 'codemirror';
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import { redo, undo, useDraft } from '../document/store.ts';
+import type { TextPlace } from './showing.ts';
+
+export type Editor = {
+  /** Shows the draft's text, as it became elsewhere. */
+  show(text: string): void;
+  mark(problems: readonly ConfigProblem[]): void;
+  goTo(place: TextPlace): void;
+  close(): void;
+};
+
+/** @param root its styles go there */
+export function openEditor(root: ShadowRoot, text: string): Editor {
+  // The editor knows one line end; the file's own is put back in `textOf`.
+  let lineEnd = lineEndOf(text);
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        Prec.highest(keymap.of(historyKeys)),
+        basicSetup,
+        json(),
+        lintGutter(),
+        colours,
+        EditorView.lineWrapping,
+        EditorView.contentAttributes.of({ 'aria-label': 'The text of the configuration' }),
+        EditorView.updateListener.of((update) => {
+          if (!update.docChanged) return;
+          const written = textOf(update.state.doc, lineEnd);
+          if (written !== useDraft.getState().text) useDraft.getState().replace(written, 'json');
+        }),
+      ],
+    }),
+  });
+  view.scrollDOM.tabIndex = 0;
+  return {
+    show(next) {
+      lineEnd = lineEndOf(next);
+      const before = textOf(view.state.doc, lineEnd);
+      if (before === next) return;
+      view.dispatch({
+        changes: changeOf(view.state.doc.toString(), next.replaceAll('\r\n', '\n')),
+      });
+    },
+    mark(problems) {
+      view.dispatch(setDiagnostics(view.state, problems.map(diagnosticIn(view.state.doc))));
+    },
+    goTo(place) {
+      const at = offsetIn(view.state.doc, place);
+      const effects = EditorView.scrollIntoView(at, { y: 'center' });
+      view.dispatch({ selection: { anchor: at }, effects });
+      view.focus();
+    },
+    close: () => view.destroy(),
+  };
+}
+
+/** Undo and redo are the draft's: one history for every view of it. */
+const historyKeys = [
+  { key: 'Mod-z', run: () => (undo(), true), preventDefault: true },
+  { key: 'Mod-Shift-z', run: () => (redo(), true), preventDefault: true },
+  { key: 'Mod-y', run: () => (redo(), true), preventDefault: true },
+];
+
+const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
+
+function textOf(doc: Text, lineEnd: string): string {
+  return doc.toString().replaceAll('\n', lineEnd);
+}
+
+/** The one stretch that differs: the cursor stays where it is. */
+function changeOf(before: string, after: string) {
+  const most = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < most && before[from] === after[from]) from++;
+  let end = 0;
+  while (end < most - from && before.at(-1 - end) === after.at(-1 - end)) end++;
+  return { from, to: before.length - end, insert: after.slice(from, after.length - end) };
+}
+
+function offsetIn(doc: Text, { line, column }: TextPlace): number {
+  const { from, to } = doc.line(Math.min(Math.max(1, line), doc.lines));
+  return Math.min(to, from + Math.max(0, column - 1));
+}
+
+function diagnosticIn(doc: Text) {
+  return (problem: ConfigProblem): Diagnostic => {
+    const from = offsetIn(doc, problem);
+    const { to: lineEnd } = doc.lineAt(from);
+    // As far as the word, the text in quotes, or the mark goes.
+    const word = /^(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|.)/.exec(doc.sliceString(from, lineEnd));
+    const { severity, message, remedy } = problem;
+    const to = from + (word?.[0].length ?? 0);
+    return { from, to, severity, message: `${message}. ${remedy}` };
+  };
+}
+
+const colours = EditorView.theme({
+  '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--card)', fontSize: '14px' },
+  '.cm-scroller': {
+    fontFamily: "ui-monospace, 'Cascadia Mono', Menlo, Consolas, monospace",
+    overflow: 'auto',
+  },
+  '.cm-content': { caretColor: 'var(--ink)' },
+  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+  '.cm-gutters': {
+    backgroundColor: 'var(--paper)',
+    color: 'var(--soft)',
+    borderRight: '1px solid var(--line)',
+  },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--raised)' },
+  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection': {
+    backgroundColor: 'var(--accent-ground) !important',
+  },
+  '.cm-tooltip, .cm-panels': {
+    backgroundColor: 'var(--card)',
+    color: 'var(--ink)',
+    borderColor: 'var(--edge)',
+  },
+  '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
+  '.cm-diagnostic-warning': { borderLeftColor: 'var(--wait)' },
+  '.cm-lintRange-error': { backgroundImage: 'none', borderBottom: '2px solid var(--bad)' },
+  '.cm-lintRange-warning': { backgroundImage: 'none', borderBottom: '2px dashed var(--wait)' },
+  '.cm-foldPlaceholder': { backgroundColor: 'var(--raised)', color: 'var(--soft)', border: 'none' },
+  // Of the highlighter: keys, texts, numbers and words, in colours of the page.
+  '.ͼc, .ͼl': { color: 'var(--link)' },
+  '.ͼe': { color: 'var(--good)' },
+  '.ͼd, .ͼb': { color: 'var(--wait)' },
+});

@@ -1,0 +1,77 @@
+import { startsWith, pathOf } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import type { Row } from './tree.ts';
+
+type Props = {
+  readonly row: Row;
+  readonly current: boolean;
+  readonly open: boolean;
+  readonly onToggle: () => void;
+};
+
+const indents = ['ps-1', 'ps-1', 'ps-5', 'ps-9'];
+
+/** One line of the outline. */
+export function Branch({ row, current, open, onToggle }: Props) {
+  const { node, key, level, position, siblings } = row;
+  const hasChildren = node.children.length > 0;
+  const select = useDraft((state) => state.select);
+  const faint = node.absent ? 'text-soft' : 'text-ink';
+  return (
+    <div
+      role="treeitem"
+      data-key={key}
+      aria-level={level}
+      aria-posinset={position}
+      aria-setsize={siblings}
+      aria-selected={current}
+      aria-expanded={hasChildren ? open : undefined}
+      tabIndex={current ? 0 : -1}
+      onClick={() => select(node.path)}
+      onKeyDown={undefined}
+      className={`flex min-h-8 cursor-default items-center gap-1.5 rounded-md pe-2 text-sm hover:bg-raised aria-selected:bg-accent-ground aria-selected:font-medium ${indents[level] ?? 'ps-9'} ${faint}`}
+    >
+      <span
+        aria-hidden="true"
+        onClick={(event) => {
+          event.stopPropagation();
+          if (hasChildren) onToggle();
+        }}
+        className={`inline-block w-4 shrink-0 text-center text-soft ${open ? 'rotate-90' : ''}`}
+      >
+        {hasChildren ? '›' : ''}
+      </span>
+      <span className="min-w-0 truncate">{node.label}</span>
+      {node.note === null ? null : (
+        <span className="shrink-0 text-xs font-normal text-soft">{node.note}</span>
+      )}
+      <Marks row={row} open={open} />
+    </div>
+  );
+}
+
+/** How many problems there are, in it or in what it hides. */
+function Marks({ row, open }: { readonly row: Row; readonly open: boolean }) {
+  const problems = useDraft((state) => state.problems);
+  const shownBelow = open ? row.node.children : [];
+  const mine = problems.filter(({ path }) => {
+    const at = pathOf(path);
+    return (
+      at.length > 0 &&
+      startsWith(at, row.node.path) &&
+      !shownBelow.some((child) => startsWith(at, child.path))
+    );
+  });
+  const errors = mine.filter(({ severity }) => severity === 'error').length;
+  if (mine.length === 0) return null;
+  const [mark, tone, word] =
+    errors > 0 ? ['✗', 'text-bad', 'to mend'] : ['!', 'text-wait', 'to look at'];
+  const count = errors > 0 ? errors : mine.length;
+  return (
+    <span className={`ms-auto shrink-0 text-xs font-semibold ${tone}`}>
+      <span aria-hidden="true">{mark} </span>
+      {count}
+      <span className="sr-only"> {word}</span>
+    </span>
+  );
+}

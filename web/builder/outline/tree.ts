@@ -1,0 +1,155 @@
+/** The configuration as a tree of the things in it: what the outline shows. */
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { schema } from '../../../src/config/schema.ts';
+import { meant } from '../document/fields.ts';
+import { startsWith, textOf, type Path } from '../document/path.ts';
+import { standingsOf } from '../document/shield.ts';
+import { isList, isObject, valueAt, wordOf } from '../document/value.ts';
+
+export type TreeNode = {
+  /** Also a key: no two nodes have one path. */
+  readonly path: Path;
+  readonly label: string;
+  /** A word beside it; of a model that is never asked, that. */
+  readonly note: string | null;
+  /** It is not in the file. */
+  readonly absent: boolean;
+  readonly children: readonly TreeNode[];
+};
+
+export function treeOf(document: JsonObject): readonly TreeNode[] {
+  return [
+    listNode(document, 'channels', 'Channels', channelNode),
+    listNode(document, 'brains', 'Brains', brainNode),
+    listNode(document, 'routes', 'Routes', routeNode),
+    blockNode(document, 'storage', 'Storage'),
+    blockNode(document, 'session', 'Sessions'),
+    blockNode(document, 'observability', 'Admin server'),
+    blockNode(document, 'admin', 'Administrator'),
+  ];
+}
+
+/** The node that a place belongs to: what the form is opened with. */
+export function pageOf(path: Path, document: JsonObject): Path {
+  let best: Path = [];
+  const look = (nodes: readonly TreeNode[]): void => {
+    for (const node of nodes) {
+      if (!startsWith(path, node.path)) continue;
+      best = node.path;
+      look(node.children);
+    }
+  };
+  look(treeOf(document));
+  return best;
+}
+
+/** The names of a place, outermost first: `Brains`, `triage`, `llama3.2`. */
+export function crumbsOf(path: Path, document: JsonObject): readonly TreeNode[] {
+  const crumbs: TreeNode[] = [];
+  let nodes = treeOf(document);
+  for (;;) {
+    const node = nodes.find((one) => startsWith(path, one.path));
+    if (node === undefined) return crumbs;
+    crumbs.push(node);
+    nodes = node.children;
+  }
+}
+
+type Make = (entry: Json, path: Path) => TreeNode;
+
+function listNode(document: JsonObject, key: string, label: string, make: Make): TreeNode {
+  const list = document[key];
+  const entries = isList(list) ? list : [];
+  const children = entries.map((entry, at) => make(entry, [key, at]));
+  return { path: [key], label, note: String(entries.length), absent: false, children };
+}
+
+function blockNode(document: JsonObject, key: string, label: string): TreeNode {
+  const value = document[key];
+  const absent = value === undefined || value === null;
+  const note = absent ? (key === 'observability' ? 'as by default' : 'none') : null;
+  return { path: [key], label, note, absent, children: [] };
+}
+
+function channelNode(entry: Json, path: Path): TreeNode {
+  return leaf(path, channelName(valueAt(entry, ['type'])));
+}
+
+const platforms: Readonly<Record<string, string>> = {
+  messenger_a: 'Telegram',
+  messenger_b: 'Discord',
+  webhook: 'Webhook',
+};
+
+/** `Telegram` for `messenger_a`, under either of its names. */
+export function channelName(type: Json | undefined): string {
+  const name = meant(schema.fields.channels.items.fields.type, type);
+  return name === null ? 'a channel' : (platforms[name] ?? name);
+}
+
+function brainNode(entry: Json, path: Path): TreeNode {
+  const models = valueAt(entry, ['models']);
+  const standings = standingsOf(entry);
+  const children = isList(models)
+    ? models.map((model, at) => {
+        const standing = standings[at]?.kind;
+        const note =
+          standing === 'never' ? 'never called' : standing === 'unused' ? 'unused' : null;
+        return leaf([...path, 'models', at], modelName(model), note);
+      })
+    : [];
+  const hasAgent = isObject(valueAt(entry, ['agent']));
+  const agent = hasAgent ? [leaf([...path, 'agent'], 'Agent')] : [];
+  const sensitivity = valueAt(entry, ['sensitivity']);
+  const note = sensitivity === 'private' ? 'private' : null;
+  const label = wordOf(valueAt(entry, ['name'])) || 'a brain without a name';
+  return { path, label, note, absent: false, children: [...children, ...agent] };
+}
+
+export function modelName(model: Json): string {
+  return wordOf(valueAt(model, ['model_id'])) || 'a model without a name';
+}
+
+function routeNode(entry: Json, path: Path): TreeNode {
+  const brain = wordOf(valueAt(entry, ['brain'])) || '?';
+  return leaf(path, `${channelName(valueAt(entry, ['channel']))} → ${brain}`);
+}
+
+function leaf(path: Path, label: string, note: string | null = null): TreeNode {
+  return { path, label, note, absent: false, children: [] };
+}
+
+/** A node, and how deep it stands. */
+export type Row = {
+  readonly node: TreeNode;
+  readonly key: string;
+  readonly level: number;
+  readonly parent: string | null;
+  readonly position: number;
+  readonly siblings: number;
+};
+
+/** The rows that can be seen: those of open nodes, or those that a search finds and what holds them. */
+export function rowsOf(
+  nodes: readonly TreeNode[],
+  isOpen: (key: string) => boolean,
+  search: string,
+): readonly Row[] {
+  const wanted = search.trim().toLowerCase();
+  const walk = (list: readonly TreeNode[], level: number, parent: string | null): Row[] => {
+    const shown = wanted === '' ? list : list.filter((node) => isFound(node, wanted));
+    return shown.flatMap((node, at) => {
+      const key = textOf(node.path);
+      const row = { node, key, level, parent, position: at + 1, siblings: shown.length };
+      const goesOn = wanted !== '' || isOpen(key);
+      return [row, ...(goesOn ? walk(node.children, level + 1, key) : [])];
+    });
+  };
+  return walk(nodes, 1, null);
+}
+
+function isFound(node: TreeNode, wanted: string): boolean {
+  return (
+    node.label.toLowerCase().includes(wanted) || node.children.some((one) => isFound(one, wanted))
+  );
+}

@@ -1,0 +1,26 @@
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import { pathOf } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { showInText } from '../json/showing.ts';
+import { goToField } from '../shell/going.ts';
+
+/** To the field of a problem; to its place in the text where it has none. */
+export function goToProblem(problem: ConfigProblem): void {
+  const { readable } = useDraft.getState();
+  const isOfText = problem.path === '' || problem.code === 'duplicate_key';
+  if (readable && !isOfText) goToField(pathOf(problem.path));
+  else showInText(problem);
+}
+
+let lastProblem = '';
+
+/** To the first problem after the one that this led to last. */
+export function nextProblem(): void {
+  const { problems } = useDraft.getState();
+  const names = problems.map(({ code, path }) => `${code} ${path}`);
+  const at = names.indexOf(lastProblem) + 1;
+  const problem = problems[at] ?? problems[0];
+  if (problem === undefined) return;
+  lastProblem = names[problems.indexOf(problem)]!;
+  goToProblem(problem);
+}

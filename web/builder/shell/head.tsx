@@ -1,0 +1,47 @@
+import { Button } from '../../kit/button.tsx';
+import { State } from '../../kit/state.tsx';
+import { ThemeSwitch } from '../../kit/theme-switch.tsx';
+import { useToken } from '../../kit/token.ts';
+import { isDirty, redo, undo, useDraft, useHistory } from '../document/store.ts';
+import { openOverlay } from './overlay.ts';
+
+/** What is being changed, whether it is changed, and the way back. */
+export function Head() {
+  const { past, future } = useHistory();
+  const signOut = useToken((state) => state.signOut);
+  const file = useDraft((state) => state.base?.file ?? '');
+  const dirty = useDraft(isDirty);
+  return (
+    <header className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-card px-3 py-2">
+      <h1 className="text-lg">svc builder</h1>
+      <p className="min-w-0 text-sm">
+        <code className="break-all text-soft">{file}</code>{' '}
+        <span id="draft-state">
+          {dirty ? (
+            <State tone="wait">changed, not applied</State>
+          ) : (
+            <State tone="good">as in use</State>
+          )}
+        </span>
+      </p>
+      <div className="ms-auto flex flex-wrap items-center gap-1.5">
+        <Button small disabled={past === 0} onClick={undo} title="Ctrl Z">
+          Undo
+        </Button>
+        <Button small disabled={future === 0} onClick={redo} title="Ctrl Shift Z">
+          Redo
+        </Button>
+        <Button small onClick={() => openOverlay('palette')} title="Ctrl K">
+          Go to …
+        </Button>
+        <Button small onClick={() => openOverlay('keys')} title="?">
+          Keys
+        </Button>
+        <ThemeSwitch />
+        <Button small onClick={signOut}>
+          Sign out
+        </Button>
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,29 @@
+import { Dialog } from '../../kit/dialog.tsx';
+import { keys } from './keys.ts';
+import { closeOverlay, useOverlay } from './overlay.ts';
+import { Palette } from './palette.tsx';
+
+/** What opens over the page by a key. */
+export function Overlays() {
+  const open = useOverlay((state) => state.open);
+  return (
+    <>
+      <Dialog open={open === 'palette'} title="Go to, or do" onClose={closeOverlay}>
+        <Palette onDone={closeOverlay} />
+      </Dialog>
+      <Dialog open={open === 'keys'} title="Keys" onClose={closeOverlay}>
+        <p className="pb-2 text-sm text-soft">On a Mac, ⌘ in the place of Ctrl.</p>
+        <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1.5">
+          {keys.map(([key, does]) => (
+            <div key={key} className="contents">
+              <dt>
+                <kbd className="rounded-sm border border-line bg-raised px-1.5">{key}</kbd>
+              </dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        </dl>
+      </Dialog>
+    </>
+  );
+}
