@@ -47,8 +47,8 @@ export type Drawing = {
   readonly edges: readonly GraphEdge[];
 };
 
-export const nodeWidth = 264;
-const columnX = { channel: 0, brain: 380, model: 760 } as const;
+export const nodeWidth = 240;
+const columnX = { channel: 0, brain: 310, model: 620 } as const;
 const gaps = { entry: 16, brain: 40 } as const;
 
 export function drawingOf(document: JsonObject, problems: readonly ConfigProblem[]): Drawing {

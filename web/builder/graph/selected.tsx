@@ -155,18 +155,22 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
     });
   return (
     <>
-      <SelectField
-        id="connect-channel"
-        label="Connect to a channel"
-        hint={routed.length === 0 ? 'It answers no channel.' : `It answers ${routed.join(', ')}.`}
-        value=""
-        disabled={!readable || others.length === 0 || name === ''}
-        onChange={({ target }) => change((now) => route(now, target.value, name))}
-        options={[
-          { value: '', label: others.length === 0 ? 'no other channel' : 'Choose a channel' },
-          ...others.map((type) => ({ value: type, label: type })),
-        ]}
-      />
+      <p className="text-sm">
+        {routed.length === 0 ? 'It answers no channel.' : `It answers ${routed.join(', ')}.`}
+      </p>
+      {others.length === 0 ? null : (
+        <SelectField
+          id="connect-channel"
+          label="Connect to a channel"
+          value=""
+          disabled={!readable || name === ''}
+          onChange={({ target }) => change((now) => route(now, target.value, name))}
+          options={[
+            { value: '', label: 'Choose a channel' },
+            ...others.map((type) => ({ value: type, label: type })),
+          ]}
+        />
+      )}
       {models.length === 0 ? null : (
         <SelectField
           id="connect-model"

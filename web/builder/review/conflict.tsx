@@ -21,9 +21,9 @@ export function ConflictChoice({ theirs }: { readonly theirs: Base }) {
   const changes = changesOf(baseDocument(base), baseDocument(theirs));
   return (
     <Notice tone="wait">
-      <h3 className="font-semibold">
+      <h2 className="font-semibold">
         Somebody else changed the configuration {ago(theirs.usedAt)}
-      </h3>
+      </h2>
       <p>Your draft began before that. They changed:</p>
       <ul className="my-1 ms-5 list-disc">
         {changes.map((one) => (

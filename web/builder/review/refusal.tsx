@@ -13,7 +13,7 @@ export function NotApplied({ refused }: { readonly refused: Refused }) {
   const { title, next } = adviceFor(refused);
   return (
     <Notice tone="bad">
-      <h3 className="font-semibold">{title}</h3>
+      <h2 className="font-semibold">{title}</h2>
       <p className="break-words whitespace-pre-line">{shownDetail(refused)}</p>
       {problemsOf(refused).length === 0 ? null : (
         <ul className="my-1 ms-5 list-disc">
