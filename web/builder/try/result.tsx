@@ -41,7 +41,8 @@ const kinds: Readonly<Record<AnswerRow['kind'], readonly [Tone, string]>> = {
 
 function Answer({ answer, won }: { readonly answer: AnswerRow; readonly won: boolean }) {
   const { model, kind, text, ms, failure, reason } = answer;
-  const [tone, word] = kinds[kind];
+  const isOutranked = failure?.kind === 'outranked';
+  const [tone, word] = isOutranked ? (['off', 'Given up'] as const) : kinds[kind];
   const look = won ? 'border-good border-2' : 'border-line';
   return (
     <article className={`flex min-w-0 flex-col gap-1 rounded-md border bg-card p-3 ${look}`}>
@@ -68,8 +69,9 @@ function Answer({ answer, won }: { readonly answer: AnswerRow; readonly won: boo
       {reason === null ? null : <p className="text-sm text-soft">{reason}</p>}
       {failure === null ? null : (
         <p className="text-sm text-soft">
-          {spaced(failure.kind)}
-          {failure.status === null ? '' : `, status ${failure.status}`}: {failure.detail}
+          {isOutranked ? '' : `${spaced(failure.kind)}: `}
+          {failure.status === null ? '' : `status ${failure.status}, `}
+          {failure.detail}
         </p>
       )}
     </article>
