@@ -18,7 +18,8 @@ type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
 export function Button({ kind = 'plain', small = false, className = '', ...rest }: Props) {
   const size = small ? 'min-h-7 px-2 py-0.5 text-sm' : 'min-h-9 px-3 py-1';
   const shape = 'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium';
-  const off = 'disabled:border-line disabled:bg-raised disabled:text-soft disabled:opacity-100';
+  const ground = kind === 'quiet' ? '' : 'disabled:border-line disabled:bg-raised';
+  const off = `disabled:text-soft disabled:opacity-100 disabled:hover:bg-transparent ${ground}`;
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { Button } from './button.tsx';
 
 type Props = {
@@ -9,11 +9,14 @@ type Props = {
   /** The buttons; a close button stands above in any case. */
   readonly actions?: ReactNode;
   readonly wide?: boolean;
+  /** Where the focus goes when it opens; else to the first that can have it. */
+  readonly first?: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
 };
 
 /** A question over the page: the focus stays inside, Escape closes, and it goes back after. */
-export function Dialog({ open, title, onClose, actions, wide = false, children }: Props) {
+export function Dialog(props: Props) {
+  const { open, title, onClose, actions, wide = false, first, children } = props;
   const width = wide ? 'max-w-4xl' : 'max-w-lg';
   const place = 'fixed inset-x-2 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col gap-3';
   const look = 'rounded-lg border border-edge bg-card p-4 text-ink shadow-xl';
@@ -21,7 +24,7 @@ export function Dialog({ open, title, onClose, actions, wide = false, children }
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
-        <Base.Popup className={`${place} ${look} ${width}`}>
+        <Base.Popup initialFocus={first} className={`${place} ${look} ${width}`}>
           <div className="flex items-start justify-between gap-4">
             <Base.Title className="text-lg font-semibold">{title}</Base.Title>
             <Base.Close render={<Button kind="quiet" small aria-label="Close" />}>✕</Base.Close>

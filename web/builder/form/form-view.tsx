@@ -8,7 +8,7 @@ import { standingsOf } from '../document/shield.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
 import { crumbsOf, type TreeNode } from '../outline/tree.ts';
-import { useArrival } from '../shell/going.ts';
+import { idOf, useArrival } from '../shell/going.ts';
 import { useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
@@ -60,15 +60,20 @@ function Crumbs({ crumbs }: { readonly crumbs: readonly TreeNode[] }) {
   );
 }
 
+const inShort = 'Messages come in by channels, routes give them to brains, and brains ask models.';
+
 type PageProps = { readonly path: Path; readonly title: string };
 
 function Page({ path, title }: PageProps) {
   const value = useValue(path);
   const field: Field = fieldAt(path) ?? schema;
-  const isBlock = field.type === 'object' && !isObject(value);
+  const isForm = field.type === 'object' && isObject(value);
+  const isAbsent = field.type === 'object' && !isObject(value);
   return (
     <>
-      <h2 className="text-xl">{title}</h2>
+      <h2 id={isForm ? idOf(path) : undefined} tabIndex={-1} className="text-xl">
+        {title}
+      </h2>
       {field.type === 'list' && field.items.type === 'object' ? (
         <Entries
           path={path}
@@ -78,14 +83,14 @@ function Page({ path, title }: PageProps) {
           form={ObjectForm}
         />
       ) : null}
-      {field.type === 'object' && isBlock && path.length > 0 ? (
+      {field.type === 'object' && isAbsent && path.length > 0 ? (
         <Block path={path} field={field} required={field.required === true}>
           {null}
         </Block>
       ) : null}
-      {field.type === 'object' && !isBlock ? (
+      {field.type === 'object' && isForm ? (
         <>
-          <p className="text-soft">{sentence(field.description)}</p>
+          <p className="text-soft">{path.length === 0 ? inShort : sentence(field.description)}</p>
           <About path={path} />
           <ObjectForm path={path} field={field} />
           {path.at(-1) === 'agent' ? <GrantsTable agent={path} /> : null}

@@ -4,7 +4,9 @@ import type { Row } from './tree.ts';
 
 type Props = {
   readonly row: Row;
+  /** The one that Tab leads to. */
   readonly current: boolean;
+  readonly selected: boolean;
   readonly open: boolean;
   readonly onToggle: () => void;
 };
@@ -12,7 +14,7 @@ type Props = {
 const indents = ['ps-1', 'ps-1', 'ps-5', 'ps-9'];
 
 /** One line of the outline. */
-export function Branch({ row, current, open, onToggle }: Props) {
+export function Branch({ row, current, selected, open, onToggle }: Props) {
   const { node, key, level, position, siblings } = row;
   const hasChildren = node.children.length > 0;
   const select = useDraft((state) => state.select);
@@ -24,7 +26,7 @@ export function Branch({ row, current, open, onToggle }: Props) {
       aria-level={level}
       aria-posinset={position}
       aria-setsize={siblings}
-      aria-selected={current}
+      aria-selected={selected}
       aria-expanded={hasChildren ? open : undefined}
       tabIndex={current ? 0 : -1}
       onClick={() => select(node.path)}

@@ -19,7 +19,8 @@ export function Outline() {
   const tree = useRef<HTMLDivElement>(null);
   const nodes = useMemo(() => treeOf(document), [document]);
   const rows = rowsOf(nodes, (key) => !closed.has(key), search);
-  const current = rows.find(({ node }) => isSamePath(node.path, selection)) ?? rows[0];
+  const selected = rows.find(({ node }) => isSamePath(node.path, selection));
+  const current = selected ?? rows[0];
 
   const toggle = (key: string, open: boolean): void => {
     const next = new Set(closed);
@@ -58,13 +59,14 @@ export function Outline() {
         aria-label="Configuration"
         tabIndex={-1}
         onKeyDown={onKeyDown}
-        className="min-h-0 flex-1 overflow-y-auto"
+        className="relative min-h-0 flex-1 overflow-y-auto"
       >
         {rows.map((row) => (
           <Branch
             key={row.key}
             row={row}
             current={row === current}
+            selected={row === selected}
             open={search !== '' || !closed.has(row.key)}
             onToggle={() => toggle(row.key, closed.has(row.key))}
           />

@@ -129,7 +129,7 @@ export type Row = {
   readonly siblings: number;
 };
 
-/** The rows that can be seen: those of open nodes, or those that a search finds and what holds them. */
+/** The rows that can be seen: of open nodes, or what a search finds and what holds it. */
 export function rowsOf(
   nodes: readonly TreeNode[],
   isOpen: (key: string) => boolean,

@@ -20,7 +20,7 @@ export function Problems() {
       <p role="status">
         <Sum errors={errors} warnings={problems.length - errors} />
       </p>
-      <ol className="flex min-h-0 flex-col gap-2 overflow-y-auto">
+      <ol className="flex flex-col gap-2">
         {problems.map((problem) => (
           <li
             key={`${problem.code} ${problem.path} ${problem.message}`}
@@ -41,7 +41,7 @@ function Sum({ errors, warnings }: { readonly errors: number; readonly warnings:
     return <State tone="bad">{some(errors, 'error') + both}</State>;
   }
   if (warnings > 0) return <State tone="wait">{looks}</State>;
-  return <State tone="good">none</State>;
+  return <State tone="good">No problems</State>;
 }
 
 type OneProps = { readonly problem: ConfigProblem; readonly onMended: () => void };

@@ -2,6 +2,7 @@ import { Button } from '../../kit/button.tsx';
 import { State } from '../../kit/state.tsx';
 import { ThemeSwitch } from '../../kit/theme-switch.tsx';
 import { useToken } from '../../kit/token.ts';
+import { some } from '../../kit/words.ts';
 import { isDirty, redo, undo, useDraft, useHistory } from '../document/store.ts';
 import { openOverlay } from './overlay.ts';
 
@@ -10,6 +11,7 @@ export function Head() {
   const { past, future } = useHistory();
   const signOut = useToken((state) => state.signOut);
   const file = useDraft((state) => state.base?.file ?? '');
+  const problems = useDraft((state) => state.problems.length);
   const dirty = useDraft(isDirty);
   return (
     <header className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-card px-3 py-2">
@@ -25,6 +27,9 @@ export function Head() {
         </span>
       </p>
       <div className="ms-auto flex flex-wrap items-center gap-1.5">
+        <a href="#problems-title" className="text-sm lg:hidden">
+          {some(problems, 'problem')}
+        </a>
         <Button small disabled={past === 0} onClick={undo} title="Ctrl Z">
           Undo
         </Button>

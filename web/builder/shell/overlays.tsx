@@ -1,3 +1,4 @@
+import { useRef } from 'react';
 import { Dialog } from '../../kit/dialog.tsx';
 import { keys } from './keys.ts';
 import { closeOverlay, useOverlay } from './overlay.ts';
@@ -5,11 +6,12 @@ import { Palette } from './palette.tsx';
 
 /** What opens over the page by a key. */
 export function Overlays() {
+  const search = useRef<HTMLInputElement>(null);
   const open = useOverlay((state) => state.open);
   return (
     <>
-      <Dialog open={open === 'palette'} title="Go to, or do" onClose={closeOverlay}>
-        <Palette onDone={closeOverlay} />
+      <Dialog open={open === 'palette'} title="Go to, or do" onClose={closeOverlay} first={search}>
+        <Palette input={search} onDone={closeOverlay} />
       </Dialog>
       <Dialog open={open === 'keys'} title="Keys" onClose={closeOverlay}>
         <p className="pb-2 text-sm text-soft">On a Mac, ⌘ in the place of Ctrl.</p>

@@ -1,11 +1,17 @@
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
 import { inputLook } from '../../kit/field.tsx';
 import { commands, found, type Command } from './commands.ts';
 
 const shownMax = 50;
 
+type Props = {
+  readonly onDone: () => void;
+  /** The line, for who gives it the focus. */
+  readonly input: RefObject<HTMLInputElement | null>;
+};
+
 /** A line to write in, and what it finds; the arrows choose, Enter does it. */
-export function Palette({ onDone }: { readonly onDone: () => void }) {
+export function Palette({ onDone, input }: Props) {
   const all = useMemo(() => commands(), []);
   const [search, setSearch] = useState('');
   const [chosen, setChosen] = useState(0);
@@ -30,6 +36,7 @@ export function Palette({ onDone }: { readonly onDone: () => void }) {
   return (
     <div className="flex min-h-0 flex-col gap-2">
       <input
+        ref={input}
         type="text"
         role="combobox"
         aria-label="Go to, or do"

@@ -55,14 +55,14 @@ function Desk() {
       <div className="grid min-h-0 flex-1 lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
         <aside
           aria-label="Outline"
-          className="flex min-h-0 flex-col border-b border-line bg-card p-3 lg:border-e lg:border-b-0"
+          className="relative flex max-h-96 min-h-0 flex-col border-b border-line bg-card p-3 lg:max-h-none lg:border-e lg:border-b-0"
         >
           <Outline />
         </aside>
         <Middle />
         <aside
           aria-label="Problems"
-          className="min-h-0 overflow-y-auto border-t border-line bg-paper p-3 lg:border-s lg:border-t-0"
+          className="relative min-h-0 overflow-y-auto border-t border-line bg-paper p-3 lg:border-s lg:border-t-0"
         >
           <Problems />
         </aside>
@@ -85,7 +85,7 @@ function Middle() {
         id="view"
         tabIndex={-1}
         aria-labelledby={`tab-${view.name}`}
-        className="flex min-h-0 flex-1 flex-col overflow-auto outline-none"
+        className="relative flex min-h-0 flex-1 flex-col overflow-auto outline-none"
       >
         {readable || view.name === 'json' ? null : <Unreadable />}
         <Shown />
