@@ -1,6 +1,6 @@
 /** Configurations taken into use while the service runs. */
 import assert from 'node:assert/strict';
-import { chmod, lstat, mkdir, readdir, rename, stat, symlink } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, rename, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../src/config/inspect.ts';
@@ -16,6 +16,8 @@ test('a configuration that is put is in use, in its file, and told in words', as
   assert.equal(before.etag, revisionOf(before.body.text));
   assert.equal(await service.say('one'), 'of first');
   await chmod(service.file, 0o640);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) await chown(service.file, 4_711, 4_712);
   const text = `${JSON.stringify(service.withOther(), null, 4)}\n`;
   const told = await service.put(text);
   assert.equal(told.status, 200, JSON.stringify(told));
@@ -25,7 +27,9 @@ test('a configuration that is put is in use, in its file, and told in words', as
   assert.match(told.body.changes[0]!, /^Brain echo: model local_runtime\/llama3\.2: base_url: "/);
   assert.equal(await service.say('two'), 'of second');
   assert.equal(await service.onDisk(), text);
-  assert.equal((await stat(service.file)).mode & 0o777, 0o640, 'it keeps its mode');
+  const facts = await stat(service.file);
+  assert.equal(facts.mode & 0o777, 0o640, 'it keeps its mode');
+  if (isRoot) assert.deepEqual([facts.uid, facts.gid], [4_711, 4_712], 'and its owner');
   const now = await service.ask('config');
   assert.equal(now.body.text, text);
   assert.ok(now.body.usedAt! > before.body.usedAt!);

@@ -71,6 +71,8 @@ test('what is no configuration, or lacks a secret, names every problem', async (
 test('what belongs to the process needs a restart, and says which fields', async () => {
   await using service = await startConfigured({ storage: { path: 'svc.db' } });
   const { first } = service;
+  const elsewhere = structuredClone(first.channels[0]!) as { webhook: Record<string, unknown> };
+  elsewhere.webhook['bind'] = `:${service.port}`;
   for (const [change, fields] of [
     [{ storage: undefined }, ['storage']],
     [
@@ -81,6 +83,7 @@ test('what belongs to the process needs a restart, and says which fields', async
     [{ admin: undefined }, ['admin']],
     [{ observability: { addr: '127.0.0.1:1' } }, ['observability.addr']],
     [{ observability: { enabled: false } }, ['observability.enabled']],
+    [{ channels: [elsewhere] }, ['channels[0].webhook.bind']],
   ] as const) {
     const told = await service.put({ ...first, ...change });
     await assertRefused(service, told, 409, 'restart_required');

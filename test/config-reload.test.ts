@@ -68,7 +68,7 @@ test('what needs a restart is named, and the rest of the file waits for it', asy
   await writeFile(service.file, JSON.stringify(next));
   service.program.child.kill('SIGHUP');
   await service.program.saw('"config_not_applied"');
-  assert.match(service.program.log(), /storage: this belongs to the process/);
+  assert.match(service.program.log(), /storage: this cannot change while svc runs/);
   assert.equal(await service.say('one'), 'of first');
 });
 

@@ -72,6 +72,3 @@ export type ConfigRefused = { readonly kind: 'refused'; readonly detail: string 
     }
   | { readonly code: 'would_lock_out' | 'rolled_back' | 'not_saved' }
 );
-
-/** How an attempt to take a configuration ended. */
-export type ConfigResult = 'applied' | ConfigRefused['code'];

@@ -77,7 +77,7 @@ async function start() {
   });
   const described = openApiRoute(routes, '1');
   const settings = { loopback: true, allowedHosts: () => ['svc.example'], access: withToken };
-  const door = new Door(new RouteTable([...routes, described]), world.events, settings);
+  const door = new Door(new RouteTable([...routes, described]), world.ports, settings);
   const server = createServer((request, response) => {
     void door
       .answer(request, response)

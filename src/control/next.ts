@@ -67,9 +67,13 @@ export function warningOfSkill({ path, message }: OfSkills): Warning {
 
 type OfProcess = Pick<Stand, 'config' | 'storagePath'>;
 
-/** What differs and lives as long as the process: the ledger, the admin server and its bearer. */
+/**
+ * What differs and cannot change while svc runs: the ledger, the admin server and its bearer, and
+ * another host on the webhook's port, which the old listener holds until the new one answers.
+ */
 function fieldsOfTheProcess(before: OfProcess, after: OfProcess): readonly string[] {
-  return [...ofStorage(before, after), ...ofAdmin(before.config, after.config)];
+  const [old, now] = [before.config, after.config];
+  return [...ofStorage(before, after), ...ofAdmin(old, now), ...ofWebhook(old, now)];
 }
 
 function ofStorage(before: OfProcess, after: OfProcess): string[] {
@@ -91,4 +95,14 @@ function ofAdmin(before: Config, after: Config): string[] {
   if ((before.admin === null) !== (after.admin === null)) fields.push('admin');
   else if (before.admin?.tokenEnv !== after.admin?.tokenEnv) fields.push('admin.token_env');
   return fields;
+}
+
+function ofWebhook(before: Config, after: Config): string[] {
+  const old = before.channels.find(({ type }) => type === 'webhook');
+  return after.channels.flatMap((now, index) => {
+    if (now.type !== 'webhook' || old?.type !== 'webhook') return [];
+    const sharesPort = now.bind.port !== 0 && now.bind.port === old.bind.port;
+    const isOther = now.bind.host.toLowerCase() !== old.bind.host.toLowerCase();
+    return sharesPort && isOther ? [`channels[${index}].webhook.bind`] : [];
+  });
 }

@@ -29,7 +29,7 @@ export function secretMissing(problems: readonly ConfigProblem[]): ConfigRefused
 
 export function restartRequired(fields: readonly string[]): ConfigRefused {
   const detail =
-    `${fields.join(', ')}: this belongs to the process. Write it into the file by hand and ` +
+    `${fields.join(', ')}: this cannot change while svc runs. Write it into the file by hand and ` +
     `restart svc. ${stays}`;
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }

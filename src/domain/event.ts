@@ -55,10 +55,18 @@ export interface Events {
     result: 'answer' | FailureKind;
     ms: number;
   }): void;
-  replyDelivered(e: { channel: ChannelKey; id: ReplyId; attempt: number; totalMs: number }): void;
+  /** `message`: what it is a reply to. */
+  replyDelivered(e: {
+    channel: ChannelKey;
+    id: ReplyId;
+    message: MessageId;
+    attempt: number;
+    totalMs: number;
+  }): void;
   deliveryFailed(e: {
     channel: ChannelKey;
     id: ReplyId;
+    message: MessageId;
     attempt: number;
     failure: Failure;
     /** When it is tried again, milliseconds since 1970; null: not again, `buried` follows. */

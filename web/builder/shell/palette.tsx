@@ -63,22 +63,40 @@ export function Palette({ onDone, input }: Props) {
         className="max-h-[50vh] overflow-y-auto"
       >
         {rows.map((row, at) => (
-          <div
+          <Option
             key={row.name + row.note}
             id={`palette-${at}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={at === chosen}
-            onClick={() => run(row)}
-            onKeyDown={undefined}
-            className="flex cursor-default flex-wrap items-baseline gap-x-3 rounded-md px-2 py-1 hover:bg-raised aria-selected:bg-accent-ground"
-          >
-            <span className="min-w-0 break-words">{row.name}</span>
-            <span className="ms-auto text-xs text-soft">{row.note}</span>
-          </div>
+            row={row}
+            chosen={at === chosen}
+            onRun={() => run(row)}
+          />
         ))}
       </div>
       {rows.length === 0 ? <p className="text-sm text-soft">Nothing is called so.</p> : null}
+    </div>
+  );
+}
+
+type OptionProps = {
+  readonly id: string;
+  readonly row: Command;
+  readonly chosen: boolean;
+  readonly onRun: () => void;
+};
+
+function Option({ id, row, chosen, onRun }: OptionProps) {
+  return (
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={chosen}
+      onClick={onRun}
+      onKeyDown={undefined}
+      className="flex cursor-default flex-wrap items-baseline gap-x-3 rounded-md px-2 py-1 hover:bg-raised aria-selected:bg-accent-ground"
+    >
+      <span className="min-w-0 break-words">{row.name}</span>
+      <span className="ms-auto text-xs text-soft">{row.note}</span>
     </div>
   );
 }
