@@ -29,7 +29,8 @@ browserTest(
     await page.keyboard.press('ControlOrMeta+a');
     const text = JSON.stringify(service.withOther(), null, 2).replace(
       '"name": "echo",',
-      '"name": "echo", "_try": [{"text": "when do you open?", "history": [{"asked": "hello", "answered": "hello yourself"}]}],',
+      '"name": "echo", "_try": [{"text": "when do you open?", ' +
+        '"history": [{"asked": "hello", "answered": "hello yourself"}]}],',
     );
     await page.keyboard.insertText(text);
     await show(page, 'Try');
