@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { createEvents } from './events.ts';
 import type { EventHub } from './events.ts';
-import { failure } from './domain/failure.ts';
+import { failure, type FailureKind } from './domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './domain/ids.ts';
 import { createLog } from './lib/log.ts';
 import type { LogLevel } from './lib/log.ts';
@@ -34,7 +34,8 @@ function oneMessage(hub: EventHub): void {
   hub.turnStarted({ channel, id, brain: 'main', waitedMs: 2 });
   hub.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
   hub.turnFinished({ channel, id, brain: 'main', decision: reply, ms: 41 });
-  hub.replyDelivered({ channel, id: id as string as ReplyId, attempt: 1, totalMs: 45 });
+  const sent = { channel, id: id as string as ReplyId, message: id };
+  hub.replyDelivered({ ...sent, attempt: 1, totalMs: 45 });
 }
 
 test('one message makes its counts, and its lines at level debug without any text', async () => {
@@ -49,7 +50,7 @@ test('one message makes its counts, and its lines at level debug without any tex
   assert.equal(counts.turns.sumMs, 41);
   assert.equal(counts.endToEnd.sumMs, 45);
   assert.equal(hub.meters.decisions.reply, 1);
-  assert.equal(hub.meters.models.get('local_runtime')?.get('answer')?.took.sumMs, 40);
+  assert.equal(hub.meters.providers.get('local_runtime')?.calls.get('answer')?.took.sumMs, 40);
   const said = await lines();
   assert.deepEqual(
     said.map((line) => `${line.level} ${line.code}`),
@@ -143,7 +144,7 @@ test('codes without end do not become counters without end', () => {
 test('a failed try is a warning, and each dead letter a line of level error', async () => {
   const { hub, lines } = start('info');
   const down = failure('connect_failed');
-  const out = { channel, id: id as string as ReplyId, failure: down };
+  const out = { channel, id: id as string as ReplyId, message: id, failure: down };
   hub.deliveryFailed({ ...out, attempt: 1, nextAt: 1_005_000 });
   hub.deliveryFailed({ ...out, attempt: 2, nextAt: null });
   hub.buried({ box: 'out', channel, id, failure: down });
@@ -164,7 +165,7 @@ test('a model that fails is a warning, one that svc gave up is not', async () =>
   for (const result of ['timeout', 'timeout', 'cancelled', 'outranked', 'answer'] as const) {
     hub.modelAnswered({ model, provider: 'local_runtime', result, ms: 5 });
   }
-  assert.equal(hub.meters.models.get('local_runtime')?.get('timeout')?.took.count, 2);
+  assert.equal(hub.meters.providers.get('local_runtime')?.calls.get('timeout')?.took.count, 2);
   assert.deepEqual(
     (await lines()).map((line) => `${line.level} ${line.code}`),
     ['warn model_failed', ...Array.from({ length: 4 }, () => 'debug model_answered')],
@@ -220,4 +221,50 @@ test('a bug is named at level error; its stack, and what a parser read, are not'
   const loud = start('debug');
   loud.hub.faulted({ where: 'the pipeline', error: new Error('oh') });
   assert.match(JSON.stringify(await loud.lines()), /events\.test\.ts/);
+});
+
+test('a provider stands as its last call shows that says something of it', () => {
+  const { hub, clock } = start('error');
+  const ended = (result: 'answer' | FailureKind, at: number, name = model): void => {
+    clock.ms = at;
+    hub.modelAnswered({ model: name, provider: 'local_runtime', result, ms: 40 });
+  };
+  const standing = () => hub.meters.providers.get('local_runtime')!.standing;
+  for (const result of ['cancelled', 'outranked', 'context_overflow', 'deadline'] as const) {
+    ended(result, 1_000_000);
+    assert.deepEqual(standing(), { state: 'unknown' });
+  }
+  ended('answer', 1_000_100);
+  ended('answer', 1_000_200);
+  ended('outranked', 1_000_250);
+  assert.deepEqual(standing(), { state: 'up', since: 1_000_100 });
+  ended('timeout', 1_000_300);
+  ended('unauthorized', 1_000_400);
+  assert.deepEqual(standing(), { state: 'failing', since: 1_000_300, reason: 'unauthorized' });
+  ended('answer', 1_000_500, 'local_runtime/large' as ModelName);
+  assert.deepEqual(standing(), { state: 'up', since: 1_000_500 });
+  const large = hub.meters.models.get('local_runtime/large' as ModelName)!;
+  assert.deepEqual([...large.calls.keys()], ['answer'], 'each model counts for itself');
+});
+
+test('however many models are named, so many are counted apart', () => {
+  const { hub } = start('error');
+  for (let i = 0; i < 1_000; i++) {
+    const name = `local_runtime/${i}` as ModelName;
+    hub.modelAnswered({ model: name, provider: 'local_runtime', result: 'answer', ms: 1 });
+  }
+  assert.equal(hub.meters.models.size, 500);
+  const provider = hub.meters.providers.get('local_runtime')!;
+  assert.equal(provider.calls.get('answer')?.took.count, 1_000);
+});
+
+test('messages of the last minute are counted, those that came before are not', () => {
+  const { hub, clock } = start('error');
+  oneMessage(hub);
+  hub.messageAccepted({ channel, id, duplicate: true });
+  clock.ms += 30_000;
+  oneMessage(hub);
+  assert.equal(hub.meters.perMinute(), 2);
+  clock.ms += 31_000;
+  assert.equal(hub.meters.perMinute(), 1);
 });

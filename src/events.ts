@@ -1,21 +1,24 @@
 /**
  * The one hub: every room says what happened by a method of `Events`, and its log line and its
- * counters come from here. Counters are plain numbers in objects that are looked up by channel or
- * provider; the metrics page reads them when it is asked.
+ * counters come from here, and its live frame from frames.ts. Counters are plain numbers in objects
+ * that are looked up by channel or provider; the metrics page reads them when it is asked.
  *
  * Lines of one message are `debug`. What repeats under load (refusals, failed tries) is said once
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
-import type { FailureKind } from './domain/failure.ts';
-import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
+import { channelTypeOf, type ChannelKey, type ModelName } from './domain/ids.ts';
 import type { Log } from './lib/log.ts';
-import { ChannelCounts, entryOf, ModelCounts, Pace } from './meters.ts';
+import { RecentCount } from './lib/recent-count.ts';
+import { callOf, ChannelCounts, entryOf, isNews, ModelCounts, Pace } from './meters.ts';
+import { newPace, newProvider, newTallies, newTally, type ProviderCounts } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
+import { Frames, type FrameRing } from './frames.ts';
 
 export interface EventHub extends Events {
   /** Live numbers; read them, keep none of the objects. */
   readonly meters: Meters;
+  readonly frames: FrameRing;
 }
 
 /** @param options `now` gives milliseconds since 1970 */
@@ -23,9 +26,10 @@ export function createEvents(options: { log: Log; now: () => number }): EventHub
   return new Hub(options.log, options.now);
 }
 
-const quietMs = 10_000;
 /** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
 const codesMax = 64;
+/** Of models that were asked; plans come and go. What is beyond counts under its provider alone. */
+const modelsMax = 500;
 
 class Hub implements EventHub {
   readonly #log: Log;
@@ -33,38 +37,51 @@ class Hub implements EventHub {
   readonly #debug: boolean;
   readonly #byKey = new Map<ChannelKey, ChannelCounts>();
   readonly #channels = new Map<string, ChannelCounts>();
-  readonly #models = new Map<string, Map<'answer' | FailureKind, ModelCounts>>();
+  readonly #providers = new Map<string, ProviderCounts>();
+  readonly #models = new Map<ModelName, ModelCounts>();
+  readonly #recent = new RecentCount();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
     decisions: { reply: 0, no_consensus: 0, busy: 0, no_answer: 0, unfinished: 0, fault: 0 },
     faults: 0,
   };
   readonly #writes = new Map<string, Map<number, { count: number }>>();
+  readonly #configs = new Map<string, { count: number }>();
   readonly #bearers = { missing: new Pace(), wrong: new Pace() };
   readonly meters: Meters;
+  readonly frames: Frames;
 
   constructor(log: Log, now: () => number) {
     this.#log = log;
     this.#now = now;
+    this.frames = new Frames(now);
     this.#debug = log.enabled('debug');
     const totals = this.#totals;
     this.meters = {
       channels: this.#channels,
+      providers: this.#providers,
       models: this.#models,
+      perMinute: () => this.#recent.count(now()),
       tools: this.#tools,
       decisions: totals.decisions,
       get faults() {
         return totals.faults;
       },
       writes: this.#writes,
+      configs: this.#configs,
       bearersRefused: this.#bearers,
     };
   }
 
   messageAccepted(e: Parameters<Events['messageAccepted']>[0]): void {
     const counts = this.#countsOf(e.channel);
-    if (e.duplicate) counts.duplicates++;
-    else counts.accepted++;
+    if (e.duplicate) {
+      counts.duplicates++;
+    } else {
+      counts.accepted++;
+      this.#recent.add(this.#now());
+    }
+    this.frames.messageAccepted(e);
     if (this.#debug) this.#log.debug('message_accepted', 'A message was accepted.', e);
   }
 
@@ -74,10 +91,11 @@ class Hub implements EventHub {
     const code = known ? e.code : 'other';
     const pace = entryOf(counts.refused, code, newPace);
     pace.count++;
-    if (!this.#isDue(pace)) return;
+    this.frames.messageRefused(e);
+    if (!pace.isDue(this.#now())) return;
     this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, {
       ...e,
-      ...unsaidOf(pace),
+      ...pace.unsaid(),
     });
   }
 
@@ -85,11 +103,12 @@ class Hub implements EventHub {
     const counts = this.#countsOf(e.channel);
     const pace = entryOf(counts.turnedAway, e.reason, newPace);
     pace.count++;
+    this.frames.messageTurnedAway(e);
     // What is said in groups to others is no news.
-    if (e.reason === 'not_addressed' || !this.#isDue(pace)) return;
+    if (e.reason === 'not_addressed' || !pace.isDue(this.#now())) return;
     this.#log.info('message_turned_away', `${counts.type} let a message not in: ${e.reason}.`, {
       ...e,
-      ...unsaidOf(pace),
+      ...pace.unsaid(),
     });
   }
 
@@ -101,6 +120,7 @@ class Hub implements EventHub {
 
   turnStarted(e: Parameters<Events['turnStarted']>[0]): void {
     this.#countsOf(e.channel).waited.observe(e.waitedMs);
+    this.frames.turnStarted(e);
     if (this.#debug) this.#log.debug('turn_started', 'A turn began.', e);
   }
 
@@ -109,6 +129,7 @@ class Hub implements EventHub {
     const kind = decision.kind === 'reply' ? 'reply' : decision.apology;
     this.#totals.decisions[kind]++;
     this.#countsOf(e.channel).turns.observe(e.ms);
+    this.frames.turnFinished(e);
     if (!this.#debug) return;
     this.#log.debug('turn_finished', 'A turn ended.', {
       channel: e.channel,
@@ -124,6 +145,7 @@ class Hub implements EventHub {
   commandAnswered(e: Parameters<Events['commandAnswered']>[0]): void {
     const counts = this.#countsOf(e.channel);
     counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
+    this.frames.commandAnswered(e);
     if (this.#debug) this.#log.debug('command_answered', 'A command was answered.', e);
   }
 
@@ -131,16 +153,23 @@ class Hub implements EventHub {
     const { tool, mode, outcome } = e;
     const key = `${tool} ${mode} ${outcome}`;
     entryOf(this.#tools, key, () => ({ tool, mode, outcome, count: 0 })).count++;
+    this.frames.toolUsed(e);
     if (this.#debug) this.#log.debug('tool_used', 'A tool was asked for.', e);
   }
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
-    const counts = entryOf(entryOf(this.#models, e.provider, newModels), e.result, newModel);
-    counts.took.observe(e.ms);
-    if (isNews(e.result) && this.#isDue(counts.pace)) {
-      this.#log.warn('model_failed', `${e.model} gave no answer: ${e.result}.`, {
+    const { model, provider, result, ms } = e;
+    const counts = entryOf(this.#providers, provider, newProvider);
+    const calls = callOf(counts.calls, result);
+    calls.took.observe(ms);
+    counts.ended(result, this.#now());
+    const ofModel = this.#models.get(model) ?? this.#meetModel(model, provider);
+    if (ofModel !== null) callOf(ofModel.calls, result).took.observe(ms);
+    this.frames.modelAnswered(e);
+    if (isNews(result) && calls.pace.isDue(this.#now())) {
+      this.#log.warn('model_failed', `${model} gave no answer: ${result}.`, {
         ...e,
-        ...unsaidOf(counts.pace),
+        ...calls.pace.unsaid(),
       });
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
@@ -149,6 +178,7 @@ class Hub implements EventHub {
     const counts = this.#countsOf(e.channel);
     counts.delivered++;
     counts.endToEnd.observe(e.totalMs);
+    this.frames.replyDelivered(e);
     if (this.#debug) this.#log.debug('reply_delivered', 'A reply was delivered.', e);
   }
 
@@ -156,7 +186,8 @@ class Hub implements EventHub {
     const counts = this.#countsOf(e.channel);
     const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
     pace.count++;
-    if (!this.#isDue(pace)) return;
+    this.frames.deliveryFailed(e);
+    if (!pace.isDue(this.#now())) return;
     const next = e.nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
     this.#log.warn('delivery_failed', `${counts.type}: ${e.failure.detail}. ${next}`, {
       channel: e.channel,
@@ -165,13 +196,14 @@ class Hub implements EventHub {
       failure: e.failure.kind,
       status: e.failure.status,
       next: e.nextAt === null ? undefined : new Date(e.nextAt).toISOString(),
-      ...unsaidOf(pace),
+      ...pace.unsaid(),
     });
   }
 
   buried(e: Parameters<Events['buried']>[0]): void {
     const counts = this.#countsOf(e.channel);
     counts.deadLetters[e.box]++;
+    this.frames.buried(e);
     const what = e.box === 'in' ? 'message' : 'reply';
     this.#log.error('dead_letter', `A ${what} became a dead letter: ${e.failure.detail}.`, {
       box: e.box,
@@ -184,6 +216,7 @@ class Hub implements EventHub {
   }
 
   channelChanged(e: Parameters<Events['channelChanged']>[0]): void {
+    this.frames.channelChanged(e);
     const message = `${e.channel} is ${e.state}${e.reason === null ? '' : `: ${e.reason}`}`;
     if (e.state === 'failed') this.#log.error('channel_changed', message, e);
     else if (e.state === 'degraded') this.#log.warn('channel_changed', message, e);
@@ -191,10 +224,12 @@ class Hub implements EventHub {
   }
 
   planUsed(e: Parameters<Events['planUsed']>[0]): void {
+    this.frames.planUsed(e);
     this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, e);
   }
 
   warned(e: Parameters<Events['warned']>[0]): void {
+    this.frames.warned(e);
     this.#log.warn(e.code, e.message, e.path === undefined ? undefined : { path: e.path });
   }
 
@@ -202,20 +237,29 @@ class Hub implements EventHub {
     this.#log.info(e.code, e.message, e.details);
   }
 
-  operatorWrote({ action, target, status }: Parameters<Events['operatorWrote']>[0]): void {
+  operatorWrote(e: Parameters<Events['operatorWrote']>[0]): void {
+    const { action, target, status } = e;
+    this.frames.operatorWrote(e);
     entryOf(entryOf(this.#writes, action, newTallies), status, newTally).count++;
     const message = `An operator used the admin API: ${action}, answered ${status}.`;
     this.#log.info('operator_wrote', message, { ...target, who: 'operator', action, status });
   }
 
+  configTried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
+    entryOf(this.#configs, result, newTally).count++;
+    // Who asked over the API has the answer; of a signal only the log can tell.
+    if (detail === null || by === 'operator') return;
+    this.#log.error('config_not_applied', detail, { result });
+  }
+
   bearerRefused({ why }: { why: BearerFault }): void {
     const pace = this.#bearers[why];
     pace.count++;
-    if (!this.#isDue(pace)) return;
+    if (!pace.isDue(this.#now())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
     this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, {
       why,
-      ...unsaidOf(pace),
+      ...pace.unsaid(),
     });
   }
 
@@ -248,31 +292,8 @@ class Hub implements EventHub {
     return counts;
   }
 
-  #isDue(pace: Pace): boolean {
-    const now = this.#now();
-    if (now < pace.quietUntil) {
-      pace.unsaid++;
-      return false;
-    }
-    pace.quietUntil = now + quietMs;
-    return true;
+  #meetModel(model: ModelName, provider: string): ModelCounts | null {
+    if (this.#models.size >= modelsMax) return null;
+    return entryOf(this.#models, model, () => new ModelCounts(provider));
   }
 }
-
-/** Reads and clears how many lines were left out before this one. */
-function unsaidOf(pace: Pace): { unsaid?: number } {
-  const { unsaid } = pace;
-  pace.unsaid = 0;
-  return unsaid === 0 ? {} : { unsaid };
-}
-
-/** A call that svc itself gave up is no news. */
-function isNews(result: 'answer' | FailureKind): boolean {
-  return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
-}
-
-const newPace = (): Pace => new Pace();
-const newModel = (): ModelCounts => new ModelCounts();
-const newModels = (): Map<'answer' | FailureKind, ModelCounts> => new Map();
-const newTally = (): { count: number } => ({ count: 0 });
-const newTallies = (): Map<number, { count: number }> => new Map();

@@ -94,7 +94,8 @@ export class Host {
     for (const [key, { access }] of plan.lines) this.#access.set(key, access);
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
-    plan.run(this.#acceptOn, this.#kit.events, before);
+    const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
+    plan.run(this.#acceptOn, this.#kit.events, others);
     this.#kit.events.planUsed({
       revision: plan.revision,
       channels: plan.channels.length,

@@ -1,6 +1,6 @@
 import { exitCode, type Io } from './cli/cli.ts';
 import { runCommandLine } from './cli/commands.ts';
-import { listenForStop } from './cli/signals.ts';
+import { listenForSignals } from './cli/signals.ts';
 
 /**
  * The program: arguments → command → exit code. It sets `process.exitCode` and lets the process
@@ -8,11 +8,12 @@ import { listenForStop } from './cli/signals.ts';
  * @param argv without the program's own name
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  const stopping = listenForStop();
+  const { stopping, onHangUp } = listenForSignals();
   const { stdin, stdout, stderr, env } = process;
   endQuietly(stdout, () => stopping.abort());
   endQuietly(stderr, () => {});
-  const io: Io = { stdin, stdout, stderr, env, cwd: process.cwd(), stop: stopping.signal };
+  const cwd = process.cwd();
+  const io: Io = { stdin, stdout, stderr, env, cwd, stop: stopping.signal, onHangUp };
   try {
     process.exitCode = await runCommandLine(argv, io);
   } catch (error) {

@@ -3,20 +3,27 @@ import type { Decision } from './domain/decision.ts';
 import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
+import type { ModelName } from './domain/ids.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { Histogram } from './lib/histogram.ts';
 
 export type Meters = {
   /** By channel type. */
   readonly channels: ReadonlyMap<string, ChannelMeters>;
-  /** Seconds of model calls, by provider, then by result. */
-  readonly models: ReadonlyMap<string, ReadonlyMap<'answer' | FailureKind, ModelMeters>>;
+  /** By provider. */
+  readonly providers: ReadonlyMap<string, ProviderMeters>;
+  /** By the model's name. */
+  readonly models: ReadonlyMap<ModelName, ModelMeters>;
+  /** Messages accepted in the last minute, by the clock of now. */
+  perMinute(): number;
   /** Calls of tools, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
   readonly decisions: Readonly<Record<DecisionKind, number>>;
   readonly faults: number;
   /** Uses of the admin API's writes, by what they do, then by the status of the answer. */
   readonly writes: ReadonlyMap<string, ReadonlyMap<number, Tally>>;
+  /** Configurations that were to be taken while svc runs, by how that ended. */
+  readonly configs: ReadonlyMap<string, Tally>;
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
 };
 
@@ -44,7 +51,18 @@ export type ChannelMeters = {
   readonly endToEnd: Readonly<Histogram>;
 };
 
-export type ModelMeters = { readonly took: Readonly<Histogram> };
+/** How long calls took, by what they came to. */
+export type CallMeters = ReadonlyMap<CallResult, { readonly took: Readonly<Histogram> }>;
+export type CallResult = 'answer' | FailureKind;
+export type ModelMeters = { readonly provider: string; readonly calls: CallMeters };
+export type ProviderMeters = { readonly calls: CallMeters; readonly standing: Standing };
+
+/** What the last call that is evidence showed. `since`: milliseconds since 1970. */
+export type Standing =
+  | { readonly state: 'unknown' }
+  | { readonly state: 'up'; readonly since: number }
+  | { readonly state: 'failing'; readonly since: number; readonly reason: FailureKind };
+
 export type ToolTally = {
   readonly tool: string;
   readonly mode: GrantMode;
@@ -53,11 +71,30 @@ export type ToolTally = {
 };
 export type Tally = { readonly count: number };
 
-/** How often something came that is not said each time. */
+const quietMs = 10_000;
+
+/** How often something came that is said once in ten seconds. */
 export class Pace {
   count = 0;
-  quietUntil = 0;
-  unsaid = 0;
+  #quietUntil = 0;
+  #unsaid = 0;
+
+  /** @param now milliseconds since 1970 */
+  isDue(now: number): boolean {
+    if (now < this.#quietUntil) {
+      this.#unsaid++;
+      return false;
+    }
+    this.#quietUntil = now + quietMs;
+    return true;
+  }
+
+  /** Tells, once, how many lines were left out before this one. */
+  unsaid(): { unsaid?: number } {
+    const unsaid = this.#unsaid;
+    this.#unsaid = 0;
+    return unsaid === 0 ? {} : { unsaid };
+  }
 }
 
 export class ChannelCounts implements ChannelMeters {
@@ -80,13 +117,71 @@ export class ChannelCounts implements ChannelMeters {
   }
 }
 
-export class ModelCounts implements ModelMeters {
+class CallCounts {
   readonly took = new Histogram();
   readonly pace = new Pace();
 }
+
+/** Failures that say nothing of the provider: it is us, the request, or what the model is like. */
+const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
+  'cancelled',
+  'outranked',
+  'deadline',
+  'context_overflow',
+  'tools_unsupported',
+  'tool_call_malformed',
+  'left_machine',
+  'private_refused',
+  'fault',
+]);
+
+/** A provider: reached or not, as its calls show. */
+export class ProviderCounts implements ProviderMeters {
+  readonly calls = new Map<CallResult, CallCounts>();
+  standing: Standing = { state: 'unknown' };
+
+  /** @param now milliseconds since 1970 */
+  ended(result: CallResult, now: number): void {
+    if (noEvidence.has(result)) return;
+    const { standing } = this;
+    if (result === 'answer') {
+      if (standing.state !== 'up') this.standing = { state: 'up', since: now };
+    } else if (standing.state !== 'failing') {
+      this.standing = { state: 'failing', since: now, reason: result };
+    } else if (standing.reason !== result) {
+      this.standing = { ...standing, reason: result };
+    }
+  }
+}
+
+export class ModelCounts implements ModelMeters {
+  readonly provider: string;
+  readonly calls = new Map<CallResult, CallCounts>();
+
+  constructor(provider: string) {
+    this.provider = provider;
+  }
+}
+
+/** Counts one call. */
+export function callOf(calls: Map<CallResult, CallCounts>, result: CallResult): CallCounts {
+  return entryOf(calls, result, newCalls);
+}
+
+const newCalls = (): CallCounts => new CallCounts();
 
 export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let entry = map.get(key);
   if (entry === undefined) map.set(key, (entry = make()));
   return entry;
 }
+
+/** A call that svc itself gave up is no news. */
+export function isNews(result: CallResult): boolean {
+  return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
+}
+
+export const newPace = (): Pace => new Pace();
+export const newProvider = (): ProviderCounts => new ProviderCounts();
+export const newTally = (): { count: number } => ({ count: 0 });
+export const newTallies = (): Map<number, { count: number }> => new Map();

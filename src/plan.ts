@@ -48,7 +48,7 @@ class Connection {
   }
 
   /** @param before must have ended when this begins */
-  start(accept: Accept, events: Events, before: Promise<void> | null): void {
+  start(accept: Accept, events: Events, before: Promise<unknown> | null): void {
     const { signal } = this.#ending;
     const type = channelTypeOf(this.key);
     const ended = (error: unknown, pauseMs: number): void => {
@@ -154,13 +154,18 @@ export class Plan {
 
   /**
    * Takes messages in on every channel, until the plan is retired.
-   * @param before as `open` was given it
+   * @param before every plan that may still have a connection: the one in use, and those retired
    */
-  run(acceptOn: (channel: ChannelKey) => Accept, events: Events, before: Plan | null = null): void {
+  run(
+    acceptOn: (channel: ChannelKey) => Accept,
+    events: Events,
+    before: readonly Plan[] = [],
+  ): void {
     for (const [key, connection] of this.#connections) {
       if (connection.owner === this) {
-        const stopped = before === null ? null : before.#madeWay(connection);
-        connection.start(acceptOn(key), events, stopped);
+        const stopped = before.flatMap((plan) => plan.#madeWay(connection) ?? []);
+        const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
+        connection.start(acceptOn(key), events, allStopped);
       } else {
         connection.owner = this;
       }

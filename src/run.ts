@@ -3,10 +3,12 @@
  * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
  * down shows in the answers and on the status page, not at boot.
  */
-import type { AdminPorts, Health, PlanView, WarningStatus } from './admin/admin.ts';
+import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
+import { Control } from './control/control.ts';
+import { problemOfSkills, warningOfSkill } from './control/next.ts';
 import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
@@ -23,10 +25,13 @@ import type { Ledger, LedgerReader } from './store/store.ts';
 
 export type Setup = {
   readonly config: Config;
+  readonly text: string;
   /** Where the configuration lies, absolute; relative paths are taken from its folder. */
   readonly file: string;
   /** Where secrets were looked up. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Calls what it is given when the file is to be read again; null: the text stands in no file. */
+  readonly onReload: ((reload: () => void) => void) | null;
   /** First characters of the file's digest. */
   readonly revision: string;
   /** Absolute; null: no storage, everything in memory. */
@@ -54,13 +59,16 @@ export type Ending =
 /** Runs the service until `stop` aborts; resolves when everything is closed. */
 export async function runService(setup: Setup): Promise<Ending> {
   const skills = await readSkills(setup.config.brains);
-  if (skills.kind === 'problem') return refusedSkills(skills);
+  if (skills.kind === 'problem') {
+    const { code, path, message, remedy } = problemOfSkills(skills);
+    return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}` };
+  }
   const events = createEvents({ log: setup.log, now: Date.now });
   const kit = createServiceKit(events, setup.version, setup.storagePath);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
   const heard = listenTo(events);
-  const skillWarnings = skills.warnings.map(warnOfSkill);
+  const skillWarnings = skills.warnings.map(warningOfSkill);
   for (const { code, path, message } of skillWarnings) events.warned({ code, path, message });
   const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
   const store = await openLedger({
@@ -82,41 +90,38 @@ export async function runService(setup: Setup): Promise<Ending> {
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit, skills.texts);
   const problem = await host.use(plan);
+  const onUsed = (used: Plan): void => void warnOfForwarding(used, kit);
+  const { onReload, file, env, log, stop } = setup;
+  const source = onReload && { file, env, onReload };
+  const control = new Control(
+    { source, host, kit, log, stop, onUsed },
+    { ...setup, warnings: [...setup.warnings, ...skillWarnings] },
+  );
   const admin =
     problem ??
     (await startAdmin(
       setup,
       kit,
       portsOf(setup, kit, events, host, store, {
+        control,
         health: () => (health.now.status === 'ok' ? heard.health() : health.now),
-        warnings: () => [...setup.warnings, ...skillWarnings, ...heard.warnings()],
+        warnings: () => [...control.warnings, ...heard.warnings()],
       }),
+      control,
     ));
   if (admin?.kind === 'problem') {
     await close(kit, host, reader, null);
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
-  void warnOfForwarding(plan, kit);
+  onUsed(plan);
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
+  await control[Symbol.asyncDispose]();
   const left = await close(kit, host, reader, admin?.server ?? null);
   sayDrained(events, left, ledger.terms.durable);
   return ending;
-}
-
-function refusedSkills({ path, message }: { readonly path: string; readonly message: string }) {
-  const remedy = 'Make the folder readable, or remove the field.';
-  return {
-    kind: 'refused',
-    code: 'skills_missing',
-    message: `${path}: ${message}. ${remedy}`,
-  } as const;
-}
-
-function warnOfSkill(of: { readonly path: string; readonly message: string }): WarningStatus {
-  return { ...of, code: 'skill_faulty', remedy: 'svc reads skills when it starts.' };
 }
 
 /** A restart may find the disk well again; of the others only a person can rid us. */
@@ -135,10 +140,12 @@ async function startAdmin(
   { config, secrets, webRoot }: Setup,
   kit: ServiceKit,
   ports: AdminPorts,
+  control: Control,
 ): Promise<OpenAdmin | Refusal | null> {
   const settings = config.observability;
   const access = operatorAccess(config.admin, secrets);
-  const admin = await openAdmin({ settings, access, webRoot, ports }, kit);
+  const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
+  const admin = await openAdmin({ settings, access, allowedHosts, webRoot, ports }, kit);
   if (admin === null) return null;
   const { server, opened } = admin;
   if (opened.kind === 'opened') return { kind: 'admin', server, port: opened.port };
@@ -165,14 +172,20 @@ function portsOf(
   events: EventHub,
   host: Host,
   { ledger, reader }: { readonly ledger: Ledger; readonly reader: LedgerReader },
-  state: { readonly health: () => Health; readonly warnings: () => PlanView['warnings'] },
+  state: {
+    readonly control: Control;
+    readonly health: () => Health;
+    readonly warnings: () => PlanView['warnings'];
+  },
 ): AdminPorts {
-  const { config, version, file, env, log, storagePath: heldDatabase } = setup;
+  const { version, file, env, log, storagePath: heldDatabase } = setup;
+  const { control } = state;
   const view = (): PlanView => {
     const channels = host.plan?.channels ?? [];
     return {
-      revision: host.plan?.revision ?? setup.revision,
-      config,
+      revision: control.used.revision,
+      usedAt: control.inUse().usedAt,
+      config: control.used.config,
       warnings: state.warnings(),
       channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
     };
@@ -184,19 +197,22 @@ function portsOf(
     health: state.health,
     plan: view,
     meters: events.meters,
+    frames: events.frames,
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
     modelLoads: () => kit.loads,
     reader,
     writes: ledger,
+    audit: (row) => ledger.recordWrite(row),
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
+    control,
     questions: createQuestions({
       file,
       env,
       heldDatabase,
-      config: () => view().config,
+      config: () => control.used.config,
       kit,
       log,
     }),

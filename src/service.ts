@@ -231,18 +231,20 @@ export function createServiceKit(
 export type AdminChoice = {
   readonly settings: ObservabilityConfig;
   readonly access: OperatorAccess;
+  /** Of the configuration in use. */
+  readonly allowedHosts: () => readonly string[];
   readonly webRoot: URL;
   readonly ports: AdminPorts;
 };
 
 /** Loaded and opened only where it is switched on; null: it is off. */
 export async function openAdmin(
-  { settings, access, webRoot, ports }: AdminChoice,
+  { settings, access, allowedHosts, webRoot, ports }: AdminChoice,
   { listeners }: ServiceKit,
 ): Promise<{ readonly server: AdminServer; readonly opened: AdminOpened | AdminProblem } | null> {
   if (!settings.enabled) return null;
   const { createAdminServer } = await import('./admin/server.ts');
-  const { address, allowedHosts } = settings;
+  const { address } = settings;
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
   return { server, opened: await server.open() };

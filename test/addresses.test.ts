@@ -57,8 +57,10 @@ test('the default admin address that is taken is warned of, and the service runs
   const listening = Promise.withResolvers<Listening>();
   const running = runService({
     config: { ...config, observability: { ...observability, address } },
+    text: '',
     file: '/nowhere/svc.json',
     env: {},
+    onReload: null,
     revision: 'test',
     storagePath: null,
     secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),

@@ -54,6 +54,19 @@ test('with other settings the old connection ends before the new one begins', as
   assert.equal(messenger.counts.closed, 3);
 });
 
+test('a connection that comes back waits for the one of two plans ago', async () => {
+  const { host, messenger } = house();
+  await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
+  await messenger.say('1', 'hi');
+  await host.use(new Plan('without', [], new Map()));
+  await host.use(planOf(messenger.bot('77:a'), echo('three'), openAccess));
+  await messenger.say('1', 'again');
+  await until(() => messenger.delivered.length === 2);
+  assert.equal(messenger.counts.fetchingMost, 1);
+  assert.equal(messenger.delivered[1]!.text, 'three: again');
+  await host.drain();
+});
+
 test('a plan that cannot be opened leaves the connection with the plan in use', async () => {
   const { host, messenger } = house();
   await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));

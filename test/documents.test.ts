@@ -8,7 +8,7 @@ import type { Io } from '../src/cli/cli.ts';
 import { runCommandLine } from '../src/cli/commands.ts';
 import { sentences } from '../src/flow/sentences.ts';
 import { ids } from './fake/admin-ledger.ts';
-import { adminToken, makeWorld, openAdmin, withToken } from './fake/admin-world.ts';
+import { adminToken, makeWorld, openAdmin, revision, withToken } from './fake/admin-world.ts';
 
 const root = join(import.meta.dirname, '..');
 const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).map((name) => {
@@ -64,9 +64,42 @@ test('the guide quotes every sentence of svc itself', () => {
   for (const sentence of Object.values(sentences)) assert.ok(guide.includes(`_${sentence}_`));
 });
 
+/** The words of a line as a shell takes them: quotes of both kinds, nothing else. */
+function wordsOf(line: string): readonly string[] {
+  const words = line.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|(\S+)/g);
+  return Array.from(words, ([, single, double, bare]) => {
+    return single ?? double?.replaceAll(/\\(.)/g, '$1') ?? bare!;
+  });
+}
+
+/** What a curl line asks; a file that it sends is an empty object. */
+function curlOf(line: string) {
+  const asked = { method: 'GET', head: ['Host: 127.0.0.1:2112'], body: '', path: '' };
+  const words = wordsOf(line).values();
+  for (const word of words) {
+    const value = (): string => words.next().value ?? '';
+    if (word === '-X') {
+      asked.method = value();
+    } else if (word === '-H') {
+      asked.head.push(value());
+    } else if (word === '--data-binary') {
+      asked.body = value().replace(/^@.*/, '{}');
+    } else if (word === '--json') {
+      asked.method = 'POST';
+      asked.head.push('Content-Type: application/json');
+      asked.body = value().replace(/^@.*/, '{}');
+    } else {
+      asked.path = /^http:\/\/127\.0\.0\.1:2112(\/.*)$/.exec(word)?.[1] ?? '';
+    }
+    assert.ok(word.startsWith('-') || asked.path !== '', `${word} in ${line}`);
+  }
+  if (asked.body !== '') asked.head.push(`Content-Length: ${Buffer.byteLength(asked.body)}`);
+  return asked;
+}
+
 test('every curl line of the admin guide is answered', async () => {
   await using admin = await openAdmin(makeWorld(), { access: withToken });
-  const guide = readFileSync(join(root, 'docs/admin.md'), 'utf8');
+  const guide = readFileSync(join(root, 'docs/admin.md'), 'utf8').replaceAll(/\\\n */g, '');
   const lines = Array.from(guide.matchAll(/^curl -s (.*?)(?: +[#|].*)?$/gm), ([, line]) => line!);
   assert.ok(lines.length > 8);
   for (const line of lines) {
@@ -74,33 +107,19 @@ test('every curl line of the admin guide is answered', async () => {
       .replace('$ADMIN_TOKEN', adminToken)
       .replace('$ID', ids.message)
       .replace('$LETTER', ids.letter)
+      .replace('$REVISION', revision)
+      .replace('$EARLIER', ids.revision)
       .replace('$CONVERSATION', encodeURIComponent(ids.conversation))
       .replace('$SENDER', ids.sender);
-    const parsed =
-      /^(?:-X (\w+) )?(?:-H "([^"]*)" )?(?:--json (\S+) )?"?http:\/\/[\d.]+:2112(\/[^\s"]*)"?$/;
-    const [, method, header, json, path] = parsed.exec(filled) ?? [];
-    assert.ok(path !== undefined, line);
-    const body = json === undefined || json.startsWith('@') ? '{}' : json.slice(1, -1);
-    const head = [
-      'Host: 127.0.0.1:2112',
-      ...(header === undefined ? [] : [header]),
-      ...(json === undefined ? [] : jsonHead(body)),
-    ];
-    const asked = method ?? (json === undefined ? 'GET' : 'POST');
-    const { status } = await admin.send(asked, path, head, json === undefined ? '' : body);
-    assert.equal(status, 200, line);
+    const { method, path, head, body } = curlOf(filled);
+    assert.equal((await admin.send(method, path, head, body)).status, 200, line);
   }
 });
-
-const jsonHead = (body: string): string[] => [
-  'Content-Type: application/json',
-  `Content-Length: ${body.length}`,
-];
 
 async function helpOf(words: readonly string[]): Promise<string | null> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const stop = new AbortController().signal;
-  const io: Io = { stdin, stdout, stderr, env: {}, cwd: root, stop };
+  const io: Io = { stdin, stdout, stderr, env: {}, cwd: root, stop, onHangUp: () => {} };
   const code = await runCommandLine(['help', ...words], io);
   return code === 0 ? String(stdout.read()) : null;
 }

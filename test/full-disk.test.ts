@@ -101,6 +101,18 @@ suite('a disk without room', { concurrency: 4 }, () => {
     assert.equal(receipt!.duplicate, false, 'its key is not known: it was never accepted');
   });
 
+  test('what an operator did is not kept, and is not waited for', async () => {
+    await using it = await open();
+    const row = { at: 1, action: 'replay', target: { id: '1' }, status: 200, reason: null };
+    assert.equal(await it.ledger.recordWrite(row), true);
+    await fill(it);
+    const long = { ...row, target: { id: 'x'.repeat(100_000) } };
+    assert.equal(await it.ledger.recordWrite(long), false);
+    it.makeRoom();
+    await until('there is room', () => it.ledger.room().messages > 0);
+    assert.equal(await it.ledger.recordWrite(row), true);
+  });
+
   test('those who wait for room are woken when there is some', async () => {
     await using it = await open();
     await fill(it);

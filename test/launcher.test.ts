@@ -19,9 +19,10 @@ const skip = old === null ? 'no Node older than 24 is on the PATH of this machin
 
 /** Stands in the place of the program and says what reaches it. */
 const probe = `
-import { listenForStop } from ${JSON.stringify(join(root, 'src/cli/signals.ts'))};
+import { listenForSignals } from ${JSON.stringify(join(root, 'src/cli/signals.ts'))};
 export async function main([act, value]) {
-  const { signal } = listenForStop();
+  const { stopping: { signal }, onHangUp } = listenForSignals();
+  if (value === 'hear') onHangUp(() => console.log('heard'));
   if (act === 'exit') process.exitCode = Number(value);
   if (act === 'die') process.kill(process.pid, value);
   if (act !== 'wait') return;
@@ -88,6 +89,28 @@ for (const [name, node] of [
       assert.equal(run.out().match(/stopped/g)?.length, 1);
     }
   });
+
+  test(
+    `under ${name} hang-ups stop no program that wants to be told of them`,
+    options,
+    async () => {
+      const run = runProbe(program, 'wait', 'hear');
+      await waiting(run);
+      run.child.kill('SIGHUP');
+      await run.until(/heard/);
+      run.child.kill('SIGHUP');
+      await run.until(/heard\s+heard/);
+      run.child.kill('SIGTERM');
+      assert.deepEqual(await run.ended, { code: 0, signal: null });
+      assert.equal(
+        run
+          .out()
+          .match(/heard|stopped/g)
+          ?.join(),
+        'heard,heard,stopped',
+      );
+    },
+  );
 
   test(`under ${name} the second signal ends a program that stays`, options, async () => {
     const run = runProbe(program, 'wait', 'stay');

@@ -1,7 +1,7 @@
 /** Reads the API's own description: its operations, and whether an answer is as it says. */
 import assert from 'node:assert/strict';
 
-type Schema = {
+export type Schema = {
   $ref?: string;
   type?: string | string[];
   enum?: unknown[];
@@ -10,13 +10,18 @@ type Schema = {
   items?: Schema;
   required?: string[];
   properties?: Record<string, Schema>;
+  additionalProperties?: Schema;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
 };
+export type Parameter = { name: string; in: string; required: boolean; schema: Schema };
 type Content = Record<string, { schema?: Schema }>;
 export type Operation = {
   path: string;
   method: string;
   security: object[];
-  parameters: { name: string; in: string; schema: object }[];
+  parameters: Parameter[];
   requestBody?: { content: Record<string, { schema?: Schema; example: unknown }> };
   responses: Record<string, { content: Content }>;
 };
@@ -60,8 +65,13 @@ export function assertDescribed(
   const mediaType = (answer.headers.get('content-type') ?? '').split(';')[0]!;
   const described = responses[answer.status]?.content[mediaType];
   assert.ok(described !== undefined, `${where} (${mediaType}) is not described`);
-  if (described.schema === undefined) return;
-  assert.equal(faultOf(api, described.schema, JSON.parse(answer.body), where), null);
+  const { schema } = described;
+  if (schema === undefined) return;
+  const values =
+    mediaType === 'text/event-stream'
+      ? [...answer.body.matchAll(/^data: (.*)$/gm)].map(([, data]) => data!)
+      : [answer.body];
+  for (const value of values) assert.equal(faultOf(api, schema, JSON.parse(value), where), null);
 }
 
 /** Where and how a value is not as the schema says; null: it is. A property too many is a fault. */
@@ -93,7 +103,7 @@ function faultOf(api: OpenApi, schema: Schema, value: unknown, where: string): s
   const names = new Set([...Object.keys(properties), ...Object.keys(value)]);
   return first(
     [...names].map((name) => {
-      const inner = properties[name];
+      const inner = properties[name] ?? schema.additionalProperties;
       if (inner === undefined) return `${where}.${name} is not described`;
       if (!Object.hasOwn(value, name)) return `${where}.${name} is missing`;
       return faultOf(api, inner, (value as Record<string, unknown>)[name], `${where}.${name}`);

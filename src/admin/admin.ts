@@ -4,10 +4,13 @@
  * and run.ts fill. Ports are called at any time, must be quick, and hand out no secret; what
  * people wrote, and who they are, comes from the reader alone.
  */
+import type { ConfigControl } from './config-control.ts';
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
+import type { AuditRow } from '../domain/audit.ts';
 import type { ChannelState, Events } from '../domain/event.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { Admissions, TurnedAway } from '../domain/gate.ts';
+import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { Questions } from './questions.ts';
@@ -22,6 +25,7 @@ export type AdminPorts = {
   health(): Health;
   plan(): PlanView;
   readonly meters: Meters;
+  readonly frames: FrameRing;
   gauges(): Gauges;
   backlog(): readonly ChannelBacklog[];
   /** Connections open on all listeners. */
@@ -30,9 +34,12 @@ export type AdminPorts = {
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
+  /** Keeps what an operator did, before the answer goes out; false: it could not. */
+  audit(row: AuditRow): Promise<boolean>;
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
+  readonly control: ConfigControl;
   readonly questions: Questions;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
@@ -44,6 +51,8 @@ export type Health =
 /** The configuration in use. */
 export type PlanView = {
   readonly revision: string;
+  /** Since when, milliseconds since 1970. */
+  readonly usedAt: number;
   readonly config: Config;
   /** Of the check, and of what is wrong now. */
   readonly warnings: readonly WarningStatus[];
@@ -66,12 +75,17 @@ export type Status = {
   readonly reason: string | null;
   readonly version: string;
   readonly revision: string;
+  readonly plan: { readonly usedAt: number };
   readonly startedAt: number;
   readonly uptimeMs: number;
   readonly storage: 'memory' | 'sqlite';
+  readonly access: Access;
+  /** Messages accepted in the last 60 s. */
+  readonly perMinute: number;
   readonly channels: readonly ChannelStatus[];
   readonly brains: readonly BrainStatus[];
   readonly providers: readonly ProviderStatus[];
+  readonly models: readonly ModelCallsStatus[];
   readonly backlog: readonly BacklogStatus[];
   readonly counts: CountsStatus;
   readonly times: {
@@ -81,6 +95,9 @@ export type Status = {
   };
   readonly warnings: readonly WarningStatus[];
 };
+
+/** Whether there is a bearer at all with which one may write. */
+export type Access = 'read_only' | 'operator';
 
 /**
  * `brain` is null for a channel without a route: it is not started. `address` is where messages
@@ -109,7 +126,7 @@ export type ModelStatus = {
 };
 
 /** `givenUp` calls were ended by svc, mostly since another answer was in hand: no failure. */
-export type ProviderStatus = {
+export type CallsStatus = {
   readonly provider: string;
   readonly answers: number;
   readonly failures: number;
@@ -119,12 +136,26 @@ export type ProviderStatus = {
   readonly times: TimesStatus;
 };
 
-/** Unsettled rows, those at work included; `unroutable` of them wait for a channel that is gone. */
+/** By the last call that shows it; `unknown`: there was none. */
+export type ProviderStatus = CallsStatus & {
+  readonly state: 'up' | 'failing' | 'unknown';
+  readonly since: number | null;
+  readonly reason: FailureKind | null;
+};
+
+/** `model` is `provider/model_id`. */
+export type ModelCallsStatus = CallsStatus & { readonly model: string };
+
+/**
+ * Unsettled rows, those at work included; `unroutable` of them wait for a channel that is gone.
+ * `oldestAt`: when the oldest was accepted (of a reply: made).
+ */
 export type BacklogStatus = {
   readonly channel: string;
   readonly inbox: number;
   readonly outbox: number;
   readonly unroutable: number;
+  readonly oldestAt: number | null;
 };
 
 /** Since the start, but for `waiting`, `inFlight` and `deadLettersKept`, which are of now. */
@@ -143,5 +174,25 @@ export type CountsStatus = {
 
 /** null while nothing was measured. */
 export type TimesStatus = { readonly p50Ms: number | null; readonly p95Ms: number | null };
+
+/** What `/api/v1/config/names` answers: names alone, so that a list can offer them. */
+export type ConfigNames = {
+  readonly revision: string;
+  readonly usedAt: number;
+  readonly channels: readonly ChannelType[];
+  readonly brains: readonly string[];
+  readonly routes: readonly { readonly channel: ChannelType; readonly brain: string }[];
+  readonly storage: 'memory' | 'sqlite';
+  readonly session: boolean;
+  /** The variables that hold secrets, in the order of the configuration. */
+  readonly secrets: readonly string[];
+};
+
+/** `running`: messages of the channel reach the brain. */
+export type RouteStatus = {
+  readonly channel: ChannelType;
+  readonly brain: string;
+  readonly running: boolean;
+};
 
 export type WarningStatus = Pick<ConfigProblem, 'code' | 'path' | 'message' | 'remedy'>;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { problemText, problemType } from '../lib/problem.ts';
 import { only, type Described, type Schema } from './schema.ts';
 
@@ -5,11 +6,17 @@ import { only, type Described, type Schema } from './schema.ts';
 export type Answer = {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string | Buffer;
+  readonly body: string | Buffer | Stream;
   readonly headers?: Readonly<Record<string, string>>;
   /** What a write adds to the line that tells of it, beside the ids of its path; never text. */
   readonly told?: Readonly<Record<string, string>>;
 };
+
+/**
+ * A body without an end: called once the head is written, it writes to the response from then on,
+ * and lets go when that closes. Not called for HEAD.
+ */
+export type Stream = (response: ServerResponse) => void;
 
 /** Nothing runs or loads here but the server's own files; no page may frame it. */
 export const securityHeaders: Readonly<Record<string, string>> = {

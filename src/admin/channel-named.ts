@@ -31,3 +31,20 @@ export async function findChannel(
   if (keys.length <= 1) return { kind: 'found', key: keys[0] ?? (type as string as ChannelKey) };
   return { kind: 'several', message: `Say of which bot: ${keys.join(' or ')}.` };
 }
+
+/** What a list is asked for; `unknown`: a sentence that says what may be named. */
+export type ChannelsAsked =
+  | { readonly kind: 'found'; readonly channel: string }
+  | { readonly kind: 'unknown'; readonly message: string };
+
+/** The channels that a person names for a list: one by its key, or all of a type. */
+export function channelsAsked(named: string): ChannelsAsked {
+  const [name = '', ...bot] = named.split(':');
+  const type = channelTypes.find((one) => one === (synonyms.get(name) ?? name));
+  if (type !== undefined && (bot.length === 0 || type !== 'webhook')) {
+    return { kind: 'found', channel: [type, ...bot].join(':') };
+  }
+  const types = channelTypes.join(', ');
+  const bots = 'or a bot of a messenger by its key (messenger_a:4711)';
+  return { kind: 'unknown', message: `channel is one of ${types}, ${bots}.` };
+}

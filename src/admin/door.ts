@@ -5,36 +5,38 @@
  * itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BearerFault, Events } from '../domain/event.ts';
+import type { AuditRow } from '../domain/audit.ts';
+import type { BearerFault } from '../domain/event.ts';
+import type { AdminPorts } from './admin.ts';
 import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { isForeign, isKnownHost, standingOf } from './auth.ts';
 import type { OperatorAccess } from './auth.ts';
 import { allowedAt } from './routes/match.ts';
 import type { Place, RouteTable } from './routes/match.ts';
-import type { Route, WriteRoute } from './routes/route.ts';
+import type { Route, Sent, WriteRoute } from './routes/route.ts';
 import { readSent, type Exchange } from './sent.ts';
 import { readValues, type ValuesRead } from './values.ts';
 
 export type DoorSettings = {
   /** Bound to this machine only: then the host name counts. */
   readonly loopback: boolean;
-  readonly allowedHosts: readonly string[];
+  /** Of now: a new configuration may name others. */
+  readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
 };
 
+/** Where the door tells who came, and what was done. */
+export type DoorRecords = Pick<AdminPorts, 'now' | 'audit' | 'events'>;
+
 export class Door {
   readonly #table: RouteTable;
-  readonly #events: Pick<Events, 'operatorWrote' | 'bearerRefused'>;
+  readonly #records: DoorRecords;
   readonly #settings: DoorSettings;
 
-  constructor(
-    table: RouteTable,
-    events: Pick<Events, 'operatorWrote' | 'bearerRefused'>,
-    settings: DoorSettings,
-  ) {
+  constructor(table: RouteTable, records: DoorRecords, settings: DoorSettings) {
     this.#table = table;
-    this.#events = events;
+    this.#records = records;
     this.#settings = settings;
   }
 
@@ -48,9 +50,12 @@ export class Door {
     if (route === undefined) return methodNotAllowed(place);
     const refusal = this.#refusalOf(route, request, target.host);
     if (refusal !== null) return this.#mayShow(route, refusal);
-    const read = readValues(route.parameters ?? {}, place.captured, target.query);
+    const { headersDistinct } = request;
+    const read = readValues(route.parameters ?? {}, place.captured, target.query, headersDistinct);
     const exchange = { request, response };
-    const answer = (): Promise<Answer> => answerOf(route, read, exchange, target.host);
+    const mayAskWith = (allowed: readonly string[]): boolean =>
+      this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, mayAskWith);
     return route.kind === 'write' ? this.#write(route, read, answer) : answer();
   }
 
@@ -58,14 +63,17 @@ export class Door {
   #mayAsk(place: Place | null, host: string | undefined): boolean {
     const routes = [...(place?.routes.values() ?? [])];
     const forProbes = place !== null && routes.every(({ principal }) => principal === 'prober');
-    if (!this.#settings.loopback || forProbes) return true;
-    return isKnownHost(host, this.#settings.allowedHosts);
+    return forProbes || this.#isKnown(host, this.#settings.allowedHosts());
+  }
+
+  #isKnown(host: string | undefined, allowed: readonly string[]): boolean {
+    return !this.#settings.loopback || isKnownHost(host, allowed);
   }
 
   #refusalOf(route: Route, request: IncomingMessage, host: string | undefined): Answer | null {
     const { access, allowedHosts } = this.#settings;
     if (route.principal === 'prober') return null;
-    if (route.method !== 'GET' && isForeign(request, host, allowedHosts)) {
+    if (route.method !== 'GET' && isForeign(request, host, allowedHosts())) {
       return refusals.crossSite;
     }
     const standing = standingOf(request, access);
@@ -86,13 +94,13 @@ export class Door {
   }
 
   #unauthorized(why: BearerFault, access: OperatorAccess): Answer {
-    this.#events.bearerRefused({ why });
+    this.#records.events.bearerRefused({ why });
     const wanted = 'Send the administrator token as Authorization: Bearer <token>.';
     const remedy = access.kind === 'none' ? `No bearer is right here. ${access.remedy}` : wanted;
     return problem(401, 'unauthorized', remedy, { 'www-authenticate': 'Bearer' });
   }
 
-  /** Whatever comes of it, the use of a write is told. */
+  /** Whatever comes of it, the use of a write is told, and kept before its answer goes out. */
   async #write(route: WriteRoute, values: ValuesRead, act: () => Promise<Answer>): Promise<Answer> {
     let status = 500;
     let told = {};
@@ -102,7 +110,20 @@ export class Door {
       return answer;
     } finally {
       const target = { ...idsIn(route, values), ...told };
-      this.#events.operatorWrote({ action: route.action, target, status });
+      const use = { action: route.action, target, status };
+      this.#records.events.operatorWrote(use);
+      await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });
+    }
+  }
+
+  /** What was done is done: that it could not be written down changes no answer. */
+  async #keep(row: AuditRow): Promise<void> {
+    const { audit, events } = this.#records;
+    const where = `the audit of ${row.action}`;
+    try {
+      if (!(await audit(row))) events.faulted({ where, error: new Error('it was not kept') });
+    } catch (error) {
+      events.faulted({ where, error });
     }
   }
 }
@@ -111,10 +132,10 @@ async function answerOf(
   route: Route,
   values: ValuesRead,
   exchange: Exchange,
-  host: string | undefined,
+  mayAskWith: Sent['mayAskWith'],
 ): Promise<Answer> {
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
-  const read = await readSent(route, exchange, host);
+  const read = await readSent(route, exchange, mayAskWith);
   if (read.kind === 'refused') return read.answer;
   return route.answer(values.values, read.sent);
 }
@@ -124,6 +145,11 @@ function idsIn(route: WriteRoute, read: ValuesRead): Readonly<Record<string, str
   if (read.kind === 'fault') return {};
   const names = Object.entries(route.parameters ?? {}).filter(([, { kind }]) => kind === 'segment');
   return Object.fromEntries(names.map(([name]) => [name, String(read.values[name])]));
+}
+
+function reasonIn(read: ValuesRead): string | null {
+  const reason = read.kind === 'read' ? read.values['reason'] : null;
+  return typeof reason === 'string' && reason !== '' ? reason : null;
 }
 
 /**

@@ -24,6 +24,13 @@ export function ledgerFamilies(ports: AdminPorts): Family[] {
         one(outbox, { channel, box: 'out' }),
       ]),
     ),
+    gauge(
+      'svc_backlog_oldest_seconds',
+      'How long ago the oldest unsettled row of each channel was accepted or made.',
+      backlogOf(ports).map(({ channel, oldestAt }) =>
+        one(Math.max(0, ports.now() - (oldestAt ?? ports.now())) / 1_000, { channel }),
+      ),
+    ),
     plain('svc_dead_letters_kept', 'Dead letters kept for the operator.', gauges.deadLetters),
     plain(
       'svc_suspects',

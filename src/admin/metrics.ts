@@ -9,11 +9,12 @@ import type { Registry } from 'prom-client';
 import type { ChannelMeters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
+import { providersOf } from './call-status.ts';
 import { counter, expose, gauge, one } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { ledgerFamilies } from './ledger-metrics.ts';
-import { statusOf } from './status.ts';
+import { channelsOf as channelStatusesOf, storageOf } from './status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
@@ -68,24 +69,26 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
+    standingFamily(ports),
     toolFamily(ports),
     ...operatorFamilies(ports),
   ];
 }
 
 function serviceFamilies(ports: AdminPorts): Family[] {
-  const status = statusOf(ports);
+  const plan = ports.plan();
+  const channels = channelStatusesOf(plan);
   return [
     gauge('svc_build_info', 'The running version.', [
-      one(1, { version: ports.version, storage: status.storage }),
+      one(1, { version: ports.version, storage: storageOf(plan.config) }),
     ]),
     gauge('svc_healthy', '1 while it can accept and keep messages.', [
-      one(status.status === 'ok' ? 1 : 0),
+      one(ports.health().status === 'ok' ? 1 : 0),
     ]),
     gauge(
       'svc_channel_state',
       '1 for the state that the channel is in.',
-      status.channels.flatMap((channel) =>
+      channels.flatMap((channel) =>
         states.map((state) =>
           one(channel.state === state ? 1 : 0, { channel: channel.type, state }),
         ),
@@ -94,14 +97,14 @@ function serviceFamilies(ports: AdminPorts): Family[] {
     gauge(
       'svc_channel_last_seen_seconds',
       'How long ago the platform of a messenger was last heard of.',
-      status.channels.flatMap(({ type, lastSeenAt }) =>
+      channels.flatMap(({ type, lastSeenAt }) =>
         lastSeenAt === null
           ? []
           : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: type })],
       ),
     ),
     gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
-      one(status.warnings.length),
+      one(plan.warnings.length),
     ]),
     counter('svc_faults_total', 'Bugs of svc that were contained.', [one(ports.meters.faults)]),
   ];
@@ -223,8 +226,8 @@ function durationFamilies(ports: AdminPorts): Family[] {
       kind: 'histogram',
       name: 'svc_model_seconds',
       help: 'Model calls, by provider and how they ended.',
-      series: [...ports.meters.models].flatMap(([provider, results]) =>
-        [...results].map(([outcome, { took }]) => ({
+      series: [...ports.meters.providers].flatMap(([provider, { calls }]) =>
+        [...calls].map(([outcome, { took }]) => ({
           labels: { provider, outcome },
           histogram: took,
         })),
@@ -243,6 +246,11 @@ function operatorFamilies({ meters }: AdminPorts): Family[] {
       ),
     ),
     counter(
+      'svc_config_reloads_total',
+      'Configurations that were to be taken while svc runs, by how that ended.',
+      [...meters.configs].map(([result, { count }]) => one(count, { result })),
+    ),
+    counter(
       'svc_admin_bearers_refused_total',
       'Requests to the admin server with a missing or a wrong bearer.',
       Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),
@@ -256,6 +264,17 @@ function loadFamily(ports: AdminPorts): Family {
     one(waiting, { provider, state: 'waiting' }),
   ]);
   return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
+}
+
+const standings = ['up', 'failing', 'unknown'] as const;
+
+function standingFamily(ports: AdminPorts): Family {
+  const providers = providersOf(ports.meters, ports.plan().config);
+  const samples = providers.flatMap(({ provider, state }) =>
+    standings.map((known) => one(state === known ? 1 : 0, { provider, state: known })),
+  );
+  const help = '1 for the state that the last call to the provider showed.';
+  return gauge('svc_provider_state', help, samples);
 }
 
 function toolFamily({ meters }: AdminPorts): Family {

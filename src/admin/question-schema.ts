@@ -1,21 +1,11 @@
 /** What the questions about configurations take and tell; each is held to its type. */
 import { grantModes, toolOutcomes } from '../domain/tool-use.ts';
-import { boolean, integer, kinds, list, maybe, maybeNumber, maybeText, number } from './schema.ts';
+import { configProblemSchema } from './config-schema.ts';
+import { boolean, kinds, list, maybe, maybeNumber, maybeText, number } from './schema.ts';
 import { object, objectWith, oneOf, text } from './schema.ts';
-import { problemAnd } from './status-schema.ts';
 import { failureTold, traceSchema } from './story-schema.ts';
 
-const problems = list(
-  object({
-    severity: oneOf('error', 'warning'),
-    code: text,
-    path: text,
-    line: integer,
-    column: integer,
-    message: text,
-    remedy: text,
-  }),
-);
+const problems = list(configProblemSchema);
 
 export const validatedSchema = object({ valid: boolean, problems });
 
@@ -31,9 +21,6 @@ export const preflightedSchema = object({
   ),
   problems,
 });
-
-export const configInvalidSchema = problemAnd('config_invalid', { problems });
-export const secretMissingSchema = problemAnd('secret_missing', { problems });
 
 export const draftSchema = objectWith(
   { config: text, brain: text, text },

@@ -12,6 +12,7 @@ export type Schema =
       readonly items?: Schema;
       readonly properties?: Readonly<Record<string, Schema>>;
       readonly required?: readonly string[];
+      readonly additionalProperties?: Schema;
     }
   | { readonly oneOf: readonly Schema[] };
 
@@ -35,7 +36,9 @@ interface Shapes<S> {
   readonly array: S extends { readonly items: infer Item } ? readonly Described<Item>[] : never;
   readonly object: S extends { readonly properties: infer Properties }
     ? { readonly [Key in keyof Properties]: Described<Properties[Key]> }
-    : never;
+    : S extends { readonly additionalProperties: infer Value }
+      ? Readonly<Record<string, Described<Value>>>
+      : never;
 }
 
 export const text = { type: 'string' } as const;
@@ -73,6 +76,11 @@ export function objectWith<
   return { type: 'object', required: Object.keys(required), properties } as const;
 }
 
+/** Values by names that nobody knows beforehand. */
+export function map<const Value extends Schema>(values: Value) {
+  return { type: 'object', additionalProperties: values } as const;
+}
+
 /** The value, or null. */
 export function maybe<const S extends { readonly type: string }>(schema: S) {
   const { type, ...rest } = schema;
@@ -106,8 +114,9 @@ export function only(schema: Schema, value: unknown): unknown {
     const kind = schema.oneOf.find((one) => isOfKind(one, value));
     return kind === undefined ? null : only(kind, value);
   }
-  const { items, properties } = schema;
+  const { items, properties, additionalProperties: values } = schema;
   if (items !== undefined && Array.isArray(value)) return value.map((item) => only(items, item));
+  if (values !== undefined && isObject(value)) return mapped(value, (one) => only(values, one));
   if (properties === undefined || typeof value !== 'object' || value === null) return value;
   const fields = value as Readonly<Record<string, unknown>>;
   return Object.fromEntries(
@@ -149,11 +158,16 @@ function readAt(schema: Schema, value: unknown, at: string): unknown {
       : wrong(at, 'an object');
   }
   const { type, enum: values, items, properties, required } = schema;
+  const { additionalProperties: named } = schema;
   if (value === null && typeof type !== 'string') return null;
   if (values !== undefined) return readWord(values, value, at);
   if (items !== undefined) {
     if (!Array.isArray(value)) return wrong(at, 'a list');
     return value.map((item, index) => readAt(items, item, `${at}[${index}]`));
+  }
+  if (named !== undefined) {
+    if (!isObject(value)) return wrong(at, 'an object');
+    return mapped(value, (one, name) => readAt(named, one, `${at}.${name}`));
   }
   if (properties === undefined)
     return readPlain(typeof type === 'string' ? type : type[0], value, at);
@@ -187,6 +201,15 @@ const plainTypes: Readonly<Record<string, { readonly typeOf: string; readonly wa
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
+}
+
+function mapped(
+  values: Readonly<Record<string, unknown>>,
+  change: (value: unknown, name: string) => unknown,
+): unknown {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, change(value, name)]),
+  );
 }
 
 function wrong(at: string, wanted: string): never {

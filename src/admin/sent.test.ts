@@ -38,8 +38,8 @@ function routesOf(took: unknown[], leftWhile: (left: AbortSignal) => Promise<voi
           also: [{ name: 'NotSo', of: problemAnd('not_so', { fields: list(text) }) }],
         },
       },
-      answer: (_values, { body, revision, host }) => {
-        took.push([body, revision, host]);
+      answer: (_values, { body, revision, mayAskWith }) => {
+        took.push([body, revision, mayAskWith([])]);
         return { ...json(200, {}), told: { revision } };
       },
     }),
@@ -76,8 +76,8 @@ async function start() {
     await left.promise;
   });
   const described = openApiRoute(routes, '1');
-  const settings = { loopback: true, allowedHosts: [], access: withToken };
-  const door = new Door(new RouteTable([...routes, described]), world.events, settings);
+  const settings = { loopback: true, allowedHosts: () => ['svc.example'], access: withToken };
+  const door = new Door(new RouteTable([...routes, described]), world.ports, settings);
   const server = createServer((request, response) => {
     void door
       .answer(request, response)
@@ -120,13 +120,14 @@ async function start() {
 
 test('a text comes to its route as it was sent, with the revision that it replaces', async () => {
   await using started = await start();
-  const { put, took, world, port } = started;
+  const { put, took, world } = started;
   assert.equal((await put(textHead, '{"ä": nothing like JSON')).status, 200);
   assert.equal((await put({ ...textHead, 'if-match': ' "" ' }, '')).status, 200);
-  const host = `localhost:${port}`;
+  assert.equal((await put({ ...textHead, host: 'svc.example' }, '')).status, 200);
   assert.deepEqual(took, [
-    ['{"ä": nothing like JSON', 'r1', host],
-    ['', '', host],
+    ['{"ä": nothing like JSON', 'r1', true],
+    ['', '', true],
+    ['', 'r1', false],
   ]);
   const told = JSON.parse(world.log().split('\n')[0]!) as Record<string, unknown>;
   assert.equal(told['code'], 'operator_wrote');

@@ -22,18 +22,18 @@ export type SentRead =
 export async function readSent(
   route: Route,
   exchange: Exchange,
-  host: string | undefined,
+  mayAskWith: Sent['mayAskWith'],
 ): Promise<SentRead> {
   const left = leftOf(exchange);
   if (route.kind === 'read') {
-    return { kind: 'read', sent: { body: null, revision: null, host, left } };
+    return { kind: 'read', sent: { body: null, revision: null, mayAskWith, left } };
   }
   const wanted = route.kind === 'write' && route.ifMatch !== undefined;
   const revision = wanted ? revisionIn(exchange.request) : null;
   if (typeof revision === 'object' && revision !== null) return refused(revision);
   const body = await bodyOf(route.body, exchange);
   if ('answer' in body) return body;
-  return { kind: 'read', sent: { body: body.value, revision, host, left } };
+  return { kind: 'read', sent: { body: body.value, revision, mayAskWith, left } };
 }
 
 function leftOf({ response }: Exchange): AbortSignal {

@@ -147,7 +147,10 @@ test('the status tells states, times and counts, and nothing of anyone', async (
     inbox: 2,
     outbox: 2,
     unroutable: 3,
+    oldestAt: 997_000,
   });
+  assert.deepEqual([status.access, status.perMinute], ['read_only', 0]);
+  assert.equal(status.plan.usedAt, 1_000_050);
   assert.deepEqual(status.counts, {
     accepted: 1,
     duplicates: 0,
@@ -162,6 +165,18 @@ test('the status tells states, times and counts, and nothing of anyone', async (
   });
   const [provider] = status.providers;
   assert.deepEqual([provider?.answers, provider?.failures], [1, 1]);
+  const standings = status.providers.map(({ state, since, reason }) => [state, since, reason]);
+  assert.deepEqual(standings, [
+    ['failing', 1_000_000, 'timeout'],
+    ['unknown', null, null],
+  ]);
+  assert.deepEqual(
+    status.models.map(({ model, answers, failures }) => [model, answers, failures]),
+    [
+      ['local_runtime/small', 1, 1],
+      ['hosted_runtime/big', 0, 0],
+    ],
+  );
   assert.ok(status.times.turns.p50Ms! > 25 && status.times.turns.p50Ms! <= 50);
   assert.equal(status.warnings[0]?.code, 'open_bind');
   for (const hidden of [secretName, senderId, messageId, 'the answer', 'receiver.example']) {
@@ -198,7 +213,7 @@ test('an address that is taken is a problem that names it, for the caller to jud
   const address = addressOf('127.0.0.1', true, admin.port);
   await using second = createAdminServer(world.ports, {
     address,
-    allowedHosts: [],
+    allowedHosts: () => [],
     access: withToken,
     listeners,
     webRoot,

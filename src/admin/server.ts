@@ -10,14 +10,16 @@ import { securityHeaders } from './answer.ts';
 import type { Answer } from './answer.ts';
 import type { OperatorAccess } from './auth.ts';
 import { Door } from './door.ts';
+import { LiveListeners } from './live.ts';
 import { MetricsPage } from './metrics.ts';
+import type { Route } from './routes/route.ts';
 import { routesOf } from './routes/table.ts';
 import { answerToThrown } from './thrown.ts';
 
 export type AdminOptions = {
   readonly address: ListenAddress;
   /** Host names, besides this machine's own, under which a loopback bind may be read. */
-  readonly allowedHosts: readonly string[];
+  readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
   readonly listeners: Listeners;
   /** The folder of the built pages, one folder each. */
@@ -25,6 +27,8 @@ export type AdminOptions = {
 };
 
 export interface AdminServer {
+  /** All that it answers. */
+  readonly routes: readonly Route[];
   /** Binds the address. What a problem there means (an end, a warning) is the caller's to say. */
   open(): Promise<AdminOpened | AdminProblem>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -48,18 +52,24 @@ class Server implements AdminServer {
   readonly #ports: AdminPorts;
   readonly #options: AdminOptions;
   readonly #metrics: MetricsPage;
+  readonly #live: LiveListeners;
   readonly #door: Door;
+  readonly routes: readonly Route[];
   #held: Held | null = null;
 
   constructor(ports: AdminPorts, options: AdminOptions) {
     this.#ports = ports;
     this.#options = options;
     this.#metrics = new MetricsPage(ports);
-    const pages = { folder: options.webRoot, builder: options.access.kind === 'bearer' };
-    this.#door = new Door(routesOf(ports, this.#metrics, pages), ports.events, {
-      loopback: options.address.loopback,
-      allowedHosts: options.allowedHosts,
-      access: options.access,
+    this.#live = new LiveListeners(ports.frames, () => ports.now());
+    const { address, allowedHosts, access, webRoot } = options;
+    const parts = { metrics: this.#metrics, live: this.#live, access: access.kind, webRoot };
+    const table = routesOf(ports, parts);
+    this.routes = table.routes;
+    this.#door = new Door(table, ports, {
+      loopback: address.loopback,
+      allowedHosts,
+      access,
     });
   }
 
@@ -82,6 +92,7 @@ class Server implements AdminServer {
   async [Symbol.asyncDispose](): Promise<void> {
     const held = this.#held;
     this.#held = null;
+    this.#live[Symbol.dispose]();
     await held?.release(graceMs);
     this.#metrics[Symbol.dispose]();
   }
@@ -94,13 +105,21 @@ class Server implements AdminServer {
     } catch (error) {
       answer = answerToThrown(error, this.#ports.events);
     }
-    const body = Buffer.from(answer.body);
-    response.writeHead(answer.status, {
-      ...securityHeaders,
-      'content-type': answer.contentType,
-      'content-length': body.length,
-      ...answer.headers,
-    });
-    response.end(request.method === 'HEAD' ? undefined : body);
+    send(request, response, answer);
   }
+}
+
+/** What streams has no length: it ends with its connection. */
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const { status, contentType, body, headers } = answer;
+  const bytes = typeof body === 'function' ? null : Buffer.from(body);
+  response.writeHead(status, {
+    ...securityHeaders,
+    'content-type': contentType,
+    ...(bytes !== null && { 'content-length': bytes.length }),
+    ...headers,
+  });
+  if (request.method === 'HEAD') response.end();
+  else if (typeof body === 'function') body(response);
+  else response.end(bytes);
 }

@@ -1,10 +1,49 @@
 import { failureKinds } from '../domain/failure.ts';
 import { channelTypes } from '../domain/ids.ts';
-import { integer, list, maybeInteger, maybeNumber, maybeText } from './schema.ts';
+import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
 import { object, oneOf, text, type Schema } from './schema.ts';
 
 const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
 const channelType = oneOf(...channelTypes);
+const failureKind = oneOf(...failureKinds);
+const storage = oneOf('memory', 'sqlite');
+
+const calls = {
+  provider: text,
+  answers: integer,
+  failures: integer,
+  givenUp: integer,
+  reasons: list(object({ code: failureKind, count: integer })),
+  times,
+};
+
+const channels = list(
+  object({
+    type: channelType,
+    state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
+    since: maybeInteger,
+    reason: maybeText,
+    lastSeenAt: maybeInteger,
+    brain: maybeText,
+    address: maybeText,
+  }),
+);
+
+const brains = list(
+  object({
+    name: text,
+    sensitivity: oneOf('public', 'private'),
+    dispatch: oneOf('fanout', 'sequential'),
+    policy: oneOf('priority', 'consensus'),
+    models: list(
+      object({
+        name: text,
+        locality: oneOf('local', 'cloud'),
+        state: oneOf('asked', 'dropped'),
+      }),
+    ),
+  }),
+);
 
 /** Of `Status` in admin.ts. */
 export const statusSchema = object({
@@ -12,46 +51,32 @@ export const statusSchema = object({
   reason: maybeText,
   version: text,
   revision: text,
+  plan: object({ usedAt: integer }),
   startedAt: integer,
   uptimeMs: integer,
-  storage: oneOf('memory', 'sqlite'),
-  channels: list(
-    object({
-      type: channelType,
-      state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
-      since: maybeInteger,
-      reason: maybeText,
-      lastSeenAt: maybeInteger,
-      brain: maybeText,
-      address: maybeText,
-    }),
-  ),
-  brains: list(
-    object({
-      name: text,
-      sensitivity: oneOf('public', 'private'),
-      dispatch: oneOf('fanout', 'sequential'),
-      policy: oneOf('priority', 'consensus'),
-      models: list(
-        object({
-          name: text,
-          locality: oneOf('local', 'cloud'),
-          state: oneOf('asked', 'dropped'),
-        }),
-      ),
-    }),
-  ),
+  storage,
+  access: oneOf('read_only', 'operator'),
+  perMinute: integer,
+  channels,
+  brains,
   providers: list(
     object({
-      provider: text,
-      answers: integer,
-      failures: integer,
-      givenUp: integer,
-      reasons: list(object({ code: oneOf(...failureKinds), count: integer })),
-      times,
+      ...calls,
+      state: oneOf('up', 'failing', 'unknown'),
+      since: maybeInteger,
+      reason: maybe(failureKind),
     }),
   ),
-  backlog: list(object({ channel: text, inbox: integer, outbox: integer, unroutable: integer })),
+  models: list(object({ model: text, ...calls })),
+  backlog: list(
+    object({
+      channel: text,
+      inbox: integer,
+      outbox: integer,
+      unroutable: integer,
+      oldestAt: maybeInteger,
+    }),
+  ),
   counts: object({
     accepted: integer,
     duplicates: integer,
@@ -66,6 +91,26 @@ export const statusSchema = object({
   }),
   times: object({ waited: times, turns: times, endToEnd: times }),
   warnings: list(object({ code: text, path: text, message: text, remedy: text })),
+});
+
+export const channelsSchema = object({ rows: channels });
+export const brainsSchema = object({ rows: brains });
+
+/** Of `RouteStatus` in admin.ts. */
+export const routesSchema = object({
+  rows: list(object({ channel: channelType, brain: text, running: boolean })),
+});
+
+/** Of `ConfigNames` in admin.ts. */
+export const configNamesSchema = object({
+  revision: text,
+  usedAt: integer,
+  channels: list(channelType),
+  brains: list(text),
+  routes: list(object({ channel: channelType, brain: text })),
+  storage,
+  session: boolean,
+  secrets: list(text),
 });
 
 /** What `/healthz` answers. */

@@ -1,22 +1,21 @@
 import type { BrainConfig, Config } from '../config/config.ts';
-import type { FailureKind } from '../domain/failure.ts';
 import { channelTypeOf } from '../domain/ids.ts';
-import type { ChannelMeters, Meters } from '../meters.ts';
-import { Histogram } from '../lib/histogram.ts';
+import type { ChannelMeters } from '../meters.ts';
 import type {
+  Access,
   AdminPorts,
   BacklogStatus,
   BrainStatus,
   ChannelStatus,
   CountsStatus,
   PlanView,
-  ProviderStatus,
+  RouteStatus,
   Status,
-  TimesStatus,
 } from './admin.ts';
+import { modelsOf, providersOf, timesOf } from './call-status.ts';
 
 /** Puts together what the service says of itself: states, times and counts, nothing of anyone. */
-export function statusOf(ports: AdminPorts): Status {
+export function statusOf(ports: AdminPorts, access: Access): Status {
   const plan = ports.plan();
   const health = ports.health();
   const channels = [...ports.meters.channels.values()];
@@ -25,12 +24,16 @@ export function statusOf(ports: AdminPorts): Status {
     reason: health.status === 'failing' ? health.reason : null,
     version: ports.version,
     revision: plan.revision,
+    plan: { usedAt: plan.usedAt },
     startedAt: ports.startedAt,
     uptimeMs: Math.max(0, ports.now() - ports.startedAt),
-    storage: plan.config.storage === null ? 'memory' : 'sqlite',
+    storage: storageOf(plan.config),
+    access,
+    perMinute: ports.meters.perMinute(),
     channels: channelsOf(plan),
-    brains: plan.config.brains.map(brainOf),
-    providers: providersOf(ports.meters),
+    brains: brainsOf(plan),
+    providers: providersOf(ports.meters, plan.config),
+    models: modelsOf(ports.meters, plan.config),
     backlog: backlogOf(ports),
     counts: countsOf(ports, channels),
     times: {
@@ -47,7 +50,11 @@ export function statusOf(ports: AdminPorts): Status {
   };
 }
 
-function channelsOf(plan: PlanView): ChannelStatus[] {
+export function storageOf({ storage }: Pick<Config, 'storage'>): 'memory' | 'sqlite' {
+  return storage === null ? 'memory' : 'sqlite';
+}
+
+export function channelsOf(plan: PlanView): ChannelStatus[] {
   const running = new Map(plan.channels.map((channel) => [channel.type, channel]));
   return plan.config.channels.map((channel) => {
     const { type } = channel;
@@ -67,6 +74,17 @@ function brainFor(config: Config, type: string): string | null {
   return config.routes.find((route) => route.channel === type)?.brain ?? null;
 }
 
+export function brainsOf({ config }: PlanView): BrainStatus[] {
+  return config.brains.map(brainOf);
+}
+
+/** A route runs while its channel does, in whatever trouble that is. */
+export function routesOf({ config, channels }: PlanView): RouteStatus[] {
+  const works = (type: string): boolean =>
+    channels.some((one) => one.type === type && one.state !== 'failed' && one.state !== 'stopped');
+  return config.routes.map(({ channel, brain }) => ({ channel, brain, running: works(channel) }));
+}
+
 function brainOf(brain: BrainConfig): BrainStatus {
   const isPrivate = brain.sensitivity === 'private';
   return {
@@ -82,34 +100,15 @@ function brainOf(brain: BrainConfig): BrainStatus {
   };
 }
 
-function providersOf(meters: Meters): ProviderStatus[] {
-  return [...meters.models].map(([provider, results]) => {
-    const reasons: { code: FailureKind; count: number }[] = [];
-    let givenUp = 0;
-    for (const [code, { took }] of results) {
-      if (code === 'cancelled' || code === 'outranked') givenUp += took.count;
-      else if (code !== 'answer') reasons.push({ code, count: took.count });
-    }
-    const answered = results.get('answer');
-    return {
-      provider,
-      answers: answered?.took.count ?? 0,
-      failures: reasons.reduce((sum, { count }) => sum + count, 0),
-      givenUp,
-      reasons: reasons.sort((a, b) => b.count - a.count),
-      times: timesOf(answered === undefined ? [] : [answered.took]),
-    };
-  });
-}
-
 /** By channel type: `messenger_a:4711` is a `messenger_a`. */
 export function backlogOf(ports: AdminPorts): BacklogStatus[] {
   const byType = new Map<string, Mutable<BacklogStatus>>();
-  for (const { channel: key, inbox, outbox, unroutableSince } of ports.backlog()) {
+  for (const { channel: key, inbox, outbox, oldestAt, unroutableSince } of ports.backlog()) {
     const channel = channelTypeOf(key);
-    const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0 };
+    const sum = byType.get(channel) ?? { channel, inbox: 0, outbox: 0, unroutable: 0, oldestAt };
     sum.inbox += inbox;
     sum.outbox += outbox;
+    sum.oldestAt = Math.min(sum.oldestAt ?? oldestAt, oldestAt);
     if (unroutableSince !== null) sum.unroutable += inbox + outbox;
     byType.set(channel, sum);
   }
@@ -135,12 +134,6 @@ function countsOf(ports: AdminPorts, channels: readonly ChannelMeters[]): Counts
     inFlight: gauges.inboxClaimed + gauges.outboxClaimed,
     deadLettersKept: gauges.deadLetters,
   };
-}
-
-function timesOf(histograms: readonly Readonly<Histogram>[]): TimesStatus {
-  const all = new Histogram();
-  for (const histogram of histograms) all.add(histogram);
-  return { p50Ms: all.quantile(0.5), p95Ms: all.quantile(0.95) };
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

@@ -5,6 +5,7 @@ import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from '.
 import { number, object, oneOf, pageOf, text } from './schema.ts';
 import type { IdText } from './schema.ts';
 import { grantModes, toolOutcomes } from '../domain/tool-use.ts';
+import { turnOutcomes } from '../domain/trace.ts';
 
 const channel = text as IdText<ChannelKey>;
 const conversation = text as IdText<ConversationId>;
@@ -66,7 +67,7 @@ export const traceSchema = object({
   decidedAt: integer,
   brain: text,
   attempt: integer,
-  outcome: oneOf('reply', 'command', 'no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'),
+  outcome: oneOf(...turnOutcomes),
   steps: list(traceStep),
 });
 

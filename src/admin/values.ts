@@ -1,4 +1,5 @@
-/** The values that a request gives to a route: of its path and its query, decoded and checked. */
+/** The values that a request gives to a route, of its path, query and head, checked. */
+import type { IncomingMessage } from 'node:http';
 import type { Parameter, Parameters, Values } from './routes/route.ts';
 
 type Value = Values[string];
@@ -10,21 +11,24 @@ export type ValuesRead = { readonly kind: 'read'; readonly values: Values } | Va
 /**
  * @param captured the parameters of the path, as sent
  * @param query as sent, without its question mark; of no use to a route without parameters in it
+ * @param headers each with all of its lines
  */
 export function readValues(
   parameters: Parameters,
   captured: ReadonlyMap<string, string>,
   query: string,
+  headers: IncomingMessage['headersDistinct'] = {},
 ): ValuesRead {
   const entries = Object.entries(parameters);
-  const asked = entries.some(([, { kind }]) => kind !== 'segment') ? pairsOf(query) : [];
+  const asked = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
   if (asked === null) return fault('The query has a malformed percent-encoding.');
   const values: Record<string, Value> = {};
   for (const [name, parameter] of entries) {
-    const given =
-      parameter.kind === 'segment'
+    const given = isOfQuery(parameter.kind)
+      ? asked.filter(([key]) => key === name).map(([, value]) => value)
+      : parameter.kind === 'segment'
         ? [decoded(captured.get(name) ?? '')]
-        : asked.filter(([key]) => key === name).map(([, value]) => value);
+        : (headers[name] ?? []);
     if (given.length > 1) return fault(`${name} is given more than once.`);
     const [one] = given;
     if (one === null) return fault(`${name} has a malformed percent-encoding.`);
@@ -35,22 +39,46 @@ export function readValues(
   return { kind: 'read', values };
 }
 
+function isOfQuery(kind: Parameter['kind']): boolean {
+  return kind !== 'segment' && kind !== 'header';
+}
+
 /** undefined: it is not within its limits. */
 function valueOf(parameter: Parameter, given: string | undefined): Value | undefined {
-  if (parameter.kind === 'integer') {
-    if (given === undefined) return parameter.otherwise;
-    const value = /^\d{1,9}$/.test(given) ? Number(given) : -1;
-    return value >= parameter.min && value <= parameter.max ? value : undefined;
+  if (given === undefined) return parameter.kind === 'integer' ? parameter.otherwise : null;
+  switch (parameter.kind) {
+    case 'integer': {
+      const value = /^\d{1,9}$/.test(given) ? Number(given) : -1;
+      return value >= parameter.min && value <= parameter.max ? value : undefined;
+    }
+    case 'time':
+      return /^\d{1,15}$/.test(given) ? Number(given) : undefined;
+    case 'word':
+      return parameter.words.find((word) => word === given);
+    case 'header':
+    case 'segment':
+    case 'text':
+      return given.length <= parameter.charactersMax ? given : undefined;
+    default:
+      return parameter satisfies never;
   }
-  if (given === undefined) return null;
-  return given.length <= parameter.charactersMax ? given : undefined;
 }
 
 function limitOf(parameter: Parameter): string {
-  if (parameter.kind === 'integer') {
-    return `a whole number from ${parameter.min} to ${parameter.max}`;
+  switch (parameter.kind) {
+    case 'integer':
+      return `a whole number from ${parameter.min} to ${parameter.max}`;
+    case 'time':
+      return 'a time in milliseconds since 1970';
+    case 'word':
+      return `one of ${parameter.words.join(', ')}`;
+    case 'header':
+    case 'segment':
+    case 'text':
+      return `at most ${parameter.charactersMax} characters long`;
+    default:
+      return parameter satisfies never;
   }
-  return `at most ${parameter.charactersMax} characters long`;
 }
 
 /** null: something in it cannot be decoded. A `+` is a space: URL Standard, section 5.1. */

@@ -23,8 +23,10 @@ export type Io = {
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Aborts at the first SIGINT or SIGTERM. */
+  /** Aborts at the first SIGINT or SIGTERM, or hang-up that nobody wanted to be told of. */
   readonly stop: AbortSignal;
+  /** From now on a hang-up of a process without a terminal calls this. */
+  readonly onHangUp: (act: () => void) => void;
 };
 
 export const exitCode = { fine: 0, failed: 1, usage: 2, config: 78 } as const;

@@ -21,11 +21,19 @@ export function isColoured(stream: Io['stdout'], env: Io['env']): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
+export type Mark = keyof typeof marks;
+
 const marks = {
   ok: { sign: '✓', colour: 32 },
   warning: { sign: '!', colour: 33 },
   failed: { sign: '✗', colour: 31 },
 } as const;
+
+/** What begins a line: well, worth a look, or wrong. */
+export function signOf(mark: Mark, coloured: boolean): string {
+  const { sign, colour } = marks[mark];
+  return coloured ? `\u001B[${colour}m${sign}\u001B[0m` : sign;
+}
 
 /**
  * The check as a person reads it: each problem with its place and remedy, then the verdict.
@@ -38,10 +46,7 @@ export function report(
   coloured: boolean,
   checkName = 'preflight check',
 ): string {
-  const sign = (mark: keyof typeof marks): string => {
-    const { sign: text, colour } = marks[mark];
-    return coloured ? `\u001B[${colour}m${text}\u001B[0m` : text;
-  };
+  const sign = (mark: Mark): string => signOf(mark, coloured);
   const blocks = validation.problems.map((problem) => {
     const mark = sign(problem.severity === 'error' ? 'failed' : 'warning');
     const where = `${placeOf(file, problem)} ${problem.path}`.trimEnd();

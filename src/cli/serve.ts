@@ -11,8 +11,9 @@ export const serve: Command = {
   summary: 'Run the service',
   usage: `Usage: svc serve [--config <file>] [--log-level <level>]
 
-Runs the service until it is told to stop by SIGTERM, SIGINT (Ctrl-C) or SIGHUP: it then finishes
-what it has in hand and ends. A second signal ends it at once.
+Runs the service until it is told to stop by SIGTERM or SIGINT (Ctrl-C): it then finishes what it
+has in hand and ends. A second signal ends it at once. SIGHUP reads the configuration file again
+and takes it into use; from a terminal that closes, it stops the service.
 
   --config <file>      the configuration file (default: svc.json)
   --log-level <level>  debug, info, warn or error (default: info)
@@ -27,6 +28,7 @@ database is in use, or its disk failed or is full).
 const table = { config: { type: 'string' }, 'log-level': { type: 'string' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
+  const onReload = latchHangUps(io);
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'serve', parsed.message);
   const level = readLogLevel(parsed.flags['log-level'], 'info');
@@ -47,8 +49,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { runService } = await import('../run.ts');
   const ending = await runService({
     config,
+    text: inspection.text,
     file: inspection.file,
     env: io.env,
+    onReload,
     revision: inspection.revision,
     storagePath: inspection.storagePath,
     secrets,
@@ -60,6 +64,19 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   });
   await tell(ending, log);
   return codeOf(ending);
+}
+
+/** One that comes before anybody can act on it is acted on then. */
+function latchHangUps({ onHangUp }: Io): (reload: () => void) => void {
+  let came = false;
+  let act = (): void => {
+    came = true;
+  };
+  onHangUp(() => act());
+  return (reload) => {
+    act = reload;
+    if (came) reload();
+  };
 }
 
 async function tell(ending: Ending, log: Log): Promise<void> {

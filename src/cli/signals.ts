@@ -1,10 +1,16 @@
 /**
- * Turns signals into one abort. A signal may reach this process directly, through the launcher in
- * bin/svc.js, or both ways at once; what comes both ways counts once. The end of the launcher, or
- * of the npm that started it, counts as a SIGTERM, so that a kill of theirs leaves nothing behind.
+ * Turns signals into one abort, and hang-ups into what a command makes of them. A signal may reach
+ * this process directly, through the launcher in bin/svc.js, or both ways at once; what comes both
+ * ways counts once. The end of the launcher, or of the npm that started it, counts as a SIGTERM, so
+ * that a kill of theirs leaves nothing behind.
  *
  * running → stopping (the first signal) → ended (the second one, at once)
+ *
+ * A hang-up (SIGHUP) means two things. Where a terminal is the standard input, it is closing, and
+ * that stops every command. A process without one lives on its own: a command that wants to be
+ * told of hang-ups is, and goes on; any other stops.
  */
+import { isatty } from 'node:tty';
 import { constants } from 'node:os';
 import { heedNpm } from './npm.ts';
 
@@ -30,13 +36,19 @@ export class SignalCount {
   }
 }
 
-/**
- * Listens for the end of this process's time.
- * @returns aborts at the first signal; the second ends the process
- */
-export function listenForStop(): AbortController {
+export type Signals = {
+  /** Aborts at the first signal; the second ends the process. */
+  readonly stopping: AbortController;
+  /** From now on a hang-up without a terminal calls this, and stops nothing. */
+  readonly onHangUp: (act: () => void) => void;
+};
+
+/** Listens for the end of this process's time. */
+export function listenForSignals(): Signals {
   const stopping = new AbortController();
+  let hangUp: (() => void) | null = null;
   const count = new SignalCount((signal) => {
+    if (signal === 'SIGHUP' && hangUp !== null) return hangUp();
     if (stopping.signal.aborted) {
       // The person has asked twice: whatever a library still does is not waited for.
       process.exit(128 + constants.signals[signal as Name]);
@@ -46,7 +58,11 @@ export function listenForStop(): AbortController {
   for (const name of names) process.on(name, () => count.came(name, 'direct'));
   if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(count, stopping);
   if (process.env['npm_lifecycle_event'] !== undefined) heedNpm(() => stopping.abort());
-  return stopping;
+  const onHangUp = (act: () => void): void => {
+    // Windows gives it to a console that closes, and ends the process soon after.
+    if (process.platform !== 'win32' && !isatty(0)) hangUp = act;
+  };
+  return { stopping, onHangUp };
 }
 
 function heedLauncher(count: SignalCount, stopping: AbortController): void {

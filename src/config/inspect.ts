@@ -39,7 +39,7 @@ export const fileBytesMax = 1_048_576;
 export async function inspectConfig(path: string, env: Env): Promise<Inspection> {
   const file = resolve(path);
   const folder = dirname(file);
-  const read = await readText(file);
+  const read = await readConfigText(file);
   if (read.kind === 'text') return inspectText(read.text, file, env, read.writableByOthers);
   const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
   const validation: Validation = { kind: 'invalid', problems };
@@ -98,7 +98,7 @@ function userConfigFolder(env: Env, platform: NodeJS.Platform): string {
   return xdg.startsWith('/') ? xdg : join(home, '.config');
 }
 
-type Read =
+export type ConfigRead =
   | { readonly kind: 'text'; readonly text: string; readonly writableByOthers: boolean }
   | {
       readonly kind: 'problem';
@@ -107,7 +107,8 @@ type Read =
       readonly remedy: string;
     };
 
-async function readText(file: string): Promise<Read> {
+/** The text of a configuration file as it lies there, without a byte order mark. */
+export async function readConfigText(file: string): Promise<ConfigRead> {
   try {
     await using handle = await open(file, 'r');
     const facts = await handle.stat();
@@ -141,7 +142,7 @@ async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: numb
   return { bytesRead };
 }
 
-function unreadBecause({ code }: NodeJS.ErrnoException, file: string): Read {
+function unreadBecause({ code }: NodeJS.ErrnoException, file: string): ConfigRead {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const remedy = 'Name another file, or write this one; examples/ holds some to copy.';
     return unread('file_missing', `there is no file ${file}`, remedy);
@@ -156,7 +157,7 @@ function unreadBecause({ code }: NodeJS.ErrnoException, file: string): Read {
   return unread('file_unreadable', message, 'Give the user that runs svc the right to read it.');
 }
 
-function unread(code: ProblemCode, message: string, remedy: string): Read {
+function unread(code: ProblemCode, message: string, remedy: string): ConfigRead {
   return { kind: 'problem', code, message, remedy };
 }
 

@@ -55,10 +55,18 @@ export interface Events {
     result: 'answer' | FailureKind;
     ms: number;
   }): void;
-  replyDelivered(e: { channel: ChannelKey; id: ReplyId; attempt: number; totalMs: number }): void;
+  /** `message`: what it is a reply to. */
+  replyDelivered(e: {
+    channel: ChannelKey;
+    id: ReplyId;
+    message: MessageId;
+    attempt: number;
+    totalMs: number;
+  }): void;
   deliveryFailed(e: {
     channel: ChannelKey;
     id: ReplyId;
+    message: MessageId;
     attempt: number;
     failure: Failure;
     /** When it is tried again, milliseconds since 1970; null: not again, `buried` follows. */
@@ -81,6 +89,11 @@ export interface Events {
     target: Readonly<Record<string, string>>;
     status: number;
   }): void;
+  /**
+   * A configuration was to be taken while svc runs, by a signal or over the admin API. `result` is
+   * `applied` or the code of the refusal, which `detail` explains.
+   */
+  configTried(e: { by: 'signal' | 'operator'; result: string; detail: string | null }): void;
   /** The admin server was asked without the right bearer for what needs it, or with a wrong one. */
   bearerRefused(e: { why: BearerFault }): void;
   /** A bug of ours that was contained: its stack goes to the log at level debug only. */

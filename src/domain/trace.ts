@@ -44,6 +44,19 @@ export type TraceStep =
       readonly why: string;
     };
 
+/** How a turn ended: with a model's answer, with svc's own to a command, or with an apology. */
+export const turnOutcomes = [
+  'reply',
+  'command',
+  'no_consensus',
+  'busy',
+  'no_answer',
+  'unfinished',
+  'fault',
+] as const;
+
+export type TurnOutcome = (typeof turnOutcomes)[number];
+
 /** Everything that happened to one message, on one clock (milliseconds since 1970). */
 export type Trace = {
   readonly acceptedAt: number;
@@ -51,13 +64,25 @@ export type Trace = {
   readonly decidedAt: number;
   readonly brain: string;
   readonly attempt: number;
-  readonly outcome:
-    | 'reply'
-    | 'command'
-    | 'no_consensus'
-    | 'busy'
-    | 'no_answer'
-    | 'unfinished'
-    | 'fault';
+  readonly outcome: TurnOutcome;
   readonly steps: readonly TraceStep[];
 };
+
+/** What a list tells of a turn. `model` gave the reply; null: none did. */
+export type TurnSummary = {
+  readonly brain: string;
+  readonly outcome: TurnOutcome;
+  readonly model: ModelName | null;
+};
+
+/** The policy names the model; of an agent, which has none, the last to answer gave the reply. */
+export function summaryOf({ brain, outcome, steps }: Trace): TurnSummary {
+  if (outcome !== 'reply') return { brain, outcome, model: null };
+  for (const step of steps.toReversed()) {
+    if (step.kind === 'policy') return { brain, outcome, model: step.winner };
+    if (step.kind === 'model' && step.result === 'answer') {
+      return { brain, outcome, model: step.model };
+    }
+  }
+  return { brain, outcome, model: null };
+}

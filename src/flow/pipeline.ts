@@ -128,13 +128,14 @@ export async function sendReply(
   const attempt = { number, possibleDuplicate, late };
   const outcome = await line.channel.deliver(reply, attempt, signal);
   const next = nextStep(outcome, claim, kit.ledger.terms, kit, line.channel.deliverMsMax);
-  const where = { channel: reply.address.channel, id: reply.id, attempt: number };
+  const [channel, message] = [reply.address.channel, reply.inReplyTo];
+  const where = { channel, id: reply.id, message, attempt: number };
   switch (next.kind) {
     case 'delivered':
       await kit.ledger.delivered(claim);
       return kit.events.replyDelivered({
         ...where,
-        totalMs: kit.now() - timeOfId(reply.inReplyTo),
+        totalMs: kit.now() - timeOfId(message),
       });
     case 'release':
       return kit.ledger.release(claim);
@@ -144,7 +145,7 @@ export async function sendReply(
       return;
     case 'bury':
       kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
-      kit.events.buried({ box: 'out', channel: where.channel, id: reply.id, failure: next.why });
+      kit.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
       await kit.ledger.bury(claim, next.why);
       return;
     default:

@@ -19,6 +19,7 @@ test('members come back in the order of adding, less those that were removed', (
   for (const member of [a!, b!, c!]) set.add(member);
   set.delete(b!);
   assert.equal(namesOf(set), 'ac');
+  assert.equal(set.first, a);
   set.add(b!);
   assert.equal(namesOf(set), 'acb');
   assert.equal(set.size, 3);
@@ -41,4 +42,5 @@ test('members may be removed while the set is walked', () => {
   for (const name of 'abcd') set.add(new Member(name));
   for (const member of set) set.delete(member);
   assert.equal(set.size, 0);
+  assert.equal(set.first, null);
 });

@@ -23,6 +23,11 @@ export class LinkedSet<T extends Linked> {
     return this.#size;
   }
 
+  /** The one that was added before all others; null: it is empty. */
+  get first(): T | null {
+    return this.#size === 0 ? null : (this.#end.after as T);
+  }
+
   add(member: T): void {
     if (member.after !== null) return;
     const last = this.#end.before!;

@@ -2,4 +2,4 @@
  * What is used of `node:http`. Importing it by name makes Node read all of its exports, and one of
  * them loads a whole WebSocket client: 18 ms at every start, of which this way needs 2.
  */
-export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
+export const { createServer, get, STATUS_CODES } = process.getBuiltinModule('node:http');

@@ -9,17 +9,19 @@ import type {
 } from '../domain/story.ts';
 import { channelTypeOf, type ConversationId } from '../domain/ids.ts';
 import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
+import { memoryRecords } from './memory-records.ts';
 import { emptyPage, limitOf, pageOf, placeAfter } from './pages.ts';
 import { countReasons } from './reasons.ts';
 import { wholeIdLength } from './rows.ts';
 import type { LedgerReader } from './store.ts';
-import type { KeptReply, KeptStory, StoryRing } from './story-ring.ts';
+import { timeOrNull, type KeptReply, type KeptStory, type StoryRing } from './story-ring.ts';
 
 /** @param stories the ring that the memory form tells its stories to */
 export function createMemoryReader(stories: StoryRing): LedgerReader {
   const letters = (): readonly DeadLetterText[] =>
     [...stories].flatMap(lettersOf).sort((a, b) => b.diedAt - a.diedAt || (a.id < b.id ? 1 : -1));
   return {
+    ...memoryRecords(stories),
     async story(messageId) {
       const kept = stories.find(messageId);
       return kept === null ? null : storyOf(kept);
@@ -153,8 +155,4 @@ function withoutText(letter: DeadLetterText): DeadLetter {
 function withoutArguments(use: ToolUseText): ToolUseRow {
   const { key, messageId, channel, at, ms, tool, mode, rule, outcome } = use;
   return { key, messageId, channel, at, ms, tool, mode, rule, outcome };
-}
-
-function timeOrNull(time: number): number | null {
-  return Number.isNaN(time) ? null : time;
 }

@@ -1,5 +1,6 @@
 /** The ledger without storage: it keeps order and retries, and nothing outlives the process. */
 import type { Acceptance, Receipt } from '../channel/channel.ts';
+import type { AuditRow } from '../domain/audit.ts';
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Note } from '../domain/note.ts';
 import type { ToolUse } from '../domain/tool-use.ts';
@@ -191,6 +192,11 @@ class MemoryLedger implements Ledger {
 
   clearNotes(): Promise<number> {
     return Promise.resolve(0);
+  }
+
+  async recordWrite(row: AuditRow): Promise<boolean> {
+    this.#stories.audit.add(row);
+    return true;
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {

@@ -41,8 +41,12 @@ export function pageOf<R, T>(
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const more = rows.length > limit && last !== undefined;
-  const next = more ? Buffer.from(JSON.stringify(placeOf(last))).toString('base64url') : null;
-  return { rows: shown.map(tell), next };
+  return { rows: shown.map(tell), next: more ? nextOf(placeOf(last)) : null };
+}
+
+/** What asks for the rows behind a place. */
+export function nextOf(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
 /** Behind a place that no page gave there is nothing. */

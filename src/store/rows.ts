@@ -3,6 +3,7 @@ import type { ChannelKey } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import type { Deadline } from '../lib/deadlines.ts';
+import type { Linked } from '../lib/linked-set.ts';
 import { Queue } from '../lib/queue.ts';
 import { bytesOfReply } from './weight.ts';
 
@@ -70,7 +71,8 @@ export class Settlement {
   }
 }
 
-export type InRow = {
+/** `before` and `after` are its place among the unsettled rows of its side. */
+export type InRow = Linked & {
   readonly box: 'in';
   readonly seq: number;
   readonly lane: Lane;
@@ -88,7 +90,7 @@ export type InRow = {
   condemned: boolean;
 };
 
-export type OutRow = {
+export type OutRow = Linked & {
   readonly box: 'out';
   readonly seq: number;
   readonly lane: Lane;
@@ -143,6 +145,8 @@ export function inRow(
     taken: false,
     gone: false,
     condemned: false,
+    before: null,
+    after: null,
   };
 }
 
@@ -163,6 +167,8 @@ export function outRow(reply: Reply, lane: Lane, settlement: Settlement, seq: nu
     taken: false,
     gone: false,
     due: null,
+    before: null,
+    after: null,
   };
 }
 

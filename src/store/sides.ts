@@ -1,6 +1,7 @@
 /** What can be taken now from the boxes of each channel, and how many unsettled rows it has. */
 import type { Box } from '../domain/event.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import { LinkedSet } from '../lib/linked-set.ts';
 import { Queue } from '../lib/queue.ts';
 import { Bell } from './bell.ts';
 import type { InRow, OutRow, Row } from './rows.ts';
@@ -9,8 +10,9 @@ import type { ChannelBacklog } from './store.ts';
 type Side = {
   readonly in: Queue<InRow>;
   readonly out: Queue<OutRow>;
-  inbox: number;
-  outbox: number;
+  /** The unsettled rows in the order in which they came: what can be taken is among them. */
+  readonly inbox: LinkedSet<InRow>;
+  readonly outbox: LinkedSet<OutRow>;
 };
 
 export class Sides {
@@ -61,24 +63,39 @@ export class Sides {
     side?.out.extract(({ gone }) => gone);
   }
 
-  /** @param by how many unsettled rows there are more */
-  count(box: Box, channel: ChannelKey, by: number): void {
-    const side = this.#of(channel);
-    if (box === 'in') side.inbox += by;
-    else side.outbox += by;
+  /** There is one unsettled row more. */
+  came(row: Row): void {
+    const side = this.#of(row.lane.channel);
+    if (row.box === 'in') side.inbox.add(row);
+    else side.outbox.add(row);
+  }
+
+  /** It is settled, or gone. */
+  went(row: Row): void {
+    const side = this.#of(row.lane.channel);
+    if (row.box === 'in') side.inbox.delete(row);
+    else side.outbox.delete(row);
   }
 
   /** Unsettled rows of every channel, those without a pump included. */
   unsettled(box: Box): number {
     let rows = 0;
-    for (const side of this.#sides.values()) rows += box === 'in' ? side.inbox : side.outbox;
+    for (const side of this.#sides.values()) rows += side[box === 'in' ? 'inbox' : 'outbox'].size;
     return rows;
   }
 
   backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
     return [...this.#sides]
-      .filter(([, { inbox, outbox }]) => inbox + outbox > 0)
-      .map(([channel, { inbox, outbox }]) => ({ channel, inbox, outbox }));
+      .filter(([, { inbox, outbox }]) => inbox.size + outbox.size > 0)
+      .map(([channel, { inbox, outbox }]) => ({
+        channel,
+        inbox: inbox.size,
+        outbox: outbox.size,
+        oldestAt: Math.min(
+          inbox.first?.message.acceptedAt ?? Infinity,
+          outbox.first?.reply.createdAt ?? Infinity,
+        ),
+      }));
   }
 
   close(): void {
@@ -88,7 +105,8 @@ export class Sides {
   #of(channel: ChannelKey): Side {
     let side = this.#sides.get(channel);
     if (side === undefined) {
-      side = { in: new Queue(), out: new Queue(), inbox: 0, outbox: 0 };
+      const rows = { inbox: new LinkedSet<InRow>(), outbox: new LinkedSet<OutRow>() };
+      side = { in: new Queue(), out: new Queue(), ...rows };
       this.#sides.set(channel, side);
     }
     return side;

@@ -39,8 +39,9 @@ import type {
 import type { ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
 import type { CallJournal } from './call-journal.ts';
+import type { AuditTrail, RecordsReader } from './records.ts';
 
-export interface Ledger {
+export interface Ledger extends AuditTrail {
   /** What this form promises to those who hand it messages. */
   readonly terms: Terms;
   /** Dedupes on (channel, dedupeKey). The cursors move in the same commit. All or nothing. */
@@ -194,6 +195,8 @@ export type ChannelBacklog = {
   /** Unsettled rows, claimed ones included. */
   readonly inbox: number;
   readonly outbox: number;
+  /** When the first of them was accepted or made, milliseconds since 1970. */
+  readonly oldestAt: number;
   /** Since when its rows wait in vain (milliseconds since 1970); null: it is served. */
   readonly unroutableSince: number | null;
 };
@@ -256,7 +259,7 @@ export type Gauges = {
  * before. Ids and codes are free to show; what bears `Text` in its type holds what people wrote.
  * A read that has no answer (the storage cannot be read, too many wait) rejects with ReadFailed.
  */
-export interface LedgerReader extends AsyncDisposable {
+export interface LedgerReader extends RecordsReader, AsyncDisposable {
   /** Everything that happened to one message; null: it is not known, or not any more. */
   story(messageId: string): Promise<Story | null>;
   /** What was said and answered; null without storage, and where it has been deleted. */

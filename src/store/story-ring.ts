@@ -10,6 +10,7 @@ import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../domain/story.ts';
 import type { Trace } from '../domain/trace.ts';
+import { AuditRing } from './audit-ring.ts';
 import type { InRow, OutRow } from './rows.ts';
 import { ToolUseRing } from './tool-use-ring.ts';
 
@@ -19,6 +20,10 @@ const idLengthMax = 25;
 
 /** Not yet: a number too, so that a field of times stays one. */
 const never = Number.NaN;
+
+export function timeOrNull(time: number): number | null {
+  return Number.isNaN(time) ? null : time;
+}
 
 /** The digits of an id, written into the same bytes for ever. */
 class KeptId {
@@ -97,6 +102,7 @@ export class KeptStory {
 
 export class StoryRing {
   readonly uses = new ToolUseRing();
+  readonly audit = new AuditRing();
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;

@@ -52,7 +52,7 @@ export class WorkingSet {
     if (held) lane.inBusy = true;
     this.#seq = Math.max(this.#seq, seq);
     this.accounts.messageCame(settlement);
-    this.sides.count('in', message.channel, 1);
+    this.sides.came(row);
     lane.inbox.push(row);
     this.#offerInbox(lane);
     return row;
@@ -99,7 +99,7 @@ export class WorkingSet {
     if (row.gone) return this.#pass(row);
     this.accounts.claimed[row.box]--;
     if (row.box === 'in') {
-      this.sides.count('in', lane.channel, -1);
+      this.sides.went(row);
       lane.inbox.shift();
       lane.inBusy = false;
       this.accounts.left(row.settlement);
@@ -237,7 +237,7 @@ export class WorkingSet {
     const row = outRow(reply, lane, settlement, seq);
     this.#seq = Math.max(this.#seq, seq);
     this.accounts.replyCame(row, of);
-    this.sides.count('out', reply.address.channel, 1);
+    this.sides.came(row);
     lane.replies++;
     return row;
   }
@@ -260,7 +260,7 @@ export class WorkingSet {
   #vanish(row: Row): void {
     row.gone = true;
     if (row.taken) this.accounts.claimed[row.box]--;
-    this.sides.count(row.box, row.lane.channel, -1);
+    this.sides.went(row);
     if (row.box === 'out') {
       row.lane.replies--;
       this.accounts.replyWent(row);
@@ -284,7 +284,7 @@ export class WorkingSet {
 
   #drop(row: OutRow): void {
     const { lane } = row;
-    this.sides.count('out', lane.channel, -1);
+    this.sides.went(row);
     lane.replies--;
     this.accounts.replyWent(row);
     this.#postponed.drop(row);

@@ -5,6 +5,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { post } from '../program.ts';
 
+/** One request, however it ended; `status` null: without an answer, for the reason `fault`. */
+export type Tried = {
+  readonly url: string;
+  readonly startedAt: number;
+  readonly ms: number;
+  readonly status: number | null;
+  readonly fault: string | null;
+};
+
 export type Said = { readonly text: string; readonly id: string };
 
 /** A new conversation now and then, so that no history grows for ever. */
@@ -20,15 +29,17 @@ export class Crowd {
   readonly refusals = new Map<number, number>();
   /** Is told of every first 200 in its moment. */
   onAccepted: (id: string) => void = () => {};
+  onTried: (tried: Tried) => void = () => {};
+  /** Where everybody speaks from now on. */
+  url: string;
   #over = false;
   #speaking: Promise<void>[] = [];
   #waiting: (() => void)[] = [];
-  readonly #url: string;
   readonly #random: () => number;
   readonly #pauseMs: number;
 
   constructor(url: string, random: () => number, pauseMs: number) {
-    this.#url = url;
+    this.url = url;
     this.#random = random;
     this.#pauseMs = pauseMs;
   }
@@ -84,11 +95,25 @@ export class Crowd {
 
   async #try(conversation: string, text: string): Promise<string | null> {
     const message = { sender_id: conversation, text };
-    const answer = await post(this.#url, message, { 'webhook-id': text }).catch(() => null);
+    const { url } = this;
+    const startedAt = performance.now();
+    const told = (status: number | null, fault: string | null): void =>
+      this.onTried({ url, startedAt, ms: performance.now() - startedAt, status, fault });
+    const answer = await post(url, message, { 'webhook-id': text }).catch((error: unknown) => {
+      told(null, faultOf(error));
+      return null;
+    });
     if (answer === null) return null;
     const { status, body } = answer;
+    told(status, null);
     if (status === 200) return String(body['message_id']);
     this.refusals.set(status, (this.refusals.get(status) ?? 0) + 1);
     return null;
   }
+}
+
+/** The system's code, which fetch tells as the cause. */
+function faultOf(error: unknown): string {
+  const cause = (error as { cause?: { code?: unknown } }).cause;
+  return typeof cause?.code === 'string' ? cause.code : 'unknown';
 }

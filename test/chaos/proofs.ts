@@ -3,6 +3,7 @@ import { canaries } from './canaries.ts';
 import { conversations } from './conversations.ts';
 import { discordKill } from './discord-kill.ts';
 import { failingDisk } from './failing-disk.ts';
+import { hotReload } from './hot-reload.ts';
 import { hungBrain } from './hung-brain.ts';
 import { kill } from './kill.ts';
 import { ledgerModel } from './ledger-model.ts';
@@ -25,6 +26,7 @@ export const proofs: readonly Proof[] = [
   malformedProof,
   slowHeaders,
   hungBrain,
+  hotReload,
   soak,
   canaries,
   telegramKill,

@@ -11,6 +11,7 @@ import type { Ledger, LedgerReader, OutClaim } from '../../src/store/store.ts';
 import { agentReads } from './reader-agents.ts';
 import { answered, arrive } from './reader-kit.ts';
 import { pageReads } from './reader-pages.ts';
+import { recordReads } from './reader-records.ts';
 import { deliver, effects, hook, oneIn, oneOut, replyTo, until, type Bench } from './ledger/kit.ts';
 
 export interface ReaderBench extends AsyncDisposable {
@@ -249,7 +250,13 @@ export function testReaderContract(
   open: () => Promise<ReaderBench>,
 ): void {
   suite(`the reader of the ${name} form`, { concurrency: 4 }, () => {
-    for (const [what, run] of [...stories, ...deadLetters, ...pageReads, ...agentReads]) {
+    for (const [what, run] of [
+      ...stories,
+      ...deadLetters,
+      ...pageReads,
+      ...agentReads,
+      ...recordReads,
+    ]) {
       test(what, async () => {
         await using bench = await open();
         const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });

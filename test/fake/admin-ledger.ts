@@ -4,10 +4,12 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AuditRow } from '../../src/domain/audit.ts';
 import type { ChannelKey, ConversationId, ModelName } from '../../src/domain/ids.ts';
 import type { Pairing, Admissions, TurnedAway } from '../../src/domain/gate.ts';
 import type { NoteText } from '../../src/domain/note.ts';
 import type { Page, PageAsked } from '../../src/domain/page.ts';
+import type { DeliveryRow, MessageRow } from '../../src/domain/records.ts';
 import type { ToolUseRow, ToolUseText } from '../../src/domain/tool-use.ts';
 import type { DeadLetterMove, Ledger, LedgerReader } from '../../src/store/store.ts';
 import type { DeadLetter, DeadLetterText, FailureTold, Story } from '../../src/domain/story.ts';
@@ -22,6 +24,7 @@ export const ids = {
   sender: 'sender-4711',
   code: 'ACDEFGHJ',
   brain: 'main',
+  revision: '0123456789ab',
   use: '0123456789abcdefghjkmn:1:0',
 };
 export const said = 'where is my parcel';
@@ -38,6 +41,7 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{code}', ids.code)
     .replace('{brain}', ids.brain)
     .replace('{key}', ids.use)
+    .replace('{revision}', ids.revision)
     .replace('{file}', scriptOf(path.includes('builder') ? 'builder' : 'live'));
 }
 
@@ -170,6 +174,41 @@ const toolUse: ToolUseText = {
   arguments: `{"body":"${said}"}`,
 };
 
+const messageRow = {
+  ...more,
+  id: ids.message,
+  channel,
+  brain: 'main',
+  acceptedAt: 1_000,
+  state: 'answered',
+  outcome: 'reply',
+  model,
+  settledAt: 2_000,
+  totalMs: null,
+  replies: { waiting: 0, delivered: 0, dead: 1 },
+} satisfies MessageRow & typeof more;
+const deliveryRow = {
+  ...more,
+  id: ids.reply,
+  message: ids.message,
+  channel,
+  createdAt: 1_090,
+  state: 'dead',
+  attempts: 1,
+  nextAt: null,
+  possibleDuplicate: false,
+  late: false,
+  failure,
+} satisfies DeliveryRow & typeof more;
+const conversationCount = { ...more, channel, conversations: 1, turns: 2, lastAt: 2_000 };
+const auditRow: AuditRow = {
+  at: 3_000,
+  action: 'forget_sender',
+  target: { channel, sender: ids.sender },
+  status: 200,
+  reason: 'it was asked for',
+};
+
 /** The bots of which something is kept: one of Telegram, two of Discord. */
 const channelKeys = ['messenger_a:47', 'messenger_b:1', 'messenger_b:2'] as ChannelKey[];
 
@@ -217,6 +256,10 @@ export function fakeReader(calls: Calls): LedgerReader {
     },
     toolUses: (asked) => note(page<ToolUseRow>(asked, [toolUse]), 'toolUses', asked),
     toolUse: (key) => note(key === ids.use ? toolUse : null, 'toolUse', key),
+    messages: (filter, asked) => note(page(asked, [messageRow]), 'messages', filter, asked),
+    deliveries: (filter, asked) => note(page(asked, [deliveryRow]), 'deliveries', filter, asked),
+    conversationCounts: () => note([conversationCount], 'conversationCounts'),
+    audit: (asked) => note(page(asked, [auditRow]), 'audit', asked),
     async [Symbol.asyncDispose]() {},
   };
 }

@@ -6,6 +6,7 @@ import type { AdminPorts, Health } from '../../src/admin/admin.ts';
 import type { OperatorAccess } from '../../src/admin/auth.ts';
 import { createAdminServer } from '../../src/admin/server.ts';
 import type { BrainConfig, Config, EnvName, ListenAddress } from '../../src/config/config.ts';
+import type { AuditRow } from '../../src/domain/audit.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/events.ts';
@@ -14,6 +15,7 @@ import { createTokenCheck } from '../../src/lib/bearer.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { DeadLetterMove } from '../../src/store/store.ts';
+import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 import { fakeQuestions } from './admin-questions.ts';
@@ -36,6 +38,8 @@ export type World = {
   /** What the API asked of the ledger. */
   calls: Calls;
   moveResult: DeadLetterMove;
+  /** What was written down of operators' writes; null: nothing can be. */
+  audited: AuditRow[] | null;
   /** Lines of the log, at level info and above. */
   log(): string;
 };
@@ -50,6 +54,7 @@ export function makeWorld(): World {
     clockMs: 1_000_000,
     calls: [] as Calls,
     moveResult: 'done',
+    audited: [] as AuditRow[],
     log: () => logged,
   } as World;
   world.events = createEvents({ log, now: () => world.clockMs });
@@ -60,6 +65,7 @@ export function makeWorld(): World {
     health: () => world.health,
     plan: () => ({
       revision,
+      usedAt: 1_000_050,
       config,
       warnings: [warning],
       channels: [
@@ -73,22 +79,35 @@ export function makeWorld(): World {
       ],
     }),
     meters: world.events.meters,
+    frames: world.events.frames,
     gauges: () => gauges,
     backlog: () => [
-      { channel: 'webhook' as ChannelKey, inbox: 3, outbox: 1, unroutableSince: null },
-      { channel: 'messenger_a:1' as ChannelKey, inbox: 1, outbox: 0, unroutableSince: null },
-      { channel: 'messenger_a:2' as ChannelKey, inbox: 1, outbox: 2, unroutableSince: 1_000_000 },
+      backlogOf('webhook', 3, 1, 999_000, null),
+      backlogOf('messenger_a:1', 1, 0, 998_000, null),
+      backlogOf('messenger_a:2', 1, 2, 997_000, 1_000_000),
     ],
     connections: () => 4,
     modelLoads: () => new Map([['local_runtime', { inFlight: 2, waiting: 3 }]]),
     reader: fakeReader(world.calls),
     writes: fakeWrites(world.calls, () => world.moveResult),
+    audit: async (row) => (world.audited?.push(row) ?? 0) > 0,
     turnedAway: () => turnedAway,
     pairings: fakePairings(world.calls),
+    control: fakeControl(world.calls, revision),
     questions: fakeQuestions(world.calls),
     events: world.events,
   };
   return world;
+}
+
+function backlogOf(
+  key: string,
+  inbox: number,
+  outbox: number,
+  oldestAt: number,
+  unroutableSince: number | null,
+) {
+  return { channel: key as ChannelKey, inbox, outbox, oldestAt, unroutableSince };
 }
 
 /** One message that goes well, one that is refused, one reply that dies. */
@@ -104,10 +123,11 @@ export function live(events: EventHub): void {
   const rehearsal = { tool: 'calc', mode: 'shadow', rule: 'governance[0]', ms: 1 } as const;
   events.toolUsed({ channel, id: messageId, brain: 'main', ...rehearsal, outcome: 'rehearsed' });
   events.turnFinished({ channel, id: messageId, brain: 'main', decision, ms: 41 });
-  events.replyDelivered({ channel, id: reply, attempt: 1, totalMs: 45 });
+  const sent = { channel, id: reply, message: messageId, attempt: 1 };
+  events.replyDelivered({ ...sent, totalMs: 45 });
   events.messageRefused({ channel, code: 'inbox_full' });
   const gone = failure('gone');
-  events.deliveryFailed({ channel, id: reply, attempt: 1, failure: gone, nextAt: null });
+  events.deliveryFailed({ ...sent, failure: gone, nextAt: null });
   events.buried({ box: 'out', channel, id: reply, failure: gone });
 }
 
@@ -207,7 +227,7 @@ export async function openAdmin(
 ) {
   const server = createAdminServer(world.ports, {
     address: addressOf('127.0.0.1', options.loopback ?? true),
-    allowedHosts: options.allowedHosts ?? [],
+    allowedHosts: () => options.allowedHosts ?? [],
     access: options.access ?? readOnly,
     listeners,
     webRoot: options.webRoot ?? webRoot,
@@ -217,6 +237,7 @@ export async function openAdmin(
   const { port } = opened;
   return {
     port,
+    routes: server.routes,
     get: (path: string, host = '127.0.0.1') => ask(port, 'GET', path, `Host: ${host}`),
     ask: (method: string, path: string, host = '127.0.0.1') =>
       ask(port, method, path, `Host: ${host}`),
@@ -237,7 +258,11 @@ async function ask(
   const socket = connect(port, '127.0.0.1');
   socket.write(`${method} ${path} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n${body}`);
   let text = '';
-  for await (const chunk of socket) text += String(chunk);
+  for await (const chunk of socket) {
+    text += String(chunk);
+    // A stream has no end: its first frames are enough.
+    if (/^content-type: text\/event-stream/im.test(text) && text.includes('\n\n')) break;
+  }
   const [head, ...rest] = text.split('\r\n\r\n');
   const [first, ...lines] = head!.split('\r\n');
   const answered = new Headers(

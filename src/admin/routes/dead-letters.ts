@@ -8,7 +8,7 @@ import {
   deadLettersSchema,
   deadLetterTextSchema,
 } from '../story-schema.ts';
-import { page, segment, unread } from './parameters.ts';
+import { page, reason, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'reader' | 'writes'>;
@@ -60,25 +60,33 @@ function oneLetter({ reader }: Ports): Route {
 }
 
 function moves({ writes }: Ports): Route[] {
-  const route = (action: 'replay' | 'discard', summary: string): Route =>
-    writeRoute({
-      path: `/api/v1/dead-letters/{id}/${action}`,
-      method: 'POST',
-      action,
-      summary,
-      parameters,
-      contentType,
-      problems: {
-        404: unknown,
-        409: 'Without storage no dead letter is kept.',
-        503: 'The storage failed.',
-      },
-      schema: { name: 'DeadLetterMoved', of: deadLetterMovedSchema },
-      answer: async ({ id }) => moved(await writes[action](id)),
-    });
+  const shared = {
+    method: 'POST',
+    contentType,
+    problems: {
+      404: unknown,
+      409: 'Without storage no dead letter is kept.',
+      503: 'The storage failed.',
+    },
+    schema: { name: 'DeadLetterMoved', of: deadLetterMovedSchema },
+  } as const;
   return [
-    route('replay', 'Tries a dead letter again, as the last of its conversation.'),
-    route('discard', 'Deletes a dead letter, text and all.'),
+    writeRoute({
+      ...shared,
+      path: '/api/v1/dead-letters/{id}/replay',
+      action: 'replay',
+      summary: 'Tries a dead letter again, as the last of its conversation.',
+      parameters,
+      answer: async ({ id }) => moved(await writes.replay(id)),
+    }),
+    writeRoute({
+      ...shared,
+      path: '/api/v1/dead-letters/{id}/discard',
+      action: 'discard',
+      summary: 'Deletes a dead letter, text and all.',
+      parameters: { ...parameters, reason },
+      answer: async ({ id }) => moved(await writes.discard(id)),
+    }),
   ];
 }
 

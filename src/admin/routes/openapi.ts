@@ -53,8 +53,9 @@ function pathItemOf(routes: readonly Route[]): unknown {
 
 function operationOf(route: Route): unknown {
   const { summary, contentType, schema } = route;
-  const mediaType = contentType.split(';')[0]!;
-  const content = { [mediaType]: schema === undefined ? {} : { schema: refTo(schema.name) } };
+  const described = schema === undefined ? {} : { schema: refTo(schema.name) };
+  const mediaTypes = [contentType].flat().map((type) => type.split(';')[0]!);
+  const content = Object.fromEntries(mediaTypes.map((type) => [type, described]));
   const others = Object.entries(route.statuses ?? {}).map(([status, description]) => [
     status,
     { description, content },
@@ -143,7 +144,7 @@ function parameterOf([name, parameter]: [string, Parameter]): unknown {
   const inPath = kind === 'segment';
   return {
     name,
-    in: inPath ? 'path' : 'query',
+    in: inPath ? 'path' : kind === 'header' ? 'header' : 'query',
     required: inPath,
     description: summary,
     schema: schemaOf(parameter),
@@ -151,11 +152,22 @@ function parameterOf([name, parameter]: [string, Parameter]): unknown {
 }
 
 function schemaOf(parameter: Parameter): unknown {
-  if (parameter.kind !== 'integer') {
-    return { type: 'string', maxLength: parameter.charactersMax };
+  switch (parameter.kind) {
+    case 'integer': {
+      const { min, max, otherwise } = parameter;
+      return { type: 'integer', minimum: min, maximum: max, default: otherwise };
+    }
+    case 'time':
+      return { type: 'integer', minimum: 0, maximum: 999_999_999_999_999 };
+    case 'word':
+      return { type: 'string', enum: parameter.words };
+    case 'header':
+    case 'segment':
+    case 'text':
+      return { type: 'string', maxLength: parameter.charactersMax };
+    default:
+      return parameter satisfies never;
   }
-  const { min, max, otherwise } = parameter;
-  return { type: 'integer', minimum: min, maximum: max, default: otherwise };
 }
 
 function refTo(name: string): unknown {

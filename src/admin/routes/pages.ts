@@ -53,7 +53,7 @@ function pageAt(
       parameters: {
         file: { kind: 'segment', summary: 'The name of the file.', charactersMax: 100 },
       },
-      contentType: 'text/javascript',
+      contentType: Object.values(types),
       problems: { 404: 'There is no such file.' },
       answer: ({ file }) => readAsset(folder, file),
     }),

@@ -1,4 +1,5 @@
 /** What several routes share: parameters, and what may go wrong. */
+import { reasonCharactersMax } from '../../domain/audit.ts';
 import { pageRowsMax, pageRowsUsual } from '../../domain/page.ts';
 import type { Parameter } from './route.ts';
 
@@ -20,6 +21,13 @@ export const page = {
     otherwise: pageRowsUsual,
   },
 } as const satisfies Record<string, Parameter>;
+
+/** Of a write. */
+export const reason = {
+  kind: 'text',
+  summary: 'Why, in a few words, for the audit.',
+  charactersMax: reasonCharactersMax,
+} as const satisfies Parameter;
 
 /** A problem of every route that asks the ledger's reader. */
 export const unread = { 503: 'It cannot be read now: too many ask, or the storage failed.' };

@@ -1,15 +1,14 @@
 import type { ConfigProblem } from '../../config/config.ts';
 import { formatFault } from '../../config/formats.ts';
+import { refusedSchemas } from '../config-schema.ts';
 import { problem, tell, type Answer } from '../answer.ts';
 import type { AdminPorts } from '../admin.ts';
 import { channelTypeNamed } from '../channel-named.ts';
 import {
-  configInvalidSchema,
   draftSchema,
   namesSchema,
   preflightedSchema,
   presenceSchema,
-  secretMissingSchema,
   secretsSchema,
   tryResultSchema,
   validatedSchema,
@@ -99,10 +98,7 @@ function trial({ questions }: Ports): Route {
       404: 'The configuration has no such brain.',
       422: {
         summary: 'The configuration has problems, or a secret of the brain is not set.',
-        also: [
-          { name: 'ConfigInvalid', of: configInvalidSchema },
-          { name: 'SecretMissing', of: secretMissingSchema },
-        ],
+        also: [refusedSchemas.invalid, refusedSchemas.missing],
       },
       429: 'Four are under way.',
     },

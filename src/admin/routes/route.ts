@@ -11,11 +11,16 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
  * A value that a request gives. One whose name stands in braces in the path is a segment of it,
- * and never empty; any other comes with the query. Both are percent-decoded once.
+ * and never empty; a `header` is one of that name (in lower case), as it was sent; any other comes
+ * with the query. Those of the path and the query are percent-decoded once.
  */
 export type Parameter =
+  | { readonly kind: 'header'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'segment'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'text'; readonly summary: string; readonly charactersMax: number }
+  | { readonly kind: 'word'; readonly summary: string; readonly words: readonly string[] }
+  /** Milliseconds since 1970. */
+  | { readonly kind: 'time'; readonly summary: string }
   | {
       readonly kind: 'integer';
       readonly summary: string;
@@ -26,16 +31,23 @@ export type Parameter =
 
 export type Parameters = Readonly<Record<string, Parameter>>;
 
-/** What a route gets: `text` is null where it was left out, an integer then is its `otherwise`. */
+/**
+ * What a route gets: a text or header is null where it was left out, an integer then is its
+ * `otherwise`.
+ */
 export type Values<P extends Parameters = Parameters> = {
   readonly [Name in keyof P]: ValueOf<P[Name]>;
 };
 
 type ValueOf<P> = P extends { readonly kind: 'segment' }
   ? string
-  : P extends { readonly kind: 'text' }
+  : P extends { readonly kind: 'text' | 'header' }
     ? string | null
-    : number;
+    : P extends { readonly kind: 'word'; readonly words: readonly (infer Word)[] }
+      ? Word | null
+      : P extends { readonly kind: 'time' }
+        ? number | null
+        : number;
 
 /** A schema, and its name in the API's description. */
 export type Named = { readonly name: string; readonly of: Schema };
@@ -66,8 +78,8 @@ export type Sent<B = Body, M = string | undefined> = {
   readonly body: BodyOf<B>;
   /** What stands between the quotes of If-Match; null where the route declares none. */
   readonly revision: M extends string ? string : null;
-  /** The host that was asked for, as sent; of use to say that it would be locked out. */
-  readonly host: string | undefined;
+  /** Whether who asks could ask the same with these host names allowed. */
+  readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
   /** Aborts when the client leaves before it has its answer. */
   readonly left: AbortSignal;
 };
@@ -91,7 +103,8 @@ type Entry<P extends Parameters, B = Body, M = string | undefined> = {
   /** One sentence for the API's description. */
   readonly summary: string;
   readonly parameters?: P;
-  readonly contentType: string;
+  /** Of its answers; several where it depends on what is asked for. */
+  readonly contentType: string | readonly string[];
   /** Other statuses than 200 with a body of the same kind, and what they mean. */
   readonly statuses?: Readonly<Record<number, string>>;
   /** The problems that the route itself answers. */
@@ -112,7 +125,8 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
 
 /**
  * Changes something, so it is an operator's, and each use is told by `action` and the values of
- * the path in the log: neither may hold text. `action` is a label of a metric as well.
+ * the path in the log and the audit: neither may hold text. `action` is a label of a metric as
+ * well. A parameter `reason` is what the operator says of it, for the audit alone.
  */
 export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string | undefined> = Entry<
   P,

@@ -1,10 +1,10 @@
-import type { AdminPorts } from '../admin.ts';
-import { json } from '../answer.ts';
+import type { Access, AdminPorts } from '../admin.ts';
 import { expositionType } from '../exposition.ts';
+import type { OperatorAccess } from '../auth.ts';
+import type { LiveListeners } from '../live.ts';
 import type { MetricsPage } from '../metrics.ts';
-import { statusOf } from '../status.ts';
-import { statusSchema } from '../status-schema.ts';
 import { agentRoutes } from './agents.ts';
+import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { gateRoutes } from './gate.ts';
@@ -12,23 +12,38 @@ import { healthRoute } from './health.ts';
 import { RouteTable } from './match.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
-import { pageRoutes, type Pages } from './pages.ts';
+import { planRoutes } from './plan.ts';
+import { eventsRoute } from './events.ts';
+import { pageRoutes } from './pages.ts';
+import { recordRoutes } from './records.ts';
 import { questionRoutes } from './questions.ts';
 import { readRoute, type Route } from './route.ts';
 
+export type TableParts = {
+  readonly metrics: MetricsPage;
+  readonly live: LiveListeners;
+  readonly access: OperatorAccess['kind'];
+  /** The folder of the pages. */
+  readonly webRoot: string;
+};
+
 /** Every path of the admin server, its methods, and who may use them. */
-export function routesOf(ports: AdminPorts, metrics: MetricsPage, pages: Pages): RouteTable {
+export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
+  const access: Access = parts.access === 'none' ? 'read_only' : 'operator';
   const routes: readonly Route[] = [
     healthRoute(ports),
-    metricsRoute(metrics),
-    statusRoute(ports),
+    metricsRoute(parts.metrics),
+    ...planRoutes(ports, access),
+    eventsRoute(parts.live),
     ...messageRoutes(ports),
+    ...recordRoutes(ports),
     ...deadLetterRoutes(ports),
     ...conversationRoutes(ports),
     ...gateRoutes(ports),
     ...agentRoutes(ports),
+    ...configRoutes(ports),
     ...questionRoutes(ports),
-    ...pageRoutes(pages),
+    ...pageRoutes({ folder: parts.webRoot, builder: access === 'operator' }),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);
 }
@@ -44,16 +59,5 @@ function metricsRoute(metrics: MetricsPage): Route {
       contentType: expositionType,
       body: await metrics.text(),
     }),
-  });
-}
-
-function statusRoute(ports: AdminPorts): Route {
-  return readRoute({
-    path: '/api/v1/status',
-    principal: 'reader',
-    summary: 'States, times and counts of the service.',
-    contentType: 'application/json',
-    schema: { name: 'Status', of: statusSchema },
-    answer: () => json(200, statusOf(ports)),
   });
 }

@@ -113,8 +113,10 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   log.scrub(secrets.values());
   const ending = await runService({
     config,
+    text,
     file: resolve(io.cwd, 'svc.json'),
     env: io.env,
+    onReload: null,
     revision: revisionOf(text),
     storagePath,
     secrets,

@@ -3,7 +3,7 @@ import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
 import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
-import { originOf } from '../remote.ts';
+import { originOf } from '../asking.ts';
 
 type Listener = {
   readonly subject: string;

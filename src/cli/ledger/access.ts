@@ -14,7 +14,9 @@ import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts
 import { readConfig, readSecrets } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { programVersion } from '../program.ts';
-import { Remote, Unanswered, type Bearer, type LedgerWrites } from '../remote.ts';
+import { Unanswered, type Bearer } from '../asking.ts';
+import { Remote, type LedgerWrites } from '../remote.ts';
+import { audited, auditedAdmissions } from './audited.ts';
 
 export type Place = {
   readonly io: Io;
@@ -59,7 +61,7 @@ export function writing(
   place: Place,
   use: (ledger: LedgerWrites) => Promise<number>,
 ): Promise<number> {
-  return owning(place, use, use);
+  return owning(place, (ledger) => use(audited(ledger)), use);
 }
 
 /** Lets a command let people in, in the same way. */
@@ -68,7 +70,9 @@ export function pairing(
   use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
-  return owning(place, (ledger) => use(new Pairings(ledger, Date.now, random)), use);
+  const over = (ledger: Ledger): Admissions =>
+    auditedAdmissions(ledger, new Pairings(ledger, Date.now, random));
+  return owning(place, (ledger) => use(over(ledger)), use);
 }
 
 /** The ledger itself where no service owns it, else the service that does. */

@@ -1,3 +1,4 @@
+import { reasonCharactersMax } from '../../domain/audit.ts';
 import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { DeadLetterMove } from '../../store/store.ts';
@@ -28,10 +29,11 @@ Exit codes: 0 all of them, 1 at least one could not be, 2 wrong usage, 78 config
 export const deadLettersDiscard: Command = {
   name: 'dead-letters discard',
   summary: 'Delete dead letters, text and all',
-  usage: `Usage: svc dead-letters discard <id>… [--config <file>]
+  usage: `Usage: svc dead-letters discard <id>… [--reason <text>] [--config <file>]
 
 Deletes dead letters for good.
 
+  --reason <text>  why, for the audit (svc audit); at most ${reasonCharactersMax} characters
   --config <file>  the configuration file (default: svc.json)
 
 Exit codes: 0 all of them, 1 at least one could not be, 2 wrong usage, 78 configuration.
@@ -89,27 +91,37 @@ async function collect(
   return ids.length === 0 ? exitCode.fine : ids;
 }
 
-const discardTable = { config: { type: 'string' } } as const;
+const discardTable = { reason: { type: 'string' }, config: { type: 'string' } } as const;
 
 async function discard(args: readonly string[], io: Io): Promise<number> {
   const name = deadLettersDiscard.name;
   const parsed = parseFlags(args, discardTable, Infinity);
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   if (parsed.positionals.length === 0) return wrongUsage(io, name, 'Say which ones: their ids.');
-  const place = await findPlace(parsed.flags.config, io);
-  return typeof place === 'number' ? place : moveAll(place, parsed.positionals, 'discard');
+  const { config, reason } = parsed.flags;
+  if ((reason?.length ?? 0) > reasonCharactersMax) {
+    return wrongUsage(io, name, `--reason is at most ${reasonCharactersMax} characters long.`);
+  }
+  const place = await findPlace(config, io);
+  if (typeof place === 'number') return place;
+  return moveAll(place, parsed.positionals, 'discard', reason);
 }
 
 const done = { replay: 'will be tried again', discard: 'is deleted' } as const;
 
 /** Tells of each on a line of its own: what was done on stdout, what was not on stderr. */
-function moveAll(place: Place, ids: readonly string[], verb: keyof typeof done): Promise<number> {
+function moveAll(
+  place: Place,
+  ids: readonly string[],
+  verb: keyof typeof done,
+  reason: string | null = null,
+): Promise<number> {
   const { io } = place;
   return writing(place, async (ledger) => {
     let failed = 0;
     for (const id of new Set(ids)) {
       if (io.stop.aborted) return exitCode.failed;
-      const move = await ledger[verb](id);
+      const move = await (verb === 'replay' ? ledger.replay(id) : ledger.discard(id, reason));
       if (move === 'done') {
         io.stdout.write(`${plainLine(id)} ${done[verb]}\n`);
         continue;

@@ -2,7 +2,7 @@
 import { pageRowsMax, pageRowsUsual, type Page, type PageAsked } from '../../domain/page.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Io } from '../cli.ts';
-import { parseFlags, wholeNumber, wrongUsage } from '../flags.ts';
+import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../flags.ts';
 import { plainJson, plainLine } from '../plain-text.ts';
 import { findPlace, reading, type Place } from './access.ts';
 
@@ -30,13 +30,21 @@ type List<Found> = {
  * @returns the exit code
  */
 export async function runList<Found extends { readonly next: string | null }>(
-  { name, read, show }: List<Found>,
+  list: List<Found>,
   args: readonly string[],
   io: Io,
 ): Promise<number> {
   const parsed = parseFlags(args, pageFlags);
-  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
-  const { limit, after, config, json } = parsed.flags;
+  if (parsed.kind === 'wrong') return wrongUsage(io, list.name, parsed.message);
+  return printList(list, parsed.flags, io);
+}
+
+/** The same with flags that have been read, of a command that has more of them. */
+export async function printList<Found extends { readonly next: string | null }>(
+  { name, read, show }: List<Found>,
+  { limit, after, config, json }: Flags<typeof pageFlags>,
+  io: Io,
+): Promise<number> {
   const asked = askedPage(limit, after);
   if (typeof asked === 'string') return wrongUsage(io, name, asked);
   const place = await findPlace(config, io);
@@ -62,6 +70,26 @@ export function sayMore({ stderr }: Io, next: string | null): void {
   const word = plainLine(next);
   const written = /^[\w.:-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
   stderr.write(`There is more: --after=${written}\n`);
+}
+
+/**
+ * Reads a list whose pages may hold fewer rows than asked for, until there are so many or no more.
+ * @param stop ends it early, with what there is
+ */
+export function fullPage<T>(
+  read: (reader: LedgerReader, asked: PageAsked) => Promise<Page<T>>,
+  stop: AbortSignal,
+): (reader: LedgerReader, asked: PageAsked) => Promise<Page<T>> {
+  return async (reader, asked) => {
+    const rows: T[] = [];
+    for (let { after } = asked; ;) {
+      const page = await read(reader, { after, limit: asked.limit - rows.length });
+      rows.push(...page.rows);
+      after = page.next;
+      if (after === null || rows.length >= asked.limit || stop.aborted)
+        return { rows, next: after };
+    }
+  };
 }
 
 /** Every row of a list, page by page; ends early when `stop` aborts. */

@@ -2,8 +2,9 @@
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
-import type { Trace } from '../../domain/trace.ts';
-import type { Write } from './statements.ts';
+import { summaryOf, type Trace } from '../../domain/trace.ts';
+import type { Effects } from '../store.ts';
+import type { Value, Write } from './statements.ts';
 
 export function acceptWrite(seq: number, message: Message): Write {
   const { id, channel, conversation, acceptedAt, sender, text, media, address } = message;
@@ -16,6 +17,14 @@ export function replyWrite(seq: number, reply: Reply): Write {
   const { id, address, conversation, createdAt, inReplyTo, brain, text, sessionStarted } = reply;
   const body = JSON.stringify({ inReplyTo, brain, text, sessionStarted, target: address.target });
   return ['reply', seq, id, address.channel, conversation, createdAt, inReplyTo, body];
+}
+
+/** Brain, outcome and model; they are kept also where the trace itself is left out. */
+export function summaryValues(effects: Effects | undefined): readonly [Value, Value, Value] {
+  const trace = effects?.trace ?? null;
+  if (trace === null) return [null, null, null];
+  const { brain, outcome, model } = summaryOf(trace);
+  return [brain, outcome, model];
 }
 
 const traceLengthMax = 2_048;

@@ -4,6 +4,7 @@
  * the commit that made it so.
  */
 import type { Acceptance } from '../../channel/channel.ts';
+import type { AuditRow } from '../../domain/audit.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
@@ -201,6 +202,13 @@ export class DurableLedger implements Ledger {
 
   clearNotes(of: NotesOf): Promise<number> {
     return this.#asked.do(() => this.#forgetting.clearNotes(of));
+  }
+
+  /** While the disk is full it is not waited for. */
+  recordWrite({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
+    if (this.#closing !== null) return Promise.resolve(false);
+    this.#journal.add(['audit', at, action, JSON.stringify(target), status, reason]);
+    return this.#journal.writtenNow();
   }
 
   onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {

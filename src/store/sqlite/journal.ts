@@ -118,6 +118,16 @@ export class Journal {
     });
   }
 
+  /** The same, but where there is no room it is refused at once: false. */
+  writtenNow(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.flush(
+        (known) => resolve(known !== null),
+        () => resolve(false),
+      );
+    });
+  }
+
   /** Resolves when these are on disk; rejects when they cannot be, or when there is no room. */
   write(writes: readonly Write[]): Promise<void> {
     for (const write of writes) this.add(write);

@@ -15,8 +15,11 @@ export const statements = {
   accept:
     'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body) ' +
     'VALUES (?, ?, ?, ?, ?, ?)',
-  inboxSettled: 'UPDATE inbox SET state = 1, settled_at = ? WHERE seq = ?',
-  inboxDead: 'UPDATE inbox SET state = 2, settled_at = ?, failure = ? WHERE seq = ?',
+  inboxSettled:
+    'UPDATE inbox SET state = 1, brain = ?, outcome = ?, model = ?, settled_at = ? WHERE seq = ?',
+  inboxDead:
+    'UPDATE inbox SET state = 2, brain = ?, outcome = ?, model = ?, settled_at = ?, failure = ? ' +
+    'WHERE seq = ?',
   inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
   inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
   inboxCleared: 'UPDATE inbox SET attempts = 0, alone = 0 WHERE seq = ?',
@@ -55,7 +58,8 @@ export const statements = {
   // Dead, and back: at the end of its lane.
   messageReplayed:
     'UPDATE inbox SET seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
-    'settled_at = NULL, failure = NULL WHERE seq = ? AND state = 2',
+    'settled_at = NULL, failure = NULL, brain = NULL, outcome = NULL, model = NULL ' +
+    'WHERE seq = ? AND state = 2',
   replyReplayed:
     'UPDATE outbox SET seq = ?, state = 0, late = 1, parked = 0, replayed = attempts, ' +
     'due_at = NULL, settled_at = NULL, failure = NULL WHERE seq = ? AND state = 2',
@@ -92,6 +96,7 @@ export const statements = {
   toolBegun: 'INSERT OR IGNORE INTO tool_calls (key, message_id, tool, hash) VALUES (?, ?, ?, ?)',
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
+  audit: 'INSERT INTO audit (at, action, target, status, reason) VALUES (?, ?, ?, ?, ?)',
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',

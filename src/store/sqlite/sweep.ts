@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { auditDays } from '../../domain/audit.ts';
 import { timeText } from '../../domain/ids.ts';
 
 export const rowsAtOnce = 500;
@@ -9,9 +10,9 @@ type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
 
 /**
  * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
- * letters, traces, and dedupe keys that have expired. Conversations stay until a person deletes
- * them.
- * @param retentionDays 0 keeps everything but the expired keys
+ * letters, traces, dedupe keys that have expired, and after a year what operators did.
+ * Conversations stay until a person deletes them.
+ * @param retentionDays 0 keeps everything but the expired keys, and the audit of a year
  * @param now milliseconds since 1970
  * @returns how many rows went (with 500 of a kind there may be more), and which dead letters
  */
@@ -39,6 +40,9 @@ export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swe
   rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
   const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${rowsAtOnce}`;
   rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
+  const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${rowsAtOnce})`;
+  const yearAgo = now - auditDays * dayMs;
+  rows += remove(db, `DELETE FROM audit WHERE seq IN (${audited} WHERE at < ?)`, yearAgo);
   if (rows > 0) db.exec('PRAGMA incremental_vacuum(200)');
   return { rows, deadLetters };
 }

@@ -6,7 +6,7 @@ import type { Doorway } from '../doorway.ts';
 import type { InRow } from '../rows.ts';
 import type { Effects, InClaim } from '../store.ts';
 import { noteWrites, toolUseWrites } from './agent-writes.ts';
-import { replyWrite, traceWrite } from './bodies.ts';
+import { replyWrite, summaryValues, traceWrite } from './bodies.ts';
 import type { DurableParts } from './parts.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Recollection } from './recollection.ts';
@@ -49,12 +49,16 @@ export class Turns {
   }
 
   complete(claim: InClaim, effects: Effects): Promise<boolean> {
-    return this.#finish(claim, effects, (seq, now) => ['inboxSettled', now, seq]);
+    return this.#finish(claim, effects, (seq, now) => {
+      return ['inboxSettled', ...summaryValues(effects), now, seq];
+    });
   }
 
   bury(claim: InClaim, why: Failure, effects: Effects | undefined): Promise<boolean> {
     const reason = JSON.stringify(why);
-    return this.#finish(claim, effects, (seq, now) => ['inboxDead', now, reason, seq]);
+    return this.#finish(claim, effects, (seq, now) => {
+      return ['inboxDead', ...summaryValues(effects), now, reason, seq];
+    });
   }
 
   release(claim: InClaim): void {

@@ -123,6 +123,19 @@ export class Stage implements AsyncDisposable {
     return response;
   }
 
+  /** Follows a stream from its beginning until such a thing comes, and looks at all of it. */
+  async hear(url: string, wanted: RegExp): Promise<void> {
+    const headers = { 'last-event-id': 'of another life' };
+    const response = await fetch(url, { headers });
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const part of response.body!) {
+      text += decoder.decode(part, { stream: true });
+      if (wanted.test(text)) break;
+    }
+    this.#answers.push({ place: `stream of ${new URL(url).pathname}`, text, may: [] });
+  }
+
   /** Takes a table away under the program's hands, so that its storage fails. */
   spoil(): void {
     const db = new DatabaseSync(this.database);

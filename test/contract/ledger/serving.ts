@@ -1,7 +1,9 @@
 /** Channels that are served, and those that are not. */
 import assert from 'node:assert/strict';
 import { accept, answer, deliverAll, durably, hook, oneIn, other, promise, said } from './kit.ts';
-import { takeIn, textsIn, type LedgerCase } from './kit.ts';
+import { takeIn, textsIn, type Bench, type LedgerCase } from './kit.ts';
+
+const oldest = ({ ledger }: Bench): number => ledger.backlog()[0]!.oldestAt;
 
 export const servingCases: readonly LedgerCase[] = [
   promise('nothing is unroutable before somebody says what is served', async (it) => {
@@ -33,6 +35,36 @@ export const servingCases: readonly LedgerCase[] = [
     assert.deepEqual(textsIn(await takeIn(it, 10)), ['two']);
     assert.deepEqual(await deliverAll(it), ['re: one']);
     assert.equal(it.ledger.gauges().deadLetters, 0);
+  }),
+  promise('the oldest row of a channel is told, whatever came after it', async (it) => {
+    await accept(it, said('ann', 'one'));
+    it.shiftClock(60_000);
+    await accept(it, said('bob', 'two'), said('ann', 'three'));
+    const [one, two] = await takeIn(it, 10);
+    assert.equal(oldest(it), one!.message.acceptedAt);
+    assert.ok(two!.message.acceptedAt >= one!.message.acceptedAt + 60_000);
+    await answer(it, one!);
+    assert.equal(oldest(it), two!.message.acceptedAt, 'without a reply nothing is left of it');
+    await it.ledger.release(two!);
+    assert.equal(oldest(it), two!.message.acceptedAt);
+    for (const claim of await takeIn(it, 10)) await answer(it, claim);
+    assert.deepEqual(it.ledger.backlog(), []);
+  }),
+  durably('the oldest row is told after a restart, too', async (it) => {
+    await accept(it, said('ann', 'one'));
+    it.shiftClock(60_000);
+    await accept(it, said('bob', 'two'));
+    const before = oldest(it);
+    await it.reopen();
+    assert.equal(oldest(it), before);
+    const [one, two] = await takeIn(it, 10);
+    await answer(it, one!, 're: one');
+    const [sent] = await it.ledger.claim('out', hook, 1);
+    assert.ok(sent?.box === 'out');
+    const wanted = Math.min(sent.reply.createdAt, two!.message.acceptedAt);
+    assert.equal(oldest(it), wanted);
+    await it.reopen();
+    assert.equal(oldest(it), wanted);
   }),
   promise('another bot of the same type is another channel', async (it) => {
     await accept(it, said('ann', 'hi', { channel: other }));

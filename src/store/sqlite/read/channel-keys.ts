@@ -12,6 +12,18 @@ const openKeys =
   `SELECT DISTINCT channel FROM (${open.join(' UNION ALL ')}) ` +
   'WHERE channel > ? AND channel < ?';
 
+/** Every channel of which there are messages, in their order: one look at each. */
+export function channelsOfMessages(db: DatabaseSync): readonly ChannelKey[] {
+  const next = db.prepare('SELECT min(channel) AS channel FROM inbox WHERE channel > ?');
+  const keys: ChannelKey[] = [];
+  let key = channelOf(next.get(''));
+  while (key !== null) {
+    keys.push(key);
+    key = channelOf(next.get(key));
+  }
+  return keys;
+}
+
 /** In their order. */
 export function listChannelKeys(db: DatabaseSync, type: MessengerType): readonly ChannelKey[] {
   const first = channelKeyOf(type, '');

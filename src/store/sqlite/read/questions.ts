@@ -2,9 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { LedgerReader } from '../../store.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
+import { listAudit, listConversationCounts } from './audit.ts';
 import { listChannelKeys } from './channel-keys.ts';
 import { findConversation, listConversations, listTurns } from './conversations.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
+import { listDeliveries } from './deliveries.ts';
+import { listMessages } from './messages.ts';
 import { findStory, findStoryText } from './stories.ts';
 
 export type Question = Exclude<keyof LedgerReader, symbol>;
@@ -27,6 +30,10 @@ const questions: {
   notes: listNotes,
   toolUses: listToolUses,
   toolUse: findToolUse,
+  messages: listMessages,
+  deliveries: listDeliveries,
+  conversationCounts: listConversationCounts,
+  audit: listAudit,
 };
 
 /** All that one answer tells was true at one moment. */
@@ -64,6 +71,10 @@ export function readerOver(
     notes: (...asked) => ask('notes', asked),
     toolUses: (...asked) => ask('toolUses', asked),
     toolUse: (...asked) => ask('toolUse', asked),
+    messages: (...asked) => ask('messages', asked),
+    deliveries: (...asked) => ask('deliveries', asked),
+    conversationCounts: (...asked) => ask('conversationCounts', asked),
+    audit: (...asked) => ask('audit', asked),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -1,0 +1,63 @@
+/** What the calls to models say of providers and models: those that are configured, and asked. */
+import type { Config } from '../config/config.ts';
+import type { FailureKind } from '../domain/failure.ts';
+import { Histogram } from '../lib/histogram.ts';
+import type { CallMeters, Meters } from '../meters.ts';
+import type { CallsStatus, ModelCallsStatus, ProviderStatus, TimesStatus } from './admin.ts';
+
+type Configured = Pick<Config, 'brains'>;
+
+export function providersOf({ providers }: Meters, config: Configured): ProviderStatus[] {
+  const configured = modelsIn(config).map(({ provider }) => provider);
+  return [...new Set<string>([...configured, ...providers.keys()])].map((provider) => {
+    const met = providers.get(provider);
+    const standing = met?.standing ?? { state: 'unknown' };
+    return {
+      ...callsOf(provider, met?.calls ?? none),
+      state: standing.state,
+      since: standing.state === 'unknown' ? null : standing.since,
+      reason: standing.state === 'failing' ? standing.reason : null,
+    };
+  });
+}
+
+export function modelsOf({ models }: Meters, config: Configured): ModelCallsStatus[] {
+  const configured = modelsIn(config).map(({ provider, modelId }): [string, Asked] => [
+    `${provider}/${modelId}`,
+    { provider, calls: none },
+  ]);
+  const all = new Map<string, Asked>([...configured, ...models]);
+  return [...all].map(([model, { provider, calls }]) => ({ model, ...callsOf(provider, calls) }));
+}
+
+type Asked = { readonly provider: string; readonly calls: CallMeters };
+
+const none: CallMeters = new Map();
+
+function modelsIn({ brains }: Configured) {
+  return brains.flatMap(({ models }) => models);
+}
+
+function callsOf(provider: string, calls: CallMeters): CallsStatus {
+  const reasons: { code: FailureKind; count: number }[] = [];
+  let givenUp = 0;
+  for (const [code, { took }] of calls) {
+    if (code === 'cancelled' || code === 'outranked') givenUp += took.count;
+    else if (code !== 'answer') reasons.push({ code, count: took.count });
+  }
+  const answered = calls.get('answer');
+  return {
+    provider,
+    answers: answered?.took.count ?? 0,
+    failures: reasons.reduce((sum, { count }) => sum + count, 0),
+    givenUp,
+    reasons: reasons.sort((a, b) => b.count - a.count),
+    times: timesOf(answered === undefined ? [] : [answered.took]),
+  };
+}
+
+export function timesOf(histograms: readonly Readonly<Histogram>[]): TimesStatus {
+  const all = new Histogram();
+  for (const histogram of histograms) all.add(histogram);
+  return { p50Ms: all.quantile(0.5), p95Ms: all.quantile(0.95) };
+}

@@ -1,0 +1,74 @@
+/** What the admin room asks of the configuration in use: its text, a new one, the ones before. */
+import type { ConfigProblem } from '../config/config.ts';
+
+/** Called at any time; what changes something is done one after the other. */
+export interface ConfigControl {
+  inUse(): ConfigInUse;
+  /** Takes a new text into use, or says why the old one stays in use and in its file. */
+  apply(asked: ConfigAsked): Promise<Applied>;
+  /** The one in use, and those kept of before: newest first. */
+  history(): Promise<readonly ConfigRow[]>;
+  /** null: no such revision is kept. */
+  kept(revision: string): Promise<ConfigKept | null>;
+}
+
+/** Times are milliseconds since 1970. */
+export type ConfigInUse = {
+  readonly revision: string;
+  /** As it is in use, whatever became of the file since. */
+  readonly text: string;
+  /** null: it stands in no file. */
+  readonly file: string | null;
+  readonly usedAt: number;
+};
+
+export type ConfigAsked = {
+  readonly text: string;
+  /** The one that the text is to replace. */
+  readonly revision: string;
+  /** Whether who asks could still ask with these host names allowed. */
+  readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
+};
+
+export type ConfigRow = {
+  readonly revision: string;
+  readonly savedAt: number;
+  readonly bytes: number;
+  readonly used: boolean;
+};
+
+export type ConfigKept = {
+  readonly revision: string;
+  readonly savedAt: number;
+  readonly text: string;
+};
+
+export type Applied =
+  | {
+      readonly kind: 'applied';
+      readonly revision: string;
+      readonly usedAt: number;
+      /** Sentences. */
+      readonly changes: readonly string[];
+      readonly warnings: readonly ConfigProblem[];
+    }
+  | ConfigRefused;
+
+/** `detail` says in a sentence or two why, and what to do. */
+export type ConfigRefused = { readonly kind: 'refused'; readonly detail: string } & (
+  | {
+      /** Another one is in use; or the file is not the one in use. Which one, is `revision`. */
+      readonly code: 'revision_conflict' | 'file_changed';
+      readonly revision: string;
+    }
+  | {
+      readonly code: 'config_invalid' | 'secret_missing';
+      readonly problems: readonly ConfigProblem[];
+    }
+  | {
+      readonly code: 'restart_required';
+      /** Paths of what belongs to the process. */
+      readonly fields: readonly string[];
+    }
+  | { readonly code: 'would_lock_out' | 'rolled_back' | 'not_saved' }
+);

@@ -1,0 +1,161 @@
+import { fileBytesMax } from '../../config/inspect.ts';
+import type { AdminPorts } from '../admin.ts';
+import { found, problem, tell, type Answer } from '../answer.ts';
+import type { Applied, ConfigAsked, ConfigControl, ConfigRefused } from '../config-control.ts';
+import {
+  configAppliedSchema,
+  configHistorySchema,
+  configKeptSchema,
+  configSchema,
+  refusedSchemas,
+} from '../config-schema.ts';
+import { segment } from './parameters.ts';
+import { readRoute, writeRoute, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'control'>;
+
+const contentType = 'application/json';
+const ifMatch = 'The revision that is in use, as the ETag of the configuration tells it.';
+const revision = segment('The revision, as the history tells it.');
+const unknown = 'No such revision is kept; the history lists those that are.';
+
+const { conflict, changed, invalid, missing, restart } = refusedSchemas;
+const refused = {
+  409: {
+    summary: 'It was not taken into use: a restart is needed, or the code says what else.',
+    also: [restart, changed],
+  },
+  412: { summary: 'Another revision is in use by now.', also: [conflict] },
+  422: { summary: 'It is no configuration that svc could run.', also: [invalid, missing] },
+  503: 'The file could not be replaced.',
+} as const;
+const applied = { name: 'ConfigApplied', of: configAppliedSchema } as const;
+
+/** The configuration: to read, to replace while svc runs, and as it was before. */
+export function configRoutes({ control }: Ports): Route[] {
+  return [inUse(control), replace(control), ...history(control)];
+}
+
+function inUse(control: ConfigControl): Route {
+  return readRoute({
+    path: '/api/v1/config',
+    principal: 'operator',
+    summary: 'The configuration in use; its revision is the ETag too.',
+    contentType,
+    schema: { name: 'Config', of: configSchema },
+    answer: () => {
+      const now = control.inUse();
+      return { ...tell(configSchema, now), headers: { etag: `"${now.revision}"` } };
+    },
+  });
+}
+
+function replace(control: ConfigControl): Route {
+  return writeRoute({
+    path: '/api/v1/config',
+    method: 'PUT',
+    action: 'config_apply',
+    summary: 'Checks a configuration, saves it in its file and takes it into use.',
+    ifMatch,
+    body: {
+      kind: 'text',
+      summary: 'The whole new text of the file.',
+      bytesMax: fileBytesMax,
+      example,
+    },
+    contentType,
+    problems: refused,
+    schema: applied,
+    answer: (_values, { body: text, revision: from, mayAskWith }) =>
+      apply(control, { text, revision: from, mayAskWith }),
+  });
+}
+
+function history(control: ConfigControl): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/config/history',
+      principal: 'operator',
+      summary: 'The configuration in use and the last ones before it, newest first.',
+      contentType,
+      schema: { name: 'ConfigHistory', of: configHistorySchema },
+      answer: async () => tell(configHistorySchema, { rows: await control.history() }),
+    }),
+    readRoute({
+      path: '/api/v1/config/history/{revision}',
+      principal: 'operator',
+      summary: 'The text of one of them.',
+      parameters: { revision },
+      contentType,
+      problems: { 404: unknown },
+      schema: { name: 'ConfigKept', of: configKeptSchema },
+      answer: async ({ revision: wanted }) =>
+        found(configKeptSchema, await control.kept(wanted), unknown),
+    }),
+    writeRoute({
+      path: '/api/v1/config/history/{revision}/restore',
+      method: 'POST',
+      action: 'config_restore',
+      summary: 'Takes one of them into use again, by the same steps.',
+      parameters: { revision },
+      ifMatch,
+      contentType,
+      problems: { ...refused, 404: unknown },
+      schema: applied,
+      answer: async ({ revision: wanted }, { revision: from, mayAskWith }) => {
+        const kept = await control.kept(wanted);
+        if (kept === null) return problem(404, 'not_found', unknown);
+        return apply(control, { text: kept.text, revision: from, mayAskWith });
+      },
+    }),
+  ];
+}
+
+async function apply(control: ConfigControl, asked: ConfigAsked): Promise<Answer> {
+  const told = await control.apply(asked);
+  const from = { from: asked.revision };
+  if (told.kind === 'refused') return { ...answerTo(told), told: from };
+  const headers = { etag: `"${told.revision}"` };
+  return { ...tell(configAppliedSchema, told), headers, told: { ...from, to: told.revision } };
+}
+
+function answerTo(why: Extract<Applied, ConfigRefused>): Answer {
+  const { code, detail } = why;
+  switch (code) {
+    case 'revision_conflict':
+      return problem(412, code, detail, {}, { revision: why.revision });
+    case 'file_changed':
+      return problem(409, code, detail, {}, { revision: why.revision });
+    case 'config_invalid':
+    case 'secret_missing':
+      return problem(422, code, detail, {}, { problems: why.problems });
+    case 'restart_required':
+      return problem(409, code, detail, {}, { fields: why.fields });
+    case 'would_lock_out':
+    case 'rolled_back':
+      return problem(409, code, detail);
+    case 'not_saved':
+      return problem(503, code, detail);
+    default:
+      return code satisfies never;
+  }
+}
+
+const example = `{
+  "channels": [
+    {
+      "type": "webhook",
+      "token_env": "WEBHOOK_SECRET",
+      "webhook": { "outbound_url": "https://example.org/replies" }
+    }
+  ],
+  "brains": [
+    {
+      "name": "main",
+      "sensitivity": "private",
+      "policy": { "kind": "priority" },
+      "models": [{ "provider": "local_runtime", "model_id": "llama3.2", "locality": "local" }]
+    }
+  ],
+  "routes": [{ "channel": "webhook", "brain": "main" }]
+}`;

@@ -1,0 +1,39 @@
+import { problem } from '../answer.ts';
+import { frameSchema } from '../frame-schema.ts';
+import { listenersMax, type LiveListeners } from '../live.ts';
+import { readRoute, type Route } from './route.ts';
+
+const contentType = 'text/event-stream';
+
+/** What happens, as it happens; frames hold ids, states, codes and times alone. */
+export function eventsRoute(live: LiveListeners): Route {
+  return readRoute({
+    path: '/api/v1/events',
+    principal: 'reader',
+    summary: 'What happens, as it happens: a stream without an end, each event a Frame.',
+    parameters: {
+      'last-event-id': {
+        kind: 'header',
+        summary: 'The id of the last event that came: the stream goes on behind it.',
+        charactersMax: 64,
+      },
+    },
+    contentType,
+    schema: { name: 'Frame', of: frameSchema },
+    problems: { 503: `${listenersMax} listen already.` },
+    answer: ({ 'last-event-id': lastId }) => {
+      if (live.full) {
+        const detail = `${listenersMax} listen already; close one of them.`;
+        return problem(503, 'too_many_clients', detail, { 'retry-after': '15' });
+      }
+      // A proxy that gathers answers would hold the frames back.
+      const headers = { 'x-accel-buffering': 'no' };
+      return {
+        status: 200,
+        contentType,
+        headers,
+        body: live.stream(lastId === '' ? null : lastId),
+      };
+    },
+  });
+}

@@ -1,0 +1,72 @@
+import { namedSecrets } from '../../config/secrets.ts';
+import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
+import { tell } from '../answer.ts';
+import { brainsOf, channelsOf, routesOf, statusOf, storageOf } from '../status.ts';
+import * as schemas from '../status-schema.ts';
+import { readRoute, type Route } from './route.ts';
+
+const contentType = 'application/json';
+
+/** What the service is made of now, and how its parts stand. */
+export function planRoutes(ports: AdminPorts, access: Access): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/status',
+      principal: 'reader',
+      summary: 'States, times and counts of the service.',
+      contentType,
+      schema: { name: 'Status', of: schemas.statusSchema },
+      answer: () => tell(schemas.statusSchema, statusOf(ports, access)),
+    }),
+    readRoute({
+      path: '/api/v1/channels',
+      principal: 'reader',
+      summary: 'The channels, and how they stand.',
+      contentType,
+      schema: { name: 'Channels', of: schemas.channelsSchema },
+      answer: () => tell(schemas.channelsSchema, { rows: channelsOf(ports.plan()) }),
+    }),
+    readRoute({
+      path: '/api/v1/brains',
+      principal: 'reader',
+      summary: 'The brains, and the models that they ask.',
+      contentType,
+      schema: { name: 'Brains', of: schemas.brainsSchema },
+      answer: () => tell(schemas.brainsSchema, { rows: brainsOf(ports.plan()) }),
+    }),
+    readRoute({
+      path: '/api/v1/routes',
+      principal: 'reader',
+      summary: 'Which brain answers on which channel, and whether it does.',
+      contentType,
+      schema: { name: 'Routes', of: schemas.routesSchema },
+      answer: () => tell(schemas.routesSchema, { rows: routesOf(ports.plan()) }),
+    }),
+    namesRoute(ports),
+  ];
+}
+
+function namesRoute(ports: AdminPorts): Route {
+  return readRoute({
+    path: '/api/v1/config/names',
+    principal: 'reader',
+    summary: 'The names in the configuration in use: of parts, and of the variables for secrets.',
+    contentType,
+    schema: { name: 'ConfigNames', of: schemas.configNamesSchema },
+    answer: () => tell(schemas.configNamesSchema, namesOf(ports)),
+  });
+}
+
+function namesOf(ports: AdminPorts): ConfigNames {
+  const { revision, usedAt, config } = ports.plan();
+  return {
+    revision,
+    usedAt,
+    channels: config.channels.map(({ type }) => type),
+    brains: config.brains.map(({ name }) => name),
+    routes: config.routes.map(({ channel, brain }) => ({ channel, brain })),
+    storage: storageOf(config),
+    session: config.session !== null,
+    secrets: namedSecrets(config).map(({ name }) => name),
+  };
+}

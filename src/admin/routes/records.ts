@@ -1,0 +1,114 @@
+import { deliveryStates, messageStates } from '../../domain/records.ts';
+import { turnOutcomes } from '../../domain/trace.ts';
+import type { AdminPorts } from '../admin.ts';
+import { problem, tell, type Answer } from '../answer.ts';
+import { channelsAsked } from '../channel-named.ts';
+import {
+  auditSchema,
+  conversationCountsSchema,
+  deliveriesSchema,
+  messagesSchema,
+} from '../records-schema.ts';
+import { page, unread } from './parameters.ts';
+import { readRoute, type Parameter, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'reader'>;
+
+const contentType = 'application/json';
+const ofChannel = {
+  kind: 'text',
+  summary: 'Only of this channel: a bot of a messenger by its key, or all of them by its type.',
+  charactersMax: 256,
+} as const satisfies Parameter;
+const fewer = 'A page may hold fewer rows than asked for, even none: `next` tells whether it ends.';
+
+const ofMessages = {
+  channel: ofChannel,
+  brain: { kind: 'text', summary: 'Only of this brain.', charactersMax: 1_024 },
+  state: { kind: 'word', summary: 'Only in this state.', words: messageStates },
+  outcome: { kind: 'word', summary: 'Only with this outcome.', words: turnOutcomes },
+  since: { kind: 'time', summary: 'Accepted then or later, in milliseconds since 1970.' },
+  until: { kind: 'time', summary: 'Accepted before then, in milliseconds since 1970.' },
+  ...page,
+} as const satisfies Record<string, Parameter>;
+
+const ofDeliveries = {
+  channel: ofChannel,
+  state: { kind: 'word', summary: 'Only in this state.', words: deliveryStates },
+  ...page,
+} as const satisfies Record<string, Parameter>;
+
+/** Lists of what goes through the ledger, and of what operators did. */
+export function recordRoutes(ports: Ports): Route[] {
+  return [...lists(ports), counts(ports), audit(ports)];
+}
+
+function lists({ reader }: Ports): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/messages',
+      principal: 'reader',
+      summary: `Messages without any text, newest first. ${fewer}`,
+      parameters: ofMessages,
+      contentType,
+      problems: unread,
+      schema: { name: 'Messages', of: messagesSchema },
+      answer: ({ after, limit, ...filter }) =>
+        onChannels(filter.channel, async (channel) => {
+          const asked = { ...filter, channel };
+          return tell(messagesSchema, await reader.messages(asked, { after, limit }));
+        }),
+    }),
+    readRoute({
+      path: '/api/v1/deliveries',
+      principal: 'reader',
+      summary: `Replies on their way, without any text, newest first. ${fewer}`,
+      parameters: ofDeliveries,
+      contentType,
+      problems: unread,
+      schema: { name: 'Deliveries', of: deliveriesSchema },
+      answer: ({ after, limit, ...filter }) =>
+        onChannels(filter.channel, async (channel) => {
+          const asked = { ...filter, channel };
+          return tell(deliveriesSchema, await reader.deliveries(asked, { after, limit }));
+        }),
+    }),
+  ];
+}
+
+function counts({ reader }: Ports): Route {
+  return readRoute({
+    path: '/api/v1/conversations/counts',
+    principal: 'reader',
+    summary: 'How many conversations and turns are kept of each channel.',
+    contentType,
+    problems: unread,
+    schema: { name: 'ConversationCounts', of: conversationCountsSchema },
+    answer: async () => {
+      return tell(conversationCountsSchema, { rows: await reader.conversationCounts() });
+    },
+  });
+}
+
+function audit({ reader }: Ports): Route {
+  return readRoute({
+    path: '/api/v1/audit',
+    principal: 'operator',
+    summary: 'What operators did, newest first.',
+    parameters: page,
+    contentType,
+    problems: unread,
+    schema: { name: 'Audit', of: auditSchema },
+    answer: async (asked) => tell(auditSchema, await reader.audit(asked)),
+  });
+}
+
+async function onChannels(
+  named: string | null,
+  answer: (channel: string | null) => Promise<Answer>,
+): Promise<Answer> {
+  const asked = named === null ? ({ kind: 'found', channel: null } as const) : channelsAsked(named);
+  return asked.kind === 'found'
+    ? answer(asked.channel)
+    : problem(400, 'invalid_parameter', asked.message);
+}

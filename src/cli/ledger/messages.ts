@@ -1,0 +1,150 @@
+import { channelsAsked } from '../../admin/channel-named.ts';
+import { nearest } from '../../config/nearest.ts';
+import type { Page } from '../../domain/page.ts';
+import { messageStates, type MessageFilter, type MessageRow } from '../../domain/records.ts';
+import { turnOutcomes } from '../../domain/trace.ts';
+import type { Command, Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { fullPage, limitRange, pageFlags, printList } from './pages.ts';
+import { left, length, localTime, right, table } from './table.ts';
+
+export const messages: Command = {
+  name: 'messages',
+  summary: 'List messages and how their turns ended',
+  usage: `Usage: svc messages [--channel <channel>] [--brain <name>] [--state <state>]
+                    [--outcome <outcome>] [--since <time>] [--until <time>]
+                    [--limit <n>] [--after <next>] [--config <file>] [--json]
+
+Lists messages, newest first: which brain had them, how the turn ended and by which model, how many
+of their replies were delivered, and how long it took in all. No texts are shown. "svc trace <id>"
+tells all about one of them.
+
+  --channel <channel>  only of webhook, messenger_a or messenger_b, or of a bot (messenger_a:4711)
+  --brain <name>       only of that brain
+  --state <state>      only ${messageStates.join(', ')}
+  --outcome <outcome>  only ${turnOutcomes.join(', ')}
+  --since <time>       accepted then or later: 30m, 2h, 7d (ago), 2026-11-21 or 2026-11-21T18:30
+  --until <time>       accepted before then
+  --limit <n>          at most so many, ${limitRange}
+  --after <next>       go on where the list before ended
+  --config <file>      the configuration file (default: svc.json)
+  --json               print {"rows", "next"}
+
+With storage it is read from the database, whether svc runs or not; without, from the running svc.
+`,
+  run,
+};
+
+const flagTable = {
+  ...pageFlags,
+  channel: { type: 'string' },
+  brain: { type: 'string' },
+  state: { type: 'string' },
+  outcome: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+} as const;
+
+type Given = Readonly<Record<keyof MessageFilter, string | null>>;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const { name } = messages;
+  const parsed = parseFlags(args, flagTable);
+  if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
+  const filter = filterOf(parsed.flags, Date.now());
+  if (typeof filter === 'string') return wrongUsage(io, name, filter);
+  const list = {
+    name,
+    read: fullPage<MessageRow>((reader, asked) => reader.messages(filter, asked), io.stop),
+    show: listPage,
+  };
+  return printList(list, parsed.flags, io);
+}
+
+/** @returns what is asked for, or a sentence about what is wrong */
+function filterOf({ channel, brain, state, outcome, since, until }: Given, now: number) {
+  const named = channel === null ? null : channelsAsked(channel);
+  if (named?.kind === 'unknown') return `--${named.message}`;
+  const known = wordOf('state', state, messageStates);
+  if (known.kind === 'unknown') return known.message;
+  const ended = wordOf('outcome', outcome, turnOutcomes);
+  if (ended.kind === 'unknown') return ended.message;
+  const [from, to] = [since, until].map((text) => (text === null ? null : timeOf(text, now)));
+  if (Number.isNaN(from)) return notATime('since', since!);
+  if (Number.isNaN(to)) return notATime('until', until!);
+  return {
+    channel: named?.channel ?? null,
+    brain,
+    state: known.word,
+    outcome: ended.word,
+    since: from ?? null,
+    until: to ?? null,
+  } satisfies MessageFilter;
+}
+
+type WordRead<Word> =
+  | { readonly kind: 'known'; readonly word: Word | null }
+  | { readonly kind: 'unknown'; readonly message: string };
+
+function wordOf<Word extends string>(
+  flag: string,
+  given: string | null,
+  words: readonly Word[],
+): WordRead<Word> {
+  const word = words.find((one) => one === given) ?? null;
+  if (given === null || word !== null) return { kind: 'known', word };
+  const near = nearest(given, words);
+  const hint = near === null ? `It is one of ${words.join(', ')}.` : `Did you mean ${near}?`;
+  return { kind: 'unknown', message: `There is no ${flag} "${given}". ${hint}` };
+}
+
+const agoMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Milliseconds since 1970; NaN: it is no time. A date without a zone is of this machine's. */
+function timeOf(text: string, now: number): number {
+  const ago = /^(\d{1,6})([mhd])$/.exec(text);
+  if (ago !== null) {
+    return Math.max(0, now - Number(ago[1]) * agoMs[ago[2] as keyof typeof agoMs]);
+  }
+  const date = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(text);
+  return date ? Date.parse(text.includes('T') ? text : `${text}T00:00`) : Number.NaN;
+}
+
+function notATime(flag: string, text: string): string {
+  return `--${flag} is a time such as 2h, 7d, 2026-11-21 or 2026-11-21T18:30; "${text}" is none.`;
+}
+
+function listPage({ rows }: Page<MessageRow>): string {
+  if (rows.length === 0) return 'There are no such messages.\n';
+  return table(
+    [
+      left('id'),
+      left('channel'),
+      left('brain'),
+      left('accepted'),
+      left('state'),
+      left('outcome'),
+      left('model'),
+      right('delivered'),
+      right('in all'),
+    ],
+    rows.map((row) => [
+      row.id,
+      row.channel,
+      row.brain ?? '',
+      localTime(row.acceptedAt),
+      row.state,
+      row.outcome ?? '',
+      row.model ?? '',
+      delivered(row),
+      row.totalMs === null ? '' : length(row.totalMs),
+    ]),
+  );
+}
+
+/** Of how many replies. */
+function delivered({ state, replies }: MessageRow): string {
+  if (state === 'waiting') return '';
+  const all = replies.waiting + replies.delivered + replies.dead;
+  return `${replies.delivered} of ${all}`;
+}

@@ -1,0 +1,114 @@
+/** The status as a person reads it: a line for each part, what is wrong marked. */
+import type {
+  BacklogStatus,
+  ChannelStatus,
+  CountsStatus,
+  ProviderStatus,
+  Status,
+} from '../../admin/admin.ts';
+import { length, localTime, plural } from '../ledger/table.ts';
+import { plainLine } from '../plain-text.ts';
+import { signOf, type Mark } from '../report.ts';
+
+type Line = { readonly mark: Mark; readonly subject: string; readonly message: string };
+
+/** @param coloured for a terminal */
+export function statusPage(status: Status, coloured: boolean): string {
+  const now = status.startedAt + status.uptimeMs;
+  const lines: readonly Line[] = [
+    serviceLine(status),
+    configurationLine(status),
+    ...status.channels.map((channel) => channelLine(channel, now)),
+    ...status.providers.map((provider) => providerLine(provider, now)),
+    ...backlogLines(status.backlog, now),
+    countsLine(status),
+    deadLettersLine(status.counts),
+    ...status.warnings.map(({ path, message, remedy }) => {
+      return { mark: 'warning', subject: path, message: `${message}. ${remedy}` } as const;
+    }),
+  ];
+  return lines
+    .map(({ mark, subject, message }) => {
+      return `${signOf(mark, coloured)} ${plainLine(subject)}: ${plainLine(message)}\n`;
+    })
+    .join('');
+}
+
+function serviceLine({ status, reason, version, uptimeMs, storage }: Status): Line {
+  const since = `up for ${length(uptimeMs)}, everything in ${wordsOf[storage]}`;
+  const subject = `svc ${version}`;
+  if (status === 'ok') return { mark: 'ok', subject, message: `works; ${since}` };
+  return { mark: 'failed', subject, message: `is failing: ${reason}; ${since}` };
+}
+
+const wordsOf = { memory: 'memory', sqlite: 'an SQLite file' } as const;
+
+function configurationLine({ revision, plan, access }: Status): Line {
+  const who = access === 'operator' ? 'an operator may write' : 'read-only';
+  const message = `${revision}, in use since ${localTime(plan.usedAt)}; ${who}`;
+  return { mark: 'ok', subject: 'configuration', message };
+}
+
+const channelMarks: Readonly<Record<ChannelStatus['state'], Mark>> = {
+  starting: 'ok',
+  up: 'ok',
+  degraded: 'warning',
+  unrouted: 'warning',
+  failed: 'failed',
+  stopped: 'warning',
+};
+
+function channelLine(channel: ChannelStatus, now: number): Line {
+  const { type, state, since, reason, brain } = channel;
+  const stands = since === null ? state : `${state} for ${length(Math.max(0, now - since))}`;
+  return {
+    mark: channelMarks[state],
+    subject: brain === null ? type : `${type} → ${brain}`,
+    message: reason === null ? stands : `${stands}: ${reason}`,
+  };
+}
+
+const providerMarks = { up: 'ok', failing: 'warning', unknown: 'ok' } as const;
+
+function providerLine(provider: ProviderStatus, now: number): Line {
+  const { state, since, reason, answers, failures, times } = provider;
+  const subject = provider.provider;
+  if (since === null) return { mark: 'ok', subject, message: 'was not asked yet' };
+  const why = reason === null ? '' : ` (${reason})`;
+  const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
+  const calls = `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')}`;
+  const stands = `${state}${why} for ${length(Math.max(0, now - since))}`;
+  return { mark: providerMarks[state], subject, message: `${stands}; ${calls}` };
+}
+
+function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {
+  if (backlog.length === 0) {
+    return [{ mark: 'ok', subject: 'backlog', message: 'nothing waits' }];
+  }
+  return backlog.map(({ channel, inbox, outbox, unroutable, oldestAt }) => {
+    const rows = [plural(inbox, 'message'), plural(outbox, 'reply', 'replies')].join(', ');
+    const oldest =
+      oldestAt === null ? '' : `, the oldest for ${length(Math.max(0, now - oldestAt))}`;
+    const lost = unroutable === 0 ? '' : `; ${unroutable} of a channel that is not configured`;
+    const mark = unroutable === 0 ? 'ok' : 'warning';
+    return { mark, subject: `backlog of ${channel}`, message: `${rows}${oldest}${lost}` };
+  });
+}
+
+function countsLine({ counts, perMinute, times }: Status): Line {
+  const p95 = times.endToEnd.p95Ms;
+  const within = p95 === null ? '' : `; 95 in 100 answered within ${length(p95)}`;
+  const { accepted, refused, delivered } = counts;
+  const message =
+    `${perMinute} in the last minute, ${accepted} since the start ` +
+    `(${refused} refused), ${plural(delivered, 'reply', 'replies')} delivered${within}`;
+  return { mark: 'ok', subject: 'messages', message };
+}
+
+function deadLettersLine({ deadLettersKept, deadLetters }: CountsStatus): Line {
+  const subject = 'dead letters';
+  if (deadLettersKept + deadLetters === 0) return { mark: 'ok', subject, message: 'none' };
+  const message = `${deadLettersKept} kept, ${deadLetters} since the start`;
+  const hint = deadLettersKept === 0 ? '' : '; svc dead-letters list tells them';
+  return { mark: deadLettersKept === 0 ? 'ok' : 'warning', subject, message: message + hint };
+}

@@ -1,0 +1,54 @@
+import { statusSchema } from '../../admin/status-schema.ts';
+import { Asking, Unanswered } from '../asking.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { plainJson } from '../plain-text.ts';
+import { programVersion } from '../program.ts';
+import { isColoured } from '../report.ts';
+import { findAdmin } from './place.ts';
+import { statusPage } from './status-page.ts';
+
+export const status: Command = {
+  name: 'status',
+  summary: 'Tell how the running svc is',
+  usage: `Usage: svc status [--config <file>] [--json]
+
+Asks the running svc at its admin address how it is: the service, its channels, the providers of
+its models, what waits and since when, what was given up, and the configuration in use. It needs no
+token, and tells nobody's words.
+
+  --config <file>  the configuration file, for the address (default: svc.json)
+  --json           print what GET /api/v1/status answers
+
+Exit codes: 0 svc works, 1 it is failing or does not answer, 2 wrong usage, 78 the configuration
+has a problem. A channel or a provider that is down is told, and is no reason for a 1.
+`,
+  run,
+};
+
+const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'status', parsed.message);
+  const { flags } = parsed;
+  const address = await findAdmin(flags.config, io);
+  if (typeof address === 'number') return address;
+  const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
+  const version = programVersion();
+  await using asking = new Asking({ address, bearer, version, stop: io.stop });
+  try {
+    const found = await asking.read('reader', 'status', statusSchema);
+    const page = flags.json ? `${plainJson(found, 2)}\n` : statusPage(found, sayColoured(io));
+    io.stdout.write(page);
+    return found.status === 'ok' ? exitCode.fine : exitCode.failed;
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error;
+    io.stderr.write(`${error.message}\n`);
+    return exitCode.failed;
+  }
+}
+
+function sayColoured(io: Io): boolean {
+  return isColoured(io.stdout, io.env);
+}

@@ -1,0 +1,176 @@
+import { frameKinds, frameSchema } from '../../admin/frame-schema.ts';
+import { Misshapen, read } from '../../admin/schema.ts';
+import { nearest } from '../../config/nearest.ts';
+import type { Dropped, Frame } from '../../domain/frame.ts';
+import { fullJitter, pause } from '../../lib/backoff.ts';
+import { readEventStream, type StreamEnd, type StreamEvent } from '../../lib/event-stream.ts';
+import { detailOf, originOf, parse } from '../asking.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../flags.ts';
+import { localTime, plural } from '../ledger/table.ts';
+import { plainJson, plainLine } from '../plain-text.ts';
+import { programVersion } from '../program.ts';
+import { findAdmin } from './place.ts';
+
+export const tail: Command = {
+  name: 'tail',
+  summary: 'Follow what the running svc does',
+  usage: `Usage: svc tail [--kind <kind>,…] [--config <file>] [--json]
+
+Follows what happens in the running svc, a line an event, until Ctrl-C. It needs no token, and tells
+nobody's words. When the connection breaks, or svc is started anew, it comes back by itself, and
+says what was missed.
+
+  --kind <kind>,…  only events of these kinds:
+${kindsPage()}
+  --config <file>  the configuration file, for the address (default: svc.json)
+  --json           print each event as one line of JSON
+
+Exit codes: 0 it was ended, 1 no running svc answers, 2 wrong usage, 78 the configuration has a
+problem.
+`,
+  run,
+};
+
+const table = {
+  kind: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+/** Three comments of svc must have been missing. */
+const silenceMs = 50_000;
+const backoff = { baseMs: 500, capMs: 15_000 } as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'tail', parsed.message);
+  const { flags } = parsed;
+  const kinds = kindsIn(flags.kind);
+  if (typeof kinds === 'string') return wrongUsage(io, 'tail', kinds);
+  const address = await findAdmin(flags.config, io);
+  if (typeof address === 'number') return address;
+  const follower = new Follower(originOf(address), io, (frame) => {
+    // What was missed may have been of these kinds.
+    if (frame.kind === 'dropped') io.stderr.write(`${sayDropped(frame)}\n`);
+    else if (kinds !== null && !kinds.has(frame.kind)) return;
+    if (flags.json) io.stdout.write(`${plainJson(frame)}\n`);
+    else if (frame.kind !== 'dropped') io.stdout.write(`${lineOf(frame)}\n`);
+  });
+  return follower.run();
+}
+
+/** Comes back for as long as it is wanted, once it has been there. */
+class Follower {
+  readonly #origin: URL;
+  readonly #io: Io;
+  readonly #show: (frame: Frame | Dropped) => void;
+  #lastId: string | null = null;
+  #wasThere = false;
+  /** Since it was there last. */
+  #attempts = 0;
+
+  constructor(origin: URL, io: Io, show: (frame: Frame | Dropped) => void) {
+    this.#origin = origin;
+    this.#io = io;
+    this.#show = show;
+  }
+
+  async run(): Promise<number> {
+    const { stop, stderr } = this.#io;
+    while (!stop.aborted) {
+      const end = await this.#follow();
+      if (end.kind === 'cancelled') break;
+      if (!this.#wasThere) {
+        stderr.write(`${this.#sayRefused(end)}\n`);
+        return exitCode.failed;
+      }
+      this.#lastId = end.lastId;
+      if (this.#attempts === 0) stderr.write('The connection is lost; coming back …\n');
+      await pause(fullJitter(this.#attempts++, backoff), stop);
+    }
+    return exitCode.fine;
+  }
+
+  async #follow(): Promise<StreamEnd> {
+    const asked = {
+      url: new URL('/api/v1/events', this.#origin),
+      headers: { 'user-agent': `svc/${programVersion()}` },
+      lastId: this.#lastId,
+      silenceMs,
+    };
+    return readEventStream(
+      asked,
+      this.#io.stop,
+      (event) => this.#take(event),
+      () => {
+        if (this.#attempts > 0) this.#io.stderr.write('Back again.\n');
+        this.#wasThere = true;
+        this.#attempts = 0;
+      },
+    );
+  }
+
+  /** A kind of a newer svc is left out. */
+  #take({ data }: StreamEvent): void {
+    let frame: Frame | Dropped;
+    try {
+      frame = read(frameSchema, parse(data));
+    } catch (error) {
+      if (error instanceof Misshapen) return;
+      throw error;
+    }
+    this.#show(frame);
+  }
+
+  #sayRefused({ kind, status, body }: StreamEnd): string {
+    const where = this.#origin.host;
+    if (kind === 'lost' && status === null) {
+      return `No running svc answers at ${where}, its admin address (observability.addr).`;
+    }
+    const detail = detailOf(parse(body));
+    if (detail !== null) return `The running svc refused: ${detail}`;
+    return `What answers at ${where} is no svc of this version: it answered ${status}.`;
+  }
+}
+
+function sayDropped({ count }: Dropped): string {
+  if (count === null) return 'svc was started anew; what happened before may have been missed.';
+  return `${plural(count, 'event')} could not be had any more.`;
+}
+
+/** Null: all of them. A text: what is wrong with the flag. */
+function kindsIn(written: string | null): ReadonlySet<string> | null | string {
+  if (written === null) return null;
+  const words = written.split(',').map((word) => word.trim());
+  for (const word of words) {
+    if (frameKinds.some((kind) => kind === word)) continue;
+    const near = nearest(word, frameKinds);
+    const hint = near === null ? 'See "svc help tail".' : `Did you mean ${near}?`;
+    return `There is no kind "${word}". ${hint}`;
+  }
+  return new Set(words);
+}
+
+function kindsPage(): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const kind of frameKinds) {
+    if (line.length + kind.length > 76) {
+      lines.push(line);
+      line = '';
+    }
+    line += `${line === '' ? '                   ' : ', '}${kind}`;
+  }
+  return [...lines, line].join(',\n');
+}
+
+/** `18:05:04  turn_finished  channel=webhook id=… ms=450` */
+function lineOf(frame: Frame): string {
+  const { kind, at, ...fields } = frame;
+  const told = Object.entries(fields).flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${plainLine(String(value))}`],
+  );
+  const time = localTime(at).slice('2026-11-21 '.length);
+  return [time, kind.padEnd('message_turned_away'.length), ...told].join(' ').trimEnd();
+}

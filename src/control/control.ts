@@ -1,0 +1,269 @@
+/**
+ * Takes configurations into use while svc runs: from the admin API, from the history, from the
+ * file when a signal asks for it. One at a time, each by the same steps: check → compare with what
+ * needs a restart → secrets → skills → Plan → file → Host. Whatever fails leaves the plan in use
+ * as it is, and the file as it was, and says why.
+ */
+import { stat } from 'node:fs/promises';
+import type { WarningStatus } from '../admin/admin.ts';
+import type {
+  Applied,
+  ConfigAsked,
+  ConfigControl,
+  ConfigInUse,
+  ConfigKept,
+  ConfigRefused,
+  ConfigRow,
+} from '../admin/config-control.ts';
+import { changesBetween } from '../config/changes.ts';
+import { forgetKept, keep, listKept, pruneKept, readKept } from './history.ts';
+import { inspectConfig, inspectText, readConfigText, revisionOf } from '../config/inspect.ts';
+import { replaceFile } from './saved-file.ts';
+import type { Host } from '../host.ts';
+import type { Log } from '../lib/log.ts';
+import { OneAtATime } from '../lib/one-at-a-time.ts';
+import type { Plan } from '../plan.ts';
+import type { ServiceKit } from '../service.ts';
+import { prepareNext, type Next, type Stand } from './next.ts';
+import { fileChanged, notSaved, revisionConflict, rolledBack } from './refusals.ts';
+
+export type ControlParts = {
+  /** Where the configuration came from; null: from no file, and so it stays. */
+  readonly source: ConfigSource | null;
+  readonly host: Host;
+  readonly kit: ServiceKit;
+  readonly log: Log;
+  /** Aborted: no new configuration is taken. */
+  readonly stop: AbortSignal;
+  /** Of each plan that is in use from now on, the first one aside. */
+  readonly onUsed: (plan: Plan) => void;
+};
+
+export type ConfigSource = {
+  /** Absolute. */
+  readonly file: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The file is to be read again whenever the given function is called. */
+  readonly onReload: (reload: () => void) => void;
+};
+
+export class Control implements ConfigControl {
+  readonly #parts: ControlParts;
+  readonly #turns = new OneAtATime();
+  #used: Stand;
+  #usedAt: number;
+  /** null: as the file says. */
+  #savedAt: number | null = null;
+  #reloadWaits = false;
+  /** Why the file was not taken into use when that was asked for. */
+  #notApplied: ConfigRefused | null = null;
+
+  /** @param first what the plan in use was made of */
+  constructor(parts: ControlParts, first: Stand) {
+    this.#parts = parts;
+    this.#used = first;
+    this.#usedAt = parts.kit.now();
+    parts.source?.onReload(() => void this.#heed());
+  }
+
+  get used(): Stand {
+    return this.#used;
+  }
+
+  get warnings(): readonly WarningStatus[] {
+    if (this.#notApplied === null) return this.#used.warnings;
+    const message = `The configuration file is not in use: ${this.#notApplied.detail}`;
+    const remedy = 'Mend the file and send svc a SIGHUP, or apply one by the admin API.';
+    return [{ code: 'config_not_applied', path: '', message, remedy }, ...this.#used.warnings];
+  }
+
+  inUse(): ConfigInUse {
+    const { text, revision } = this.#used;
+    return { text, revision, file: this.#parts.source?.file ?? null, usedAt: this.#usedAt };
+  }
+
+  apply(asked: ConfigAsked): Promise<Applied> {
+    return this.#turns.do(async () => {
+      const applied = await this.#apply(asked);
+      this.#tell('operator', applied);
+      return applied;
+    });
+  }
+
+  /** Takes the file as it will be by then: one that is asked for already is enough. */
+  async #heed(): Promise<void> {
+    if (this.#reloadWaits) return;
+    this.#reloadWaits = true;
+    try {
+      await this.#turns.do(async () => {
+        this.#reloadWaits = false;
+        const applied = await this.#reload();
+        this.#notApplied = applied.kind === 'refused' ? applied : null;
+        this.#tell('signal', applied);
+      });
+    } catch (error) {
+      this.#parts.kit.events.faulted({ where: 'reading the configuration again', error });
+    }
+  }
+
+  async history(): Promise<readonly ConfigRow[]> {
+    const { source } = this.#parts;
+    const { text, revision } = this.#used;
+    const savedAt = await this.#savedWhen();
+    const now = { revision, savedAt, bytes: Buffer.byteLength(text), used: true };
+    if (source === null) return [now];
+    const kept = await listKept(source.file);
+    const before = kept.filter((row) => row.revision !== revision);
+    return [now, ...before.map((row) => ({ ...row, used: false }))];
+  }
+
+  async kept(revision: string): Promise<ConfigKept | null> {
+    const { source } = this.#parts;
+    if (revision === this.#used.revision) {
+      return { revision, text: this.#used.text, savedAt: await this.#savedWhen() };
+    }
+    const found = source === null ? null : await readKept(source.file, revision);
+    return found === null ? null : { revision, ...found };
+  }
+
+  /** Resolves when nothing is under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#turns.do(async () => {});
+  }
+
+  async #apply({ text, revision, mayAskWith }: ConfigAsked): Promise<Applied> {
+    const { source, stop } = this.#parts;
+    if (stop.aborted) return rolledBack(stopping);
+    if (revision !== this.#used.revision) return revisionConflict(this.#used.revision);
+    if (source === null) return notSaved('This configuration stands in no file.');
+    const disk = await readDisk(source.file);
+    const inspection = await inspectText(text, source.file, source.env, disk.writableByOthers);
+    const isEdited = disk.revision !== revision && disk.revision !== inspection.revision;
+    if (isEdited) return fileChanged(source.file, disk.revision);
+    const next = await prepareNext(inspection, this.#nextParts(source, mayAskWith));
+    if (next.kind === 'refused') return next;
+    if (disk.revision === inspection.revision) return this.#use(next);
+    return (await this.#save(source.file, next)) ?? this.#useSaved(source.file, next);
+  }
+
+  async #reload(): Promise<Applied> {
+    const { source, stop } = this.#parts;
+    if (stop.aborted) return rolledBack(stopping);
+    if (source === null) return notSaved('This configuration stands in no file.');
+    const inspection = await inspectConfig(source.file, source.env);
+    const next = await prepareNext(
+      inspection,
+      this.#nextParts(source, () => true),
+    );
+    if (next.kind === 'refused') return next;
+    const { revision, text } = this.#used;
+    if (inspection.revision !== revision) {
+      await this.#try(keep(source.file, text, this.#savedAt ?? this.#usedAt));
+    }
+    const applied = await this.#use(next);
+    if (applied.kind === 'refused') return applied;
+    this.#savedAt = null;
+    await this.#try(pruneKept(source.file, inspection.revision));
+    return applied;
+  }
+
+  #nextParts({ env }: ConfigSource, mayAskWith: ConfigAsked['mayAskWith']) {
+    const { log, kit } = this.#parts;
+    return { env, log, kit, used: this.#used, mayAskWith };
+  }
+
+  /** The text before is kept, then the file is replaced; null: it is. */
+  async #save(file: string, { stand }: Next): Promise<ConfigRefused | null> {
+    const { text, revision } = this.#used;
+    try {
+      await keep(file, text, await this.#savedWhen());
+    } catch (error) {
+      return notSaved(`The text in use cannot be kept in ${file}.history (${codeOf(error)}).`);
+    }
+    let found = revision;
+    const unchanged = async (): Promise<boolean> => {
+      found = (await readDisk(file)).revision;
+      return found === revision;
+    };
+    const saved = await replaceFile(file, { text: stand.text, unchanged });
+    if (saved.kind === 'saved') return null;
+    await this.#try(forgetKept(file, revision));
+    return saved.kind === 'changed' ? fileChanged(file, found) : notSaved(saved.message);
+  }
+
+  /** The file holds the next text; where that is not taken into use, the one before goes back. */
+  async #useSaved(file: string, next: Next): Promise<Applied> {
+    const { text, revision } = this.#used;
+    const applied = await this.#use(next);
+    if (applied.kind === 'applied') {
+      this.#savedAt = this.#usedAt;
+      await this.#try(pruneKept(file, next.stand.revision));
+      return applied;
+    }
+    const unchanged = async (): Promise<boolean> =>
+      (await readDisk(file)).revision === next.stand.revision;
+    const undone = await replaceFile(file, { text, unchanged });
+    if (undone.kind === 'fault') {
+      const detail = `${applied.detail} But the new text still stands in it: ${undone.message}`;
+      return { ...applied, detail };
+    }
+    await this.#try(forgetKept(file, revision));
+    return applied;
+  }
+
+  async #use({ plan, stand }: Next): Promise<Applied> {
+    const { host, kit, onUsed } = this.#parts;
+    try {
+      const problem = await host.use(plan);
+      if (problem !== null) return rolledBack(problem.message);
+    } catch (error) {
+      kit.events.faulted({ where: 'taking a configuration into use', error });
+      if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
+    }
+    const changes = changesBetween(JSON.parse(this.#used.text), JSON.parse(stand.text));
+    this.#used = stand;
+    this.#usedAt = kit.now();
+    this.#notApplied = null;
+    onUsed(plan);
+    for (const { code, path, message, remedy } of stand.warnings) {
+      kit.events.warned({ code, path, message: `${message}. ${remedy}` });
+    }
+    const { revision, warnings } = stand;
+    return { kind: 'applied', revision, usedAt: this.#usedAt, changes, warnings };
+  }
+
+  #tell(by: 'operator' | 'signal', applied: Applied): void {
+    const { events } = this.#parts.kit;
+    if (applied.kind === 'applied') events.configTried({ by, result: 'applied', detail: null });
+    else events.configTried({ by, result: applied.code, detail: applied.detail });
+  }
+
+  async #savedWhen(): Promise<number> {
+    if (this.#savedAt !== null) return this.#savedAt;
+    const { source } = this.#parts;
+    const facts = source === null ? null : await stat(source.file).catch(() => null);
+    return Math.floor(facts?.mtimeMs ?? this.#usedAt);
+  }
+
+  /** What may fail without harm to what was asked for is told in the log. */
+  async #try(act: Promise<void>): Promise<void> {
+    await act.catch((error: unknown) => {
+      const { file = '' } = this.#parts.source ?? {};
+      const message = `The history of ${file} could not be kept up (${codeOf(error)}).`;
+      this.#parts.kit.events.warned({ code: 'history_not_kept', message });
+    });
+  }
+}
+
+const stopping = 'The service is stopping; it takes no new configuration.';
+
+/** A file that cannot be read is like an empty one: never the one in use. */
+async function readDisk(file: string) {
+  const read = await readConfigText(file);
+  if (read.kind === 'problem') return { revision: revisionOf(''), writableByOthers: false };
+  return { revision: revisionOf(read.text), writableByOthers: read.writableByOthers };
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}

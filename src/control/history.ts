@@ -1,0 +1,93 @@
+/**
+ * The texts that a configuration file had before: one file each in `<file>.history`, named by when
+ * the text was saved and by its revision. The newest ten are kept, each revision once.
+ */
+import { mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { revisionOf } from '../config/inspect.ts';
+import { syncFolder, writeNew } from './saved-file.ts';
+
+/** `savedAt` is milliseconds since 1970. */
+export type KeptConfig = {
+  readonly revision: string;
+  readonly savedAt: number;
+  readonly bytes: number;
+};
+
+const keptMax = 10;
+const named = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)-([0-9a-f]{12})\.json$/;
+
+type Entry = { readonly name: string; readonly revision: string; readonly savedAt: number };
+
+/** The folder beside what a link leads to: the right to write is needed there anyway. */
+async function folderOf(file: string): Promise<string> {
+  return `${await realpath(file).catch(() => file)}.history`;
+}
+
+/** Newest first. */
+async function entriesIn(folder: string): Promise<Entry[]> {
+  const names = await readdir(folder).catch(noneIfMissing);
+  const entries = names.flatMap((name) => {
+    const [, hour, minute, second, revision] = named.exec(name) ?? [];
+    const savedAt = Date.parse(`${hour}:${minute}:${second}`);
+    return revision === undefined || Number.isNaN(savedAt) ? [] : [{ name, revision, savedAt }];
+  });
+  return entries.sort((a, b) => b.savedAt - a.savedAt || (a.name < b.name ? 1 : -1));
+}
+
+function noneIfMissing(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}
+
+/** Newest first. @throws what the system says */
+export async function listKept(file: string): Promise<readonly KeptConfig[]> {
+  const folder = await folderOf(file);
+  const rows: KeptConfig[] = [];
+  for (const { name, revision, savedAt } of await entriesIn(folder)) {
+    const facts = await stat(join(folder, name)).catch(() => null);
+    if (facts !== null) rows.push({ revision, savedAt, bytes: facts.size });
+  }
+  return rows;
+}
+
+/** null: it is not kept, or is no longer what its name says. @throws what the system says */
+export async function readKept(
+  file: string,
+  revision: string,
+): Promise<{ readonly text: string; readonly savedAt: number } | null> {
+  const folder = await folderOf(file);
+  const entry = (await entriesIn(folder)).find((one) => one.revision === revision);
+  if (entry === undefined) return null;
+  const text = await readFile(join(folder, entry.name), 'utf8');
+  return revisionOf(text) === revision ? { text, savedAt: entry.savedAt } : null;
+}
+
+/** Resolves when the text is safe on the disk. @throws what the system says */
+export async function keep(file: string, text: string, savedAt: number): Promise<void> {
+  const folder = await folderOf(file);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const revision = revisionOf(text);
+  const time = new Date(savedAt).toISOString().replaceAll(':', '-');
+  const name = `${time}-${revision}.json`;
+  const part = join(folder, '.new');
+  await writeNew(part, text);
+  await rename(part, join(folder, name));
+  await syncFolder(folder);
+  await drop(folder, (entry) => entry.revision === revision && entry.name !== name);
+}
+
+/** @param used is in use (again), and not of before */
+export async function pruneKept(file: string, used: string): Promise<void> {
+  await forgetKept(file, used);
+  await drop(await folderOf(file), (_entry, at) => at >= keptMax);
+}
+
+export async function forgetKept(file: string, revision: string): Promise<void> {
+  await drop(await folderOf(file), (entry) => entry.revision === revision);
+}
+
+async function drop(folder: string, isOver: (entry: Entry, at: number) => boolean): Promise<void> {
+  const over = (await entriesIn(folder)).filter(isOver);
+  for (const { name } of over) await rm(join(folder, name), { force: true });
+}

@@ -1,0 +1,108 @@
+/** From the text of a configuration to a plan that could be used; nothing is changed on the way. */
+import type { ConfigRefused } from '../admin/config-control.ts';
+import type { Config, ConfigProblem } from '../config/config.ts';
+import type { Inspection } from '../config/inspect.ts';
+import { problemWithoutPlace } from '../config/problems.ts';
+import { problemsOf, resolveSecrets } from '../config/secrets.ts';
+import type { Log } from '../lib/log.ts';
+import type { Plan } from '../plan.ts';
+import { createPlan, readSkills, type ServiceKit } from '../service.ts';
+import { invalid, restartRequired, secretMissing, wouldLockOut } from './refusals.ts';
+
+/** What a plan was made of. */
+export type Stand = {
+  readonly text: string;
+  readonly revision: string;
+  readonly config: Config;
+  readonly storagePath: string | null;
+  readonly warnings: readonly Warning[];
+};
+
+export type Warning = ConfigProblem;
+
+export type Next = { readonly kind: 'next'; readonly stand: Stand; readonly plan: Plan };
+
+export type NextParts = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  readonly kit: ServiceKit;
+  /** The one in use. */
+  readonly used: Stand;
+  readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
+};
+
+export async function prepareNext(
+  { validation, text, revision, storagePath }: Inspection,
+  { env, log, kit, used, mayAskWith }: NextParts,
+): Promise<Next | ConfigRefused> {
+  if (validation.kind === 'invalid') return invalid(validation.problems);
+  const { config, problems } = validation;
+  const fields = fieldsOfTheProcess(used, { config, storagePath });
+  if (fields.length > 0) return restartRequired(fields);
+  const { enabled, allowedHosts } = config.observability;
+  if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
+  const { secrets, missing, warnings } = resolveSecrets(config, env);
+  if (missing.length > 0) return secretMissing(problemsOf(missing));
+  log.scrub(secrets.values());
+  const skills = await readSkills(config.brains);
+  if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
+  const plan = createPlan(revision, config, secrets, kit, skills.texts);
+  const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill)];
+  return { kind: 'next', stand: { text, revision, config, storagePath, warnings: all }, plan };
+}
+
+type OfSkills = { readonly path: string; readonly message: string };
+
+/** The folder itself cannot be read: no plan is made without the skills that were asked for. */
+export function problemOfSkills({ path, message }: OfSkills): ConfigProblem {
+  const remedy = 'Make the folder readable, or remove the field.';
+  const problem = problemWithoutPlace('skills_missing', path, message, remedy);
+  return { ...problem, severity: 'error' };
+}
+
+export function warningOfSkill({ path, message }: OfSkills): Warning {
+  const remedy = 'svc reads skills when it starts and when it takes a configuration.';
+  return problemWithoutPlace('skill_faulty', path, message, remedy);
+}
+
+type OfProcess = Pick<Stand, 'config' | 'storagePath'>;
+
+/**
+ * What differs and cannot change while svc runs: the ledger, the admin server and its bearer, and
+ * another host on the webhook's port, which the old listener holds until the new one answers.
+ */
+function fieldsOfTheProcess(before: OfProcess, after: OfProcess): readonly string[] {
+  const [old, now] = [before.config, after.config];
+  return [...ofStorage(before, after), ...ofAdmin(old, now), ...ofWebhook(old, now)];
+}
+
+function ofStorage(before: OfProcess, after: OfProcess): string[] {
+  const [old, now] = [before.config.storage, after.config.storage];
+  if (old === null || now === null) return old === now ? [] : ['storage'];
+  const fields: string[] = [];
+  if (before.storagePath !== after.storagePath) fields.push('storage.path');
+  if (old.retentionDays !== now.retentionDays) fields.push('storage.retention_days');
+  if (old.urlEnv !== now.urlEnv) fields.push('storage.url_env');
+  return fields;
+}
+
+function ofAdmin(before: Config, after: Config): string[] {
+  const fields: string[] = [];
+  const [old, now] = [before.observability, after.observability];
+  if (old.enabled !== now.enabled) fields.push('observability.enabled');
+  const moved = old.address.host !== now.address.host || old.address.port !== now.address.port;
+  if (now.enabled && moved) fields.push('observability.addr');
+  if ((before.admin === null) !== (after.admin === null)) fields.push('admin');
+  else if (before.admin?.tokenEnv !== after.admin?.tokenEnv) fields.push('admin.token_env');
+  return fields;
+}
+
+function ofWebhook(before: Config, after: Config): string[] {
+  const old = before.channels.find(({ type }) => type === 'webhook');
+  return after.channels.flatMap((now, index) => {
+    if (now.type !== 'webhook' || old?.type !== 'webhook') return [];
+    const sharesPort = now.bind.port !== 0 && now.bind.port === old.bind.port;
+    const isOther = now.bind.host.toLowerCase() !== old.bind.host.toLowerCase();
+    return sharesPort && isOther ? [`channels[${index}].webhook.bind`] : [];
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the
+ * new one. It keeps its mode and, where the system allows it, its owner. A link stays; what it
+ * leads to is replaced.
+ */
+import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** `message` is a sentence that says what is in the way and what to do. */
+export type SaveFault = { readonly kind: 'fault'; readonly message: string };
+export type Saved = { readonly kind: 'saved' } | SaveFault | { readonly kind: 'changed' };
+
+export type Replacement = {
+  readonly text: string;
+  /** Asked when all but the last step is done; false: the file stays as it is. */
+  readonly unchanged: () => Promise<boolean>;
+};
+
+/**
+ * @param path absolute, of a file that is there
+ * @returns `changed`: the file was found to be another one by then
+ */
+export async function replaceFile(path: string, { text, unchanged }: Replacement): Promise<Saved> {
+  try {
+    const target = await realpath(path);
+    const facts = await stat(target);
+    if (!facts.isFile()) {
+      return fault(`${path} is no plain file, so nothing can be saved in its place. ${byHand}`);
+    }
+    const part = join(dirname(target), `.${basename(target)}.new`);
+    try {
+      await writeNew(part, text, async (handle) => {
+        await giveTo(handle, facts);
+        await handle.chmod(facts.mode & 0o7777);
+      });
+      if (!(await unchanged())) return { kind: 'changed' };
+      await rename(part, target);
+    } finally {
+      await rm(part, { force: true });
+    }
+    await syncFolder(dirname(target));
+    return { kind: 'saved' };
+  } catch (error) {
+    return fault(sentenceOf(error as NodeJS.ErrnoException, path));
+  }
+}
+
+/** Writes a file that only this user can read, whole and on the disk; one that is left is none. */
+export async function writeNew(
+  path: string,
+  text: string,
+  before: (handle: FileHandle) => Promise<void> = async () => {},
+): Promise<void> {
+  // Never through a link that someone put there, nor into what a crash left half written.
+  await rm(path, { force: true });
+  await using handle = await open(path, 'wx', 0o600);
+  await handle.writeFile(text);
+  await before(handle);
+  await handle.sync();
+}
+
+/** What happened in a folder is on the disk; Windows has no such thing and does it by itself. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  await using handle = await open(path, 'r');
+  await handle.sync();
+}
+
+/** Only root may give a file away; to another's group one may belong. */
+async function giveTo(handle: FileHandle, { uid, gid }: { uid: number; gid: number }) {
+  const own = await handle.stat();
+  if (own.uid === uid && own.gid === gid) return;
+  const refused = (): void => {};
+  await handle.chown(uid, gid).catch(() => handle.chown(own.uid, gid).catch(refused));
+}
+
+const byHand = 'Edit the file by hand and send svc a SIGHUP.';
+
+function sentenceOf({ code = 'unknown error' }: NodeJS.ErrnoException, path: string): string {
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return (
+        `svc may not write in the folder of ${path} (${code}). Give its user the right to, or ` +
+        'edit the file by hand and send svc a SIGHUP.'
+      );
+    case 'EBUSY':
+      return `${path} is mounted by itself, so it cannot be replaced: mount its folder instead.`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `The disk of ${path} is full. Make room on it.`;
+    default:
+      return `${path} cannot be replaced (${code}). ${byHand}`;
+  }
+}
+
+function fault(message: string): SaveFault {
+  return { kind: 'fault', message };
+}

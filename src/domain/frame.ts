@@ -1,0 +1,53 @@
+/**
+ * What is told live of what happens, as it happens: ids of messages and replies, states, codes and
+ * times; nothing that a person or a model wrote, and of nobody who or where.
+ */
+import type { Apology } from './decision.ts';
+import type { Box, ChannelState } from './event.ts';
+import type { FailureKind, Whose } from './failure.ts';
+import type { TurnedAwayReason } from './gate.ts';
+import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
+import type { GrantMode, ToolOutcome } from './tool-use.ts';
+
+/**
+ * `at` is in milliseconds since 1970, what ends with Ms a length. Frames come in the order in which
+ * svc heard of things: a turn may have begun before its message's acceptance is told.
+ */
+export type Frame =
+  | Told<'message_accepted', { channel: ChannelKey; id: MessageId; duplicate: boolean }>
+  | Told<'message_refused', { channel: ChannelKey; code: string }>
+  | Told<'message_turned_away', { channel: ChannelKey; reason: TurnedAwayReason }>
+  | Told<'turn_started', Turn & { waitedMs: number }>
+  | Told<
+      'turn_finished',
+      Turn & { outcome: 'reply' | Apology; model: ModelName | null; ms: number }
+    >
+  | Told<'command_answered', Turn & { command: string; ms: number }>
+  | Told<'tool_used', Turn & { tool: string; mode: GrantMode; outcome: ToolOutcome; ms: number }>
+  | Told<
+      'model_answered',
+      { model: ModelName; provider: string; result: 'answer' | FailureKind; ms: number }
+    >
+  | Told<'reply_delivered', Delivery & { totalMs: number }>
+  | Told<'delivery_failed', Delivery & Failed & { nextAt: number | null }>
+  | Told<'dead_letter', Failed & { box: Box; channel: ChannelKey; id: string }>
+  | Told<'channel_changed', { channel: string; state: ChannelState; reason: string | null }>
+  | Told<'plan_used', { revision: string; channels: number; brains: number }>
+  | Told<'warned', { code: string; message: string; path: string | null }>
+  | Told<'operator_wrote', { action: string; status: number }>;
+
+/**
+ * Said to one listener alone, in the place of what it did not get: it was too slow, or was away
+ * for too long. `count` null: how much that was is not known, for svc was started anew.
+ */
+export type Dropped = Told<'dropped', { count: number | null }>;
+
+export type FrameKind = (Frame | Dropped)['kind'];
+
+type Told<Kind extends string, Fields> = { readonly kind: Kind; readonly at: number } & {
+  readonly [Field in keyof Fields]: Fields[Field];
+};
+
+type Turn = { channel: ChannelKey; id: MessageId; brain: string };
+type Delivery = { channel: ChannelKey; id: ReplyId; message: MessageId; attempt: number };
+type Failed = { failure: FailureKind; whose: Whose; status: number | null };

@@ -1,0 +1,156 @@
+/**
+ * The live frames of the hub: the last thousand, each with a number. Nobody is waited for and
+ * nothing is kept for anyone: whoever listens reads on from the number where it stands, and what
+ * has left the ring by then is lost to it. With nobody listening a frame costs one small object.
+ */
+import type { Events } from './domain/event.ts';
+import type { Frame } from './domain/frame.ts';
+
+export const framesKept = 1_000;
+
+export interface FrameRing {
+  /** Tells this life of the process from others. */
+  readonly epoch: string;
+  /** The number of the newest frame; 0: there was none. Numbers count from 1. */
+  readonly newest: number;
+  /** The number of the oldest frame that is still there; `newest + 1` where there is none. */
+  readonly oldest: number;
+  /** null: it is not there any more, or not yet. */
+  at(number: number): Frame | null;
+  /** `wake` is called after each frame, and returns at once. @returns ends it */
+  onFrame(wake: () => void): () => void;
+}
+
+/** The events of which there are frames, by the method that tells them. */
+type Sources = Pick<
+  Events,
+  | 'messageAccepted'
+  | 'messageRefused'
+  | 'messageTurnedAway'
+  | 'turnStarted'
+  | 'turnFinished'
+  | 'commandAnswered'
+  | 'toolUsed'
+  | 'modelAnswered'
+  | 'replyDelivered'
+  | 'deliveryFailed'
+  | 'buried'
+  | 'channelChanged'
+  | 'planUsed'
+  | 'warned'
+  | 'operatorWrote'
+>;
+type Of<Method extends keyof Sources> = Parameters<Sources[Method]>[0];
+
+export class Frames implements FrameRing, Sources {
+  readonly epoch: string;
+  readonly #now: () => number;
+  readonly #ring: (Frame | undefined)[] = Array.from({ length: framesKept });
+  readonly #wakes = new Set<() => void>();
+  newest = 0;
+
+  /** @param now milliseconds since 1970 */
+  constructor(now: () => number) {
+    this.#now = now;
+    this.epoch = Math.floor(now()).toString(36);
+  }
+
+  get oldest(): number {
+    return Math.max(1, this.newest - framesKept + 1);
+  }
+
+  at(number: number): Frame | null {
+    if (number < this.oldest || number > this.newest) return null;
+    return this.#ring[number % framesKept] ?? null;
+  }
+
+  onFrame(wake: () => void): () => void {
+    this.#wakes.add(wake);
+    return () => this.#wakes.delete(wake);
+  }
+
+  messageAccepted({ channel, id, duplicate }: Of<'messageAccepted'>): void {
+    this.#add({ kind: 'message_accepted', at: this.#now(), channel, id, duplicate });
+  }
+
+  messageRefused({ channel, code }: Of<'messageRefused'>): void {
+    this.#add({ kind: 'message_refused', at: this.#now(), channel, code });
+  }
+
+  messageTurnedAway({ channel, reason }: Of<'messageTurnedAway'>): void {
+    this.#add({ kind: 'message_turned_away', at: this.#now(), channel, reason });
+  }
+
+  turnStarted({ channel, id, brain, waitedMs }: Of<'turnStarted'>): void {
+    this.#add({ kind: 'turn_started', at: this.#now(), channel, id, brain, waitedMs });
+  }
+
+  /** The decision holds the reply's text, so nothing of it but these two may stay. */
+  turnFinished({ channel, id, brain, decision, ms }: Of<'turnFinished'>): void {
+    const isReply = decision.kind === 'reply';
+    const outcome = isReply ? 'reply' : decision.apology;
+    const model = isReply ? decision.model : null;
+    this.#add({ kind: 'turn_finished', at: this.#now(), channel, id, brain, outcome, model, ms });
+  }
+
+  commandAnswered({ channel, id, brain, command, ms }: Of<'commandAnswered'>): void {
+    this.#add({ kind: 'command_answered', at: this.#now(), channel, id, brain, command, ms });
+  }
+
+  toolUsed({ channel, id, brain, tool, mode, outcome, ms }: Of<'toolUsed'>): void {
+    const use = { tool, mode, outcome, ms };
+    this.#add({ kind: 'tool_used', at: this.#now(), channel, id, brain, ...use });
+  }
+
+  modelAnswered({ model, provider, result, ms }: Of<'modelAnswered'>): void {
+    this.#add({ kind: 'model_answered', at: this.#now(), model, provider, result, ms });
+  }
+
+  replyDelivered({ channel, id, message, attempt, totalMs }: Of<'replyDelivered'>): void {
+    const at = this.#now();
+    this.#add({ kind: 'reply_delivered', at, channel, id, message, attempt, totalMs });
+  }
+
+  deliveryFailed({ channel, id, message, attempt, failure, nextAt }: Of<'deliveryFailed'>): void {
+    const { kind, whose, status } = failure;
+    const why = { failure: kind, whose, status };
+    const next = nextAt === null ? null : Math.round(nextAt);
+    this.#add({
+      kind: 'delivery_failed',
+      at: this.#now(),
+      channel,
+      id,
+      message,
+      attempt,
+      ...why,
+      nextAt: next,
+    });
+  }
+
+  buried({ box, channel, id, failure: { kind, whose, status } }: Of<'buried'>): void {
+    const why = { failure: kind, whose, status };
+    this.#add({ kind: 'dead_letter', at: this.#now(), box, channel, id, ...why });
+  }
+
+  channelChanged({ channel, state, reason }: Of<'channelChanged'>): void {
+    this.#add({ kind: 'channel_changed', at: this.#now(), channel, state, reason });
+  }
+
+  planUsed({ revision, channels, brains }: Of<'planUsed'>): void {
+    this.#add({ kind: 'plan_used', at: this.#now(), revision, channels, brains });
+  }
+
+  warned({ code, message, path }: Of<'warned'>): void {
+    this.#add({ kind: 'warned', at: this.#now(), code, message, path: path ?? null });
+  }
+
+  /** Its target may name a conversation or a sender. */
+  operatorWrote({ action, status }: Of<'operatorWrote'>): void {
+    this.#add({ kind: 'operator_wrote', at: this.#now(), action, status });
+  }
+
+  #add(frame: Frame): void {
+    this.#ring[++this.newest % framesKept] = frame;
+    if (this.#wakes.size > 0) for (const wake of this.#wakes) wake();
+  }
+}

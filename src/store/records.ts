@@ -1,0 +1,28 @@
+/** Lists of what went through the ledger and of what operators did: a part of its reader. */
+import type { AuditRow } from '../domain/audit.ts';
+import type { Page, PageAsked } from '../domain/page.ts';
+import type { ConversationCount, DeliveryFilter, DeliveryRow } from '../domain/records.ts';
+import type { MessageFilter, MessageRow } from '../domain/records.ts';
+
+/**
+ * A page looks through so many rows and no more: one of few that match may hold fewer than it was
+ * asked for, even none, and have a `next` all the same.
+ */
+export interface RecordsReader {
+  /** The newest first, by their acceptance. */
+  messages(filter: MessageFilter, page: PageAsked): Promise<Page<MessageRow>>;
+  /** Replies, the newest first: one that was replayed is as new as that. */
+  deliveries(filter: DeliveryFilter, page: PageAsked): Promise<Page<DeliveryRow>>;
+  /** In the order of their channels. Empty without storage. */
+  conversationCounts(): Promise<readonly ConversationCount[]>;
+  /** What operators did, newest first; without storage the last thousand. */
+  audit(page: PageAsked): Promise<Page<AuditRow>>;
+}
+
+export interface AuditTrail {
+  /**
+   * Writes down what an operator did.
+   * @returns false: it could not be kept; otherwise it is as safe as this form can make it
+   */
+  recordWrite(row: AuditRow): Promise<boolean>;
+}

@@ -1,0 +1,122 @@
+/**
+ * Messages, newest first, in the order of (when it was accepted, `seq`). What is asked for picks
+ * the index: what waits, what died, what ended in another way than with a reply, what is of one
+ * brain; else each channel has its own order, and these are merged.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import type { ChannelKey, ModelName } from '../../../domain/ids.ts';
+import type { Page, PageAsked } from '../../../domain/page.ts';
+import { isOnChannel, messageStates, totalOf } from '../../../domain/records.ts';
+import type { MessageFilter, MessageRow, ReplyCounts } from '../../../domain/records.ts';
+import { turnOutcomes } from '../../../domain/trace.ts';
+import { emptyPage, limitOf, nextOf, placeAfter, type Place } from '../../pages.ts';
+import { channelsOfMessages } from './channel-keys.ts';
+import { looksMax, lookThrough, merge } from './looking.ts';
+
+type Told = {
+  readonly seq: number;
+  readonly id: string;
+  readonly channel: string;
+  readonly acceptedAt: number;
+  readonly state: number;
+  readonly settledAt: number | null;
+  readonly brain: string | null;
+  readonly outcome: string | null;
+  readonly model: string | null;
+};
+
+/** Accepted before (at, seq), and at `since` or later. */
+type Span = readonly [at: number, seq: number, since: number];
+
+const columns =
+  'SELECT seq, id, channel, accepted_at AS acceptedAt, state, settled_at AS settledAt, brain, ' +
+  'outcome, model FROM inbox INDEXED BY';
+const inSpan =
+  '(accepted_at, seq) < (?, ?) AND accepted_at >= ? ORDER BY accepted_at DESC, seq DESC';
+const sources = {
+  waiting: `${columns} inbox_unsettled WHERE state = 0 AND ${inSpan}`,
+  dead: `${columns} inbox_dead_accepted WHERE state = 2 AND ${inSpan}`,
+  unusual: `${columns} inbox_unusual WHERE outcome <> 'reply' AND outcome = ? AND ${inSpan}`,
+  brain: `${columns} inbox_brain WHERE brain = ? AND ${inSpan}`,
+  channel: `${columns} inbox_accepted WHERE channel = ? AND ${inSpan}`,
+} as const;
+
+const beginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+
+export function listMessages(
+  db: DatabaseSync,
+  filter: MessageFilter,
+  asked: PageAsked,
+): Page<MessageRow> {
+  const after = placeAfter(asked, beginning);
+  if (after === null) return emptyPage;
+  const until = filter.until ?? Number.MAX_SAFE_INTEGER;
+  const [at, seq] = after[0] < until ? after : ([until, 0] as const);
+  const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
+  const found = lookThrough(candidates, limitOf(asked), (row) => fits(filter, row), placeOf);
+  const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
+  const rows = found.rows.map((row) => {
+    return rowOf(row, repliesOf.all(row.id) as unknown as readonly ReplyTold[]);
+  });
+  return { rows, next: found.next === null ? null : nextOf(found.next) };
+}
+
+function placeOf({ acceptedAt, seq }: Told): Place {
+  return [acceptedAt, seq];
+}
+
+function candidatesOf(db: DatabaseSync, filter: MessageFilter, span: Span): Iterable<Told> {
+  const read = (sql: string, ...values: (string | number)[]): Iterable<Told> =>
+    db.prepare(sql).iterate(...values) as Iterable<unknown> as Iterable<Told>;
+  const { state, outcome, brain } = filter;
+  if (state === 'waiting' && fewWait(db)) return read(sources.waiting, ...span);
+  if (state === 'dead') return read(sources.dead, ...span);
+  if (outcome !== null && outcome !== 'reply') return read(sources.unusual, outcome, ...span);
+  if (brain !== null) return read(sources.brain, brain, ...span);
+  const channels = channelsOfMessages(db).filter((key) => isOnChannel(key, filter.channel));
+  return merge(
+    channels.map((key) => read(sources.channel, key, ...span)),
+    isNewer,
+  );
+}
+
+function isNewer(a: Told, b: Told): boolean {
+  return a.acceptedAt > b.acceptedAt || (a.acceptedAt === b.acceptedAt && a.seq > b.seq);
+}
+
+/** What waits is put in order for each page; where much waits, it is soon found among the rest. */
+function fewWait(db: DatabaseSync): boolean {
+  const some = `SELECT 1 FROM inbox WHERE state = 0 LIMIT ${looksMax + 1}`;
+  return Number(db.prepare(`SELECT count(*) AS n FROM (${some})`).get()?.['n']) <= looksMax;
+}
+
+function fits(filter: MessageFilter, row: Told): boolean {
+  return (
+    isOnChannel(row.channel as ChannelKey, filter.channel) &&
+    (filter.brain === null || row.brain === filter.brain) &&
+    (filter.outcome === null || row.outcome === filter.outcome) &&
+    (filter.state === null || messageStates[row.state] === filter.state)
+  );
+}
+
+type ReplyTold = { readonly state: number; readonly at: number | null };
+
+function rowOf(told: Told, sent: readonly ReplyTold[]): MessageRow {
+  const { id, acceptedAt, settledAt, brain } = told;
+  const state = messageStates[told.state] ?? 'waiting';
+  const counted = (wanted: number): number => sent.filter((one) => one.state === wanted).length;
+  const replies: ReplyCounts = { waiting: counted(0), delivered: counted(1), dead: counted(2) };
+  const ends = sent.flatMap(({ state: how, at }) => (how === 1 && at !== null ? [at] : []));
+  return {
+    id,
+    channel: told.channel as ChannelKey,
+    brain,
+    acceptedAt,
+    state,
+    outcome: turnOutcomes.find((known) => known === told.outcome) ?? null,
+    model: told.model as ModelName | null,
+    settledAt,
+    totalMs: totalOf({ state, acceptedAt }, replies, ends.length === 0 ? null : Math.max(...ends)),
+    replies,
+  };
+}

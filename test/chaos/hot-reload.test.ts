@@ -1,0 +1,4 @@
+import { hotReload } from './hot-reload.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(hotReload);

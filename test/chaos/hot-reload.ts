@@ -1,0 +1,205 @@
+/**
+ * Configurations are put while people talk, one in five of them broken: brains, policies and
+ * routes change, the webhook moves, Telegram comes and goes. Then svc is killed in the middle of
+ * puts, and starts on whatever the file holds.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, watch } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { assertKept, audit, leftIn } from './audit.ts';
+import { Crowd, type Tried } from './crowd.ts';
+import { drawDraft, spoil, type Draft, type Random } from './hot-reload/drafts.ts';
+import { assertEchoes, Chats, openStage, urlOf } from './hot-reload/stage.ts';
+import type { Form, Stage } from './hot-reload/stage.ts';
+import { percentile } from './outside.ts';
+import { seeded, type Proof } from './proof.ts';
+
+const speakers = 120;
+const peopleOnTelegram = 6;
+const pauseMs = 300;
+/** So many messages are accepted under each configuration at least. */
+const messagesEach = 60;
+
+export const hotReload: Proof = {
+  name: 'hot-reload',
+  title:
+    'Configurations put under load, one in five broken, and kills in the middle of puts: no ' +
+    'accepted message is lost, run twice or out of order, no address that should listen refuses, ' +
+    'and the file is whole',
+  unit: 'configurations',
+  sizes: { test: 6, change: 50, nightly: 200 },
+  async run(count, seed, say) {
+    const random = seeded(seed);
+    const memory = await putUnderLoad('memory', count, random, say);
+    const sqlite = await putUnderLoad('sqlite', count, random, say);
+    const killed = await killWhilePut(Math.ceil(count / 4), random);
+    const named = (form: Form, figures: object) =>
+      Object.fromEntries(
+        Object.entries(figures).map(([name, value]) => [`${name} (${form})`, value]),
+      );
+    return {
+      kind: 'proved',
+      figures: { ...named('memory', memory), ...named('sqlite', sqlite), ...killed },
+    };
+  },
+};
+
+async function putUnderLoad(
+  form: Form,
+  count: number,
+  random: Random,
+  say: (line: string) => void,
+): Promise<Readonly<Record<string, number>>> {
+  await using stage = await openStage(form, random);
+  await using program = stage.spawn();
+  await program.saw('"listening"');
+  const crowd = new Crowd(urlOf(stage.draft), random, pauseMs);
+  const putter = new Putter(stage, crowd, random);
+  const chats = new Chats(stage, peopleOnTelegram);
+  const startedAt = performance.now();
+  crowd.begin(speakers);
+  chats.begin(random);
+  for (let number = 1; number <= count; number++) {
+    const aim = crowd.messages.length + messagesEach;
+    await putter.put(number);
+    while (crowd.messages.length < aim) await crowd.next200();
+    if (number % 50 === 0) say(`${form}: ${number} put, ${crowd.messages.length} messages`);
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const rate = Math.round(crowd.messages.length / seconds);
+  await putter.end();
+  await Promise.all([crowd.end(), chats.end()]);
+  await answered(stage, crowd);
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  const figures = audit(crowd, stage.receiver.received);
+  assertKept({ ...figures, ...(form === 'sqlite' && leftIn(stage.database)) });
+  assert.equal(figures.repeats, 0, 'nobody was killed, so nothing is said twice');
+  assertEchoes(stage);
+  const { said, ...wrong } = chats.audit();
+  assert.deepEqual(wrong, { unanswered: 0, twice: 0, disordered: 0, odd: 0 });
+  assert.deepEqual(putter.faults, []);
+  return {
+    messages: figures.messages,
+    'a second': rate,
+    'on Telegram': said,
+    broken: putter.broken,
+    'ms p99 of a 200': Math.round(percentile(putter.acceptMs, 0.99)),
+  };
+}
+
+/** Puts one after the other, and watches who is turned away meanwhile. */
+class Putter {
+  readonly acceptMs: number[] = [];
+  /** Answers that nobody should have had, at an address that stayed. */
+  readonly faults: string[] = [];
+  broken = 0;
+  readonly #stage: Stage;
+  readonly #crowd: Crowd;
+  readonly #random: Random;
+  #used: Draft;
+  /** The webhook moves just now: who speaks at either address may be turned away. */
+  #moving = false;
+  /** When it last was over. */
+  #movedAt = 0;
+
+  constructor(stage: Stage, crowd: Crowd, random: Random) {
+    this.#stage = stage;
+    this.#crowd = crowd;
+    this.#random = random;
+    this.#used = stage.draft;
+    crowd.onTried = (tried) => this.#look(tried);
+  }
+
+  #look({ url, startedAt, ms, status, fault }: Tried): void {
+    if (status === 200) this.acceptMs.push(ms);
+    else if (url === this.#crowd.url && !this.#moving && startedAt > this.#movedAt) {
+      this.faults.push(`${status ?? fault} at ${url}`);
+    }
+  }
+
+  /** Every fifth is one that svc must not take. */
+  async put(number: number): Promise<void> {
+    const { ask } = this.#stage;
+    const draft = drawDraft(this.#stage.places, this.#random, number);
+    const before = (await ask('config')).etag!;
+    if (number % 5 !== 2) return this.#take(draft, before);
+    const spoiled = spoil(this.#stage.places, draft, this.#random, this.broken++);
+    const put = { method: 'PUT', ifMatch: before, body: spoiled.text };
+    const { status, body } = await ask('config', put);
+    assert.equal(`${status} ${body.code}`, `${spoiled.status} ${spoiled.code}`, spoiled.kind);
+    assert.equal((await ask('config')).etag, before, 'the one before stays in use');
+    // It answers, too.
+    await this.#crowd.next200();
+  }
+
+  async #take(draft: Draft, ifMatch: string): Promise<void> {
+    const moves = urlOf(draft) !== urlOf(this.#used);
+    const body = JSON.stringify(draft.document);
+    this.#moving = moves;
+    const told = await this.#stage.ask('config', { method: 'PUT', ifMatch, body });
+    assert.equal(told.status, 200, JSON.stringify(told.body));
+    this.#used = draft;
+    this.#crowd.url = urlOf(draft);
+    this.#moving = false;
+    if (moves) this.#movedAt = performance.now();
+  }
+
+  /** The first one again: under it whoever waits on Telegram gets their answers. */
+  async end(): Promise<void> {
+    await this.#take(this.#stage.draft, (await this.#stage.ask('config')).etag!);
+  }
+}
+
+/** Resolves when every accepted message has a reply, or when that takes too long. */
+async function answered({ receiver }: Stage, crowd: Crowd): Promise<void> {
+  for (const limit = Date.now() + 30_000; Date.now() < limit; await pause(20)) {
+    const replied = new Set(receiver.received.map(({ body }) => body['in_reply_to']));
+    if (crowd.messages.every(({ id }) => replied.has(id))) return;
+  }
+}
+
+/** Kills svc while it saves; then its file is the old text or the new one, and svc starts on it. */
+async function killWhilePut(count: number, random: Random) {
+  await using stage = await openStage('memory', random);
+  let kept = 0;
+  for (let killed = 0; killed < count; killed++) {
+    await using program = stage.spawn();
+    await program.saw('"listening"');
+    const old = readFileSync(stage.file, 'utf8');
+    const { etag } = await stage.ask('config');
+    const draft = drawDraft(stage.places, random, killed);
+    const next = JSON.stringify(draft.document);
+    const put = { method: 'PUT', ifMatch: etag!, body: next };
+    const over = stage.ask('config', put).catch(() => null);
+    await someStep(stage.folder, over, random);
+    program.child.kill('SIGKILL');
+    await Promise.all([program.ended, over]);
+    const left = readFileSync(stage.file, 'utf8');
+    assert.ok(left === old || left === next, `half a file: ${left.slice(0, 200)}`);
+    if (left === old) kept++;
+    const names = await readdir(stage.folder);
+    const odd = names.filter(
+      (name) => !/^(store|svc\.json(\.history)?|\.svc\.json\.new)$/.test(name),
+    );
+    assert.deepEqual(odd, []);
+  }
+  await using program = stage.spawn();
+  await program.saw('"listening"');
+  return { 'killed while put': count, 'of them with the old file': kept };
+}
+
+/** Resolves at a step of saving, as the folder tells it, or a moment after; at last when over. */
+async function someStep(folder: string, over: Promise<unknown>, random: Random): Promise<void> {
+  const step = 1 + Math.floor(random() * 8);
+  const later = random() < 0.5 ? 0 : random() * 6;
+  const stepped = Promise.withResolvers<void>();
+  let seen = 0;
+  const watcher = watch(folder, () => {
+    if (++seen >= step) stepped.resolve();
+  });
+  await Promise.race([stepped.promise, over]);
+  watcher.close();
+  if (later > 0) await pause(later);
+}

@@ -1,0 +1,141 @@
+/** The service on either form of the ledger, with a crowd at its webhook and people on Telegram. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { adminToken, askAdmin, type Told } from '../../config-program.ts';
+import type { ModelCall } from '../../fake/model-server.ts';
+import { startFakeOllama } from '../../fake/ollama.ts';
+import { startReceiver } from '../../fake/receiver.ts';
+import { startFakeTelegram } from '../../fake/telegram.ts';
+import { freePort, scratch, secret, startProgram, writeConfig } from '../../program.ts';
+import type { Program } from '../../program.ts';
+import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
+
+export type Form = 'memory' | 'sqlite';
+
+/** All that is outside of svc. */
+export async function openStage(form: Form, random: Random) {
+  const own = new AsyncDisposableStack();
+  const { path: folder } = own.use(await scratch());
+  mkdirSync(join(folder, 'store'), { mode: 0o700 });
+  const receiver = own.use(await startReceiver());
+  const telegram = own.use(await startFakeTelegram({ secondMs: 20, random }));
+  const answer = (call: ModelCall) => ({ answer: echoOf(call), delayMs: random() * 10 });
+  const models = [own.use(await startFakeOllama(answer)), own.use(await startFakeOllama(answer))];
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  own.defer(() => void taken.close());
+  const places: Places = {
+    ports: [await freePort(), await freePort()],
+    adminPort: await freePort(),
+    modelUrls: models.map(({ url }) => url),
+    receiverUrl: receiver.url,
+    telegramUrl: telegram.url,
+    takenPort: (taken.address() as AddressInfo).port,
+    storage: form === 'sqlite' ? { path: 'store/svc.db' } : undefined,
+  };
+  const first = { port: places.ports[0]!, path: '/webhook', telegram: true };
+  const draft = draftOf(places, first, random, 0);
+  const file = await writeConfig(folder, draft.document);
+  const env = {
+    WEBHOOK_SECRET: secret,
+    ADMIN_TOKEN: adminToken,
+    TELEGRAM_TOKEN: telegram.token,
+  };
+  return {
+    folder,
+    file,
+    database: join(folder, 'store', 'svc.db'),
+    receiver,
+    telegram,
+    places,
+    draft,
+    spawn: (): Program => startProgram(['serve', '--config', file], env),
+    ask: (path: string, asking?: Parameters<typeof askAdmin>[2]): Promise<Told> =>
+      askAdmin(places.adminPort, path, asking),
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+function echoOf({ body }: ModelCall): string {
+  const { messages } = body as { messages: { content: string }[] };
+  return `re: ${messages.at(-1)!.content}`;
+}
+
+export function urlOf({ port, path }: Draft): string {
+  return `http://127.0.0.1:${port}${path}`;
+}
+
+/** People on Telegram, each in a chat of their own, who say numbers one after the other. */
+export class Chats {
+  readonly #said: { readonly chat: number; readonly text: string }[] = [];
+  readonly #stage: Stage;
+  readonly #chats;
+  #over = false;
+  #talking: Promise<void> = Promise.resolve();
+
+  constructor(stage: Stage, people: number) {
+    this.#stage = stage;
+    const { telegram } = stage;
+    const names = Array.from({ length: people }, (_, at) => `Person ${at}`);
+    this.#chats = names.map((name) => telegram.privateChat(telegram.person(name)));
+  }
+
+  begin(random: Random): void {
+    this.#talking = this.#talk(random);
+  }
+
+  /** Nobody says more; @returns once all have their answers, or that takes too long */
+  async end(): Promise<void> {
+    this.#over = true;
+    await this.#talking;
+    for (const limit = Date.now() + 30_000; Date.now() < limit; await pause(20)) {
+      if (this.audit().unanswered === 0) return;
+    }
+  }
+
+  async #talk(random: Random): Promise<void> {
+    const { telegram } = this.#stage;
+    while (!this.#over) {
+      await pause(random() * 40);
+      // Of more than 80 that wait, the form without storage lets the oldest go, as is promised.
+      if (telegram.pending >= 40) continue;
+      const chat = this.#chats[Math.floor(random() * this.#chats.length)]!;
+      const text = `${this.#said.length}`;
+      telegram.say(chat, text);
+      this.#said.push({ chat: chat.id, text });
+    }
+  }
+
+  audit() {
+    const { sent } = this.#stage.telegram;
+    const asked = new Map(this.#said.map(({ chat, text }) => [`re: ${text}`, chat]));
+    const seen = new Set<string>();
+    const newest = new Map<number, number>();
+    let [twice, disordered, odd] = [0, 0, 0];
+    for (const { chatId, text } of sent) {
+      const number = Number(text.slice(4));
+      if (asked.get(text) !== chatId) odd++;
+      else if (seen.has(text)) twice++;
+      else if (number < (newest.get(chatId) ?? -1)) disordered++;
+      seen.add(text);
+      newest.set(chatId, Math.max(number, newest.get(chatId) ?? -1));
+    }
+    const unanswered = [...asked.keys()].filter((text) => !seen.has(text)).length;
+    return { said: this.#said.length, unanswered, twice, disordered, odd };
+  }
+}
+
+/** Nothing of an answer that svc gives itself may be among the replies. */
+export function assertEchoes({ receiver }: Stage): void {
+  const odd = receiver.received.filter(({ body }) => !String(body['text']).startsWith('re: '));
+  assert.deepEqual(
+    odd.map(({ body }) => body['text']),
+    [],
+  );
+}

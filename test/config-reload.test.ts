@@ -1,0 +1,92 @@
+/** A signal makes the service read its file again. */
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { revisionOf } from '../src/config/inspect.ts';
+import { untilTrue } from './chaos/outside.ts';
+import { startConfigured } from './config-program.ts';
+import { oldNode, runProgram, root } from './run-svc.ts';
+
+type Service = Awaited<ReturnType<typeof startConfigured>>;
+
+async function warnings(service: Service): Promise<readonly { code: string; message: string }[]> {
+  const { body } = await service.ask('status');
+  return (body.warnings ?? []).map(({ code, message }) => ({ code, message }));
+}
+
+async function counted(service: Service, result: string): Promise<boolean> {
+  const page = await fetch(`http://127.0.0.1:${service.adminPort}/metrics`);
+  return (await page.text()).includes(`svc_config_reloads_total{result="${result}"} 1\n`);
+}
+
+test('a hang-up takes the edited file; the text before can be restored', async () => {
+  await using service = await startConfigured();
+  const first = await service.revision();
+  const text = JSON.stringify(service.withOther());
+  await writeFile(service.file, text);
+  service.program.child.kill('SIGHUP');
+  await untilTrue('the edit is in use', async () => (await service.revision()) !== first);
+  assert.equal(await service.revision(), revisionOf(text));
+  assert.equal(await service.say('two'), 'of second');
+  assert.ok(await counted(service, 'applied'));
+  const path = `config/history/${first}/restore`;
+  const ifMatch = await service.revision();
+  assert.equal((await service.ask(path, { method: 'POST', ifMatch })).status, 200);
+  assert.equal(await service.say('three'), 'of first');
+  service.program.child.kill('SIGTERM');
+  assert.equal(await service.program.ended, 0);
+});
+
+test('a broken file changes nothing, and is told until one is taken', async () => {
+  await using service = await startConfigured();
+  await writeFile(service.file, '{"channels": [], "brains": 7');
+  service.program.child.kill('SIGHUP');
+  await service.program.saw('"config_not_applied"');
+  const lines = service.program.log().split('\n');
+  const told = lines.filter((line) => line.includes('"config_not_applied"'));
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /"level":"error".*"result":"config_invalid"/);
+  assert.match(told[0]!, /1:29/, 'with its place');
+  assert.equal(await service.say('one'), 'of first');
+  assert.match((await warnings(service))[0]!.message, /is not in use: 1:29/);
+  assert.ok(await counted(service, 'config_invalid'));
+  await rm(service.file);
+  service.program.child.kill('SIGHUP');
+  await untilTrue('it is told that the file is gone', async () =>
+    (await warnings(service))[0]!.message.includes('there is no file'),
+  );
+  await writeFile(service.file, JSON.stringify(service.withOther()));
+  service.program.child.kill('SIGHUP');
+  await untilTrue('nothing is wrong any more', async () => (await warnings(service)).length === 0);
+  assert.equal(await service.say('two'), 'of second');
+});
+
+test('what needs a restart is named, and the rest of the file waits for it', async () => {
+  await using service = await startConfigured();
+  const next = { ...service.withOther(), storage: { path: 'svc.db' } };
+  await writeFile(service.file, JSON.stringify(next));
+  service.program.child.kill('SIGHUP');
+  await service.program.saw('"config_not_applied"');
+  assert.match(service.program.log(), /storage: this cannot change while svc runs/);
+  assert.equal(await service.say('one'), 'of first');
+});
+
+const old = oldNode();
+const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
+
+test('the launcher passes hang-ups on', { skip }, async () => {
+  await using service = await startConfigured();
+  const { file } = service;
+  service.program.child.kill('SIGTERM');
+  await service.program.ended;
+  const run = runProgram(old ?? '', [join(root, 'bin', 'svc.js'), 'serve', '--config', file], {
+    env: { WEBHOOK_SECRET: 'x'.repeat(16), ADMIN_TOKEN: 'x'.repeat(16), HOME: service.folder },
+  });
+  await run.until(/"listening"/, 'err');
+  await writeFile(file, '{}');
+  run.child.kill('SIGHUP');
+  await run.until(/"config_not_applied"/, 'err');
+  run.child.kill('SIGTERM');
+  assert.deepEqual(await run.ended, { code: 0, signal: null });
+});

@@ -1,0 +1,29 @@
+/** The configuration of the admin API's tests: one in use, one before it. */
+import type { ConfigControl } from '../../src/admin/config-control.ts';
+import type { Calls } from './admin-ledger.ts';
+import { ids } from './admin-ledger.ts';
+
+export const configText = '{"note":"of the operator alone"}';
+
+/** @param revision of the one in use; rows carry more than their type says */
+export function fakeControl(calls: Calls, revision: string): ConfigControl {
+  const more = { secret: 'of nobody' };
+  const kept = { ...more, revision: ids.revision, savedAt: 900, text: configText };
+  const now = { ...more, revision, usedAt: 1_000_050, text: configText, file: '/etc/svc.json' };
+  return {
+    inUse: () => now,
+    apply: async ({ text, revision: from }) => {
+      calls.push(['apply', text, from]);
+      if (from !== revision) {
+        const detail = 'Another one is in use.';
+        return { kind: 'refused', code: 'revision_conflict', detail, revision };
+      }
+      return { ...more, kind: 'applied', revision: 'r-0002', usedAt: 2, changes: [], warnings: [] };
+    },
+    history: async () => [
+      { ...more, revision, savedAt: 1_000, bytes: 32, used: true },
+      { ...more, revision: ids.revision, savedAt: 900, bytes: 32, used: false },
+    ],
+    kept: async (wanted) => (wanted === ids.revision ? kept : null),
+  };
+}
