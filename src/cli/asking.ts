@@ -139,7 +139,7 @@ export function originOf({ host, port }: ListenAddress): URL {
   return new URL(`http://${near.includes(':') ? `[${near}]` : near}:${port}`);
 }
 
-export function parse(body: string): unknown {
+function parse(body: string): unknown {
   try {
     return JSON.parse(body) as unknown;
   } catch {
@@ -152,7 +152,7 @@ export const isNotFound = ({ status, body }: Given): boolean =>
 
 export const codeOf = (body: unknown): string | null => problemOf(body)?.code ?? null;
 
-export function detailOf(body: unknown): string | null {
+function detailOf(body: unknown): string | null {
   const found = problemOf(body);
   return found === null ? null : plainLine(found.detail);
 }

@@ -1,7 +1,9 @@
 /** Where the running service of a configuration is asked. Readers need no bearer for any of it. */
 import type { ListenAddress } from '../../config/config.ts';
+import { Asking } from '../asking.ts';
 import { readConfig } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
+import { programVersion } from '../program.ts';
 
 /** @returns the address, or the exit code after the refusal was told */
 export async function findAdmin(file: string | null, io: Io): Promise<ListenAddress | number> {
@@ -18,4 +20,10 @@ export async function findAdmin(file: string | null, io: Io): Promise<ListenAddr
       `take "enabled": false out of observability in ${name} and start svc again.\n`,
   );
   return exitCode.failed;
+}
+
+/** Asks what every reader may know. */
+export function askingAt(address: ListenAddress, { stop }: Io): Asking {
+  const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
+  return new Asking({ address, bearer, version: programVersion(), stop });
 }

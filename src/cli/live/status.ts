@@ -1,11 +1,10 @@
 import { statusSchema } from '../../admin/status-schema.ts';
-import { Asking, Unanswered } from '../asking.ts';
+import { Unanswered } from '../asking.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson } from '../plain-text.ts';
-import { programVersion } from '../program.ts';
 import { isColoured } from '../report.ts';
-import { findAdmin } from './place.ts';
+import { askingAt, findAdmin } from './place.ts';
 import { statusPage } from './status-page.ts';
 
 export const status: Command = {
@@ -34,12 +33,11 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { flags } = parsed;
   const address = await findAdmin(flags.config, io);
   if (typeof address === 'number') return address;
-  const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
-  const version = programVersion();
-  await using asking = new Asking({ address, bearer, version, stop: io.stop });
+  await using asking = askingAt(address, io);
   try {
+    const coloured = isColoured(io.stdout, io.env);
     const found = await asking.read('reader', 'status', statusSchema);
-    const page = flags.json ? `${plainJson(found, 2)}\n` : statusPage(found, sayColoured(io));
+    const page = flags.json ? `${plainJson(found, 2)}\n` : statusPage(found, coloured);
     io.stdout.write(page);
     return found.status === 'ok' ? exitCode.fine : exitCode.failed;
   } catch (error) {
@@ -47,8 +45,4 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     io.stderr.write(`${error.message}\n`);
     return exitCode.failed;
   }
-}
-
-function sayColoured(io: Io): boolean {
-  return isColoured(io.stdout, io.env);
 }

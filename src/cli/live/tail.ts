@@ -1,16 +1,17 @@
 import { frameKinds, frameSchema } from '../../admin/frame-schema.ts';
 import { Misshapen, read } from '../../admin/schema.ts';
+import { statusSchema } from '../../admin/status-schema.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Dropped, Frame } from '../../domain/frame.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import { readEventStream, type StreamEnd, type StreamEvent } from '../../lib/event-stream.ts';
-import { detailOf, originOf, parse } from '../asking.ts';
+import { originOf, Unanswered, type Asking } from '../asking.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { localTime, plural } from '../ledger/table.ts';
 import { plainJson, plainLine } from '../plain-text.ts';
 import { programVersion } from '../program.ts';
-import { findAdmin } from './place.ts';
+import { askingAt, findAdmin } from './place.ts';
 
 export const tail: Command = {
   name: 'tail',
@@ -50,19 +51,28 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (typeof kinds === 'string') return wrongUsage(io, 'tail', kinds);
   const address = await findAdmin(flags.config, io);
   if (typeof address === 'number') return address;
-  const follower = new Follower(originOf(address), io, (frame) => {
+  await using asking = askingAt(address, io);
+  const follower = new Follower(originOf(address), asking, io, (frame) => {
     // What was missed may have been of these kinds.
     if (frame.kind === 'dropped') io.stderr.write(`${sayDropped(frame)}\n`);
     else if (kinds !== null && !kinds.has(frame.kind)) return;
     if (flags.json) io.stdout.write(`${plainJson(frame)}\n`);
     else if (frame.kind !== 'dropped') io.stdout.write(`${lineOf(frame)}\n`);
   });
-  return follower.run();
+  try {
+    await follower.run();
+    return exitCode.fine;
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error;
+    io.stderr.write(`${error.message}\n`);
+    return exitCode.failed;
+  }
 }
 
 /** Comes back for as long as it is wanted, once it has been there. */
 class Follower {
   readonly #origin: URL;
+  readonly #asking: Asking;
   readonly #io: Io;
   readonly #show: (frame: Frame | Dropped) => void;
   #lastId: string | null = null;
@@ -70,26 +80,24 @@ class Follower {
   /** Since it was there last. */
   #attempts = 0;
 
-  constructor(origin: URL, io: Io, show: (frame: Frame | Dropped) => void) {
+  constructor(origin: URL, asking: Asking, io: Io, show: (frame: Frame | Dropped) => void) {
     this.#origin = origin;
+    this.#asking = asking;
     this.#io = io;
     this.#show = show;
   }
 
-  async run(): Promise<number> {
+  /** Until it is stopped. Throws Unanswered where it could not even begin. */
+  async run(): Promise<void> {
     const { stop, stderr } = this.#io;
     while (!stop.aborted) {
       const end = await this.#follow();
       if (end.kind === 'cancelled') break;
-      if (!this.#wasThere) {
-        stderr.write(`${this.#sayRefused(end)}\n`);
-        return exitCode.failed;
-      }
+      if (!this.#wasThere) await this.#tellWhyNot(end);
       this.#lastId = end.lastId;
       if (this.#attempts === 0) stderr.write('The connection is lost; coming back …\n');
       await pause(fullJitter(this.#attempts++, backoff), stop);
     }
-    return exitCode.fine;
   }
 
   async #follow(): Promise<StreamEnd> {
@@ -115,7 +123,7 @@ class Follower {
   #take({ data }: StreamEvent): void {
     let frame: Frame | Dropped;
     try {
-      frame = read(frameSchema, parse(data));
+      frame = read(frameSchema, jsonOf(data));
     } catch (error) {
       if (error instanceof Misshapen) return;
       throw error;
@@ -123,14 +131,18 @@ class Follower {
     this.#show(frame);
   }
 
-  #sayRefused({ kind, status, body }: StreamEnd): string {
-    const where = this.#origin.host;
-    if (kind === 'lost' && status === null) {
-      return `No running svc answers at ${where}, its admin address (observability.addr).`;
-    }
-    const detail = detailOf(parse(body));
-    if (detail !== null) return `The running svc refused: ${detail}`;
-    return `What answers at ${where} is no svc of this version: it answered ${status}.`;
+  /** Where there was no answer, a question of the usual kind gets the sentence that says so. */
+  async #tellWhyNot({ status, body }: StreamEnd): Promise<void> {
+    if (status !== null && status !== 200) this.#asking.refused({ status, body: jsonOf(body) });
+    await this.#asking.read('reader', 'status', statusSchema);
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
   }
 }
 
