@@ -18,7 +18,7 @@ export function checkShape(value: Json, problems: ProblemList): DraftDocument | 
 }
 
 /** Keys that are let pass anywhere: notes of a person, and the editor's link to the schema. */
-function isIgnoredKey(key: string): boolean {
+export function isIgnoredKey(key: string): boolean {
   return key === '$schema' || key.startsWith('_');
 }
 

@@ -1,0 +1,151 @@
+/** Drafts that are reviewed and applied: to a running service, which goes on answering. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { Page } from 'playwright-core';
+import { browserTest } from './browser.ts';
+import { deskWith, show, signIn, type Desk } from './builder-desk.ts';
+
+/** Types the whole text anew, as somebody does who pastes it. */
+async function paste(page: Page, document: object): Promise<void> {
+  await show(page, 'JSON');
+  const editor = page.locator('.cm-content');
+  await editor.click();
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.insertText(JSON.stringify(document, null, 2));
+  await show(page, 'Review');
+}
+
+const apply = (page: Page): Promise<void> =>
+  page.getByRole('button', { name: 'Apply', exact: true }).click();
+
+const slow = (service: Desk['service']): object => {
+  const [brain] = service.first.brains;
+  return { ...service.first, brains: [{ ...brain, deadline_seconds: 60 }] };
+};
+
+browserTest(
+  'a change is told in words, applied, and in use',
+  deskWith(),
+  async ({ site, open }) => {
+    const { service } = site;
+    const view = await open();
+    const page = await signIn(view);
+    assert.equal(await service.say('one'), 'of first');
+    await paste(page, service.withOther());
+    await page.getByText(/Brain echo, model local_runtime\/llama3\.2: base_url/).waitFor();
+    await page.getByText('The text, line by line').click();
+    await page.getByRole('group', { name: 'Lines that differ' }).waitFor();
+    await page.getByRole('button', { name: 'Run the preflight' }).click();
+    await page.getByText('Fine').first().waitFor();
+    await view.assertAccessible();
+    await apply(page);
+    await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
+    await page.getByText('Nothing: the draft is what is in use.').waitFor();
+    assert.equal(await service.say('two'), 'of second');
+    assert.equal(await service.onDisk(), JSON.stringify(service.withOther(), null, 2));
+    await page.getByRole('button', { name: /^Look at [0-9a-f]/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog
+      .getByText(/base_url/)
+      .first()
+      .waitFor();
+    await view.assertAccessible();
+    await dialog.getByRole('button', { name: 'Put it into use now' }).click();
+    await page.getByRole('heading', { name: 'The earlier configuration is in use' }).waitFor();
+    assert.equal(await service.say('three'), 'of first');
+  },
+);
+
+browserTest(
+  'what fails to open is rolled back, and told why',
+  deskWith(),
+  async ({ site, open }) => {
+    const { service } = site;
+    const taken = createServer().listen(0, '127.0.0.1').unref();
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const view = await open();
+    const page = await signIn(view);
+    const [channel] = service.first.channels;
+    const webhook = { ...(channel!['webhook'] as object), bind: `127.0.0.1:${port}` };
+    await paste(page, { ...service.first, channels: [{ ...channel, webhook }] });
+    await page.getByText(/the webhook listener restarts/).waitFor();
+    view.expectFault(/409 \(Conflict\)/);
+    await apply(page);
+    await page.getByRole('heading', { name: /could not be taken into use; the old one/ }).waitFor();
+    assert.match(await page.getByRole('alert').innerText(), new RegExp(`${port}`));
+    await view.assertAccessible();
+    assert.equal(await service.say('still there?'), 'of first');
+    taken.close();
+  },
+);
+
+browserTest('each refusal says what to do', deskWith(), async ({ site, open }) => {
+  const { service } = site;
+  const view = await open();
+  const page = await signIn(view);
+  view.expectFault(/status of 4/);
+  const alert = page.getByRole('alert');
+  await paste(page, { ...service.first, storage: { path: 'svc.db' } });
+  await page.getByText('needs a restart', { exact: true }).waitFor();
+  await apply(page);
+  await alert.getByText('This needs a restart').waitFor();
+  await alert.getByRole('button', { name: 'Copy the whole text' }).waitFor();
+  const [channel] = service.first.channels;
+  await paste(page, { ...service.first, channels: [{ ...channel, token_env: 'NOT_SET' }] });
+  await apply(page);
+  await alert.getByText('A variable is not set where svc runs').waitFor();
+  await paste(page, { ...service.first, routes: [] });
+  await page.getByText('1 problem to mend first:').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled());
+  await paste(page, slow(service));
+  await writeFile(service.file, '{"edited": "by hand"}');
+  await apply(page);
+  await alert.getByText('Somebody has edited the file itself').waitFor();
+  assert.equal(await service.say('still there?'), 'of first');
+});
+
+browserTest('what another person applied is put together with mine', deskWith(), async (stage) => {
+  const { service } = stage.site;
+  const view = await stage.open();
+  const page = await signIn(view);
+  await paste(page, slow(service));
+  const [brain] = service.first.brains;
+  const theirs = { ...service.first, brains: [{ ...brain, dispatch: 'sequential' }] };
+  assert.equal((await service.put(theirs)).status, 200);
+  view.expectFault(/412 \(Precondition Failed\)/);
+  await apply(page);
+  await page.getByText(/Somebody else changed the configuration/).waitFor();
+  await page.getByText('brain echo: dispatch fanout (the default) → sequential').waitFor();
+  await view.assertAccessible();
+  await page.getByRole('button', { name: 'Put both together' }).click();
+  await page.getByRole('button', { name: 'Make it the draft' }).click();
+  await apply(page);
+  await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
+  const used = JSON.parse((await service.ask('config')).body.text!);
+  assert.equal(used.brains[0].dispatch, 'sequential');
+  assert.equal(used.brains[0].deadline_seconds, 60);
+});
+
+browserTest('where both changed one thing, it is asked', deskWith(), async ({ site, open }) => {
+  const { service } = site;
+  const view = await open({ viewport: { width: 360, height: 740 } });
+  const page = await signIn(view);
+  await paste(page, slow(service));
+  const [brain] = service.first.brains;
+  const theirs = { ...service.first, brains: [{ ...brain, deadline_seconds: 90 }] };
+  assert.equal((await service.put(theirs)).status, 200);
+  view.expectFault(/412 \(Precondition Failed\)/);
+  await apply(page);
+  await page.getByRole('button', { name: 'Put both together' }).click();
+  assert.ok(await page.getByRole('button', { name: '1 to choose yet' }).isDisabled());
+  await view.assertFits();
+  await page.getByLabel('Mine: 60').check();
+  await page.getByRole('button', { name: 'Make it the draft' }).click();
+  await apply(page);
+  await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
+  const used = JSON.parse((await service.ask('config')).body.text!);
+  assert.equal(used.brains[0].deadline_seconds, 60);
+});

@@ -1,0 +1,89 @@
+/** A brain of a draft that is tried: asked for real, with nothing delivered or kept. */
+import assert from 'node:assert/strict';
+import { browserTest } from './browser.ts';
+import { deskWith, show, signIn } from './builder-desk.ts';
+
+browserTest(
+  'a draft is tried, kept as a case and run again',
+  deskWith(),
+  async ({ site, open }) => {
+    const { service } = site;
+    const view = await open();
+    const page = await signIn(view, 'try');
+    await page.getByLabel('What a sender says').fill('when do you open?');
+    await page.getByText('Earlier turns: none').click();
+    await page.getByRole('button', { name: 'Add an earlier turn' }).click();
+    await page.getByLabel('Turn 1: the sender').fill('hello');
+    await page.getByLabel('The reply').fill('hello yourself');
+    await page.getByRole('button', { name: 'Ask the draft' }).click();
+    await page.getByRole('heading', { name: 'The reply', exact: true }).waitFor();
+    await page.getByText('this is the reply').waitFor();
+    assert.equal(await page.getByText('of first').count(), 2);
+    await view.assertAccessible();
+    await page.getByRole('button', { name: 'Keep as a test case' }).click();
+    await page.getByText('after 1 earlier turn').waitFor();
+    await page.getByRole('button', { name: 'Run all' }).click();
+    await page.getByText('The same as the last time').waitFor();
+    await show(page, 'JSON');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    const text = JSON.stringify(service.withOther(), null, 2).replace(
+      '"name": "echo",',
+      '"name": "echo", "_try": [{"text": "when do you open?", ' +
+        '"history": [{"asked": "hello", "answered": "hello yourself"}]}],',
+    );
+    await page.keyboard.insertText(text);
+    await show(page, 'Try');
+    await page.getByRole('button', { name: 'Run all' }).click();
+    await page.getByText('Not the same as the last time').waitFor();
+    await page.getByText(/^Before \(.*\): of first$/).waitFor();
+    await view.assertAccessible();
+    assert.equal(service.receiver.received.length, 0, 'nothing was delivered');
+    assert.equal(await service.say('and now?'), 'of first', 'the draft is not in use');
+  },
+);
+
+const models = [
+  {
+    provider: 'local_runtime',
+    model_id: 'near',
+    locality: 'local',
+    base_url: 'http://127.0.0.1:9',
+  },
+  {
+    provider: 'hosted_runtime',
+    model_id: 'far',
+    locality: 'cloud',
+    base_url: 'http://127.0.0.1:9',
+    api_key_env: 'WEBHOOK_SECRET',
+  },
+];
+const brain = { name: 'echo', policy: { kind: 'priority' }, models };
+
+browserTest(
+  'a cloud model is warned of before it is asked, and failures are told',
+  deskWith({ brains: [{ ...brain, sensitivity: 'public' }] }),
+  async ({ open }) => {
+    const view = await open({ viewport: { width: 360, height: 740 } });
+    const page = await signIn(view, 'try');
+    await page.getByText('far: this is a cloud model.', { exact: false }).waitFor();
+    await page.getByLabel('What a sender says').fill('hello');
+    await page.getByRole('button', { name: 'Ask the draft, which may cost money' }).click();
+    await page.getByText('No reply, so the sender is told').waitFor();
+    assert.equal(await page.getByText('Failed', { exact: true }).count(), 2);
+    await view.assertFits();
+    await view.assertAccessible();
+  },
+);
+
+browserTest(
+  'a private brain asks no cloud model, and says so',
+  deskWith({ brains: [{ ...brain, sensitivity: 'private' }] }),
+  async ({ open }) => {
+    const page = await signIn(await open(), 'try');
+    await page.getByLabel('What a sender says').fill('hello');
+    await page.getByRole('button', { name: 'Ask the draft', exact: true }).click();
+    await page.getByText('Never asked').waitFor();
+    assert.equal(await page.getByText('may cost money').count(), 0);
+  },
+);

@@ -1,0 +1,80 @@
+/** What a person does in the graph, on the text of the configuration. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { validateText } from '../../../src/config/validate.ts';
+import * as actions from './actions.ts';
+
+const file = join(import.meta.dirname, '../../../examples/private.json');
+const start = readFileSync(file, 'utf8');
+const written = (text: string) => ({ text, document: JSON.parse(text) as JsonObject });
+const errorsOf = (text: string): readonly string[] =>
+  validateText(text)
+    .problems.filter(({ severity }) => severity === 'error')
+    .map(({ code }) => code);
+
+function after(...steps: ((now: ReturnType<typeof written>) => string | null)[]) {
+  let text = start;
+  for (const step of steps) {
+    const next = step(written(text));
+    assert.ok(next !== null, step.toString());
+    text = next;
+  }
+  return { text, document: JSON.parse(text) };
+}
+
+test('what is added lacks names alone, and the rest of the text stays', () => {
+  const { text } = after(
+    (now) => actions.addTo(now, ['brains']),
+    (now) => actions.addChannel(now, 'messenger_a'),
+    (now) => actions.route(now, 'messenger_a', 'brain'),
+    (now) => actions.addTo(now, ['brains', 1, 'models']),
+  );
+  assert.deepEqual([...new Set(errorsOf(text))], ['required']);
+  assert.deepEqual(actions.freeTypes(JSON.parse(text)), ['messenger_b']);
+  const [old, now] = [start.split('\n'), new Set(text.split('\n'))];
+  const gone = old.filter((line) => !now.has(line)).map((line) => line.trim());
+  assert.deepEqual(gone, ['"routes": [{ "channel": "webhook", "brain": "assistant" }],']);
+});
+
+test('a channel has one route, and another brain takes the place of the first', () => {
+  const { document } = after(
+    (now) => actions.addTo(now, ['brains']),
+    (now) => actions.route(now, 'webhook', 'brain'),
+  );
+  assert.deepEqual(document.routes, [{ channel: 'webhook', brain: 'brain' }]);
+  assert.deepEqual(after((now) => actions.unroute(now, 'webhook')).document.routes, []);
+});
+
+test('with a brain or a channel its routes go', () => {
+  for (const list of ['brains', 'channels']) {
+    const { document } = after((now) => actions.removeFrom(now, [list, 0]));
+    assert.deepEqual([document[list], document.routes], [[], []]);
+  }
+  const model = after((now) => actions.removeFrom(now, ['brains', 0, 'models', 1]));
+  assert.equal(model.document.brains[0].models.length, 1);
+  assert.equal(model.document.routes.length, 1);
+});
+
+test('a model is shared once, with its settings', () => {
+  const share = (now: ReturnType<typeof written>): string | null =>
+    actions.shareModel(now, ['brains', 0, 'models', 1], ['brains', 1]);
+  const { text, document } = after((now) => actions.addTo(now, ['brains']), share);
+  assert.deepEqual(document.brains[1].models[1], document.brains[0].models[1]);
+  assert.equal(share(written(text)), null);
+});
+
+test('a list that is missing is made, and names that are taken are not given again', () => {
+  const made = actions.addTo(written('{}'), ['brains']);
+  assert.deepEqual(JSON.parse(made!).brains.length, 1);
+  const { document } = after(
+    (now) => actions.addTo(now, ['brains']),
+    (now) => actions.addTo(now, ['brains']),
+  );
+  assert.deepEqual(
+    document.brains.map(({ name }: { name: string }) => name),
+    ['assistant', 'brain', 'brain-2'],
+  );
+});

@@ -1,0 +1,92 @@
+/**
+ * What can be done to the document from the graph: each makes a whole new text, so that it is one
+ * step of the history, however many places it touches. null: it cannot be done.
+ */
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { channelTypes, type ChannelType } from '../../../src/domain/ids.ts';
+import { insertEntry, removeAt, setValue } from '../document/edit-text.ts';
+import { keysAt } from '../document/fields.ts';
+import type { Path } from '../document/path.ts';
+import { channelOf, channelsOf, startOf } from '../document/starts.ts';
+import { isEqual, isList, valueAt } from '../document/value.ts';
+import { canonical } from '../review/values.ts';
+import { entriesOf, textAt } from './reading.ts';
+
+type Written = { readonly text: string; readonly document: JsonObject };
+
+/** Gives a channel's messages to a brain, whatever they were given to before. */
+export function route({ text, document }: Written, channel: string, brain: string): string | null {
+  const known = entriesOf(document, ['routes']).find(({ value }) => {
+    return canonical(textAt(value, 'channel')) === canonical(channel);
+  });
+  if (known !== undefined) return setValue(text, [...known.path, 'brain'], brain, keysAt);
+  return append({ text, document }, ['routes'], { channel, brain });
+}
+
+export function unroute({ text, document }: Written, channel: string): string | null {
+  return removeAll(text, document, ({ value }) => {
+    return canonical(textAt(value, 'channel')) === canonical(channel);
+  });
+}
+
+/** Lets a brain ask a model too, with the settings that it has elsewhere. */
+export function shareModel(written: Written, model: Path, brain: Path): string | null {
+  const value = valueAt(written.document, model);
+  const list = [...brain, 'models'];
+  const models = entriesOf(written.document, list);
+  if (value === undefined || models.some((one) => isEqual(one.value ?? undefined, value))) {
+    return null;
+  }
+  return append(written, list, value);
+}
+
+/** The types that no channel has yet: there is one of each at most. */
+export function freeTypes(document: JsonObject): readonly ChannelType[] {
+  const taken = channelsOf(document);
+  return channelTypes.filter((type) => !taken.includes(type));
+}
+
+export function addChannel(written: Written, type: ChannelType): string | null {
+  return append(written, ['channels'], channelOf(type));
+}
+
+/** Adds a new brain, or a new model to a brain. */
+export function addTo(written: Written, list: Path): string | null {
+  const at = entriesOf(written.document, list).length;
+  return append(written, list, startOf([...list, at], written.document));
+}
+
+/** Takes out a channel, brain, model or route; with a channel or brain go the routes of it. */
+export function removeFrom({ text, document }: Written, path: Path): string | null {
+  const without = removeAt(text, path);
+  const [list] = path;
+  if (without === null || path.length !== 2 || list === 'routes') return without;
+  const [key, name] = list === 'channels' ? ['channel', 'type'] : ['brain', 'name'];
+  const value = valueAt(document, path);
+  const gone = canonical(textAt(value, name));
+  const twins = entriesOf(document, [list!]).filter((entry) => {
+    return canonical(textAt(entry.value, name)) === gone;
+  });
+  if (gone === '' || twins.length > 1) return without;
+  return removeAll(without, document, (one) => canonical(textAt(one.value, key)) === gone);
+}
+
+type RouteEntry = ReturnType<typeof entriesOf>[number];
+
+function removeAll(
+  text: string,
+  document: JsonObject,
+  isGone: (entry: RouteEntry) => boolean,
+): string | null {
+  let left: string | null = text;
+  for (const { path } of entriesOf(document, ['routes']).filter(isGone).toReversed()) {
+    left = left === null ? null : removeAt(left, path);
+  }
+  return left;
+}
+
+function append({ text, document }: Written, list: Path, value: Json): string | null {
+  const now = valueAt(document, list);
+  if (isList(now)) return insertEntry(text, list, now.length, value, keysAt);
+  return setValue(text, list, [value], keysAt);
+}

@@ -1,0 +1,37 @@
+/** Does to the draft what a person asks for in the graph. */
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { pathOf, type Path } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { valueAt } from '../document/value.ts';
+import { route, shareModel } from './actions.ts';
+import { textAt } from './reading.ts';
+
+type Written = { readonly text: string; readonly document: JsonObject };
+
+/** @returns whether it could be done: not while the text is no JSON */
+export function change(
+  act: (now: Written) => string | null,
+  { select, group }: { readonly select?: Path; readonly group?: string } = {},
+): boolean {
+  const draft = useDraft.getState();
+  if (!draft.readable) return false;
+  const text = act({ text: draft.text, document: draft.document });
+  if (text === null) return false;
+  draft.replace(text, group);
+  if (select !== undefined) useDraft.getState().select(select);
+  return true;
+}
+
+/** From a channel to a brain, or from a brain to a model of another. */
+export function connect(source: string, target: string): void {
+  const [from, to] = [pathOf(source), pathOf(target)];
+  if (from[0] === 'brains') {
+    change((now) => shareModel(now, to, from));
+    return;
+  }
+  change((now) => {
+    const channel = textAt(valueAt(now.document, from), 'type');
+    const brain = textAt(valueAt(now.document, to), 'name');
+    return channel === '' || brain === '' ? null : route(now, channel, brain);
+  });
+}

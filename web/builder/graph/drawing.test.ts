@@ -1,0 +1,109 @@
+/** What the graph shows, and where: it follows from the document alone. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { validateText } from '../../../src/config/validate.ts';
+import { drawingOf, nodeWidth, type Drawing } from './drawing.ts';
+
+const examples = join(import.meta.dirname, '../../../examples');
+
+function draw(document: object): Drawing {
+  const text = JSON.stringify(document);
+  return drawingOf(JSON.parse(text) as JsonObject, validateText(text).problems);
+}
+
+const example = (name: string): JsonObject =>
+  JSON.parse(readFileSync(join(examples, `${name}.json`), 'utf8')) as JsonObject;
+
+test('every example is three columns in which nothing covers another', () => {
+  for (const file of globSync('*.json', { cwd: examples })) {
+    const { nodes, edges } = draw(example(file.replace('.json', '')));
+    for (const one of nodes) {
+      for (const two of nodes) {
+        if (one === two || one.x !== two.x) continue;
+        const apart = one.y + one.height <= two.y || two.y + two.height <= one.y;
+        assert.ok(apart, `${file}: ${one.id} covers ${two.id}`);
+      }
+      assert.ok(nodes.every(({ x }) => x === one.x || Math.abs(x - one.x) > nodeWidth));
+    }
+    assert.equal(new Set(nodes.map(({ id }) => id)).size, nodes.length);
+    const ids = new Set(nodes.map(({ id }) => id));
+    for (const { source, target } of edges) assert.ok(ids.has(source) && ids.has(target));
+  }
+});
+
+test('a private brain shows which model it never asks, and why', () => {
+  const { nodes, edges } = draw(example('private'));
+  const dropped = nodes.filter((node) => node.kind === 'model' && node.state === 'never');
+  assert.deepEqual(
+    dropped.map(({ title, remark, dim }) => [title, remark, dim]),
+    [['gpt-5-mini', 'never asked: the brain is private', true]],
+  );
+  assert.deepEqual(
+    edges.map(({ label }) => label),
+    [
+      'webhook is answered by assistant',
+      'assistant asks llama3.2',
+      'assistant never asks gpt-5-mini',
+    ],
+  );
+});
+
+test('an order gives ranks, and an agent leaves all but the best out', () => {
+  const document = example('consensus') as {
+    brains: { agent?: object; policy: object }[];
+  } & object;
+  document.brains[0]!.policy = { kind: 'priority', order: ['gemma3'] };
+  const remarks = (): unknown =>
+    draw(document).nodes.flatMap((node) => (node.kind === 'model' ? [node.remark] : []));
+  assert.deepEqual(remarks(), ['rank 2 of 3', 'rank 3 of 3', 'rank 1 of 3']);
+  document.brains[0]!.agent = { tools: ['time'] };
+  const left = 'left out: an agent asks one model';
+  assert.deepEqual(remarks(), [left, left, null]);
+});
+
+test('what nothing leads to is dim and says so', () => {
+  const { nodes } = draw({ ...example('echo'), routes: [] });
+  assert.deepEqual(
+    nodes.map(({ title, remark, dim }) => [title, remark, dim]),
+    [
+      ['webhook', 'no route: not started', true],
+      ['echo', 'no route leads here: not started', true],
+      ['llama3.2', null, false],
+    ],
+  );
+});
+
+test('a problem is shown at the one thing that it is about', () => {
+  const document = {
+    channels: [{ type: 'telegram', mode: 'polling', token_env: 'BOT', access: { allow: ['1'] } }],
+    brains: [
+      {
+        name: 'a',
+        sensitivity: 'secret',
+        policy: { kind: 'priority' },
+        models: [{ model_id: 'm' }],
+      },
+    ],
+    routes: [{ channel: 'messenger_a', brain: 'b' }],
+  };
+  const { nodes, edges } = draw(document);
+  const told = nodes.map(({ id, problems }) => [id, problems.map(({ path }) => path)]);
+  assert.deepEqual(told, [
+    ['channels[0]', ['routes[0].brain']],
+    ['brains[0]', ['brains[0]', 'brains[0].sensitivity']],
+    ['brains[0].models[0]', ['brains[0].models[0].provider', 'brains[0].models[0].locality']],
+  ]);
+  assert.deepEqual(
+    edges.map(({ kind }) => kind),
+    ['asks'],
+  );
+});
+
+test('a document that is no configuration is drawn as far as it goes', () => {
+  assert.deepEqual(draw({}), { nodes: [], edges: [] });
+  const odd = draw({ channels: [1, {}], brains: [null, { models: [3] }], routes: [[], 'x'] });
+  assert.equal(odd.nodes.length, 5);
+});

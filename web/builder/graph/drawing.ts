@@ -1,0 +1,267 @@
+/**
+ * The configuration as three columns: channels, brains, models. Where things stand follows from
+ * the document alone and is never kept.
+ */
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { pathOf, startsWith, textOf, type Path } from '../document/path.ts';
+import { isObject } from '../document/value.ts';
+import { canonical } from '../review/values.ts';
+import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
+
+type Common = {
+  /** Its place in the document, as a problem names it; unique. */
+  readonly id: string;
+  readonly path: Path;
+  readonly title: string;
+  /** What it is, in a few words. */
+  readonly facts: string;
+  /** What is to be known of it: that nothing leads to it, or that it is never asked. */
+  readonly remark: string | null;
+  readonly dim: boolean;
+  /** Of it and of what stands inside it, without what has a node of its own. */
+  readonly problems: readonly ConfigProblem[];
+  readonly x: number;
+  readonly y: number;
+  readonly height: number;
+};
+
+export type GraphNode =
+  | (Common & { readonly kind: 'channel' })
+  | (Common & { readonly kind: 'brain' })
+  | (Common & { readonly kind: 'model'; readonly state: ModelReading['state'] });
+
+/** `path`: the route, or the model that it leads to. */
+export type GraphEdge = {
+  readonly id: string;
+  readonly kind: 'route' | 'asks';
+  readonly path: Path;
+  readonly source: string;
+  readonly target: string;
+  readonly dim: boolean;
+  readonly label: string;
+};
+
+export type Drawing = {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+};
+
+export const nodeWidth = 240;
+const columnX = { channel: 0, brain: 310, model: 620 } as const;
+const gaps = { entry: 16, brain: 40 } as const;
+
+export function drawingOf(document: JsonObject, problems: readonly ConfigProblem[]): Drawing {
+  const routes = routesOf(document);
+  const found = new Finder(document, problems);
+  const brains = brainNodes(document, routes, found);
+  const channels = channelNodes(document, routes, brains, found);
+  const edges = [...routeEdges(routes, channels, brains), ...modelEdges(brains)];
+  return { nodes: [...channels, ...brains], edges };
+}
+
+type Route = { readonly path: Path; readonly channel: string; readonly brain: string };
+
+function routesOf(document: JsonObject): readonly Route[] {
+  return entriesOf(document, ['routes']).map(({ path, value }) => ({
+    path,
+    channel: canonical(textAt(value, 'channel')),
+    brain: textAt(value, 'brain'),
+  }));
+}
+
+/** Gives each problem to the one node that it is about. */
+class Finder {
+  readonly #byId = new Map<string, ConfigProblem[]>();
+
+  constructor(document: JsonObject, problems: readonly ConfigProblem[]) {
+    for (const problem of problems) {
+      const id = idFor(document, pathOf(problem.path));
+      if (id === null) continue;
+      const known = this.#byId.get(id);
+      if (known === undefined) this.#byId.set(id, [problem]);
+      else known.push(problem);
+    }
+  }
+
+  of(path: Path): readonly ConfigProblem[] {
+    return this.#byId.get(textOf(path)) ?? [];
+  }
+}
+
+/** A route has no node: what is wrong with it is shown where it begins. */
+function idFor(document: JsonObject, path: Path): string | null {
+  const [list, index, inner, at] = path;
+  if (typeof index !== 'number') return null;
+  if (list === 'routes') {
+    const route = entriesOf(document, ['routes'])[index];
+    const type = canonical(textAt(route?.value, 'channel'));
+    const channels = entriesOf(document, ['channels']);
+    const channel = channels.find(({ value }) => canonical(textAt(value, 'type')) === type);
+    return channel === undefined ? null : textOf(channel.path);
+  }
+  if (list === 'brains' && inner === 'models' && typeof at === 'number') {
+    return textOf(path.slice(0, 4));
+  }
+  return list === 'channels' || list === 'brains' ? textOf(path.slice(0, 2)) : null;
+}
+
+function brainNodes(
+  document: JsonObject,
+  routes: readonly Route[],
+  found: Finder,
+): readonly GraphNode[] {
+  let y = 0;
+  return entriesOf(document, ['brains']).flatMap(({ path, value }) => {
+    const name = textAt(value, 'name');
+    const routed = routes.some(({ brain }) => brain === name && name !== '');
+    const models = modelNodes(value, path, y, found);
+    const problems = found.of(path);
+    const remark = routed ? null : 'no route leads here: not started';
+    const height = heightOf(remark, problems);
+    const end = models.at(-1);
+    const below = Math.max(end === undefined ? 0 : end.y + end.height - y, height);
+    const brain: GraphNode = {
+      kind: 'brain',
+      id: textOf(path),
+      path,
+      title: name === '' ? 'a brain without a name' : name,
+      facts: brainFacts(value),
+      remark,
+      dim: !routed,
+      problems,
+      x: columnX.brain,
+      y: y + (below - height) / 2,
+      height,
+    };
+    y += below + gaps.brain;
+    return [brain, ...models];
+  });
+}
+
+function brainFacts(brain: JsonObject | null): string {
+  const policy = isObject(brain?.['policy']) ? textAt(brain['policy'], 'kind') : '';
+  const dispatch = textAt(brain, 'dispatch') || 'fanout';
+  const how = isObject(brain?.['agent']) ? ['agent'] : [dispatch, policy];
+  return [textAt(brain, 'sensitivity'), ...how].filter((word) => word !== '').join(' · ');
+}
+
+function modelNodes(
+  brain: JsonObject | null,
+  brainPath: Path,
+  top: number,
+  found: Finder,
+): readonly GraphNode[] {
+  let y = top;
+  return modelStates(brain).map(({ index, value, state, remark }) => {
+    const path = [...brainPath, 'models', index];
+    const problems = found.of(path);
+    const height = heightOf(remark, problems);
+    const provider = canonical(textAt(value, 'provider'));
+    const node: GraphNode = {
+      kind: 'model',
+      id: textOf(path),
+      path,
+      title: textAt(value, 'model_id') || 'a model without a name',
+      facts: [provider, textAt(value, 'locality')].filter((word) => word !== '').join(' · '),
+      remark,
+      dim: state === 'never' || state === 'unused',
+      state,
+      problems,
+      x: columnX.model,
+      y,
+      height,
+    };
+    y += height + gaps.entry;
+    return node;
+  });
+}
+
+/** Each stands beside the brain that it leads to, as far as there is room; the rest below. */
+function channelNodes(
+  document: JsonObject,
+  routes: readonly Route[],
+  brains: readonly GraphNode[],
+  found: Finder,
+): readonly GraphNode[] {
+  const nodes = entriesOf(document, ['channels']).map(({ path, value }) => {
+    const type = canonical(textAt(value, 'type'));
+    const route = routes.find(({ channel }) => channel === type && type !== '');
+    const brain = brains.find(({ kind, title }) => kind === 'brain' && title === route?.brain);
+    const problems = found.of(path);
+    const remark = route === undefined ? 'no route: not started' : null;
+    const height = heightOf(remark, problems);
+    const node: GraphNode = {
+      kind: 'channel',
+      id: textOf(path),
+      path,
+      title: type === '' ? 'a channel without a type' : type,
+      facts: channelFacts(value, type),
+      remark,
+      dim: route === undefined,
+      problems,
+      x: columnX.channel,
+      y: brain === undefined ? Infinity : brain.y + (brain.height - height) / 2,
+      height,
+    };
+    return node;
+  });
+  let y = 0;
+  return nodes
+    .toSorted((one, two) => (one.y === two.y ? 0 : one.y - two.y))
+    .map((node) => {
+      const at = Math.max(y, Number.isFinite(node.y) ? node.y : y);
+      y = at + node.height + gaps.entry;
+      return { ...node, y: at };
+    });
+}
+
+function channelFacts(channel: JsonObject | null, type: string): string {
+  if (type === 'messenger_a') return 'Telegram';
+  if (type === 'messenger_b') return 'Discord';
+  const block = channel?.['webhook'];
+  const bind = textAt(isObject(block) ? block : null, 'bind') || '127.0.0.1:8090';
+  return `${bind}${textAt(isObject(block) ? block : null, 'path') || '/webhook'}`;
+}
+
+/** In pixels: title, facts, a remark, and the first problem in two lines. */
+function heightOf(remark: string | null, problems: readonly ConfigProblem[]): number {
+  return 56 + (remark === null ? 0 : 20) + (problems.length === 0 ? 0 : 40);
+}
+
+function routeEdges(
+  routes: readonly Route[],
+  channels: readonly GraphNode[],
+  brains: readonly GraphNode[],
+): readonly GraphEdge[] {
+  return routes.flatMap(({ path, channel, brain }) => {
+    const source = channels.find(({ title }) => title === channel);
+    const target = brains.find(({ kind, title }) => kind === 'brain' && title === brain);
+    if (source === undefined || target === undefined) return [];
+    const label = `${channel} is answered by ${brain}`;
+    const id = textOf(path);
+    return [{ id, kind: 'route', path, source: source.id, target: target.id, dim: false, label }];
+  });
+}
+
+function modelEdges(brains: readonly GraphNode[]): readonly GraphEdge[] {
+  const owners = brains.filter(({ kind }) => kind === 'brain');
+  return brains.flatMap((node) => {
+    if (node.kind !== 'model') return [];
+    const owner = owners.find(({ path }) => startsWith(node.path, path));
+    if (owner === undefined) return [];
+    const does = node.dim ? 'never asks' : 'asks';
+    const label = `${owner.title} ${does} ${node.title}`;
+    return [
+      {
+        id: `${node.id} asked`,
+        kind: 'asks',
+        path: node.path,
+        source: owner.id,
+        target: node.id,
+        dim: node.dim,
+        label,
+      },
+    ];
+  });
+}

@@ -1,0 +1,60 @@
+/** The drawing as the graph library takes it, with every size said so that it measures nothing. */
+import { Position, type Edge } from '@xyflow/react';
+import { isSamePath, type Path } from '../document/path.ts';
+import { nodeWidth, type Drawing, type GraphNode } from './drawing.ts';
+import type { FlowNode } from './node-view.tsx';
+
+const known = new WeakMap<GraphNode, FlowNode>();
+
+export function flowNodes({ nodes }: Drawing, selection: Path): FlowNode[] {
+  return nodes.map((shown) => {
+    const node = known.get(shown) ?? flowNode(shown);
+    known.set(shown, node);
+    return isSamePath(shown.path, selection) ? { ...node, selected: true } : node;
+  });
+}
+
+function flowNode(shown: GraphNode): FlowNode {
+  const { id, kind, x, y, height } = shown;
+  const size = { width: nodeWidth, height };
+  const middle = { y: height / 2 - 7, width: 14, height: 14 };
+  const target = { ...middle, type: 'target', position: Position.Left, x: -7 } as const;
+  const source = {
+    ...middle,
+    type: 'source',
+    position: Position.Right,
+    x: nodeWidth - 7,
+  } as const;
+  return {
+    id,
+    type: 'shown',
+    position: { x, y },
+    ...size,
+    measured: size,
+    handles: kind === 'channel' ? [source] : kind === 'model' ? [target] : [target, source],
+    data: { shown },
+    ariaLabel: labelOf(shown),
+    domAttributes: { 'aria-roledescription': kind },
+  };
+}
+
+/** What a screen reader says of it. */
+function labelOf({ kind, title, facts, remark, problems }: GraphNode): string {
+  const wrong = problems.map(({ severity, message }) => `${severity}: ${message}`);
+  return [`${kind} ${title}`, facts, ...(remark === null ? [] : [remark]), ...wrong].join(', ');
+}
+
+export function flowEdges({ edges }: Drawing, selection: Path): Edge[] {
+  return edges.map(({ id, kind, path, source, target, dim, label }) => ({
+    id,
+    source,
+    target,
+    className: dim ? 'dim' : '',
+    ariaLabel: label,
+    data: { kind },
+    selected: kind === 'route' && isSamePath(path, selection),
+    selectable: kind === 'route',
+    focusable: kind === 'route',
+    deletable: kind === 'route',
+  }));
+}

@@ -1,0 +1,124 @@
+import '@xyflow/react/dist/base.css';
+import './flow.css';
+import { ReactFlow, useReactFlow, ReactFlowProvider } from '@xyflow/react';
+import type { Connection, Edge, EdgeChange, NodeChange } from '@xyflow/react';
+import { useCallback, useMemo, type KeyboardEvent } from 'react';
+import { Button } from '../../kit/button.tsx';
+import { goTo } from '../../kit/place.ts';
+import { pathOf } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { Adding } from './adding.tsx';
+import { change, connect } from './doing.ts';
+import { removeFrom } from './actions.ts';
+import { drawingOf, type Drawing } from './drawing.ts';
+import { flowEdges, flowNodes } from './flow.ts';
+import { NodeView, type FlowNode } from './node-view.tsx';
+import { Selected } from './selected.tsx';
+
+const nodeTypes = { shown: NodeView };
+const fit = { padding: 0.08, maxZoom: 1, minZoom: 0.5 };
+
+/** Channels, brains and models in three columns, and what is chosen beside them. */
+export function GraphView() {
+  const document = useDraft((state) => state.document);
+  const problems = useDraft((state) => state.problems);
+  const drawing = useMemo(() => drawingOf(document, problems), [document, problems]);
+  return (
+    <ReactFlowProvider>
+      <div className="flex min-h-0 flex-1 flex-col 2xl:flex-row">
+        <div className="flex min-h-[24rem] min-w-0 flex-1 flex-col">
+          <div className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2">
+            <Adding />
+            <Zoom />
+          </div>
+          <Canvas drawing={drawing} />
+        </div>
+        <Selected drawing={drawing} />
+      </div>
+    </ReactFlowProvider>
+  );
+}
+
+function Canvas({ drawing }: { readonly drawing: Drawing }) {
+  const selection = useDraft((state) => state.selection);
+  const nodes = useMemo(() => flowNodes(drawing, selection), [drawing, selection]);
+  const edges = useMemo(() => flowEdges(drawing, selection), [drawing, selection]);
+  const onNodesChange = useCallback((changes: NodeChange<FlowNode>[]) => {
+    const chosen = changes.find((one) => one.type === 'select' && one.selected);
+    if (chosen?.type === 'select') useDraft.getState().select(pathOf(chosen.id));
+  }, []);
+  const onEdgesChange = useCallback((changes: EdgeChange[]) => {
+    const chosen = changes.find((one) => one.type === 'select' && one.selected);
+    if (chosen?.type === 'select') useDraft.getState().select(pathOf(chosen.id));
+  }, []);
+  const onConnect = useCallback(({ source, target }: Connection) => connect(source, target), []);
+  const onDelete = useCallback(({ edges: gone }: { edges: Edge[] }) => {
+    for (const { id } of gone) change((now) => removeFrom(now, pathOf(id)));
+  }, []);
+  return (
+    <div className="min-h-0 flex-1">
+      <ReactFlow
+        aria-label="Graph"
+        onKeyDown={openOnEnter}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onNodesChange={onNodesChange}
+        onEdgesChange={onEdgesChange}
+        onConnect={onConnect}
+        onDelete={onDelete}
+        onNodeDoubleClick={openForm}
+        isValidConnection={isConnection}
+        onlyRenderVisibleElements
+        nodesDraggable={false}
+        deleteKeyCode={['Delete', 'Backspace']}
+        multiSelectionKeyCode={null}
+        selectionKeyCode={null}
+        panOnScroll
+        zoomOnDoubleClick={false}
+        minZoom={0.2}
+        maxZoom={1.5}
+        fitView={drawing.nodes.length <= 24}
+        fitViewOptions={fit}
+        proOptions={{ hideAttribution: true }}
+        onBeforeDelete={keepNodes}
+      />
+    </div>
+  );
+}
+
+/** A key that takes out a whole brain would be pressed by accident; the panel has a button. */
+const keepNodes = ({ edges }: { edges: Edge[] }) => Promise.resolve({ nodes: [], edges });
+
+const isConnection = ({ source, target }: Connection | Edge): boolean => {
+  const [from, to] = [source, target].map((id) => pathOf(id));
+  if (from?.[0] === 'channels') return to?.[0] === 'brains' && to.length === 2;
+  return from?.length === 2 && to?.length === 4;
+};
+
+function openForm(): void {
+  goTo({ view: 'form' });
+}
+
+/** Enter on what is chosen already opens its form. */
+function openOnEnter(event: KeyboardEvent): void {
+  if (event.key !== 'Enter' || !(event.target instanceof Element)) return;
+  if (event.target.matches('.react-flow__node.selected')) openForm();
+}
+
+function Zoom() {
+  const { zoomIn, zoomOut, fitView } = useReactFlow();
+  return (
+    <div className="ms-auto flex gap-1">
+      <Button small kind="quiet" aria-label="Zoom out" onClick={() => void zoomOut()}>
+        −
+      </Button>
+      <Button small kind="quiet" aria-label="Zoom in" onClick={() => void zoomIn()}>
+        +
+      </Button>
+      <Button small kind="quiet" onClick={() => void fitView(fit)}>
+        Show all
+      </Button>
+    </div>
+  );
+}

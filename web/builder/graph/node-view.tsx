@@ -1,0 +1,45 @@
+import { Handle, Position, type Node, type NodeProps } from '@xyflow/react';
+import { memo } from 'react';
+import { State } from '../../kit/state.tsx';
+import type { GraphNode } from './drawing.ts';
+
+export type FlowNode = Node<{ readonly shown: GraphNode }>;
+
+const kinds = { channel: 'Channel', brain: 'Brain', model: 'Model' } as const;
+
+/** One channel, brain or model. Its height is the drawing's, so nothing is measured. */
+export const NodeView = memo(function NodeView({ data, selected }: NodeProps<FlowNode>) {
+  const { shown } = data;
+  const { kind, title, facts, remark, dim, problems } = shown;
+  const worst = problems.find(({ severity }) => severity === 'error') ?? problems[0];
+  const isError = worst?.severity === 'error';
+  const edge = isError ? 'border-bad' : selected ? 'border-accent' : 'border-edge';
+  const ring = selected ? 'outline-2 outline-offset-1 outline-accent' : '';
+  const ground = isError ? 'bg-bad-ground' : dim ? 'bg-paper border-dashed' : 'bg-card';
+  const crossed = kind === 'model' && dim;
+  return (
+    <div
+      className={`flex h-full w-full flex-col rounded-md border px-3 py-1.5 text-sm text-ink ${edge} ${ring} ${ground}`}
+    >
+      <div className="flex items-baseline justify-between gap-2">
+        <strong className={`truncate ${crossed ? 'line-through' : ''}`} title={title}>
+          {title}
+        </strong>
+        <span className="shrink-0 text-xs text-soft">{kinds[kind]}</span>
+      </div>
+      <span className="truncate text-soft" title={facts}>
+        {facts}
+      </span>
+      {remark === null ? null : <span className="truncate text-soft italic">{remark}</span>}
+      {worst === undefined ? null : (
+        <div className="line-clamp-2 leading-5">
+          <State tone={isError ? 'bad' : 'wait'}>{isError ? 'Problem' : 'Warning'}</State>{' '}
+          {worst.message}
+          {problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''}
+        </div>
+      )}
+      {kind === 'channel' ? null : <Handle type="target" position={Position.Left} />}
+      {kind === 'model' ? null : <Handle type="source" position={Position.Right} />}
+    </div>
+  );
+});

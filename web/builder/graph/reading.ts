@@ -1,0 +1,61 @@
+/** Reads what a document says of its brains and models, whether or not it is right. */
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { rankModels } from '../../../src/config/rank.ts';
+import type { Path } from '../document/path.ts';
+import { standingsOf, type Standing } from '../document/shield.ts';
+import { isList, isObject, valueAt } from '../document/value.ts';
+import { canonical } from '../review/values.ts';
+
+/** `value` is null where it is no object. */
+export type Entry = {
+  readonly index: number;
+  readonly path: Path;
+  readonly value: JsonObject | null;
+};
+
+export function entriesOf(document: JsonObject, path: Path): readonly Entry[] {
+  const list = valueAt(document, path);
+  return (isList(list) ? list : []).map((value, index) => ({
+    index,
+    path: [...path, index],
+    value: isObject(value) ? value : null,
+  }));
+}
+
+/** Empty where there is no text. */
+export function textAt(value: Json | null | undefined, key: string): string {
+  const found = valueAt(value ?? undefined, [key]);
+  return typeof found === 'string' ? found : '';
+}
+
+export type ModelReading = Omit<Entry, 'path'> & {
+  readonly state: Standing['kind'];
+  /** What becomes of it, in a few words. */
+  readonly remark: string | null;
+};
+
+/** The models of a brain as they are listed, each with what becomes of it. */
+export function modelStates(brain: JsonObject | null): readonly ModelReading[] {
+  const models = entriesOf(brain ?? {}, ['models']);
+  const standings = standingsOf(brain ?? undefined);
+  const asked = models.filter(({ index }) => standings[index]?.kind === 'asked');
+  const order = valueAt(brain ?? undefined, ['policy', 'order']);
+  const ranked = rankModels(
+    isList(order) ? order.filter((entry) => typeof entry === 'string') : [],
+    asked.map(({ value }) => ({
+      provider: canonical(textAt(value, 'provider')),
+      modelId: textAt(value, 'model_id'),
+    })),
+  ).map((at) => asked[at]!.index);
+  return models.map(({ index, value }) => {
+    const { kind } = standings[index] ?? { kind: 'unknown' };
+    const rank = ranked.length > 1 ? `rank ${ranked.indexOf(index) + 1} of ${ranked.length}` : null;
+    return { index, value, state: kind, remark: kind === 'asked' ? rank : remarks[kind] };
+  });
+}
+
+const remarks: Readonly<Record<Exclude<Standing['kind'], 'asked'>, string | null>> = {
+  unknown: null,
+  never: 'never asked: the brain is private',
+  unused: 'left out: an agent asks one model',
+};

@@ -1,0 +1,192 @@
+import { Button } from '../../kit/button.tsx';
+import { SelectField } from '../../kit/field.tsx';
+import { goTo } from '../../kit/place.ts';
+import { State } from '../../kit/state.tsx';
+import { isSamePath, startsWith } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { valueAt } from '../document/value.ts';
+import { canonical } from '../review/values.ts';
+import { removeFrom, route, shareModel, unroute } from './actions.ts';
+import { change } from './doing.ts';
+import type { Drawing, GraphNode } from './drawing.ts';
+import { entriesOf, textAt } from './reading.ts';
+
+/** What is chosen: what is wrong with it, what it is connected to, what can be done. */
+export function Selected({ drawing }: { readonly drawing: Drawing }) {
+  const selection = useDraft((state) => state.selection);
+  const node =
+    drawing.nodes.find(({ path }) => isSamePath(path, selection)) ??
+    drawing.nodes.findLast(({ path }) => startsWith(selection, path));
+  return (
+    <aside
+      aria-label="What is chosen"
+      className="flex shrink-0 flex-col gap-3 border-t border-line bg-paper p-3 2xl:w-80 2xl:overflow-y-auto 2xl:border-s 2xl:border-t-0"
+    >
+      {node === undefined ? <Nothing empty={drawing.nodes.length === 0} /> : <Chosen node={node} />}
+    </aside>
+  );
+}
+
+function Nothing({ empty }: { readonly empty: boolean }) {
+  return (
+    <>
+      <h2 className="text-base">{empty ? 'Nothing is configured yet' : 'Nothing is chosen'}</h2>
+      <p className="text-sm text-soft">
+        {empty
+          ? 'Begin with a template, or add a channel and a brain above and connect them.'
+          : 'Choose a channel, a brain or a model. To let a brain answer a channel, draw a line ' +
+            'from one to the other, or choose the channel and say it here.'}
+      </p>
+      {empty ? (
+        <Button kind="main" onClick={() => goTo({ view: 'templates' })}>
+          Choose a template
+        </Button>
+      ) : null}
+    </>
+  );
+}
+
+function Chosen({ node }: { readonly node: GraphNode }) {
+  const { kind, title, facts, remark, path, problems } = node;
+  const readable = useDraft((state) => state.readable);
+  return (
+    <>
+      <div>
+        <h2 className="text-base break-words">
+          {kind} {title}
+        </h2>
+        <p className="text-sm text-soft">{facts}</p>
+        {remark === null ? null : <p className="text-sm text-soft">{remark}</p>}
+      </div>
+      {problems.map(({ severity, path: at, message, remedy }) => (
+        <div key={`${at} ${message}`} className="text-sm">
+          <State tone={severity === 'error' ? 'bad' : 'wait'}>
+            {severity === 'error' ? 'Problem' : 'Warning'}
+          </State>{' '}
+          <code>{at}</code>: {message}. <span className="text-soft">{remedy}</span>
+        </div>
+      ))}
+      <Connections node={node} />
+      <div className="flex flex-wrap gap-2">
+        <Button small kind="main" onClick={() => goTo({ view: 'form' })}>
+          Open its form
+        </Button>
+        {kind === 'brain' ? (
+          <Button small onClick={() => goTo({ view: 'try' })}>
+            Try it
+          </Button>
+        ) : null}
+        <Button
+          small
+          kind="danger"
+          disabled={!readable}
+          onClick={() => change((now) => removeFrom(now, path), { select: [] })}
+        >
+          Remove
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Connections({ node }: { readonly node: GraphNode }) {
+  switch (node.kind) {
+    case 'channel':
+      return <RouteOf node={node} />;
+    case 'brain':
+      return <EndsOf node={node} />;
+    case 'model':
+      return null;
+    default:
+      return node satisfies never;
+  }
+}
+
+/** Which brain answers a channel. */
+function RouteOf({ node }: { readonly node: GraphNode }) {
+  const document = useDraft((state) => state.document);
+  const readable = useDraft((state) => state.readable);
+  const type = textAt(valueAt(document, node.path), 'type');
+  const brains = entriesOf(document, ['brains']).map(({ value }) => textAt(value, 'name'));
+  const known = entriesOf(document, ['routes']).find(({ value }) => {
+    return canonical(textAt(value, 'channel')) === canonical(type);
+  });
+  const current = textAt(known?.value, 'brain');
+  const names = [...new Set([...brains, current])].filter((name) => name !== '');
+  return (
+    <SelectField
+      id="connect-brain"
+      label="Connect to the brain"
+      value={current}
+      disabled={!readable || type === ''}
+      onChange={({ target: { value } }) =>
+        change((now) => (value === '' ? unroute(now, type) : route(now, type, value)), {
+          group: `route ${type}`,
+        })
+      }
+      options={[
+        { value: '', label: 'none: the channel is not started' },
+        ...names.map((name) => ({
+          value: name,
+          label: brains.includes(name) ? name : `${name} (there is no such brain)`,
+        })),
+      ]}
+    />
+  );
+}
+
+/** Which channels a brain answers, and which models of other brains it could ask too. */
+function EndsOf({ node }: { readonly node: GraphNode }) {
+  const document = useDraft((state) => state.document);
+  const readable = useDraft((state) => state.readable);
+  const name = textAt(valueAt(document, node.path), 'name');
+  const channels = entriesOf(document, ['channels']).map(({ value }) => textAt(value, 'type'));
+  const routed = entriesOf(document, ['routes']).flatMap(({ value }) => {
+    return textAt(value, 'brain') === name ? [canonical(textAt(value, 'channel'))] : [];
+  });
+  const others = channels.filter((type) => type !== '' && !routed.includes(canonical(type)));
+  const models = entriesOf(document, ['brains'])
+    .filter(({ path }) => !isSamePath(path, node.path))
+    .flatMap(({ path, value }) => {
+      return entriesOf(document, [...path, 'models']).map((model) => ({
+        path: model.path,
+        label: `${textAt(model.value, 'model_id')}, of ${textAt(value, 'name')}`,
+      }));
+    });
+  return (
+    <>
+      <p className="text-sm">
+        {routed.length === 0 ? 'It answers no channel.' : `It answers ${routed.join(', ')}.`}
+      </p>
+      {others.length === 0 ? null : (
+        <SelectField
+          id="connect-channel"
+          label="Connect to a channel"
+          value=""
+          disabled={!readable || name === ''}
+          onChange={({ target }) => change((now) => route(now, target.value, name))}
+          options={[
+            { value: '', label: 'Choose a channel' },
+            ...others.map((type) => ({ value: type, label: type })),
+          ]}
+        />
+      )}
+      {models.length === 0 ? null : (
+        <SelectField
+          id="connect-model"
+          label="Ask a model of another brain too"
+          value=""
+          disabled={!readable}
+          onChange={({ target }) => {
+            const model = models[Number(target.value)];
+            if (model !== undefined) change((now) => shareModel(now, model.path, node.path));
+          }}
+          options={[
+            { value: '', label: 'Choose a model' },
+            ...models.map(({ label }, index) => ({ value: String(index), label })),
+          ]}
+        />
+      )}
+    </>
+  );
+}

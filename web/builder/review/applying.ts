@@ -1,0 +1,96 @@
+/**
+ * Takes the draft, or an earlier configuration, into use. It goes on when another tab is looked
+ * at. States: idle → sending → applied or refused; what another person applied in the meantime is
+ * a conflict until somebody has chosen.
+ */
+import { create } from 'zustand';
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import { ask, type Answered, type Refused } from '../../kit/api.ts';
+import { useDraft, type Base } from '../document/store.ts';
+
+/** What the service answers. */
+type Taken = {
+  readonly revision: string;
+  readonly usedAt: number;
+  readonly changes: readonly string[];
+  readonly warnings: readonly ConfigProblem[];
+};
+
+export type ApplyState =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'sending' }
+  | { readonly kind: 'applied'; readonly taken: Taken; readonly restored: boolean }
+  | { readonly kind: 'refused'; readonly refused: Refused };
+
+type Applying = {
+  readonly state: ApplyState;
+  /** What is in use in the place of the draft's base. */
+  readonly theirs: Base | null;
+};
+
+export const useApplying = create<Applying>(() => ({ state: { kind: 'idle' }, theirs: null }));
+
+const { getState: now, setState: become } = useApplying;
+
+/** Puts the draft as it is into use. */
+export async function apply(): Promise<void> {
+  const { base, text } = useDraft.getState();
+  if (base === null || now().state.kind === 'sending') return;
+  become({ state: { kind: 'sending' } });
+  const answer = await ask<Taken>('config', { method: 'PUT', body: text, ifMatch: base.revision });
+  if (answer.kind === 'ok') return taken(answer.value, text, false);
+  await refusedWith(answer, text);
+}
+
+/** Puts an earlier one into use. A draft that is the same as what was in use goes along. */
+export async function restore(revision: string, text: string): Promise<void> {
+  const { base, text: draft } = useDraft.getState();
+  if (base === null || now().state.kind === 'sending') return;
+  become({ state: { kind: 'sending' } });
+  const answer: Answered<Taken> = await ask(
+    `config/history/${encodeURIComponent(revision)}/restore`,
+    { method: 'POST', ifMatch: base.revision },
+  );
+  if (answer.kind === 'refused') return refusedWith(answer, text);
+  if (draft === base.text) useDraft.getState().replace(text);
+  taken(answer.value, text, true);
+}
+
+function taken(value: Taken, text: string, restored: boolean): void {
+  const { base, rebase } = useDraft.getState();
+  rebase({ ...base!, revision: value.revision, usedAt: value.usedAt, text });
+  become({ state: { kind: 'applied', taken: value, restored }, theirs: null });
+}
+
+/** Without an answer it may have been taken all the same: what is in use tells. */
+async function refusedWith(refused: Refused, text: string): Promise<void> {
+  if (refused.code === 'revision_conflict' || refused.status === 0) {
+    const used = await ask<Base>('config');
+    if (used.kind === 'ok') {
+      if (used.value.text === text) {
+        const { revision, usedAt } = used.value;
+        return taken({ revision, usedAt, changes: [], warnings: [] }, text, false);
+      }
+      if (used.value.revision !== useDraft.getState().base?.revision) {
+        become({ theirs: used.value });
+      }
+    }
+  }
+  become({ state: { kind: 'refused', refused } });
+}
+
+/** Looks whether what is in use is still what the draft began as. */
+export async function lookAgain(): Promise<void> {
+  const used = await ask<Base>('config');
+  if (used.kind === 'refused') return become({ state: { kind: 'refused', refused: used } });
+  const isOther = used.value.revision !== useDraft.getState().base?.revision;
+  become({ theirs: isOther ? used.value : null, state: { kind: 'idle' } });
+}
+
+/** The conflict is over: the draft is a change of theirs now. */
+export function settle(theirs: Base, text: string): void {
+  const { replace, rebase, text: draft } = useDraft.getState();
+  if (text !== draft) replace(text);
+  rebase(theirs);
+  become({ theirs: null, state: { kind: 'idle' } });
+}

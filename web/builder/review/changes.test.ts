@@ -1,0 +1,190 @@
+/** What differs between two configurations, as the person who applies it reads it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { templates, textOf } from '../../../src/config/templates/templates.ts';
+import { changesOf } from './changes.ts';
+import { consequencesOf } from './consequences.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests write into it anywhere
+type Loose = any;
+
+const webhookBlock = { outbound_url: 'http://127.0.0.1:9000/replies' };
+
+/** A configuration, and the same one after a change. */
+function told(change: (document: Loose) => void, start: Loose = consensus()) {
+  const before = structuredClone(start);
+  change(start);
+  const changes = changesOf(before, start);
+  return {
+    all: changes.map(({ text }) => text),
+    kinds: changes.map(({ kind }) => kind),
+    restart: changes.filter(({ restart }) => restart).map(({ text }) => text),
+    consequences: consequencesOf(before, start),
+  };
+}
+
+function consensus(): Loose {
+  return JSON.parse(textOf(templates.find(({ name }) => name === 'consensus')!.document));
+}
+
+test('nothing is told of what is the same, and of another order of keys', () => {
+  assert.deepEqual(told(() => undefined).all, []);
+  assert.deepEqual(changesOf({ a: 1, b: 2 }, { b: 2, a: 1 }), []);
+});
+
+test('a field is told with what it was and what it is, defaults included', () => {
+  const { all } = told((document) => {
+    document.brains[0].policy.kind = 'priority';
+    document.brains[0].dispatch = 'sequential';
+    document.brains[0].deadline_seconds = 60;
+    document.brains[0].models[1].base_url = 'http://127.0.0.1:9/';
+    delete document.brains[0].policy.order;
+  });
+  assert.deepEqual(all, [
+    'brain triage: dispatch fanout → sequential',
+    'brain triage: policy consensus → priority',
+    'brain triage: policy.order llama3.2, qwen3, gemma3 → none',
+    'brain triage: deadline_seconds 600 (the default) → 60',
+    'brain triage, model local_runtime/qwen3: base_url the default → http://127.0.0.1:9/',
+  ]);
+});
+
+test('models are told by what they are, not by where they stand', () => {
+  const { all } = told((document) => {
+    document.brains[0].models.splice(0, 1);
+    document.brains[0].models.push({ provider: 'openai', model_id: 'gpt', locality: 'cloud' });
+  });
+  assert.deepEqual(all, [
+    'the model hosted_runtime/gpt is added to brain triage',
+    'the model local_runtime/llama3.2 is removed from brain triage',
+  ]);
+  const moved = told((document) => document.brains[0].models.reverse());
+  assert.deepEqual(moved.all, [
+    'brain triage: its models are listed as local_runtime/gemma3, local_runtime/qwen3, ' +
+      'local_runtime/llama3.2',
+  ]);
+});
+
+test('a brain that has only another name is renamed, not removed and added', () => {
+  const { all } = told((document) => {
+    document.brains[0].name = 'judge';
+    document.routes[0].brain = 'judge';
+  });
+  assert.deepEqual(all, [
+    'brain triage is renamed to judge',
+    'webhook is answered by brain judge in the place of triage',
+  ]);
+});
+
+test('brains, channels and routes come and go in sentences', () => {
+  const { all, consequences } = told((document) => {
+    document.channels.push({ type: 'telegram', mode: 'polling', token_env: 'BOT' });
+    document.brains.push({
+      name: 'friend',
+      sensitivity: 'private',
+      policy: { kind: 'priority' },
+      models: [{ provider: 'local_runtime', model_id: 'm', locality: 'local' }],
+    });
+    document.routes = [{ channel: 'messenger_a', brain: 'friend' }];
+  });
+  assert.deepEqual(all, [
+    'the channel messenger_a is added',
+    'brain friend is added: private, asks local_runtime/m',
+    'messenger_a is answered by brain friend',
+    'webhook is not answered by brain triage any more',
+  ]);
+  assert.deepEqual(consequences, [
+    'the webhook stops listening; replies of it that are not delivered wait until it is back',
+    'messenger_a connects',
+  ]);
+});
+
+test('what the service reads as before is a note', () => {
+  const { all, kinds, consequences } = told((document) => {
+    document._about = 'mine';
+    document.brains[0]._try = [{ text: 'hello' }];
+    document.brains[0].models[0].provider = 'ollama';
+    document.channels[0].webhook.bind = '127.0.0.1:8090';
+  });
+  assert.deepEqual(all, [
+    'channel webhook: webhook.bind is written otherwise',
+    'brain triage, model local_runtime/llama3.2: provider is written otherwise',
+    'brain triage: its test cases are changed (0 → 1)',
+    'the note _about is added',
+  ]);
+  assert.ok(kinds.every((kind) => kind === 'note'));
+  assert.deepEqual(consequences, []);
+});
+
+test('an agent, its tools and its grants are told one by one', () => {
+  const agent = told((document) => {
+    document.brains[0].agent = { tools: ['time', 'calc'] };
+  });
+  assert.deepEqual(agent.all, ['brain triage: agent is added: tools time, calc']);
+  const start = consensus();
+  start.brains[0].agent = {
+    tools: ['time', 'calc'],
+    system_prompt: 'x'.repeat(70),
+    governance: [{ tool: 'time', mode: 'allow' }],
+  };
+  const { all } = told((document) => {
+    const { agent: it } = document.brains[0];
+    it.tools = ['time', 'http_fetch'];
+    it.system_prompt = 'y';
+    it.governance = [
+      { tool: 'time', mode: 'shadow' },
+      { tool: 'http_fetch', mode: 'allow', channels: ['webhook'] },
+    ];
+    it.http_fetch = { allow_hosts: ['example.com'] };
+  }, start);
+  assert.deepEqual(all, [
+    'brain triage: agent.tools: http_fetch is added, calc is removed',
+    'brain triage: agent.system_prompt is rewritten (70 → 1 characters)',
+    'brain triage: agent.governance: time is changed (shadow), ' +
+      'http_fetch on webhook is added (allow)',
+    'brain triage: agent.http_fetch is added: allow_hosts example.com',
+  ]);
+});
+
+test('what belongs to the process is told to need a restart', () => {
+  const { restart, all } = told((document) => {
+    document.storage = { path: 'svc.db' };
+    document.session = {};
+    document.observability = { addr: '127.0.0.1:2113', allowed_hosts: ['svc.example'] };
+    document.admin = { token_env: 'ADMIN' };
+  });
+  assert.deepEqual(restart, [
+    'the block storage is added: path svc.db',
+    'observability.addr 127.0.0.1:2112 (the default) → 127.0.0.1:2113',
+    'the block admin is added: token_env ADMIN',
+  ]);
+  assert.deepEqual(
+    all.filter((text) => !restart.includes(text)),
+    ['the block session is added', 'observability.allowed_hosts: svc.example is added'],
+  );
+});
+
+test('a listener that moves and a connection that begins anew are told', () => {
+  const { consequences } = told((document) => {
+    document.channels[0].webhook.bind = '127.0.0.1:9100';
+    document.channels[0].webhook.path = '/in';
+  });
+  assert.deepEqual(consequences, [
+    'the webhook listener restarts: it listens on 127.0.0.1:9100 in the place of 127.0.0.1:8090',
+  ]);
+  const start = consensus();
+  start.channels.push({ type: 'messenger_b', mode: 'gateway', token_env: 'BOT' });
+  start.routes.push({ channel: 'messenger_b', brain: 'triage' });
+  const anew = told((document) => void (document.channels[1].access = { groups: 'all' }), start);
+  assert.deepEqual(anew.consequences, ['messenger_b ends its connection and begins anew']);
+});
+
+test('documents that are no configuration at all are told without a fault', () => {
+  const odd = [null, [], 1, 'x', { channels: 3 }, { brains: [null, 7, {}], routes: [[]] }];
+  for (const before of odd) for (const after of odd) changesOf(before, after);
+  const channels = [{ type: 'webhook', webhook: webhookBlock }];
+  assert.deepEqual(
+    changesOf(null, { channels }).map(({ text }) => text),
+    ['the channel webhook is added'],
+  );
+});

@@ -1,0 +1,219 @@
+/** What differs between two configurations, in sentences for the person who is to apply it. */
+import type { ObjectField } from '../../../src/config/field.ts';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { brain as brainField } from '../../../src/config/schema-brain.ts';
+import { channel as channelField } from '../../../src/config/schema-channel.ts';
+import { schema } from '../../../src/config/schema.ts';
+import { fieldChanges } from './field-changes.ts';
+import { isEqual, isList, isObject } from '../document/value.ts';
+import { isAbsent, keyed, type Keyed, type Value } from './values.ts';
+
+/** `note`: the service reads the file as before, so that nothing happens. */
+export type Change = {
+  readonly kind: 'added' | 'removed' | 'changed' | 'note';
+  readonly text: string;
+  /** It is refused while the service runs; the file is to be changed, and svc started again. */
+  readonly restart: boolean;
+};
+
+/** @param before, after documents as they were parsed, with or without problems */
+export function changesOf(before: Value, after: Value): readonly Change[] {
+  const [from, to] = [objectOf(before), objectOf(after)];
+  const found = [
+    ...channelChanges(from, to),
+    ...brainChanges(from, to),
+    ...routeChanges(from, to),
+    ...blockChanges(from, to),
+    ...restOf(from, to),
+  ];
+  if (found.length > 0 || isEqual(before, after)) return found;
+  return [note('the order of entries is changed, which means nothing')];
+}
+
+type Pair = { readonly from: Keyed | null; readonly to: Keyed | null };
+
+/** The entries of two lists by what they are: those of the new one first, then what is gone. */
+function pairsOf(before: Value, after: Value, name: string): readonly Pair[] {
+  const gone = new Map(keyed(before, name).map((one) => [one.key, one]));
+  const pairs: Pair[] = keyed(after, name).map((to) => {
+    const from = gone.get(to.key) ?? null;
+    gone.delete(to.key);
+    return { from, to };
+  });
+  return [...pairs, ...[...gone.values()].map((from) => ({ from, to: null }))];
+}
+
+function channelChanges(before: JsonObject, after: JsonObject): readonly Change[] {
+  return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
+    if (from === null) return [change('added', `the channel ${to!.key} is added`)];
+    if (to === null) return [change('removed', `the channel ${from.key} is removed`)];
+    return told(`channel ${to.key}`, channelField, from.value, to.value);
+  });
+}
+
+function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] {
+  const pairs = pairsOf(before['brains'], after['brains'], 'brains');
+  const renamed = renamedIn(pairs);
+  return pairs.flatMap((pair) => {
+    const { from, to } = pair;
+    const twin = renamed.get(pair);
+    if (twin !== undefined) {
+      if (to === null) return [];
+      const text = `brain ${twin.from!.key} is renamed to ${to.key}`;
+      return [change('changed', text), ...insideBrain(to.key, twin.from!.value, to.value)];
+    }
+    if (from === null)
+      return [change('added', `brain ${to!.key} is added${aboutBrain(to!.value)}`)];
+    if (to === null) return [change('removed', `brain ${from.key} is removed`)];
+    return insideBrain(to.key, from.value, to.value);
+  });
+}
+
+/** A brain that went where another came, alike but for the name, has only a new name. */
+function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
+  const renamed = new Map<Pair, Pair>();
+  const gone = pairs.filter(({ to }) => to === null);
+  for (const pair of pairs) {
+    if (pair.from !== null || pair.to === null) continue;
+    const twin = gone.find((other) => {
+      return !renamed.has(other) && areAlike(other.from!, pair.to!);
+    });
+    if (twin === undefined) continue;
+    renamed.set(pair, twin);
+    renamed.set(twin, pair);
+  }
+  return renamed;
+}
+
+function areAlike(one: Keyed, two: Keyed): boolean {
+  const rest = ({ value }: Keyed): Value => (isObject(value) ? { ...value, name: '' } : value);
+  return isEqual(rest(one), rest(two));
+}
+
+function aboutBrain(brain: Value): string {
+  if (!isObject(brain)) return '';
+  const models = keyed(brain['models'], 'models').map(({ key }) => key);
+  const kind = typeof brain['sensitivity'] === 'string' ? `${brain['sensitivity']}, ` : '';
+  const what = isObject(brain['agent']) ? 'an agent on' : 'asks';
+  return models.length === 0 ? '' : `: ${kind}${what} ${models.join(', ')}`;
+}
+
+function insideBrain(name: string, before: Value, after: Value): readonly Change[] {
+  const subject = `brain ${name}`;
+  const skip = ['name', 'models', '_try'];
+  return [
+    ...told(subject, brainField, before, after, skip),
+    ...modelChanges(subject, objectOf(before)['models'], objectOf(after)['models']),
+    ...caseChanges(subject, objectOf(before)['_try'], objectOf(after)['_try']),
+  ];
+}
+
+function modelChanges(subject: string, before: Value, after: Value): readonly Change[] {
+  const field = brainField.fields.models.items;
+  const pairs = pairsOf(before, after, 'models');
+  const found = pairs.flatMap(({ from, to }) => {
+    if (from === null) return [change('added', `the model ${to!.key} is added to ${subject}`)];
+    if (to === null) {
+      return [change('removed', `the model ${from.key} is removed from ${subject}`)];
+    }
+    return told(`${subject}, model ${to.key}`, field, from.value, to.value);
+  });
+  const stayed = pairs.filter(({ from, to }) => from !== null && to !== null);
+  const moved = stayed.some(({ from }, at) => at > 0 && from!.index < stayed[at - 1]!.from!.index);
+  if (!moved) return found;
+  const order = keyed(after, 'models').map(({ key }) => key);
+  return [...found, change('changed', `${subject}: its models are listed as ${order.join(', ')}`)];
+}
+
+function caseChanges(subject: string, before: Value, after: Value): readonly Change[] {
+  if (isEqual(before, after)) return [];
+  const count = (value: Value): number => (isList(value) ? value.length : 0);
+  return [note(`${subject}: its test cases are changed (${count(before)} → ${count(after)})`)];
+}
+
+function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] {
+  return pairsOf(before['routes'], after['routes'], 'routes').flatMap(({ from, to }) => {
+    const [old, now] = [brainOf(from), brainOf(to)];
+    if (from === null) return [change('added', `${to!.key} is answered by brain ${now}`)];
+    if (to === null)
+      return [change('removed', `${from.key} is not answered by brain ${old} any more`)];
+    if (old === now) return told(`route of ${to.key}`, routeField, from.value, to.value);
+    return [change('changed', `${to.key} is answered by brain ${now} in the place of ${old}`)];
+  });
+}
+
+const routeField = schema.fields.routes.items;
+
+function brainOf(route: Keyed | null): string {
+  const brain = objectOf(route?.value)['brain'];
+  return typeof brain === 'string' && brain !== '' ? brain : '?';
+}
+
+const blocks = ['storage', 'session', 'observability', 'admin'] as const;
+
+function blockChanges(before: JsonObject, after: JsonObject): readonly Change[] {
+  return blocks.flatMap((name) => {
+    const one = {
+      type: 'object',
+      description: '',
+      fields: { [name]: schema.fields[name] },
+    } as const;
+    const found = fieldChanges(one, pick(before, name), pick(after, name));
+    return found.map(({ at, text, effect }): Change => {
+      const kind = effect ? verbOf(before[name], after[name]) : 'note';
+      return { kind, text: wordsOf(name, text), restart: effect && needsRestart(at) };
+    });
+  });
+}
+
+/** What of a configuration belongs to the process. */
+function needsRestart([block, field]: readonly string[]): boolean {
+  return block !== 'session' && !(block === 'observability' && field === 'allowed_hosts');
+}
+
+function wordsOf(name: string, text: string): string {
+  return text.startsWith(`${name} is `) ? `the block ${text}` : text;
+}
+
+function verbOf(before: Value, after: Value): Change['kind'] {
+  if (isAbsent(before)) return 'added';
+  return isAbsent(after) ? 'removed' : 'changed';
+}
+
+function pick(document: JsonObject, name: string): JsonObject {
+  return document[name] === undefined ? {} : { [name]: document[name] };
+}
+
+/** Notes at the top, and keys that no configuration has. */
+function restOf(before: JsonObject, after: JsonObject): readonly Change[] {
+  const known = Object.keys(schema.fields);
+  const none: ObjectField = { type: 'object', description: '', fields: {} };
+  return fieldChanges(none, before, after, known).map(({ text, effect }) => {
+    return effect ? change('changed', text) : note(text);
+  });
+}
+
+function told(
+  subject: string,
+  field: ObjectField,
+  before: Value,
+  after: Value,
+  skip: readonly string[] = [],
+): readonly Change[] {
+  const found = fieldChanges(field, objectOf(before), objectOf(after), skip);
+  return found.map(({ text, effect }) => {
+    return effect ? change('changed', `${subject}: ${text}`) : note(`${subject}: ${text}`);
+  });
+}
+
+function objectOf(value: Value): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function change(kind: Change['kind'], text: string): Change {
+  return { kind, text, restart: false };
+}
+
+function note(text: string): Change {
+  return change('note', text);
+}

@@ -1,0 +1,155 @@
+/** What differs between two objects of the schema, in words, field by field. */
+import type { Field, ObjectField } from '../../../src/config/field.ts';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { isIgnoredKey } from '../../../src/config/shape.ts';
+import { isEqual, isList, isObject } from '../document/value.ts';
+import { canonical, isAbsent, keyed, type Value } from './values.ts';
+
+/** `effect` false: the service reads it as before. `at` leads from the object to the field. */
+export type FieldChange = {
+  readonly at: readonly string[];
+  readonly text: string;
+  readonly effect: boolean;
+};
+
+/** @param skip fields that are told elsewhere */
+export function fieldChanges(
+  { fields }: ObjectField,
+  before: JsonObject,
+  after: JsonObject,
+  skip: readonly string[] = [],
+  at: readonly string[] = [],
+): readonly FieldChange[] {
+  const keys = new Set([...Object.keys(fields), ...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].flatMap((key) => {
+    if (skip.includes(key) || isEqual(before[key], after[key])) return [];
+    const field = fields[key];
+    const here = [...at, key];
+    if (field !== undefined) return changeOf(field, before[key], after[key], here);
+    return [unknownChange(here, key, before[key], after[key])];
+  });
+}
+
+function unknownChange(
+  at: readonly string[],
+  key: string,
+  before: Value,
+  after: Value,
+): FieldChange {
+  const verb = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
+  const what = isIgnoredKey(key) ? `the note ${labelOf(at)}` : labelOf(at);
+  return { at, text: `${what} is ${verb}`, effect: !isIgnoredKey(key) };
+}
+
+function changeOf(
+  field: Field,
+  before: Value,
+  after: Value,
+  at: readonly string[],
+): readonly FieldChange[] {
+  const label = labelOf(at);
+  if (field.type === 'object') return objectChanges(field, before, after, at);
+  if (field.type === 'list') {
+    const [from, to] = [withDefault(field, before), withDefault(field, after)];
+    if (isEqual(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
+    return [{ at, text: listChange(label, at.at(-1)!, from, to), effect: true }];
+  }
+  const [from, to] = [meant(field, before), meant(field, after)];
+  if (isEqual(from, to)) return [{ at, text: `${label} is written otherwise`, effect: false }];
+  return [{ at, text: scalarChange(label, field, before, after), effect: true }];
+}
+
+function objectChanges(
+  field: ObjectField,
+  before: Value,
+  after: Value,
+  at: readonly string[],
+): readonly FieldChange[] {
+  const empty = field.default === 'empty' ? {} : undefined;
+  const from = isObject(before) ? before : isAbsent(before) ? empty : undefined;
+  const to = isObject(after) ? after : isAbsent(after) ? empty : undefined;
+  if (from !== undefined && to !== undefined) return fieldChanges(field, from, to, [], at);
+  const label = labelOf(at);
+  if (from === undefined && to === undefined) {
+    return [{ at, text: `${label} is written otherwise`, effect: false }];
+  }
+  const verb = from === undefined ? 'added' : 'removed';
+  return [
+    { at, text: `${label} is ${verb}${to === undefined ? '' : aboutBlock(to)}`, effect: true },
+  ];
+}
+
+/** What a new block holds, in short. */
+function aboutBlock(block: JsonObject): string {
+  const told = Object.entries(block).flatMap(([key, value]) => {
+    if (isIgnoredKey(key) || isObject(value) || isAbsent(value)) return [];
+    if (isList(value) && value.some((entry) => isObject(entry))) return [];
+    return [`${key} ${say(value)}`];
+  });
+  return told.length === 0 ? '' : `: ${told.slice(0, 4).join(', ')}${told.length > 4 ? ' …' : ''}`;
+}
+
+function listChange(label: string, name: string, before: Value, after: Value): string {
+  const [from, to] = [keyed(before, name), keyed(after, name)];
+  const [old, now] = [new Map(from.map((one) => [one.key, one.value])), new Set<string>()];
+  for (const { key } of to) now.add(key);
+  const told = [
+    ...to.flatMap(({ key, value }) => {
+      if (!old.has(key)) return [`${key} is added${modeOf(value)}`];
+      return isEqual(old.get(key), value) ? [] : [`${key} is changed${modeOf(value)}`];
+    }),
+    ...from.flatMap(({ key }) => (now.has(key) ? [] : [`${key} is removed`])),
+  ];
+  if (told.length > 0 && name !== 'order') return `${label}: ${told.join(', ')}`;
+  const chain = (list: readonly { readonly key: string }[]): string =>
+    list.length === 0 ? 'none' : list.map(({ key }) => key).join(', ');
+  return `${label} ${chain(from)} → ${chain(to)}`;
+}
+
+function modeOf(grant: Value): string {
+  return isObject(grant) && typeof grant['mode'] === 'string' ? ` (${grant['mode']})` : '';
+}
+
+function scalarChange(label: string, field: Field, before: Value, after: Value): string {
+  const long = [before, after].some((value) => typeof value === 'string' && value.length > 60);
+  if (!long) return `${label} ${sayOf(field, before)} → ${sayOf(field, after)}`;
+  const length = (value: Value): number =>
+    typeof value === 'string' ? Array.from(value).length : 0;
+  return `${label} is rewritten (${length(before)} → ${length(after)} characters)`;
+}
+
+function sayOf(field: Field, value: Value): string {
+  if (!isAbsent(value)) return say(value);
+  if (field.type === 'object') return 'none';
+  if (field.default !== undefined) return `${say(field.default)} (the default)`;
+  const noted = 'defaultNote' in field && field.defaultNote !== undefined;
+  return noted ? 'the default' : 'none';
+}
+
+/** What the service reads: a synonym is its name, and what is absent its default. */
+function meant(field: Field, value: Value): Value {
+  const given = withDefault(field, value);
+  if (field.type === 'choice' && typeof given === 'string') return canonical(given);
+  return field.type === 'integer' && field.zeroIsDefault === true && given === 0
+    ? field.default
+    : given;
+}
+
+function withDefault(field: Field, value: Value): Value {
+  if (field.type === 'object') return value;
+  const absent = field.type === 'list' ? value === undefined || value === null : isAbsent(value);
+  return absent ? (field.default ?? null) : value;
+}
+
+function say(value: Value): string {
+  if (typeof value === 'string') return /^\S+$/.test(value) ? value : `“${value}”`;
+  if (isList(value)) return value.length === 0 ? 'none' : value.map(say).join(', ');
+  if (value === true) return 'on';
+  return value === false ? 'off' : JSON.stringify(value ?? null);
+}
+
+/** `policy.kind` is called policy, since that is what a person chooses there. */
+function labelOf(at: readonly string[]): string {
+  const label = at.join('.');
+  return label === 'policy.kind' ? 'policy' : label;
+}

@@ -1,0 +1,117 @@
+import { useMemo, useState } from 'react';
+import type { ConfigKept, ConfigRow } from '../../../src/admin/config-control.ts';
+import { locate } from '../../../src/config/locate.ts';
+import { Button } from '../../kit/button.tsx';
+import { Dialog } from '../../kit/dialog.tsx';
+import { Diff } from '../../kit/diff.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State } from '../../kit/state.tsx';
+import { Table, type Column } from '../../kit/table.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { ago, count, moment } from '../../kit/words.ts';
+import { baseDocument, useDraft } from '../document/store.ts';
+import { restore } from './applying.ts';
+import { ChangeList } from './change-list.tsx';
+import { changesOf } from './changes.ts';
+
+/** What was in use before, and the way back to it. */
+export function History() {
+  const revision = useDraft((state) => state.base?.revision ?? '');
+  return <Rows key={revision} />;
+}
+
+function Rows() {
+  const { value, refused } = useAsked<{ readonly rows: readonly ConfigRow[] }>('config/history');
+  const [looked, setLooked] = useState<ConfigRow | null>(null);
+  const columns = useMemo(() => [...facts, lookColumn(setLooked)], []);
+  return (
+    <Panel title="Earlier configurations">
+      <Refusal refused={refused} />
+      {value === null ? null : (
+        <Table
+          name="Earlier configurations"
+          columns={columns}
+          rows={value.rows}
+          keyOf={({ revision }) => revision}
+          none="There was none before."
+        />
+      )}
+      {looked === null ? null : <Earlier row={looked} onClose={() => setLooked(null)} />}
+    </Panel>
+  );
+}
+
+const facts: readonly Column<ConfigRow>[] = [
+  {
+    title: 'Saved',
+    cell: ({ savedAt }) => (
+      <span className="whitespace-nowrap">
+        {moment(savedAt)} <span className="text-soft">({ago(savedAt)})</span>
+      </span>
+    ),
+  },
+  { title: 'Revision', cell: ({ revision }) => <code>{revision.slice(0, 12)}</code> },
+  { title: 'Bytes', number: true, cell: ({ bytes }) => count(bytes) },
+];
+
+const lookColumn = (look: (row: ConfigRow) => void): Column<ConfigRow> => ({
+  title: 'State',
+  cell: (row) =>
+    row.used ? (
+      <State tone="good">In use</State>
+    ) : (
+      <Button small aria-label={`Look at ${row.revision.slice(0, 12)}`} onClick={() => look(row)}>
+        Look at it
+      </Button>
+    ),
+});
+
+type EarlierProps = { readonly row: ConfigRow; readonly onClose: () => void };
+
+/** One of them, as what would change if it were in use again. */
+function Earlier({ row, onClose }: EarlierProps) {
+  const { value, refused } = useAsked<ConfigKept>(
+    `config/history/${encodeURIComponent(row.revision)}`,
+  );
+  const base = useDraft((state) => state.base);
+  const changes = useMemo(() => {
+    if (base === null || value === null) return [];
+    return changesOf(baseDocument(base), locate(value.text).value);
+  }, [base, value]);
+  const take = (): void => {
+    if (value !== null) useDraft.getState().replace(value.text);
+    onClose();
+  };
+  const restoreNow = (): void => {
+    if (value !== null) void restore(value.revision, value.text);
+    onClose();
+  };
+  return (
+    <Dialog
+      open
+      wide
+      title={`The configuration of ${moment(row.savedAt)}`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button disabled={value === null} onClick={take}>
+            Make it the draft
+          </Button>
+          <Button kind="main" disabled={value === null} onClick={restoreNow}>
+            Put it into use now
+          </Button>
+        </>
+      }
+    >
+      <Refusal refused={refused} />
+      {value === null || base === null ? null : (
+        <div className="flex flex-col gap-3">
+          <p>Against what is in use now:</p>
+          <ChangeList changes={changes} none="It says the same as what is in use." />
+          <Diff name="Lines that differ" before={base.text} after={value.text} />
+        </div>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,95 @@
+/**
+ * A three-way merge of configurations, by what the entries are and not by where they stand:
+ * changes of different fields go together, and what both sides changed is asked.
+ */
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { isEqual, isList, isObject } from '../document/value.ts';
+import { keyed, type Value } from './values.ts';
+
+export type Side = 'mine' | 'theirs';
+
+/** Both sides changed what stands here, each to something else; undefined: not there. */
+export type Conflict = {
+  /** `brains → triage → policy → kind`. */
+  readonly path: string;
+  readonly base: Value;
+  readonly mine: Value;
+  readonly theirs: Value;
+};
+
+export type Merged = {
+  readonly document: Value;
+  /** Every one, decided or not: theirs stands where nothing is picked. */
+  readonly conflicts: readonly Conflict[];
+};
+
+/** @param picks by the path of a conflict */
+export function mergeThree(
+  base: Value,
+  mine: Value,
+  theirs: Value,
+  picks: ReadonlyMap<string, Side> = new Map(),
+): Merged {
+  const conflicts: Conflict[] = [];
+  const document = merge({ base, mine, theirs }, [], (conflict) => {
+    conflicts.push(conflict);
+    return picks.get(conflict.path) === 'mine' ? conflict.mine : conflict.theirs;
+  });
+  return { document, conflicts };
+}
+
+type Three = { readonly base: Value; readonly mine: Value; readonly theirs: Value };
+type Settle = (conflict: Conflict) => Value;
+
+function merge(three: Three, at: readonly string[], settle: Settle): Value {
+  const { base, mine, theirs } = three;
+  if (isEqual(base, theirs)) return mine;
+  if (isEqual(base, mine) || isEqual(mine, theirs)) return theirs;
+  if (isObject(mine) && isObject(theirs)) return mergeObjects(base, mine, theirs, at, settle);
+  if (isOfEntries(mine) && isOfEntries(theirs)) return mergeLists(three, at, settle);
+  return settle({ path: at.join(' → '), base, mine, theirs });
+}
+
+function mergeObjects(
+  base: Value,
+  mine: JsonObject,
+  theirs: JsonObject,
+  at: readonly string[],
+  settle: Settle,
+): JsonObject {
+  const from = isObject(base) ? base : {};
+  const keys = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
+  const merged: Record<string, Json> = {};
+  for (const key of keys) {
+    const three = { base: from[key], mine: mine[key], theirs: theirs[key] };
+    const value = merge(three, [...at, key], settle);
+    if (value !== undefined) merged[key] = value;
+  }
+  return merged;
+}
+
+/** Channels, brains, models, routes and grants: their order is theirs, save where only we moved. */
+function mergeLists({ base, mine, theirs }: Three, at: readonly string[], settle: Settle): Json {
+  const name = at.at(-1) ?? '';
+  const [old, ours, others] = [base, mine, theirs].map((list) => {
+    return new Map(keyed(list, name).map(({ key, value }) => [key, value]));
+  }) as [Map<string, Json>, Map<string, Json>, Map<string, Json>];
+  const isTheirOrder = !isEqual(orderOf(old, others), orderOf(others, old));
+  const [first, then] = isTheirOrder ? [others, ours] : [ours, others];
+  const merged: Json[] = [];
+  for (const key of new Set([...first.keys(), ...then.keys()])) {
+    const three = { base: old.get(key), mine: ours.get(key), theirs: others.get(key) };
+    const value = merge(three, [...at, key], settle);
+    if (value !== undefined) merged.push(value);
+  }
+  return merged;
+}
+
+/** The keys of the one that the other has too, in its order. */
+function orderOf(one: ReadonlyMap<string, Json>, other: ReadonlyMap<string, Json>): Json {
+  return [...one.keys()].filter((key) => other.has(key));
+}
+
+function isOfEntries(value: Value): boolean {
+  return isList(value) && value.every((entry) => isObject(entry));
+}

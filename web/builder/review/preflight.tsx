@@ -1,0 +1,80 @@
+import { useState } from 'react';
+import type { CheckLine, Preflighted } from '../../../src/admin/questions.ts';
+import { ask, type Answered } from '../../kit/api.ts';
+import { Button } from '../../kit/button.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State, type Tone } from '../../kit/state.tsx';
+import { useDraft } from '../document/store.ts';
+import { GoTo } from './go-to.tsx';
+
+const tones: Readonly<Record<CheckLine['kind'], Tone>> = {
+  ok: 'good',
+  warning: 'wait',
+  failed: 'bad',
+};
+const words: Readonly<Record<CheckLine['kind'], string>> = {
+  ok: 'Fine',
+  warning: 'Warning',
+  failed: 'Failed',
+};
+
+type Result = { readonly text: string; readonly answer: Answered<Preflighted> };
+
+/** Asks the service to look at what the draft names, without anything of a conversation. */
+export function Preflight() {
+  const text = useDraft((state) => state.text);
+  const [busy, setBusy] = useState(false);
+  const [result, setResult] = useState<Result | null>(null);
+  const look = async (): Promise<void> => {
+    setBusy(true);
+    setResult({
+      text,
+      answer: await ask<Preflighted>('config/preflight', { method: 'POST', body: text }),
+    });
+    setBusy(false);
+  };
+  return (
+    <Panel
+      title="Will it work there?"
+      aside={
+        <Button small disabled={busy} onClick={() => void look()}>
+          {busy ? 'Looking …' : result === null ? 'Run the preflight' : 'Run it again'}
+        </Button>
+      }
+    >
+      <p className="text-soft">
+        The service looks for every secret, reaches every model and receiver, and asks each bot who
+        it is. No text of a conversation is sent to anyone.
+      </p>
+      <div aria-live="polite">
+        {result === null ? null : <Told result={result} isOld={result.text !== text} />}
+      </div>
+    </Panel>
+  );
+}
+
+function Told({ result: { answer }, isOld }: { readonly result: Result; readonly isOld: boolean }) {
+  if (answer.kind === 'refused') return <Refusal refused={answer} />;
+  const { lines, problems } = answer.value;
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  return (
+    <>
+      {isOld ? <p className="text-wait">This was before your last edit.</p> : null}
+      <ul className="divide-y divide-line rounded-md border border-line bg-card text-sm">
+        {errors.map(({ path, message, remedy }) => (
+          <li key={`${path} ${message}`} className="px-3 py-1.5">
+            <State tone="bad">Problem</State> <GoTo path={path} />: {message}. {remedy}
+          </li>
+        ))}
+        {lines.map(({ kind, subject, message, remedy }) => (
+          <li key={`${subject} ${message}`} className="px-3 py-1.5">
+            <State tone={tones[kind]}>{words[kind]}</State>{' '}
+            <span className="font-medium">{subject}</span>: {message}
+            {remedy === null ? null : <span className="text-soft"> {remedy}</span>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+import type { ReactNode } from 'react';
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import type { Refused } from '../../kit/api.ts';
+import { Button } from '../../kit/button.tsx';
+import { Notice } from '../../kit/notice.tsx';
+import { useToken } from '../../kit/token.ts';
+import { useDraft } from '../document/store.ts';
+import { lookAgain } from './applying.ts';
+import { GoTo } from './go-to.tsx';
+
+/** Why a configuration was not taken into use, and what comes next. The one before runs on. */
+export function NotApplied({ refused }: { readonly refused: Refused }) {
+  const { title, next } = adviceFor(refused);
+  return (
+    <Notice tone="bad">
+      <h2 className="font-semibold">{title}</h2>
+      <p className="break-words whitespace-pre-line">{shownDetail(refused)}</p>
+      {problemsOf(refused).length === 0 ? null : (
+        <ul className="my-1 ms-5 list-disc">
+          {problemsOf(refused).map(({ path, message, remedy }) => (
+            <li key={`${path} ${message}`}>
+              <GoTo path={path} />: {message}. {remedy}
+            </li>
+          ))}
+        </ul>
+      )}
+      {next}
+    </Notice>
+  );
+}
+
+type Advice = { readonly title: string; readonly next: ReactNode };
+
+const stays = 'Nothing was changed: the configuration before runs on.';
+
+function adviceFor({ code, status }: Refused): Advice {
+  switch (code) {
+    case 'rolled_back':
+      return { title: 'It could not be taken into use; the old one runs on', next: null };
+    case 'config_invalid':
+      return {
+        title: 'The service found problems',
+        next: <p>{stays} Mend them and apply again.</p>,
+      };
+    case 'secret_missing':
+      return {
+        title: 'A variable is not set where svc runs',
+        next: (
+          <p>
+            {stays} Secrets are read when svc starts: set the variable there and restart svc, or
+            name one that is set.
+          </p>
+        ),
+      };
+    case 'restart_required':
+      return { title: 'This needs a restart', next: <ByHand /> };
+    case 'would_lock_out':
+      return { title: 'It would lock you out', next: null };
+    case 'file_changed':
+      return { title: 'Somebody has edited the file itself', next: <LookAgain /> };
+    case 'revision_conflict':
+      return { title: 'Somebody else has applied another one', next: <LookAgain /> };
+    case 'not_saved':
+      return { title: 'The file could not be written', next: null };
+    default:
+      if (status === 401)
+        return { title: 'The service does not accept the token', next: <Again /> };
+      if (status === 0) return { title: 'The service did not answer', next: <LookAgain /> };
+      return { title: 'It was not applied', next: null };
+  }
+}
+
+/** Where each problem is listed, the sentence that strings them together is left out. */
+function shownDetail(refused: Refused): string {
+  return problemsOf(refused).length > 0 ? '' : refused.detail;
+}
+
+function problemsOf({ extra }: Refused): readonly ConfigProblem[] {
+  const { problems } = extra;
+  if (!Array.isArray(problems)) return [];
+  return (problems as ConfigProblem[]).filter(({ severity }) => severity === 'error');
+}
+
+function LookAgain() {
+  return (
+    <Button small className="mt-2" onClick={() => void lookAgain()}>
+      Look what is in use now
+    </Button>
+  );
+}
+
+function Again() {
+  const signOut = useToken((state) => state.signOut);
+  return (
+    <Button small className="mt-2" onClick={signOut}>
+      Sign in again; the draft stays
+    </Button>
+  );
+}
+
+/** What belongs to the process can only be changed in the file. */
+function ByHand() {
+  const text = useDraft((state) => state.text);
+  const file = useDraft((state) => state.base?.file);
+  const copy = (): void => void navigator.clipboard?.writeText(text);
+  return (
+    <div className="mt-2 flex flex-wrap items-center gap-2">
+      <Button small onClick={copy}>
+        Copy the whole text
+      </Button>
+      <span>
+        Put it into {file ?? 'the file'} on that machine, and restart svc. Or undo that part, and
+        apply the rest.
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+import { useMemo, useState } from 'react';
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import { Button } from '../../kit/button.tsx';
+import { Diff } from '../../kit/diff.tsx';
+import { Notice } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State } from '../../kit/state.tsx';
+import { some } from '../../kit/words.ts';
+import { baseDocument, problemsNow, useDraft, type Base } from '../document/store.ts';
+import { apply, useApplying } from './applying.ts';
+import { ChangeList } from './change-list.tsx';
+import { changesOf, type Change } from './changes.ts';
+import { ConflictChoice } from './conflict.tsx';
+import { consequencesOf } from './consequences.ts';
+import { GoTo } from './go-to.tsx';
+import { History } from './history.tsx';
+import { Preflight } from './preflight.tsx';
+import { NotApplied } from './refusal.tsx';
+
+/** What the draft changes, whether it would work, and the step that takes it into use. */
+export function ReviewView() {
+  const base = useDraft((state) => state.base);
+  const theirs = useApplying((state) => state.theirs);
+  if (base === null) return null;
+  return (
+    <div className="mx-auto flex max-w-4xl flex-col gap-6 p-4">
+      <div aria-live="polite" className="flex flex-col gap-3 empty:hidden">
+        <Outcome />
+      </div>
+      {theirs === null ? null : <ConflictChoice theirs={theirs} />}
+      <Reviewed base={base} />
+      <History />
+    </div>
+  );
+}
+
+function Reviewed({ base }: { readonly base: Base }) {
+  const text = useDraft((state) => state.text);
+  const document = useDraft((state) => state.document);
+  const readable = useDraft((state) => state.readable);
+  const before = baseDocument(base);
+  const changes = useMemo(() => changesOf(before, document), [before, document]);
+  const effects = useMemo(() => consequencesOf(before, document), [before, document]);
+  if (text === base.text) {
+    return (
+      <Panel title="What changes">
+        <p className="text-soft">Nothing: the draft is what is in use.</p>
+      </Panel>
+    );
+  }
+  return (
+    <>
+      <Panel title="What changes">
+        {readable ? (
+          <ChangeList changes={changes} none="Nothing but the layout of the text." />
+        ) : (
+          <p className="text-soft">The text is no JSON; what it changes cannot be told.</p>
+        )}
+        {effects.length === 0 ? null : (
+          <div>
+            <p>When it is applied:</p>
+            <ul className="ms-5 list-disc">
+              {effects.map((effect) => (
+                <li key={effect}>{effect}</li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </Panel>
+      <TextDiff before={base.text} after={text} />
+      <Preflight />
+      <Apply changes={changes} />
+    </>
+  );
+}
+
+function TextDiff({ before, after }: { readonly before: string; readonly after: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="font-semibold">The text, line by line</summary>
+      <div className="mt-2">
+        {open ? <Diff name="Lines that differ" before={before} after={after} /> : null}
+      </div>
+    </details>
+  );
+}
+
+/** What stands in the way of applying; what the service alone can tell it tells by refusing. */
+function Apply({ changes }: { readonly changes: readonly Change[] }) {
+  const problems = useDraft((state) => state.problems);
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const warnings = problems.length - errors.length;
+  const sending = useApplying(({ state }) => state.kind === 'sending');
+  const isConflict = useApplying(({ theirs }) => theirs !== null);
+  const restart = changes.filter((change) => change.restart);
+  const blocked = errors.length > 0 || isConflict;
+  const start = (): void => {
+    if (problemsNow().every(({ severity }) => severity !== 'error')) void apply();
+  };
+  return (
+    <Panel title="Take it into use">
+      {errors.length === 0 ? null : (
+        <Notice tone="bad">
+          <p>{some(errors.length, 'problem')} to mend first:</p>
+          <ul className="ms-5 list-disc">
+            {errors.slice(0, 5).map(({ path, message }) => (
+              <li key={`${path} ${message}`}>
+                <GoTo path={path} />: {message}
+              </li>
+            ))}
+            {errors.length > 5 ? <li>and {errors.length - 5} more</li> : null}
+          </ul>
+        </Notice>
+      )}
+      {restart.length === 0 || errors.length > 0 ? null : (
+        <Notice tone="wait">
+          {some(restart.length, 'change')} above can only be made with a restart: the service will
+          refuse them and say what to do.
+        </Notice>
+      )}
+      {isConflict ? <p className="text-wait">Choose above first whose changes hold.</p> : null}
+      <div className="flex flex-wrap items-center gap-3">
+        <Button kind="main" disabled={blocked || sending} onClick={start}>
+          {sending ? 'Applying …' : 'Apply'}
+        </Button>
+        <span className="text-soft">
+          {warnings > 0 ? `${some(warnings, 'warning')}, which do not stand in the way. ` : ''}
+          Messages under way finish as they were begun. If anything fails, the old one runs on.
+        </span>
+      </div>
+    </Panel>
+  );
+}
+
+/** How the last attempt ended. */
+function Outcome() {
+  const state = useApplying((applying) => applying.state);
+  const isConflict = useApplying(({ theirs }) => theirs !== null);
+  switch (state.kind) {
+    case 'idle':
+      return null;
+    case 'sending':
+      return (
+        <Notice tone="plain">
+          <State tone="wait">Applying</State> The service checks it, opens what is new, saves the
+          file and moves over.
+        </Notice>
+      );
+    case 'applied':
+      return (
+        <Notice tone="good">
+          <h2 className="font-semibold">
+            {state.restored ? 'The earlier configuration is in use' : 'The configuration is in use'}
+          </h2>
+          <p>
+            Revision <code>{state.taken.revision.slice(0, 12)}</code>.{' '}
+            {saidOf(state.taken.warnings)}
+          </p>
+        </Notice>
+      );
+    case 'refused':
+      return isConflict ? null : <NotApplied refused={state.refused} />;
+    default:
+      return state satisfies never;
+  }
+}
+
+function saidOf(warnings: readonly ConfigProblem[]): string {
+  if (warnings.length === 0) return 'The service warns of nothing.';
+  return `The service warns: ${warnings.map(({ message }) => message).join('; ')}.`;
+}

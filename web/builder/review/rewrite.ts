@@ -1,0 +1,66 @@
+/** Makes a text say another document by small edits: what both say stays byte for byte. */
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { insertEntry, moveEntry, removeAt, setValue } from '../document/edit-text.ts';
+import { keysAt } from '../document/fields.ts';
+import type { Path } from '../document/path.ts';
+import { isEqual, isList, isObject, valueAt } from '../document/value.ts';
+import { keyed } from './values.ts';
+
+/** @param text of a JSON object */
+export function rewrite(text: string, target: JsonObject): string {
+  const writer = new Writer(text);
+  writer.objects([], target);
+  return writer.text;
+}
+
+class Writer {
+  text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  objects(path: Path, target: JsonObject): void {
+    const now = this.#valueAt(path);
+    for (const key of isObject(now) ? Object.keys(now) : []) {
+      if (!Object.hasOwn(target, key)) this.#take(removeAt(this.text, [...path, key]));
+    }
+    for (const [key, value] of Object.entries(target)) this.#member([...path, key], value);
+  }
+
+  #member(path: Path, target: Json): void {
+    const now = this.#valueAt(path);
+    if (isEqual(now, target)) return;
+    if (isObject(now) && isObject(target)) this.objects(path, target);
+    else if (areEntries(now) && areEntries(target)) this.#entries(path, target);
+    else this.#take(setValue(this.text, path, target, keysAt));
+  }
+
+  /** Takes out what is gone, then puts each entry in its place, from the first on. */
+  #entries(path: Path, target: readonly Json[]): void {
+    const name = String(path.at(-1));
+    const wanted = keyed(target, name);
+    const keys = new Set(wanted.map(({ key }) => key));
+    for (const { key, index } of [...keyed(this.#valueAt(path), name)].reverse()) {
+      if (!keys.has(key)) this.#take(removeAt(this.text, [...path, index]));
+    }
+    for (const { key, index, value } of wanted) {
+      const from = keyed(this.#valueAt(path), name).find((one) => one.key === key)?.index;
+      if (from === undefined) this.#take(insertEntry(this.text, path, index, value, keysAt));
+      else if (from !== index) this.#take(moveEntry(this.text, path, from, index));
+      this.#member([...path, index], value);
+    }
+  }
+
+  #valueAt(path: Path): Json | undefined {
+    return valueAt(JSON.parse(this.text.replace(/^\uFEFF/, '')) as Json, path);
+  }
+
+  #take(text: string | null): void {
+    if (text !== null) this.text = text;
+  }
+}
+
+function areEntries(value: Json | undefined): value is readonly Json[] {
+  return isList(value) && value.every((entry) => isObject(entry));
+}

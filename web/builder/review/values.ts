@@ -1,0 +1,61 @@
+/** Parts of a configuration, told apart by what they are. */
+import type { Json } from '../../../src/config/locate.ts';
+import { providerSynonyms } from '../../../src/config/schema-brain.ts';
+import { channelSynonyms } from '../../../src/config/schema-channel.ts';
+import { isList, isObject } from '../document/value.ts';
+
+export type Value = Json | undefined;
+
+/** Absent for the service: not there, null, or an empty text. */
+export function isAbsent(value: Value): boolean {
+  return value === undefined || value === null || value === '';
+}
+
+const synonyms: Readonly<Record<string, string>> = { ...channelSynonyms, ...providerSynonyms };
+
+/** The contract's name for a channel or provider that may be written as a synonym. */
+export function canonical(name: string): string {
+  return Object.hasOwn(synonyms, name) ? synonyms[name]! : name;
+}
+
+export type Keyed = { readonly key: string; readonly index: number; readonly value: Json };
+
+/**
+ * The entries of a list, each by what makes it the same one wherever it stands: a channel by its
+ * type, a brain by its name, a model by provider and id. A second one of a key is told apart.
+ * @param name the list's own key, such as `brains`
+ */
+export function keyed(list: Value, name: string): readonly Keyed[] {
+  const seen = new Map<string, number>();
+  return (isList(list) ? list : []).map((value, index) => {
+    const key = identityOf(value, name);
+    const before = seen.get(key) ?? 0;
+    seen.set(key, before + 1);
+    return { key: before === 0 ? key : `${key} (${before + 1})`, index, value };
+  });
+}
+
+function identityOf(entry: Json, name: string): string {
+  if (!isObject(entry)) return wordOf(entry);
+  switch (name) {
+    case 'channels':
+      return canonical(wordOf(entry['type']));
+    case 'brains':
+      return wordOf(entry['name']);
+    case 'routes':
+      return canonical(wordOf(entry['channel']));
+    case 'models':
+      return `${canonical(wordOf(entry['provider']))}/${wordOf(entry['model_id'])}`;
+    case 'governance': {
+      const on = isList(entry['channels']) ? ` on ${entry['channels'].map(wordOf).join(', ')}` : '';
+      return `${wordOf(entry['tool'])}${on}`;
+    }
+    default:
+      return JSON.stringify(entry);
+  }
+}
+
+function wordOf(value: Value): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '?' : JSON.stringify(value);
+}

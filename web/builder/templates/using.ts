@@ -1,0 +1,39 @@
+/** What a template makes of a configuration that is there. */
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { isList, isObject } from '../document/value.ts';
+import { brainsOf, freeName } from '../document/starts.ts';
+
+const replaced = new Set(['channels', 'brains', 'routes', 'session']);
+
+/**
+ * In the place of what is there. What belongs to the process stays, since it can only be changed
+ * with a restart, and so do notes; storage comes where it is needed and there is none.
+ */
+export function beginWith(document: JsonObject, template: JsonObject): JsonObject {
+  const kept = Object.entries(document).filter(([key]) => !replaced.has(key));
+  const own = Object.entries(template).filter(([key]) => replaced.has(key));
+  const storage = document['storage'] ?? template['storage'];
+  const rest = Object.fromEntries(kept);
+  return { ...Object.fromEntries(own), ...rest, ...(storage === undefined ? {} : { storage }) };
+}
+
+/** Its brain beside those that are there, under a free name; null: there is none. */
+export function addBeside(document: JsonObject, template: JsonObject): JsonObject | null {
+  const brains = listOf(document['brains']);
+  if (brains.length === 0) return null;
+  const added = listOf(template['brains']).map((brain) => {
+    if (!isObject(brain) || typeof brain['name'] !== 'string') return brain;
+    return { ...brain, name: freeName(brain['name'], brainsOf(document)) };
+  });
+  const needsStorage = added.some((brain) => isObject(brain) && isObject(brain['agent']));
+  const storage = document['storage'] ?? (needsStorage ? template['storage'] : undefined);
+  return {
+    ...document,
+    brains: [...brains, ...added],
+    ...(storage === undefined ? {} : { storage }),
+  };
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return isList(value) ? value : [];
+}

@@ -1,0 +1,119 @@
+import type { TryResult } from '../../../src/admin/questions.ts';
+import { Button } from '../../kit/button.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State } from '../../kit/state.tsx';
+import { length, some } from '../../kit/words.ts';
+import type { Path } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { change } from '../graph/doing.ts';
+import { casesOf, dropCase, type KeptCase } from './cases.ts';
+import { CostWarning, paidModels } from './cost.tsx';
+import { Told } from './told.tsx';
+import { attempt, attemptAll, keyOf, stopAll, useTrials } from './trials.ts';
+
+type Props = { readonly brain: Path; readonly name: string };
+
+/** Kept in the configuration itself, so that they are there for whoever changes it next. */
+export function Cases({ brain, name }: Props) {
+  const document = useDraft((state) => state.document);
+  const readable = useDraft((state) => state.readable);
+  const series = useTrials((state) => state.series);
+  const cases = casesOf(document, brain);
+  const all = (): void =>
+    void attemptAll(cases.map((one) => ({ brain: name, channel: '', ...one })));
+  return (
+    <Panel
+      title="Test cases"
+      aside={
+        cases.length === 0 ? null : series ? (
+          <Button small onClick={stopAll}>
+            Stop
+          </Button>
+        ) : (
+          <Button small disabled={!readable} onClick={all}>
+            Run all {cases.length === 1 ? '' : cases.length} again
+          </Button>
+        )
+      }
+    >
+      <p className="text-soft">
+        They stand in the configuration as the brain&apos;s <code>_try</code>, which svc itself does
+        not read. Write nothing that a real person said.
+      </p>
+      {cases.length === 0 ? (
+        <p className="text-soft">None is kept yet.</p>
+      ) : (
+        <>
+          <CostWarning models={paidModels(document, brain)} />
+          <ul className="flex flex-col gap-3">
+            {cases.map((one) => (
+              <Case key={one.index} brain={brain} name={name} kept={one} />
+            ))}
+          </ul>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
+  const run = useTrials(({ runs }) => runs.get(keyOf(name, kept)));
+  const { text, note, history, index } = kept;
+  return (
+    <li className="flex flex-col gap-2 rounded-md border border-line bg-card p-3">
+      <div className="flex flex-wrap items-start justify-between gap-2">
+        <div className="min-w-0">
+          <p className="font-medium break-words whitespace-pre-wrap">{text}</p>
+          <p className="text-sm text-soft">
+            {[note, history.length === 0 ? '' : `after ${some(history.length, 'earlier turn')}`]
+              .filter((part) => part !== '')
+              .join(' · ')}
+          </p>
+        </div>
+        <div className="flex gap-2">
+          <Button
+            small
+            aria-label={`Run “${text}”`}
+            disabled={run?.now.kind === 'asking'}
+            onClick={() => void attempt({ brain: name, channel: '', text, history })}
+          >
+            Run
+          </Button>
+          <Button
+            small
+            kind="danger"
+            aria-label={`Drop “${text}”`}
+            onClick={() => change((now) => dropCase(now, brain, index))}
+          >
+            Drop
+          </Button>
+        </div>
+      </div>
+      {run === undefined ? null : (
+        <div aria-live="polite" className="flex flex-col gap-2">
+          {run.now.kind === 'told' && run.before !== null ? (
+            <BeforeAfter before={run.before} after={run.now.result} />
+          ) : null}
+          <Told run={run} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** What the same words brought the last time, and now. */
+function BeforeAfter({ before, after }: { readonly before: TryResult; readonly after: TryResult }) {
+  const isSame = before.decision.text === after.decision.text;
+  return (
+    <div className="flex flex-col gap-1 text-sm">
+      <State tone={isSame ? 'good' : 'wait'}>
+        {isSame ? 'The same as the last time' : 'Not the same as the last time'}
+      </State>
+      {isSame ? null : (
+        <p className="border-s-4 border-line ps-3 break-words whitespace-pre-wrap text-soft">
+          Before ({length(before.ms)}): {before.decision.text}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+/** Test cases stand in the brain's own `_try`, and nothing else of the file is touched. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { templates, textOf } from '../../../src/config/templates/templates.ts';
+import { validateText } from '../../../src/config/validate.ts';
+import { casesOf, dropCase, keepCase, type TestCase } from './cases.ts';
+
+const brain = ['brains', 0] as const;
+const start = textOf(templates[0]!.document);
+const written = (text: string) => ({ text, document: JSON.parse(text) as JsonObject });
+const some: TestCase = { text: 'When do you open?', note: '', history: [] };
+const other: TestCase = {
+  text: 'And on Sundays?',
+  note: 'goes on',
+  history: [{ asked: 'When do you open?', answered: 'At nine.' }],
+};
+
+test('cases are kept, read again, and dropped without a trace', () => {
+  const one = keepCase(written(start), brain, some)!;
+  const two = keepCase(written(one), brain, other)!;
+  assert.deepEqual(casesOf(written(two).document, brain), [
+    { ...some, index: 0 },
+    { ...other, index: 1 },
+  ]);
+  assert.deepEqual(validateText(two).problems, [], 'svc itself does not read them');
+  const back = dropCase(written(dropCase(written(two), brain, 1)!), brain, 0);
+  assert.deepEqual(JSON.parse(back!), JSON.parse(start));
+});
+
+test('what is no case is left in the file and not shown', () => {
+  const document = JSON.parse(start);
+  document.brains[0]._try = ['odd', { note: 'no text' }, { text: 'yes', history: 7 }];
+  const cases = casesOf(document, brain);
+  assert.deepEqual(cases, [{ index: 2, text: 'yes', note: '', history: [] }]);
+  document.brains[0]._try = 'a note of a person';
+  const text = JSON.stringify(document);
+  assert.deepEqual(casesOf(document, brain), []);
+  assert.equal(keepCase(written(text), brain, some), null);
+});

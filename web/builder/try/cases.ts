@@ -1,0 +1,61 @@
+/**
+ * Test cases of a brain. They travel with the configuration: in its file, as the brain's own
+ * `_try`, a list of `{text, note?, history?}`; the service reads no key that begins with `_`.
+ */
+import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { insertEntry, removeAt, setValue } from '../document/edit-text.ts';
+import { keysAt } from '../document/fields.ts';
+import type { Path } from '../document/path.ts';
+import { isList, isObject, valueAt } from '../document/value.ts';
+import { textAt } from '../graph/reading.ts';
+
+/** What was said before: `answered` null where nothing was. */
+export type Earlier = { readonly asked: string; readonly answered: string };
+
+export type TestCase = {
+  readonly text: string;
+  readonly note: string;
+  readonly history: readonly Earlier[];
+};
+
+/** `index` is the place in the list. What is no case is left out, and left in the file. */
+export type KeptCase = TestCase & { readonly index: number };
+
+export function casesOf(document: JsonObject, brain: Path): readonly KeptCase[] {
+  const list = valueAt(document, [...brain, '_try']);
+  return (isList(list) ? list : []).flatMap((entry, index) => {
+    const text = textAt(entry, 'text');
+    if (text === '') return [];
+    return [{ index, text, note: textAt(entry, 'note'), history: historyOf(entry) }];
+  });
+}
+
+function historyOf(entry: Json): readonly Earlier[] {
+  const list = isObject(entry) ? entry['history'] : undefined;
+  return (isList(list) ? list : []).flatMap((turn) => {
+    const asked = textAt(turn, 'asked');
+    return asked === '' ? [] : [{ asked, answered: textAt(turn, 'answered') }];
+  });
+}
+
+type Written = { readonly text: string; readonly document: JsonObject };
+
+/** null: it cannot be kept there. */
+export function keepCase({ text, document }: Written, brain: Path, kept: TestCase): string | null {
+  const path = [...brain, '_try'];
+  const value: JsonObject = {
+    text: kept.text,
+    ...(kept.note === '' ? {} : { note: kept.note }),
+    ...(kept.history.length === 0 ? {} : { history: kept.history }),
+  };
+  const list = valueAt(document, path);
+  if (isList(list)) return insertEntry(text, path, list.length, value, keysAt);
+  return list === undefined ? setValue(text, path, [value], keysAt) : null;
+}
+
+/** With the last one goes the list. */
+export function dropCase({ text, document }: Written, brain: Path, index: number): string | null {
+  const path = [...brain, '_try'];
+  const list = valueAt(document, path);
+  return removeAt(text, isList(list) && list.length === 1 ? path : [...path, index]);
+}

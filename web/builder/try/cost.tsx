@@ -1,0 +1,25 @@
+import type { JsonObject } from '../../../src/config/locate.ts';
+import { Notice } from '../../kit/notice.tsx';
+import type { Path } from '../document/path.ts';
+import { isObject, valueAt } from '../document/value.ts';
+import { modelStates, textAt } from '../graph/reading.ts';
+
+/** The models of a brain whose answers may cost money, and for which words leave the machine. */
+export function paidModels(document: JsonObject, brain: Path): readonly string[] {
+  const value = valueAt(document, brain);
+  return modelStates(isObject(value) ? value : null).flatMap(({ value: model, state }) => {
+    const isPaid = state === 'asked' && textAt(model, 'locality') === 'cloud';
+    return isPaid ? [textAt(model, 'model_id')] : [];
+  });
+}
+
+export function CostWarning({ models }: { readonly models: readonly string[] }) {
+  if (models.length === 0) return null;
+  return (
+    <Notice tone="wait">
+      {models.join(', ')}:{' '}
+      {models.length === 1 ? 'this is a cloud model' : 'these are cloud models'}. A trial really
+      asks, so it may cost money, and the text leaves this machine.
+    </Notice>
+  );
+}

@@ -1,0 +1,132 @@
+import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/questions.ts';
+import { Notice } from '../../kit/notice.tsx';
+import { State, toneOf, type Tone } from '../../kit/state.tsx';
+import { length, some, spaced } from '../../kit/words.ts';
+
+/** What a trial brought: the reply, why it is this one, and what each model said. */
+export function Result({ result }: { readonly result: TryResult }) {
+  const { decision, ms, why, answers, tools, trace } = result;
+  const winner = decision.kind === 'reply' ? decision.model : null;
+  return (
+    <div className="flex flex-col gap-3">
+      <Notice tone={decision.kind === 'reply' ? 'good' : 'wait'}>
+        <h3 className="text-sm font-semibold">
+          {decision.kind === 'reply'
+            ? 'The reply'
+            : `No reply, so the sender is told (${spaced(decision.apology)})`}
+        </h3>
+        <p className="break-words whitespace-pre-wrap">{decision.text}</p>
+        <p className="text-sm text-soft">
+          {length(ms)} · {why}
+        </p>
+      </Notice>
+      <Votes steps={trace.steps} />
+      <div className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
+        {answers.map((answer, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- a model may be listed twice
+          <Answer key={index} answer={answer} won={answer.model === winner} />
+        ))}
+      </div>
+      {tools.length === 0 ? null : <Tools tools={tools} />}
+    </div>
+  );
+}
+
+const kinds: Readonly<Record<AnswerRow['kind'], readonly [Tone, string]>> = {
+  answer: ['good', 'Answered'],
+  failed: ['bad', 'Failed'],
+  dropped: ['off', 'Never asked'],
+  not_asked: ['off', 'Not asked'],
+};
+
+function Answer({ answer, won }: { readonly answer: AnswerRow; readonly won: boolean }) {
+  const { model, kind, text, ms, failure, reason } = answer;
+  const isOutranked = failure?.kind === 'outranked';
+  const [tone, word] = isOutranked ? (['off', 'Given up'] as const) : kinds[kind];
+  const look = won ? 'border-good border-2' : 'border-line';
+  return (
+    <article className={`flex min-w-0 flex-col gap-1 rounded-md border bg-card p-3 ${look}`}>
+      <h4
+        className={`text-sm font-semibold break-words ${kind === 'dropped' ? 'line-through' : ''}`}
+      >
+        {model}
+      </h4>
+      <p className="flex flex-wrap gap-x-3 text-sm">
+        <State tone={tone}>{word}</State>
+        {ms === null ? null : <span className="text-soft">{length(ms)}</span>}
+        {won ? <strong className="text-good">this is the reply</strong> : null}
+      </p>
+      {text === null ? null : (
+        <div
+          role="group"
+          aria-label={`What ${model} said`}
+          tabIndex={0}
+          className="max-h-60 overflow-y-auto break-words whitespace-pre-wrap"
+        >
+          {text}
+        </div>
+      )}
+      {reason === null ? null : <p className="text-sm text-soft">{reason}</p>}
+      {failure === null ? null : (
+        <p className="text-sm text-soft">
+          {isOutranked ? '' : `${spaced(failure.kind)}: `}
+          {failure.status === null ? '' : `status ${failure.status}, `}
+          {failure.detail}
+        </p>
+      )}
+    </article>
+  );
+}
+
+/** Who agreed with whom; only a consensus counts votes. */
+function Votes({ steps }: { readonly steps: TryResult['trace']['steps'] }) {
+  const policy = steps.find((step) => step.kind === 'policy');
+  if (policy?.kind !== 'policy' || policy.votes.length === 0) return null;
+  return (
+    <div className="text-sm">
+      <h4 className="font-semibold">Votes</h4>
+      <ul className="ms-5 list-disc">
+        {policy.votes.map((group) => (
+          <li key={group.join()}>
+            {some(group.length, 'vote')}: {group.join(', ')}
+            {policy.winner !== null && group.includes(policy.winner) ? ' (the reply)' : ''}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Tools({ tools }: { readonly tools: readonly ToolRow[] }) {
+  return (
+    <div className="flex flex-col gap-1 text-sm">
+      <h4 className="font-semibold">Tools</h4>
+      <ul className="divide-y divide-line rounded-md border border-line bg-card">
+        {tools.map(({ tool, mode, outcome, arguments: given, result }, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- calls stay in their order
+          <li key={index} className="flex flex-col gap-0.5 px-3 py-1.5">
+            <span className="flex flex-wrap gap-x-3">
+              <strong>{tool}</strong>
+              <State tone={outcomeTone(outcome)}>{outcomes[outcome] ?? spaced(outcome)}</State>
+              <span className="text-soft">{mode}</span>
+            </span>
+            <code className="break-all">{given}</code>
+            {result === null ? null : (
+              <span className="break-words whitespace-pre-wrap text-soft">{result}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+const outcomes: Readonly<Partial<Record<ToolRow['outcome'], string>>> = {
+  done: 'Run',
+  rehearsed: 'Not run: a rehearsal',
+};
+
+function outcomeTone(outcome: ToolRow['outcome']): Tone {
+  if (outcome === 'done') return 'good';
+  return outcome === 'rehearsed' ? 'wait' : toneOf('failed');
+}

@@ -1,0 +1,87 @@
+/** Trials of draft brains: what was answered, kept for as long as the page is open. */
+import { create } from 'zustand';
+import type { TryResult } from '../../../src/admin/questions.ts';
+import { ask, type Refused } from '../../kit/api.ts';
+import { useDraft } from '../document/store.ts';
+import type { Earlier, TestCase } from './cases.ts';
+
+export type Trial =
+  | { readonly kind: 'asking' }
+  | { readonly kind: 'told'; readonly result: TryResult; readonly at: number }
+  | { readonly kind: 'refused'; readonly refused: Refused };
+
+/** `before` is what the same words brought the last time. */
+export type Run = { readonly now: Trial; readonly before: TryResult | null };
+
+type Trials = {
+  readonly runs: ReadonlyMap<string, Run>;
+  /** Several are run one after the other. */
+  readonly series: boolean;
+};
+
+export const useTrials = create<Trials>(() => ({ runs: new Map(), series: false }));
+
+/** Names the words that are tried, on one brain. */
+export function keyOf(brain: string, { text, history }: Omit<TestCase, 'note'>): string {
+  return JSON.stringify([brain, text, history.map(({ asked, answered }) => [asked, answered])]);
+}
+
+const under = new Map<string, AbortController>();
+
+export type Attempt = {
+  readonly brain: string;
+  readonly text: string;
+  readonly history: readonly Earlier[];
+  /** For the grants of an agent; empty: the one that is routed to it. */
+  readonly channel: string;
+};
+
+/** Asks the draft as it is now. */
+export async function attempt({ brain, text, history, channel }: Attempt): Promise<void> {
+  const key = keyOf(brain, { text, history });
+  const known = useTrials.getState().runs.get(key);
+  const before = known?.now.kind === 'told' ? known.now.result : (known?.before ?? null);
+  under.get(key)?.abort();
+  const leaving = new AbortController();
+  under.set(key, leaving);
+  put(key, { now: { kind: 'asking' }, before });
+  const answer = await ask<TryResult>('config/try', {
+    method: 'POST',
+    body: {
+      config: useDraft.getState().text,
+      brain,
+      text,
+      ...(channel === '' ? {} : { channel }),
+      ...(history.length === 0 ? {} : { history }),
+    },
+    signal: leaving.signal,
+  });
+  if (under.get(key) !== leaving) return;
+  under.delete(key);
+  const now: Trial =
+    answer.kind === 'ok'
+      ? { kind: 'told', result: answer.value, at: Date.now() }
+      : { kind: 'refused', refused: answer };
+  put(key, { now, before });
+}
+
+/** One after the other: a service runs only a few at once. */
+export async function attemptAll(attempts: readonly Attempt[]): Promise<void> {
+  if (useTrials.getState().series) return;
+  useTrials.setState({ series: true });
+  for (const one of attempts) {
+    if (!useTrials.getState().series) break;
+    await attempt(one);
+  }
+  useTrials.setState({ series: false });
+}
+
+/** Ends what is under way; the service stops asking the models. */
+export function stopAll(): void {
+  useTrials.setState({ series: false });
+  for (const leaving of under.values()) leaving.abort();
+}
+
+function put(key: string, run: Run): void {
+  useTrials.setState(({ runs }) => ({ runs: new Map(runs).set(key, run) }));
+}

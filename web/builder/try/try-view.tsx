@@ -1,0 +1,134 @@
+import { useState } from 'react';
+import { Button } from '../../kit/button.tsx';
+import { Field, inputLook, SelectField } from '../../kit/field.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import type { Path } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { valueAt } from '../document/value.ts';
+import { change } from '../graph/doing.ts';
+import { entriesOf, textAt } from '../graph/reading.ts';
+import { canonical } from '../review/values.ts';
+import { keepCase, type Earlier } from './cases.ts';
+import { Cases } from './cases-view.tsx';
+import { History } from './history-fields.tsx';
+import { CostWarning, paidModels } from './cost.tsx';
+import { Told } from './told.tsx';
+import { attempt, keyOf, stopAll, useTrials } from './trials.ts';
+
+/** Asks a brain of the draft: nothing is delivered, and nothing stored. */
+export function TryView() {
+  const document = useDraft((state) => state.document);
+  const selection = useDraft((state) => state.selection);
+  const brains = entriesOf(document, ['brains']).filter(
+    ({ value }) => textAt(value, 'name') !== '',
+  );
+  const chosen =
+    brains.find(({ path }) => selection[0] === 'brains' && selection[1] === path[1]) ?? brains[0];
+  if (chosen === undefined) {
+    return <p className="p-4 text-soft">There is no brain to try yet.</p>;
+  }
+  const name = textAt(chosen.value, 'name');
+  return (
+    <div className="mx-auto flex max-w-4xl flex-col gap-6 p-4">
+      <Panel title="Try a brain">
+        <p className="text-soft">
+          The draft is asked as it stands here. Nothing is delivered or kept, and tools that reach
+          out do not run.
+        </p>
+        <SelectField
+          id="try-brain"
+          label="Brain"
+          value={String(chosen.index)}
+          onChange={({ target }) => useDraft.getState().select(['brains', Number(target.value)])}
+          options={brains.map(({ index, value }) => ({
+            value: String(index),
+            label: textAt(value, 'name'),
+          }))}
+        />
+        <Asking key={name} brain={chosen.path} name={name} />
+      </Panel>
+      <Cases brain={chosen.path} name={name} />
+    </div>
+  );
+}
+
+type AskingProps = { readonly brain: Path; readonly name: string };
+
+function Asking({ brain, name }: AskingProps) {
+  const document = useDraft((state) => state.document);
+  const readable = useDraft((state) => state.readable);
+  const [text, setText] = useState('');
+  const [history, setHistory] = useState<readonly Earlier[]>([]);
+  const [channel, setChannel] = useState('');
+  const said = { text: text.trim(), history: history.filter(({ asked }) => asked.trim() !== '') };
+  const run = useTrials(({ runs }) => runs.get(keyOf(name, said)));
+  const paid = paidModels(document, brain);
+  const asking = run?.now.kind === 'asking';
+  const ask = (): void => void attempt({ brain: name, channel, ...said });
+  const keep = (): void => void change((now) => keepCase(now, brain, { ...said, note: '' }));
+  const canAsk = said.text !== '' && readable && !asking;
+  return (
+    <>
+      <Field
+        id="try-text"
+        label="What a sender says"
+        hint="Kept in this page alone, until you keep it as a test case. Ctrl+Enter asks."
+      >
+        <textarea
+          id="try-text"
+          rows={3}
+          className={inputLook}
+          value={text}
+          aria-describedby="try-text-hint"
+          onChange={({ target }) => setText(target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && canAsk) ask();
+          }}
+        />
+      </Field>
+      <History turns={history} onChange={setHistory} />
+      <Channel brain={brain} value={channel} onChange={setChannel} />
+      <CostWarning models={paid} />
+      <div className="flex flex-wrap gap-2">
+        <Button kind="main" disabled={!canAsk} onClick={ask}>
+          {paid.length === 0 ? 'Ask the draft' : 'Ask the draft, which may cost money'}
+        </Button>
+        {asking ? <Button onClick={stopAll}>Stop</Button> : null}
+        <Button disabled={said.text === '' || !readable} onClick={keep}>
+          Keep as a test case
+        </Button>
+      </div>
+      <div aria-live="polite">{run === undefined ? null : <Told run={run} />}</div>
+    </>
+  );
+}
+
+/** An agent's grants may differ by channel; elsewhere it makes no difference. */
+function Channel({
+  brain,
+  value,
+  onChange,
+}: {
+  readonly brain: Path;
+  readonly value: string;
+  readonly onChange: (channel: string) => void;
+}) {
+  const document = useDraft((state) => state.document);
+  if (valueAt(document, [...brain, 'agent']) === undefined) return null;
+  const types = entriesOf(document, ['channels'])
+    .map((entry) => canonical(textAt(entry.value, 'type')))
+    .filter((type) => type !== '');
+  return (
+    <SelectField
+      id="try-channel"
+      label="As if it came by"
+      hint="The grants of an agent may differ by channel."
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+      options={[
+        { value: '', label: 'the channel that is routed to it' },
+        ...types.map((type) => ({ value: type, label: type })),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,58 @@
+/** A diff is right when either side can be read out of it again, and small when lines are equal. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { diffLines, folded, type DiffLine } from './line-diff.ts';
+
+const side = (lines: readonly DiffLine[], without: 'added' | 'removed'): string[] =>
+  lines.filter(({ kind }) => kind !== without).map(({ text }) => text);
+
+test('both texts can be read out of a diff, whatever they are', () => {
+  let seed = 7;
+  const random = (below: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return seed % below;
+  };
+  const some = (): string[] => Array.from({ length: random(30) }, () => `line ${random(6)}`);
+  for (let round = 0; round < 500; round++) {
+    const [old, now] = [some(), some()];
+    const lines = diffLines(old.join('\n'), now.join('\n'));
+    const told = `round ${round} of seed 7`;
+    assert.deepEqual(side(lines, 'added'), old, told);
+    assert.deepEqual(side(lines, 'removed'), now, told);
+    const numbers = lines.flatMap(({ now: number }) => (number === null ? [] : [number]));
+    assert.deepEqual(
+      numbers,
+      now.map((_, index) => index + 1),
+      told,
+    );
+  }
+});
+
+test('one changed line is one removed and one added', () => {
+  const lines = diffLines('a\nb\nc\n', 'a\nB\nc\n');
+  assert.deepEqual(
+    lines.map(({ kind, text }) => `${kind} ${text}`),
+    ['same a', 'removed b', 'added B', 'same c'],
+  );
+});
+
+test('what differs in the ends of its lines alone is the same', () => {
+  assert.ok(diffLines('a\r\nb\r\n', 'a\nb').every(({ kind }) => kind === 'same'));
+});
+
+test('lines far from a change are folded', () => {
+  const old = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+  const now = old.with(10, 'another');
+  const shown = folded(diffLines(old.join('\n'), now.join('\n')), 2);
+  assert.deepEqual(
+    shown.map((one) => (one.kind === 'gap' ? one.lines : one.kind)),
+    [8, 'same', 'same', 'removed', 'added', 'same', 'same', 7],
+  );
+});
+
+test('texts that have nothing in common are told whole, and soon', () => {
+  const text = (word: string): string =>
+    Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join('\n');
+  const lines = diffLines(text('old'), text('new'));
+  assert.equal(lines.length, 6_000);
+});
