@@ -27,11 +27,10 @@ browserTest(
     await show(page, 'JSON');
     await page.locator('.cm-content').click();
     await page.keyboard.press('ControlOrMeta+a');
-    const text = JSON.stringify(service.withOther(), null, 2).replace(
-      '"name": "echo",',
-      '"name": "echo", "_try": [{"text": "when do you open?", "history": [{"asked": "hello", "answered": "hello yourself"}]}],',
-    );
-    await page.keyboard.insertText(text);
+    const other = service.withOther();
+    const history = [{ asked: 'hello', answered: 'hello yourself' }];
+    const brains = [{ ...other.brains[0], _try: [{ text: 'when do you open?', history }] }];
+    await page.keyboard.insertText(JSON.stringify({ ...other, brains }, null, 2));
     await show(page, 'Try');
     await page.getByRole('button', { name: 'Run all' }).click();
     await page.getByText('Not the same as the last time').waitFor();

@@ -6,7 +6,7 @@ import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../document/path.ts';
 import { isObject } from '../document/value.ts';
-import { canonical } from '../review/values.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
 type Common = {

@@ -6,7 +6,7 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { goTo } from '../../kit/place.ts';
 import { useDraft } from '../document/store.ts';
 import { ChangeList } from '../review/change-list.tsx';
-import { changesOf } from '../review/changes.ts';
+import { changesOf } from '../../../src/config/changes/changes.ts';
 import { rewrite } from '../review/rewrite.ts';
 import { addBeside, beginWith } from './using.ts';
 

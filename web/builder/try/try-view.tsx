@@ -7,7 +7,7 @@ import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { change } from '../graph/doing.ts';
 import { entriesOf, textAt } from '../graph/reading.ts';
-import { canonical } from '../review/values.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import { keepCase, type Earlier } from './cases.ts';
 import { Cases } from './cases-view.tsx';
 import { History } from './history-fields.tsx';
