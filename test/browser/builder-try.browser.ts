@@ -1,7 +1,7 @@
 /** A brain of a draft that is tried: asked for real, with nothing delivered or kept. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
-import { deskWith, show, signIn } from './builder-desk.ts';
+import { assertTabFits, deskWith, show, signIn } from './builder-desk.ts';
 
 browserTest(
   'a draft is tried, kept as a case and run again',
@@ -70,6 +70,7 @@ browserTest(
     await page.getByText('No reply, so the sender is told').waitFor();
     assert.equal(await page.getByText('Failed', { exact: true }).count(), 2);
     await view.assertFits();
+    await assertTabFits(page);
     await view.assertAccessible();
   },
 );

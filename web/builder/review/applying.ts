@@ -87,6 +87,14 @@ export async function lookAgain(): Promise<void> {
   become({ theirs: isOther ? used.value : null, state: { kind: 'idle' } });
 }
 
+/** The same without a word where all is as it was, or nobody answers. */
+export async function noticeOthers(): Promise<void> {
+  const used = await ask<Base>('config');
+  const { base } = useDraft.getState();
+  if (used.kind === 'refused' || base === null || now().state.kind === 'sending') return;
+  if (used.value.revision !== base.revision) become({ theirs: used.value });
+}
+
 /** The conflict is over: the draft is a change of theirs now. */
 export function settle(theirs: Base, text: string): void {
   const { replace, rebase, text: draft } = useDraft.getState();
