@@ -89,9 +89,10 @@ export async function lookAgain(): Promise<void> {
 
 /** The same without a word where all is as it was, or nobody answers. */
 export async function noticeOthers(): Promise<void> {
-  const used = await ask<Base>('config');
   const { base } = useDraft.getState();
-  if (used.kind === 'refused' || base === null || now().state.kind === 'sending') return;
+  const used = await ask<Base>('config');
+  const hasMoved = useDraft.getState().base !== base || now().state.kind === 'sending';
+  if (used.kind === 'refused' || base === null || hasMoved) return;
   if (used.value.revision !== base.revision) become({ theirs: used.value });
 }
 
