@@ -8,7 +8,7 @@ import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import { Control } from './control/control.ts';
-import { problemOfSkills, warningOfSkill } from './control/next.ts';
+import { problemOfSkills, warningOfSkill, type Stand } from './control/next.ts';
 import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
@@ -95,7 +95,7 @@ export async function runService(setup: Setup): Promise<Ending> {
   const source = onReload && { file, env, onReload };
   const control = new Control(
     { source, host, kit, log, stop, onUsed },
-    { ...setup, warnings: [...setup.warnings, ...skillWarnings] },
+    firstOf(setup, skillWarnings),
   );
   const admin =
     problem ??
@@ -131,6 +131,11 @@ const passingProblems = new Set([
   'storage_locked',
   'storage_unusable',
 ]);
+
+function firstOf(setup: Setup, skillWarnings: Stand['warnings']): Stand {
+  const { text, revision, config, storagePath, warnings } = setup;
+  return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
+}
 
 type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };
 type Refusal = { readonly kind: 'problem'; readonly code: string; readonly message: string };

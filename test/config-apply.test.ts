@@ -38,6 +38,10 @@ test('a configuration that is put is in use, in its file, and told in words', as
   assert.ok(now.body.usedAt! > before.body.usedAt!);
   const status = (await service.ask('status')).body as { revision?: string };
   assert.equal(status.revision, revisionOf(text));
+  const audit = (await service.ask('audit')).body.rows as readonly object[] | undefined;
+  const [row] = audit as [{ action: string; target: object; status: number }];
+  const target = { from: before.etag, to: revisionOf(text) };
+  assert.deepEqual([row.action, row.target, row.status], ['config_apply', target, 200]);
   assert.match(service.program.log(), /"operator_wrote".*"action":"config_apply","status":200/);
   assert.deepEqual(await readdir(service.folder), ['svc.json', 'svc.json.history']);
 });

@@ -1,27 +1,198 @@
-/** What `/ui` serves, seen by a browser. */
-import { live, makeWorld, openAdmin } from '../fake/admin-world.ts';
-import { browserTest, type Site } from './browser.ts';
+/** The live view on a running svc: what a person sees, by eye, by keyboard and on a telephone. */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { browserTest } from './browser.ts';
+import { operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
 
-async function start(): Promise<Site> {
-  const world = makeWorld();
-  live(world.events);
-  const admin = await openAdmin(world);
-  const close = () => admin[Symbol.asyncDispose]();
-  return { origin: `http://127.0.0.1:${admin.port}`, [Symbol.asyncDispose]: close };
+const telephone = { viewport: { width: 360, height: 740 } };
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByLabel('Administrator token').fill(operatorToken);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-browserTest('the live view shows the service to every eye and ear', start, async ({ open }) => {
-  const view = await open();
-  const { page } = view;
-  await page.goto('/ui');
-  await page.getByText('Working', { exact: true }).waitFor();
-  await view.assertAccessible();
-});
+/** Says so many things, and waits until all of them are answered. */
+async function talk(site: LiveStage, texts: readonly string[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  const before = site.receiver.received.length;
+  for (const text of texts) ids.push(await site.say(text));
+  await site.receiver.waitFor(before + texts.length);
+  return ids;
+}
 
-browserTest('the live view fits a small telephone', start, async ({ open }) => {
-  const view = await open({ viewport: { width: 360, height: 740 } });
-  await view.page.goto('/ui');
-  await view.page.getByText('Working', { exact: true }).waitFor();
-  await view.assertFits();
-  await view.assertAccessible();
+browserTest(
+  'the overview tells what happens, and each number leads on',
+  startLiveStage,
+  async ({ site, open }) => {
+    const view = await open();
+    const { page } = view;
+    await page.goto('/ui');
+    await page.getByText('Working', { exact: true }).waitFor();
+    await page.getByText('Nothing needs you.').waitFor();
+    await talk(site, ['one', 'two', 'three']);
+    await page.getByText('3 messages since the start').waitFor();
+    await page.getByRole('img', { name: /^Messages a minute since .*: 3 at most$/ }).waitFor();
+    await page.getByText('dropped by the shield').waitFor();
+    await view.assertAccessible();
+    await page.getByRole('link', { name: /Messages a minute/ }).click();
+    await page.getByText('3 messages.').waitFor();
+    assert.match(page.url(), /view=messages&within=1h$/);
+  },
+);
+
+browserTest(
+  'messages come as they are sent, wait while paused, and go by filters',
+  startLiveStage,
+  async ({ site, open }) => {
+    const view = await open();
+    const { page } = view;
+    await page.goto('/ui?view=messages');
+    await page.getByText('None so far.').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await talk(site, ['one', '/new']);
+    await page.getByRole('row').nth(2).waitFor();
+    await page.getByRole('row', { name: 'command' }).waitFor();
+    await page.getByRole('row', { name: 'reply' }).getByText('local_runtime/a').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await talk(site, ['two', 'three']);
+    const fresh = page.getByRole('button', { name: '2 new' });
+    await fresh.waitFor();
+    assert.equal(await page.getByRole('row').count(), 3);
+    await fresh.click();
+    await page.getByText('4 messages.').waitFor();
+    await view.assertAccessible();
+    await page.getByLabel('Outcome').selectOption('command');
+    await page.getByText('1 message.').waitFor();
+    assert.match(page.url(), /outcome=command/);
+    await page.reload();
+    await page.getByText('1 message.').waitFor();
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByText('4 messages.').waitFor();
+  },
+);
+
+browserTest(
+  'a list of messages is gone through and opened by keyboard',
+  startLiveStage,
+  async ({ site, open }) => {
+    const { page } = await open();
+    const ids = await talk(site, ['one', 'two', 'three']);
+    await page.goto('/ui?view=messages');
+    await page.getByText('3 messages.').waitFor();
+    for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: `Message ${ids[1]}` }).waitFor();
+    await page.goBack();
+    await page.getByText('3 messages.').waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('button', { name: 'Go on', pressed: true }).waitFor();
+  },
+);
+
+browserTest(
+  'the trace tells the whole of a message, and its text by its own word',
+  startLiveStage,
+  async ({ site, open }) => {
+    site.receiver.script.push(500);
+    const id = await site.say('When do you open?');
+    const view = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = view;
+    await page.goto(`/ui?view=message&id=${id}`);
+    // It is followed until it is over, without a reload.
+    await page.getByText('answered and delivered').waitFor();
+    for (const told of [
+      'waited in the inbox',
+      'shield dropped hosted_runtime/big; 3 may be asked',
+      /local_runtime\/a: answer \(rank 1\)/,
+      /consensus: local_runtime\/a/,
+      'delivery 1: server_error, 500',
+      'waited for its next try',
+      'delivery 2: delivered',
+    ]) {
+      await page.getByRole('listitem').filter({ hasText: told }).first().waitFor();
+    }
+    assert.equal(await page.getByText('When do you open?').count(), 0);
+    await page.getByRole('button', { name: 'Copy as JSON' }).click();
+    await page.getByText('Copied.').waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    assert.equal((JSON.parse(copied) as { id: string }).id, id);
+    await view.assertAccessible();
+    await signIn(page);
+    await page.getByRole('button', { name: 'Reveal what was said' }).click();
+    await page.getByText('When do you open?').waitFor();
+    await page.getByText('It opens at nine.').waitFor();
+    await view.assertAccessible();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('Only an operator may see what was said.').waitFor();
+    assert.equal(await page.getByText('When do you open?').count(), 0);
+  },
+);
+
+browserTest(
+  'a conversation is read by its sessions, kept as a file, and deleted',
+  startLiveStage,
+  async ({ site, open }) => {
+    await talk(site, ['before', '/new', 'after']);
+    const view = await open({ acceptDownloads: true });
+    const { page } = view;
+    await page.goto('/ui?view=conversations');
+    await page.getByRole('cell', { name: 'webhook' }).waitFor();
+    assert.equal(await page.getByText('lobby').count(), 0);
+    await signIn(page);
+    await page.getByRole('button', { name: 'lobby' }).click();
+    await page.getByRole('heading', { name: 'lobby' }).waitFor();
+    assert.doesNotMatch(page.url(), /lobby/);
+    await page.getByText(/^Session 2 began .*: a command asked for it\.$/).waitFor();
+    await page.getByRole('button', { name: 'Reveal what was said' }).click();
+    await page.getByText('after', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Session 1' }).click();
+    await page.getByText('before', { exact: true }).waitFor();
+    await view.assertAccessible();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    assert.equal((await downloading).suggestedFilename(), 'conversation-webhook.json');
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByText('Nothing of it can be brought back.').waitFor();
+    await view.assertAccessible();
+    await page.getByRole('button', { name: 'Keep it' }).click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No conversation is kept').first().waitFor();
+  },
+);
+
+browserTest(
+  'the flow is drawn from channels to models, with what passes',
+  startLiveStage,
+  async ({ site, open }) => {
+    const view = await open();
+    const { page } = view;
+    await page.goto('/ui?view=flow');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await talk(site, ['one', 'two']);
+    await page.getByRole('list', { name: 'Channels' }).getByText('2', { exact: true }).waitFor();
+    await page.getByRole('list', { name: 'Brains' }).getByText('2', { exact: true }).waitFor();
+    await page.getByRole('list', { name: 'Models' }).getByText('dropped by the shield').waitFor();
+    await view.assertAccessible();
+  },
+);
+
+browserTest('every view fits a small telephone', startLiveStage, async ({ site, open }) => {
+  const [id] = await talk(site, ['one']);
+  const view = await open(telephone);
+  const { page } = view;
+  for (const [place, sight] of [
+    ['', 'Working'],
+    ['?view=messages', '1 message.'],
+    [`?view=message&id=${id}`, 'answered and delivered'],
+    ['?view=conversations', 'Each conversation'],
+    ['?view=flow', 'dropped by the shield'],
+  ] as const) {
+    await page.goto(`/ui${place}`);
+    await page.getByText(sight).first().waitFor();
+    await view.assertFits();
+    await view.assertAccessible();
+  }
 });

@@ -57,19 +57,19 @@ async function putUnderLoad(
   const crowd = new Crowd(urlOf(stage.draft), random, pauseMs);
   const putter = new Putter(stage, crowd, random);
   const chats = new Chats(stage, peopleOnTelegram);
-  let accepted = 0;
-  crowd.onAccepted = () => void accepted++;
+  const accepted = { count: 0 };
+  crowd.onAccepted = () => void accepted.count++;
   const startedAt = performance.now();
   crowd.begin(speakers);
   chats.begin(random);
   for (let number = 1; number <= count; number++) {
-    const aim = accepted + messagesEach;
+    const aim = accepted.count + messagesEach;
     await putter.put(number);
-    while (accepted < aim) await crowd.next200();
-    if (number % 50 === 0) say(`${form}: ${number} put, ${accepted} messages`);
+    while (accepted.count < aim) await crowd.next200();
+    if (number % 50 === 0) say(`${form}: ${number} put, ${accepted.count} messages`);
   }
   const seconds = (performance.now() - startedAt) / 1_000;
-  const rate = Math.round(accepted / seconds);
+  const rate = Math.round(accepted.count / seconds);
   await putter.end();
   await Promise.all([crowd.end(), chats.end()]);
   await answered(stage, crowd);

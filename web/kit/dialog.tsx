@@ -29,7 +29,7 @@ export function Dialog(props: Props) {
             <Base.Title className="text-lg font-semibold">{title}</Base.Title>
             <Base.Close render={<Button kind="quiet" small aria-label="Close" />}>✕</Base.Close>
           </div>
-          <div className="min-h-0 overflow-y-auto">{children}</div>
+          <div className="-m-1 min-h-0 overflow-y-auto p-1">{children}</div>
           {actions ? <div className="flex flex-wrap justify-end gap-2">{actions}</div> : null}
         </Base.Popup>
       </Base.Portal>

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useEffect, useRef, type ReactNode } from 'react';
 import { Link } from './link.tsx';
 import type { Place } from './place.ts';
 import { ThemeSwitch } from './theme-switch.tsx';
@@ -16,6 +16,14 @@ type Props = {
 
 /** What surrounds every view: the way to the others, and a way past it for the keyboard. */
 export function Frame({ title, views, current, aside, children }: Props) {
+  const nav = useRef<HTMLElement>(null);
+  // Where the views have too little room, they scroll to the current one.
+  useEffect(() => {
+    const place = nav.current?.querySelector('[aria-current="page"]');
+    place?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    // The attribute follows it.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [current]);
   return (
     <div className="mx-auto flex min-h-screen max-w-[90rem] flex-col">
       <a
@@ -24,15 +32,19 @@ export function Frame({ title, views, current, aside, children }: Props) {
       >
         Skip to the content
       </a>
-      <header className="flex flex-wrap items-center gap-x-6 gap-y-2 border-b border-line px-4 py-2">
+      <header className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 border-b border-line px-4 py-2">
         <h1 className="text-lg">{title}</h1>
-        <nav aria-label="Views" className="flex min-w-0 flex-1 flex-wrap gap-1">
+        <nav
+          ref={nav}
+          aria-label="Views"
+          className="flex min-w-0 flex-1 flex-wrap gap-1 max-sm:order-last max-sm:basis-full max-sm:flex-nowrap max-sm:overflow-x-auto max-sm:p-1"
+        >
           {views.map(({ name, title: label, place }) => (
             <Link
               key={name}
               to={place}
               current={name === current}
-              className="rounded-md px-2.5 py-1 text-ink no-underline hover:bg-raised aria-[current=page]:bg-accent-ground aria-[current=page]:font-medium"
+              className="shrink-0 rounded-md px-2.5 py-1 text-ink no-underline hover:bg-raised aria-[current=page]:bg-accent-ground aria-[current=page]:font-medium forced-colors:aria-[current=page]:underline"
             >
               {label}
             </Link>

@@ -1,57 +1,64 @@
-import { useState, type ComponentType } from 'react';
-import { Button } from '../kit/button.tsx';
-import { Dialog } from '../kit/dialog.tsx';
+import { useEffect, useRef, type ComponentType } from 'react';
 import { Frame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
-import { SignIn } from '../kit/sign-in.tsx';
-import { useToken } from '../kit/token.ts';
-import { Overview } from './overview.tsx';
+import { Conversations } from './conversations/conversations.tsx';
+import { FeedMark } from './feed-mark.tsx';
+import { FlowMap } from './flow/flow-map.tsx';
+import { MessagePage } from './message/message.tsx';
+import { Messages } from './messages/messages.tsx';
+import { Operator } from './operator.tsx';
+import { Overview } from './overview/overview.tsx';
 
 type LiveViewEntry = {
   readonly name: string;
   readonly title: string;
   readonly shows: ComponentType;
+  /** The view that leads to it, for one that is not in the navigation itself. */
+  readonly under?: string;
 };
 
 /** To add a view: write a component, and a line here. The first one is shown when none is named. */
 const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'overview', title: 'Overview', shows: Overview },
+  { name: 'messages', title: 'Messages', shows: Messages },
+  { name: 'message', title: 'Message', shows: MessagePage, under: 'messages' },
+  { name: 'conversations', title: 'Conversations', shows: Conversations },
+  { name: 'flow', title: 'Flow', shows: FlowMap },
 ];
 
+const inNavigation = views
+  .filter(({ under }) => under === undefined)
+  .map(({ name, title }) => ({ name, title, place: { view: name } }));
+
 export function LiveView() {
-  const { view } = usePlace();
-  const { name: current, shows: Shown } = views.find(({ name }) => name === view) ?? views[0];
+  const { view, id } = usePlace();
+  const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
+  useArrival(`${name} ${id ?? ''}`, title);
   return (
     <Frame
       title="svc"
-      views={views.map(({ name, title }) => ({ name, title, place: { view: name } }))}
-      current={current}
-      aside={<Operator />}
+      views={inNavigation}
+      current={under ?? name}
+      aside={
+        <>
+          <FeedMark />
+          <Operator />
+        </>
+      }
     >
-      <Shown key={current} />
+      <Shown key={name} />
     </Frame>
   );
 }
 
-/** Signs in for what needs the bearer: texts, and every change. */
-function Operator() {
-  const { token, signOut } = useToken();
-  const [asking, setAsking] = useState(false);
-  if (token !== null) {
-    return (
-      <Button small onClick={signOut}>
-        Sign out
-      </Button>
-    );
-  }
-  return (
-    <>
-      <Button small onClick={() => setAsking(true)}>
-        Sign in
-      </Button>
-      <Dialog open={asking} title="Sign in" onClose={() => setAsking(false)}>
-        <SignIn onDone={() => setAsking(false)} />
-      </Dialog>
-    </>
-  );
+/** Names the page after its view, and brings the keyboard into a view that was gone to. */
+function useArrival(where: string, title: string): void {
+  const before = useRef(where);
+  useEffect(() => {
+    document.title = `${title} · svc`;
+    if (before.current === where) return;
+    before.current = where;
+    scrollTo(0, 0);
+    document.getElementById('main')?.focus();
+  }, [where, title]);
 }

@@ -1,10 +1,11 @@
+import { plural } from '../../domain/plural.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { backUpStorage } from '../../storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { findPlace } from './access.ts';
-import { bytesText, plural } from './table.ts';
+import { bytesText } from './table.ts';
 
 export const backup: Command = {
   name: 'backup',

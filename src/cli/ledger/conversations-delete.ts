@@ -1,10 +1,10 @@
 import type { Whose } from '../../domain/story.ts';
+import { plural } from '../../domain/plural.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainLine } from '../plain-text.ts';
 import { findPlace, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
-import { plural } from './table.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';
 
 export const conversationsDelete: Command = {

@@ -1,6 +1,7 @@
 import type { NoteText } from '../../domain/note.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { ConversationRow, ConversationText, TurnText } from '../../domain/story.ts';
+import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
@@ -8,7 +9,7 @@ import { plainJson, plainLine } from '../plain-text.ts';
 import { findPlace, reading, type Place } from './access.ts';
 import { askedPage, limitRange, pageFlags, runList, sayMore } from './pages.ts';
 import { indented } from './story-page.ts';
-import { left, localTime, plural, right, table } from './table.ts';
+import { left, localTime, right, table } from './table.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';
 
 export const conversationsList: Command = {

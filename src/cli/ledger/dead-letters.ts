@@ -1,5 +1,6 @@
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/story.ts';
+import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
@@ -7,7 +8,7 @@ import { plainJson, plainLine } from '../plain-text.ts';
 import { findPlace, reading, type Place } from './access.ts';
 import { limitRange, runList } from './pages.ts';
 import { indented } from './story-page.ts';
-import { left, localTime, plural, right, table } from './table.ts';
+import { left, localTime, right, table } from './table.ts';
 
 export const deadLettersList: Command = {
   name: 'dead-letters list',

@@ -1,12 +1,13 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { NotesOf, NoteText } from '../../domain/note.ts';
+import { plural } from '../../domain/plural.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson, plainLine } from '../plain-text.ts';
 import { findPlace, reading, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { indented } from './story-page.ts';
-import { localTime, plural } from './table.ts';
+import { localTime } from './table.ts';
 import { locate } from './whose.ts';
 
 export const notesList: Command = {

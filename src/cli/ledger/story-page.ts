@@ -1,7 +1,7 @@
 import type { Story, StoryText } from '../../domain/story.ts';
+import { sayState, timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
 import { plainLine, plainText } from '../plain-text.ts';
 import { length, localTime } from './table.ts';
-import { timelineOf, type Row } from './timeline.ts';
 
 /**
  * The story of a message as a person reads it at a terminal.
@@ -9,9 +9,8 @@ import { timelineOf, type Row } from './timeline.ts';
  * @param now milliseconds since 1970
  */
 export function storyPage(story: Story, text: StoryText | null, now: number): string {
-  const rows = timelineOf(story, now);
-  const lost = rows.filter(({ what }) => what === 'not accounted for');
-  const lostMs = lost.reduce((sum, { forMs }) => sum + (forMs ?? 0), 0);
+  const rows = timelineOf(story, now, localTime);
+  const lost = length(unexplainedIn(rows));
   const ends = [story.settledAt ?? 0, ...story.replies.map(({ settledAt }) => settledAt ?? 0)];
   const lastAt = Math.max(story.acceptedAt, ...ends);
   const brain = story.trace === null ? '' : `, brain ${plainLine(story.trace.brain)}`;
@@ -22,19 +21,12 @@ export function storyPage(story: Story, text: StoryText | null, now: number): st
     '\n',
     rowsOf(rows),
     '\n',
-    `${length(lastAt - story.acceptedAt)} in all, ${length(lostMs)} not accounted for\n`,
+    `${length(lastAt - story.acceptedAt)} in all, ${lost} not accounted for\n`,
     ...(story.trace === null && story.state !== 'waiting'
       ? ['What happened between its acceptance and its end was not kept.\n']
       : []),
     ...(text === null ? [] : ['\n', textPage(text)]),
   ].join('');
-}
-
-function sayState({ state, replies }: Story): string {
-  if (state !== 'answered') return state === 'dead' ? 'given up' : 'waiting';
-  if (replies.some((reply) => reply.state === 'dead')) return 'answered, but not delivered';
-  if (replies.some((reply) => reply.state === 'waiting')) return 'answered, not yet delivered';
-  return replies.length === 0 ? 'answered without a reply' : 'answered and delivered';
 }
 
 function rowsOf(rows: readonly Row[]): string {

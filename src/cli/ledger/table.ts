@@ -37,10 +37,6 @@ export function length(ms: number): string {
   return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
 
-export function plural(number: number, word: string, words = `${word}s`): string {
-  return `${number} ${number === 1 ? word : words}`;
-}
-
 /** A size as a person reads it: `812 KiB`, `1.4 GiB`. */
 export function bytesText(bytes: number): string {
   if (bytes < 1_048_576) return `${Math.ceil(bytes / 1_024)} KiB`;

@@ -6,7 +6,8 @@ import type {
   ProviderStatus,
   Status,
 } from '../../admin/admin.ts';
-import { length, localTime, plural } from '../ledger/table.ts';
+import { plural } from '../../domain/plural.ts';
+import { length, localTime } from '../ledger/table.ts';
 import { plainLine } from '../plain-text.ts';
 import { signOf, type Mark } from '../report.ts';
 

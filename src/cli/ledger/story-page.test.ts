@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Story } from '../../domain/story.ts';
 import { acceptedAt, story, storyText } from '../../../test/stories.ts';
+import { timelineOf } from '../../domain/timeline.ts';
 import { storyPage } from './story-page.ts';
-import { timelineOf } from './timeline.ts';
+import { localTime } from './table.ts';
 
 const later = acceptedAt + 60_000;
 const says = (one: Story, now = later): string[] =>
-  timelineOf(one, now).map(({ atMs, forMs, what, deep }) => {
+  timelineOf(one, now, localTime).map(({ atMs, forMs, what, deep }) => {
     return `${atMs} ${forMs ?? '-'} ${deep ? '> ' : ''}${what}`;
   });
 
@@ -36,7 +37,9 @@ test('a settled message is told on one clock, with votes, dissent and gaps', () 
 });
 
 test('the rows of a settled message add up to its whole time', () => {
-  const rows = timelineOf(story, later).filter(({ forMs, deep }) => forMs !== null && !deep);
+  const rows = timelineOf(story, later, localTime).filter(
+    ({ forMs, deep }) => forMs !== null && !deep,
+  );
   const covered = new Set<number>();
   for (const { atMs, forMs } of rows) {
     for (let ms = atMs; ms < atMs + forMs!; ms++) covered.add(ms);

@@ -1,0 +1,283 @@
+/**
+ * A message's story as rows on one clock, in milliseconds since it was accepted. What no row
+ * explains is a row too, so that the rows of a settled message add up to its whole time.
+ */
+import type { CutReason } from './conversation.ts';
+import { plural } from './plural.ts';
+import type { DeliveryTry, ReplyStory, Story } from './story.ts';
+import type { Trace, TraceStep } from './trace.ts';
+
+/** What a row tells of; `unexplained`: no step says what the time went to. */
+export type RowPart =
+  | 'accepted'
+  | 'wait'
+  | TraceStep['kind']
+  | 'reply'
+  | 'delivery'
+  | 'end'
+  | 'unexplained';
+
+/**
+ * `forMs` null: a moment. `deep` rows belong to the row above and count nothing themselves.
+ * `ended` null: it cannot end well or badly, or has not ended.
+ */
+export type Row = {
+  readonly atMs: number;
+  readonly forMs: number | null;
+  readonly what: string;
+  readonly deep: boolean;
+  readonly part: RowPart;
+  readonly ended: 'well' | 'badly' | null;
+};
+
+/** A stretch of time that is explained. */
+type Span = { readonly fromMs: number; readonly toMs: number };
+
+type Told = { readonly part: RowPart; readonly ended?: Row['ended']; readonly deep?: true };
+
+/** The rows so far; times are milliseconds since the acceptance. */
+class Telling {
+  readonly rows: Row[] = [];
+  readonly spans: Span[] = [];
+
+  add(atMs: number, forMs: number | null, what: string, told: Told): void {
+    const { part, ended = null, deep = false } = told;
+    this.rows.push({ atMs, forMs, what, deep, part, ended });
+  }
+
+  /** A stretch that counts; none where it has no length. */
+  explain(fromMs: number, toMs: number, what: string, told: Told): void {
+    if (toMs <= fromMs) return;
+    this.spans.push({ fromMs, toMs });
+    this.add(fromMs, toMs - fromMs, what, told);
+  }
+}
+
+/**
+ * @param now milliseconds since 1970: how long what waits has waited
+ * @param sayTime how a time (milliseconds since 1970) is written where the rows are read
+ */
+export function timelineOf(
+  story: Story,
+  now: number,
+  sayTime: (at: number) => string,
+): readonly Row[] {
+  const since = (at: number): number => at - story.acceptedAt;
+  const telling = new Telling();
+  telling.add(0, null, 'accepted', { part: 'accepted' });
+  if (story.trace !== null) {
+    telling.explain(0, since(story.trace.claimedAt), waitedFor(story.trace), { part: 'wait' });
+    for (const step of story.trace.steps) tellStep(step, story.trace, telling);
+  } else if (story.state === 'waiting') {
+    telling.explain(0, since(now), 'waits in the inbox, or is being worked on', { part: 'wait' });
+  }
+  for (const reply of story.replies) tellReply(reply, { since, telling, now, sayTime });
+  if (story.state === 'dead') {
+    const what = `given up: ${sayFailure(story.failure)}`;
+    telling.add(since(story.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
+  }
+  for (const { fromMs, toMs } of gapsIn(telling.spans, endOf(story, now))) {
+    telling.add(fromMs, toMs - fromMs, 'not accounted for', { part: 'unexplained' });
+  }
+  return inOrder(telling.rows);
+}
+
+/** By time; rows that belong to the one above stay there. */
+function inOrder(rows: readonly Row[]): readonly Row[] {
+  const groups: Row[][] = [];
+  for (const one of rows) {
+    if (one.deep) groups.at(-1)!.push(one);
+    else groups.push([one]);
+  }
+  return groups.sort(([a], [b]) => a!.atMs - b!.atMs).flat();
+}
+
+/** When everything was over, in milliseconds since the acceptance; what is open lasts until now. */
+export function endOf(story: Story, now: number): number {
+  const since = (at: number): number => at - story.acceptedAt;
+  const ends = [story.settledAt, ...story.replies.map(({ settledAt }) => settledAt)];
+  const open = ends.includes(null) && story.state !== 'dead';
+  return Math.max(0, ...ends.map((at) => (at === null ? 0 : since(at))), open ? since(now) : 0);
+}
+
+/** How much of it no row explains. */
+export function unexplainedIn(rows: readonly Row[]): number {
+  return rows.reduce((sum, { part, forMs }) => {
+    return part === 'unexplained' ? sum + (forMs ?? 0) : sum;
+  }, 0);
+}
+
+export function sayState({ state, replies }: Story): string {
+  if (state !== 'answered') return state === 'dead' ? 'given up' : 'waiting';
+  if (replies.some((reply) => reply.state === 'dead')) return 'answered, but not delivered';
+  if (replies.some((reply) => reply.state === 'waiting')) return 'answered, not yet delivered';
+  return replies.length === 0 ? 'answered without a reply' : 'answered and delivered';
+}
+
+function waitedFor({ attempt }: Trace): string {
+  const again = attempt === 1 ? '' : ` (and had been begun ${plural(attempt - 1, 'time')} before)`;
+  return `waited in the inbox${again}`;
+}
+
+function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
+  const { acceptedAt } = trace;
+  const claimedMs = trace.claimedAt - acceptedAt;
+  const decidedMs = trace.decidedAt - acceptedAt;
+  switch (step.kind) {
+    case 'session': {
+      const why = step.cut === null ? '' : `, which began with it: ${cutReasons[step.cut]}`;
+      const command = step.command === null ? '' : `; ${step.command} was answered by svc itself`;
+      telling.add(claimedMs, null, `session ${step.session}${why}${command}`, { part: 'session' });
+      return;
+    }
+    case 'shield': {
+      const dropped = step.dropped.length === 0 ? 'nothing' : step.dropped.join(', ');
+      const what = `shield dropped ${dropped}; ${step.kept} may be asked`;
+      telling.add(claimedMs, null, what, { part: 'shield' });
+      return;
+    }
+    case 'model':
+      tellModel(step, acceptedAt, claimedMs, telling);
+      return;
+    case 'tool': {
+      const what = `tool ${step.tool}: ${step.outcome} (${step.mode}, ${step.rule})`;
+      const ended = step.outcome === 'done' || step.outcome === 'rehearsed' ? 'well' : 'badly';
+      tellSpan(claimedMs + step.startMs, step.ms, what, { part: 'tool', ended }, telling);
+      return;
+    }
+    case 'policy': {
+      const ended = step.verdict === 'reply' ? 'well' : 'badly';
+      const what = `${step.policy}: ${step.winner ?? 'no reply'} (${step.why})`;
+      telling.add(decidedMs, null, what, { part: 'policy', ended });
+      const told = { part: 'policy', deep: true } as const;
+      for (const group of sayVotes(step)) telling.add(decidedMs, null, group, told);
+      return;
+    }
+    default:
+      step satisfies never;
+  }
+}
+
+/** Why a session ended, as the rest of a sentence. */
+export const cutReasons = {
+  command: 'a command asked for it',
+  daily: 'its time of day had come',
+  idle: 'nothing had been said for long',
+} as const satisfies Record<CutReason, string>;
+
+type ModelStep = Extract<TraceStep, { kind: 'model' }>;
+
+function tellModel(step: ModelStep, acceptedAt: number, claimedMs: number, telling: Telling): void {
+  const ended = endOfCall(step.result);
+  tellSpan(claimedMs + step.startMs, step.ms, sayModel(step), { part: 'model', ended }, telling);
+  if (step.tries.length < 2) return;
+  for (const [index, { startedAt, ms, failed }] of step.tries.entries()) {
+    const told = { part: 'model', ended: endOfCall(failed ?? 'answer'), deep: true } as const;
+    telling.add(startedAt - acceptedAt, ms, `try ${index + 1}: ${failed ?? 'answer'}`, told);
+  }
+}
+
+/** What svc itself ended, mostly since another answer was in hand, has not failed. */
+function endOfCall(result: ModelStep['result']): Row['ended'] {
+  if (result === 'answer') return 'well';
+  return result === 'cancelled' || result === 'outranked' ? null : 'badly';
+}
+
+/** A stretch that is told even where it took no time. */
+function tellSpan(fromMs: number, ms: number, what: string, told: Told, telling: Telling): void {
+  telling.spans.push({ fromMs, toMs: fromMs + ms });
+  telling.add(fromMs, ms, what, told);
+}
+
+function sayModel(step: ModelStep): string {
+  const tries = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
+  const less = step.linesDropped > 0 ? `, ${plural(step.linesDropped, 'older line')} left out` : '';
+  return `${step.model}: ${step.result}${tries} (rank ${step.rank + 1})${less}`;
+}
+
+/** The groups of a vote, the winner's first, and who dissented. */
+function sayVotes({ votes, winner }: Extract<TraceStep, { kind: 'policy' }>): readonly string[] {
+  return votes.map((group) => {
+    const side = winner === null ? '' : group.includes(winner) ? ', the majority' : ', dissenting';
+    return `${plural(group.length, 'vote')}${side}: ${group.join(', ')}`;
+  });
+}
+
+type Around = {
+  readonly since: (at: number) => number;
+  readonly telling: Telling;
+  readonly now: number;
+  readonly sayTime: (at: number) => string;
+};
+
+/** A reply from its making to its end: tries, and the waits before and between them. */
+function tellReply(reply: ReplyStory, around: Around): void {
+  const { since, telling } = around;
+  const marks = [
+    ...(reply.possibleDuplicate ? ['possible duplicate'] : []),
+    ...(reply.late ? ['late'] : []),
+  ];
+  const marked = marks.length === 0 ? '' : ` (${marks.join(', ')})`;
+  const madeMs = since(reply.createdAt);
+  telling.add(madeMs, null, `reply ${reply.id} in the outbox${marked}`, { part: 'reply' });
+  const unseen = reply.attempts - reply.tries.length;
+  if (unseen > 0) {
+    const what = `${plural(unseen, 'earlier try', 'earlier tries')} whose end was not kept`;
+    telling.add(madeMs, null, what, { part: 'delivery', deep: true });
+  }
+  let lastMs = madeMs;
+  for (const [index, one] of reply.tries.entries()) {
+    const startMs = since(one.startedAt);
+    const wait = index === 0 ? 'waited in the outbox' : 'waited for its next try';
+    telling.explain(lastMs, startMs, wait, { part: 'wait' });
+    tellTry(one, startMs, unseen + index + 1, telling);
+    lastMs = startMs + one.ms;
+  }
+  tellEnd(reply, lastMs, around);
+}
+
+function tellTry(one: DeliveryTry, startMs: number, number: number, telling: Telling): void {
+  const answered = one.status === null ? '' : `, ${one.status}`;
+  const what = `delivery ${number}: ${one.failed ?? 'delivered'}${answered}`;
+  const ended = one.failed === null ? 'well' : 'badly';
+  tellSpan(startMs, one.ms, what, { part: 'delivery', ended }, telling);
+}
+
+function tellEnd(reply: ReplyStory, lastMs: number, around: Around): void {
+  const { since, telling, now, sayTime } = around;
+  switch (reply.state) {
+    case 'delivered':
+      return;
+    case 'dead': {
+      const what = `dead letter ${reply.id}: ${sayFailure(reply.failure)}`;
+      telling.add(since(reply.settledAt ?? now), null, what, { part: 'end', ended: 'badly' });
+      return;
+    }
+    case 'waiting': {
+      const { dueAt } = reply;
+      const next = dueAt === null || dueAt <= now ? 'is next' : `next try ${sayTime(dueAt)}`;
+      telling.explain(lastMs, since(now), `waits in the outbox: ${next}`, { part: 'wait' });
+      return;
+    }
+    default:
+      reply.state satisfies never;
+  }
+}
+
+export function sayFailure(failure: Story['failure']): string {
+  if (failure === null) return 'why was not kept';
+  const status = failure.status === null ? '' : `, status ${failure.status}`;
+  return `${failure.kind}${status}: ${failure.detail}`;
+}
+
+/** What the spans leave open between 0 and the end. */
+function gapsIn(spans: readonly Span[], endMs: number): readonly Span[] {
+  const gaps: Span[] = [];
+  let coveredMs = 0;
+  for (const { fromMs, toMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    if (fromMs > coveredMs) gaps.push({ fromMs: coveredMs, toMs: Math.min(fromMs, endMs) });
+    coveredMs = Math.max(coveredMs, toMs);
+  }
+  if (endMs > coveredMs) gaps.push({ fromMs: coveredMs, toMs: endMs });
+  return gaps;
+}

@@ -1,0 +1,64 @@
+/** A running svc for the live view: a private brain that votes, storage, sessions, an operator. */
+import { freePort, post, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import type { Script } from '../fake/model-server.ts';
+import { startReceiver, type Receiver } from '../fake/receiver.ts';
+import type { Site } from './browser.ts';
+
+export const operatorToken = 'the-token-of-the-operator';
+
+export type LiveStage = Site & {
+  readonly receiver: Receiver;
+  /** Sends a message and returns its id. */
+  say(text: string, conversation?: string): Promise<string>;
+};
+
+/** Two models agree, and the third says something else. */
+const agree: Script = ({ body }) => ({
+  answer: (body as { model: string }).model === 'c' ? 'Perhaps.' : 'It opens at nine.',
+});
+
+export async function startLiveStage(script: Script = agree): Promise<LiveStage> {
+  const folder = await scratch();
+  const model = await startFakeOllama(script);
+  const receiver = await startReceiver();
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const at = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const local = { provider: 'local_runtime', locality: 'local', base_url: model.url };
+  const cloud = { provider: 'hosted_runtime', locality: 'cloud', api_key_env: 'HOSTED_KEY' };
+  const desk = {
+    name: 'desk',
+    sensitivity: 'private',
+    policy: { kind: 'consensus' },
+    models: [
+      ...['a', 'b', 'c'].map((name) => ({ ...local, model_id: name })),
+      { ...cloud, model_id: 'big' },
+    ],
+  };
+  const file = await writeConfig(folder.path, {
+    ...webhookConfig(at),
+    brains: [desk],
+    routes: [{ channel: 'webhook', brain: 'desk' }],
+    storage: { path: 'svc.db' },
+    session: {},
+    admin: { token_env: 'ADMIN_TOKEN' },
+  });
+  const env = { ADMIN_TOKEN: operatorToken, HOSTED_KEY: 'a-key-that-nobody-asks-for' };
+  const program = await serve(file, port, env);
+  return {
+    origin: `http://127.0.0.1:${adminPort}`,
+    receiver,
+    async say(text, conversation = 'lobby') {
+      const said = { sender_id: 'ada', conversation_id: conversation, text };
+      const { status, body } = await post(program.url, said);
+      if (status !== 200) throw new Error(`the webhook answered ${status}`);
+      return String(body['message_id']);
+    },
+    async [Symbol.asyncDispose]() {
+      await program[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+      await model[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { useState } from 'react';
+import type { ConversationCount } from '../../../src/domain/records.ts';
+import type { ConversationRow } from '../../../src/domain/story.ts';
+import type { Page } from '../../../src/domain/page.ts';
+import { Button } from '../../kit/button.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { goTo, usePlace } from '../../kit/place.ts';
+import { Table, type Column } from '../../kit/table.tsx';
+import { useToken } from '../../kit/token.ts';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { ago, count, moment } from '../../kit/words.ts';
+import { askToSignIn } from '../operator.tsx';
+import { Conversation } from './conversation.tsx';
+import { numberOf, remember, useConversation } from './opened.ts';
+
+const everyMs = 10_000;
+const pageRows = 100;
+
+/** What is kept of conversations: counts for everybody, who and what for the operator. */
+export function Conversations() {
+  const { open } = usePlace();
+  const token = useToken((state) => state.token);
+  const opened = useConversation(open);
+  if (opened !== null && token !== null) return <Conversation key={open} of={opened} />;
+  return (
+    <>
+      <Counts />
+      <Panel title="Each conversation">
+        {token === null ? (
+          <p className="flex flex-wrap items-center gap-2 text-soft">
+            Who talks with svc, only an operator may see.
+            <Button small onClick={askToSignIn}>
+              Sign in to see it
+            </Button>
+          </p>
+        ) : (
+          <List />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+type CountRow = ConversationCount & { readonly now: number };
+
+function Counts() {
+  const now = useNow();
+  const { value, refused } = useAsked<{ readonly rows: readonly ConversationCount[] }>(
+    'conversations/counts',
+    everyMs,
+  );
+  return (
+    <Panel title="Conversations">
+      <Refusal refused={refused} />
+      {value === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : (
+        <Table
+          name="Conversations of each channel"
+          columns={countColumns}
+          rows={value.rows.map((row): CountRow => ({ ...row, now }))}
+          keyOf={({ channel }) => channel}
+          none="No conversation is kept; without a storage block none is."
+        />
+      )}
+    </Panel>
+  );
+}
+
+const countColumns: readonly Column<CountRow>[] = [
+  { title: 'Channel', cell: ({ channel }) => channel },
+  { title: 'Conversations', number: true, cell: ({ conversations }) => count(conversations) },
+  { title: 'Turns', number: true, cell: ({ turns }) => count(turns) },
+  { title: 'Last turn', cell: ({ lastAt, now }) => (lastAt === null ? '–' : ago(lastAt, now)) },
+];
+
+/** Page for page, in the order of channel and id. */
+function List() {
+  const [after, setAfter] = useState<string | null>(null);
+  const query = new URLSearchParams({ limit: String(pageRows), ...(after !== null && { after }) });
+  const { value, refused } = useAsked<Page<ConversationRow>>(`conversations?${query.toString()}`);
+  const next = value?.next ?? null;
+  return (
+    <>
+      <Refusal refused={refused} />
+      {value === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : (
+        <Table
+          name="Conversations"
+          columns={columns}
+          rows={value.rows}
+          keyOf={({ channel, conversation }) => `${channel} ${conversation}`}
+          none="No conversation is kept; without a storage block none is."
+        />
+      )}
+      <div className="flex gap-2">
+        {after === null ? null : <Button onClick={() => setAfter(null)}>First page</Button>}
+        {next === null ? null : <Button onClick={() => setAfter(next)}>Next page</Button>}
+      </div>
+    </>
+  );
+}
+
+const columns: readonly Column<ConversationRow>[] = [
+  {
+    title: 'Conversation',
+    cell: (row) => (
+      <button
+        type="button"
+        className="text-left text-link underline underline-offset-2 wrap-anywhere"
+        onClick={() => {
+          const open = numberOf(row);
+          remember(row);
+          goTo({ view: 'conversations', open });
+        }}
+      >
+        {row.conversation}
+      </button>
+    ),
+  },
+  { title: 'Channel', cell: ({ channel }) => channel },
+  { title: 'Turns', number: true, cell: ({ turns }) => count(turns) },
+  { title: 'Sessions', number: true, cell: ({ sessions }) => count(sessions) },
+  { title: 'Waiting', number: true, cell: ({ waiting }) => count(waiting) },
+  { title: 'First', cell: ({ firstAt }) => moment(firstAt) },
+  { title: 'Last', cell: ({ lastAt }) => moment(lastAt) },
+];

@@ -1,0 +1,25 @@
+import { useState } from 'react';
+import { Button } from '../kit/button.tsx';
+
+/** Puts a value into the clipboard, as JSON that a person can read. */
+export function CopyJson({ value }: { readonly value: unknown }) {
+  const [said, setSaid] = useState('');
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(JSON.stringify(value, null, 2));
+      setSaid('Copied.');
+    } catch {
+      setSaid('The browser did not allow it.');
+    }
+  };
+  return (
+    <span className="flex items-center gap-2">
+      <span role="status" className="text-sm text-soft">
+        {said}
+      </span>
+      <Button small onClick={() => void copy()}>
+        Copy as JSON
+      </Button>
+    </span>
+  );
+}

@@ -1,0 +1,21 @@
+import type { StreamState } from '../kit/stream.ts';
+import { State, type Tone } from '../kit/state.tsx';
+import { useFeed, useFrames } from './feed.ts';
+
+const words: Readonly<Record<StreamState, readonly [Tone, string]>> = {
+  connecting: ['wait', 'Connecting'],
+  open: ['good', 'Live'],
+  lost: ['bad', 'Not live'],
+  paused: ['off', 'Resting'],
+};
+
+/** Whether what is shown is of now. It also holds the connection while views come and go. */
+export function FeedMark() {
+  useFrames(() => undefined);
+  const [tone, word] = words[useFeed(({ state }) => state)];
+  return (
+    <span role="status" className="text-sm">
+      <State tone={tone}>{word}</State>
+    </span>
+  );
+}

@@ -1,0 +1,166 @@
+import type { Status } from '../../../src/admin/admin.ts';
+import { Link } from '../../kit/link.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State } from '../../kit/state.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { count, some } from '../../kit/words.ts';
+import { useMedia } from '../use-media.ts';
+import { graphOf, type FlowGraph, type FlowNode } from './graph.ts';
+import { useRates, type Rates } from './rates.ts';
+
+const everyMs = 2_000;
+/** In pixels. */
+const nodeHeight = 84;
+const gap = 14;
+/** Where the columns begin and how wide they are, in per cent. */
+const columnAt = [0, 36, 72] as const;
+const columnWidth = 28;
+
+/** Where messages come from, who answers them, and whom they ask; read-only. */
+export function FlowMap() {
+  const { value: status, refused } = useAsked<Status>('status', everyMs);
+  const rates = useRates();
+  const isWide = useMedia('(min-width: 48rem)');
+  const since = rates.seconds < 60 ? `${some(rates.seconds, 'second')} so far` : 'the last minute';
+  return (
+    <Panel title="Flow" aside={<span className="text-sm text-soft">Counted: {since}.</span>}>
+      <Refusal refused={refused} />
+      {status === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : isWide ? (
+        <Drawing graph={graphOf(status)} rates={rates} />
+      ) : (
+        <Lists graph={graphOf(status)} rates={rates} />
+      )}
+    </Panel>
+  );
+}
+
+type Props = { readonly graph: FlowGraph; readonly rates: Rates };
+
+function Drawing({ graph, rates }: Props) {
+  const { columns } = graph;
+  const most = Math.max(...columns.map(({ nodes }) => nodes.length));
+  const height = most * (nodeHeight + gap) - gap;
+  return (
+    <div>
+      <div className="relative h-7">
+        {columns.map(({ title }, column) => (
+          <h3
+            key={title}
+            className="absolute text-sm text-soft"
+            style={{ left: `${columnAt[column]}%` }}
+          >
+            {title}
+          </h3>
+        ))}
+      </div>
+      <div className="relative" style={{ height }}>
+        <Edges graph={graph} rates={rates} height={height} />
+        {columns.map(({ title, nodes }, column) => (
+          <ul key={title} aria-label={title}>
+            {nodes.map((node, index) => (
+              <li
+                key={node.key}
+                className="absolute"
+                style={{
+                  left: `${columnAt[column]}%`,
+                  width: `${columnWidth}%`,
+                  top: topOf(index),
+                  height: nodeHeight,
+                }}
+              >
+                <Node node={node} rates={rates} />
+              </li>
+            ))}
+          </ul>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const topOf = (index: number): number => index * (nodeHeight + gap);
+
+function Edges({ graph, rates, height }: Props & { readonly height: number }) {
+  const spots = new Map(
+    graph.columns.flatMap(({ nodes }, column) =>
+      nodes.map(({ key }, index) => {
+        const spot = { x: columnAt[column]!, y: topOf(index) + nodeHeight / 2 };
+        return [key, spot] as const;
+      }),
+    ),
+  );
+  return (
+    <svg
+      aria-hidden="true"
+      viewBox={`0 0 100 ${height}`}
+      preserveAspectRatio="none"
+      className="absolute inset-0 size-full"
+    >
+      {graph.edges.map(({ from, to, isOpen }) => {
+        const [a, b] = [spots.get(from), spots.get(to)];
+        if (a === undefined || b === undefined) return null;
+        const [x, middle] = [a.x + columnWidth, (a.x + columnWidth + b.x) / 2];
+        const isBusy = isOpen && (rates.perMinute.get(to) ?? 0) > 0;
+        return (
+          <path
+            key={`${from} ${to}`}
+            d={`M ${x} ${a.y} C ${middle} ${a.y}, ${middle} ${b.y}, ${b.x} ${b.y}`}
+            fill="none"
+            stroke="currentColor"
+            strokeWidth={isBusy ? 2.5 : 1.5}
+            strokeDasharray={isOpen ? undefined : '4 4'}
+            vectorEffect="non-scaling-stroke"
+            className={isBusy ? 'text-accent' : 'text-edge'}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+/** The same one below the other, where there is no room for lines. */
+function Lists({ graph, rates }: Props) {
+  return graph.columns.map(({ title, nodes }) => (
+    <div key={title} className="flex flex-col gap-2">
+      <h3 className="text-sm text-soft">{title}</h3>
+      <ul aria-label={title} className="flex flex-col gap-2">
+        {nodes.map((node) => (
+          <li key={node.key}>
+            <Node node={node} rates={rates} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  ));
+}
+
+function Node({ node, rates }: { readonly node: FlowNode; readonly rates: Rates }) {
+  const { key, name, tone, state, to, place } = node;
+  const rate = rates.perMinute.get(key) ?? 0;
+  return (
+    <div className="relative flex h-full flex-col justify-center gap-0.5 rounded-md border border-line bg-card px-3 py-2 hover:border-edge">
+      <div className="flex items-baseline justify-between gap-2">
+        <Link
+          to={place}
+          className="truncate font-medium text-ink no-underline after:absolute after:inset-0"
+        >
+          {name}
+        </Link>
+        <span className="shrink-0 tabular-nums">{count(rate)}</span>
+      </div>
+      <span className="truncate text-sm">
+        <State tone={tone}>{state}</State>
+      </span>
+      {to.length === 0 ? null : (
+        <p className="truncate text-sm text-soft">
+          <span aria-hidden="true">→ </span>
+          <span className="sr-only">leads to </span>
+          {to.join(', ')}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+/** Channels, brains and models as the nodes of a drawing in three columns. */
+import type { Status } from '../../../src/admin/admin.ts';
+import type { Place } from '../../kit/place.ts';
+import { toneOf, type Tone } from '../../kit/state.tsx';
+import { spaced } from '../../kit/words.ts';
+
+export type FlowNode = {
+  /** `channel webhook`, `brain desk`, `model local_runtime/a`. */
+  readonly key: string;
+  readonly name: string;
+  readonly tone: Tone;
+  readonly state: string;
+  /** The names of what it hands on to. */
+  readonly to: readonly string[];
+  readonly place: Place;
+};
+
+export type FlowEdge = { readonly from: string; readonly to: string; readonly isOpen: boolean };
+
+export type FlowGraph = {
+  readonly columns: readonly { readonly title: string; readonly nodes: readonly FlowNode[] }[];
+  readonly edges: readonly FlowEdge[];
+};
+
+export function graphOf(status: Status): FlowGraph {
+  const { channels, brains } = status;
+  const served = new Set(channels.flatMap(({ brain, state }) => (state === 'up' ? [brain] : [])));
+  return {
+    columns: [
+      { title: 'Channels', nodes: channels.map(channelNode) },
+      { title: 'Brains', nodes: brains.map((brain) => brainNode(brain, served.has(brain.name))) },
+      { title: 'Models', nodes: modelNodes(status) },
+    ],
+    edges: [
+      ...channels.flatMap(({ type, brain, state }) => {
+        if (brain === null) return [];
+        return [{ from: `channel ${type}`, to: `brain ${brain}`, isOpen: state !== 'unrouted' }];
+      }),
+      ...brains.flatMap(({ name: brain, models }) =>
+        models.map(({ name, state }) => {
+          return { from: `brain ${brain}`, to: `model ${name}`, isOpen: state === 'asked' };
+        }),
+      ),
+    ],
+  };
+}
+
+function channelNode({ type, state, brain }: Status['channels'][number]): FlowNode {
+  return {
+    key: `channel ${type}`,
+    name: type,
+    tone: toneOf(state),
+    state: spaced(state),
+    to: brain === null ? [] : [brain],
+    place: { view: 'messages', channel: type },
+  };
+}
+
+function brainNode(brain: Status['brains'][number], isServed: boolean): FlowNode {
+  const { name, sensitivity, dispatch, policy, models } = brain;
+  const asks = dispatch === 'fanout' ? 'all at once' : 'in turn';
+  return {
+    key: `brain ${name}`,
+    name,
+    tone: isServed ? 'good' : 'off',
+    state: `${sensitivity}, ${asks}, ${policy}`,
+    to: models.flatMap((model) => (model.state === 'asked' ? [model.name] : [])),
+    place: { view: 'messages', brain: name },
+  };
+}
+
+/** Each model once, whichever brains ask it. */
+function modelNodes({ brains, providers }: Status): readonly FlowNode[] {
+  const nodes = new Map<string, FlowNode>();
+  for (const { name, state } of brains.flatMap(({ models }) => models)) {
+    const key = `model ${name}`;
+    if (nodes.has(key) && state === 'dropped') continue;
+    const provider = providers.find((one) => one.provider === name.split('/')[0]);
+    const told = provider?.state ?? 'unknown';
+    const isDropped = state === 'dropped';
+    nodes.set(key, {
+      key,
+      name,
+      tone: isDropped ? 'off' : toneOf(told),
+      state: isDropped ? 'dropped by the shield' : told === 'unknown' ? 'not asked yet' : told,
+      to: [],
+      place: { view: 'providers' },
+    });
+  }
+  return [...nodes.values()];
+}

@@ -1,0 +1,106 @@
+import type { ReactNode } from 'react';
+import type { Story } from '../../../src/domain/story.ts';
+import { endOf, sayFailure, sayState, timelineOf } from '../../../src/domain/timeline.ts';
+import { unexplainedIn } from '../../../src/domain/timeline.ts';
+import { Link } from '../../kit/link.tsx';
+import { Notice, Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { usePlace } from '../../kit/place.ts';
+import { State, type Tone } from '../../kit/state.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { length, moment, some } from '../../kit/words.ts';
+import { CopyJson } from '../copy-json.tsx';
+import { useFrames } from '../feed.ts';
+import { MessageText } from './message-text.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+const everyMs = 5_000;
+
+/** All that happened to one message, on one clock. */
+export function MessagePage() {
+  const { id = '' } = usePlace();
+  const path = id === '' ? null : `messages/${encodeURIComponent(id)}`;
+  const { value: story, refused, again } = useAsked<Story>(path, everyMs);
+  useFrames((frame) => {
+    if ('id' in frame && frame.id === id) again();
+    else if ('message' in frame && frame.message === id) again();
+  });
+  return (
+    <>
+      <p>
+        <Link to={{ view: 'messages' }}>All messages</Link>
+      </p>
+      <Refusal refused={refused} />
+      {path === null ? <Notice>Choose a message from the list.</Notice> : null}
+      {story === null ? (
+        path !== null && refused === null && <p className="text-soft">Asking …</p>
+      ) : (
+        <Told story={story} />
+      )}
+    </>
+  );
+}
+
+const isOver = ({ state, replies }: Story): boolean =>
+  state !== 'waiting' && replies.every((reply) => reply.state !== 'waiting');
+
+function Told({ story }: { readonly story: Story }) {
+  const now = useNow();
+  const rows = timelineOf(story, now, (at) => moment(at, now));
+  const endMs = endOf(story, now);
+  return (
+    <>
+      <Panel
+        title={`Message ${story.id}`}
+        aside={<State tone={toneOfStory(story)}>{sayState(story)}</State>}
+      >
+        <Facts story={story} endMs={endMs} lostMs={unexplainedIn(rows)} />
+        {story.failure === null ? null : <Notice tone="bad">{sayFailure(story.failure)}</Notice>}
+      </Panel>
+      <Panel title="What happened" aside={<CopyJson value={story} />}>
+        <Waterfall rows={rows} endMs={endMs} />
+        {story.trace === null && story.state !== 'waiting' ? (
+          <p className="text-soft">
+            What happened between its acceptance and its end was not kept.
+          </p>
+        ) : null}
+      </Panel>
+      <MessageText story={story} />
+    </>
+  );
+}
+
+function toneOfStory(story: Story): Tone {
+  if (story.state === 'dead' || story.replies.some(({ state }) => state === 'dead')) return 'bad';
+  return isOver(story) ? 'good' : 'wait';
+}
+
+type FactsProps = { readonly story: Story; readonly endMs: number; readonly lostMs: number };
+
+function Facts({ story, endMs, lostMs }: FactsProps) {
+  const { trace, channel, acceptedAt, diedUnder } = story;
+  const policy = trace?.steps.find((step) => step.kind === 'policy');
+  return (
+    <dl className="flex flex-wrap gap-x-8 gap-y-2 rounded-md border border-line bg-card px-4 py-3">
+      <Fact name="Accepted">{moment(acceptedAt)}</Fact>
+      <Fact name="Channel">{channel}</Fact>
+      <Fact name="Brain">{trace?.brain ?? '–'}</Fact>
+      <Fact name="Answer by">{policy?.winner ?? '–'}</Fact>
+      <Fact name={isOver(story) ? 'In all' : 'So far'}>{length(endMs)}</Fact>
+      <Fact name="Not accounted for">{lostMs === 0 ? 'nothing' : length(lostMs)}</Fact>
+      {diedUnder > 0 ? (
+        <Fact name="svc ended while it was next">{some(diedUnder, 'time')}</Fact>
+      ) : null}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-sm text-soft">{name}</dt>
+      <dd className="font-medium wrap-anywhere tabular-nums">{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+/** The filter of the list of messages, as it stands in the page's address. */
+import { messageStates, type MessageFilter } from '../../../src/domain/records.ts';
+import { turnOutcomes } from '../../../src/domain/trace.ts';
+import type { Place } from '../../kit/place.ts';
+
+/** How far back, by its name in the address. */
+export const spans = {
+  '5m': { label: 'the last 5 minutes', ms: 300_000 },
+  '1h': { label: 'the last hour', ms: 3_600_000 },
+  '1d': { label: 'the last day', ms: 86_400_000 },
+} as const;
+
+type Span = keyof typeof spans;
+
+/** What is no value of a filter counts as none. @param now milliseconds since 1970 */
+export function filterOf(place: Place, now: number): MessageFilter {
+  const within = spans[place['within'] as Span] as { readonly ms: number } | undefined;
+  return {
+    channel: place['channel'] ?? null,
+    brain: place['brain'] ?? null,
+    state: messageStates.find((state) => state === place['state']) ?? null,
+    outcome: turnOutcomes.find((outcome) => outcome === place['outcome']) ?? null,
+    since: within === undefined ? timeIn(place['since']) : now - within.ms,
+    until: within === undefined ? timeIn(place['until']) : null,
+  };
+}
+
+function timeIn(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** The part of the API's path behind `messages`. */
+export function queryOf(filter: MessageFilter, after: string | null, limit: number): string {
+  const given = Object.entries({ ...filter, after, limit }).flatMap(([name, value]) =>
+    value === null ? [] : [[name, String(value)]],
+  );
+  return `?${new URLSearchParams(given).toString()}`;
+}

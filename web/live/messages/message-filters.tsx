@@ -1,0 +1,74 @@
+import type { ConfigNames } from '../../../src/admin/admin.ts';
+import { messageStates } from '../../../src/domain/records.ts';
+import { turnOutcomes } from '../../../src/domain/trace.ts';
+import { Button } from '../../kit/button.tsx';
+import { SelectField } from '../../kit/field.tsx';
+import { goTo, type Place } from '../../kit/place.ts';
+import { useAsked } from '../../kit/use-asked.ts';
+import { moment, spaced } from '../../kit/words.ts';
+import { spans } from './message-filter.ts';
+
+type Choice = { readonly value: string; readonly label: string };
+
+const any: Choice = { value: '', label: 'any' };
+
+/** What the list is narrowed to; all of it stands in the page's address. */
+export function MessageFilters({ place }: { readonly place: Place }) {
+  const { value: names } = useAsked<ConfigNames>('config/names');
+  const set = (change: Place): void => goTo({ ...place, ...change }, { replace: true });
+  const select = (name: string, label: string, choices: readonly Choice[]) => {
+    const value = place[name] ?? '';
+    const isKnown = choices.some((choice) => choice.value === value);
+    return (
+      <SelectField
+        id={`filter-${name}`}
+        label={label}
+        value={value}
+        options={isKnown ? choices : [...choices, { value, label: value }]}
+        onChange={(event) => set({ [name]: event.target.value })}
+      />
+    );
+  };
+  const isNarrowed = filterNames.some((name) => (place[name] ?? '') !== '');
+  return (
+    <div className="grid grid-cols-2 items-end gap-3 sm:grid-cols-3 lg:flex">
+      {select('channel', 'Channel', choicesOf(names?.channels ?? []))}
+      {select('brain', 'Brain', choicesOf(names?.brains ?? []))}
+      {select('state', 'State', choicesOf(messageStates))}
+      {select('outcome', 'Outcome', choicesOf(turnOutcomes))}
+      <Time place={place} set={set} />
+      {isNarrowed ? (
+        <Button onClick={() => goTo({ view: 'messages' }, { replace: true })}>Show all</Button>
+      ) : null}
+    </div>
+  );
+}
+
+/** In the page's address. */
+export const filterNames = ['channel', 'brain', 'state', 'outcome', 'within', 'since', 'until'];
+
+function choicesOf(names: readonly string[]): readonly Choice[] {
+  return [any, ...names.map((name) => ({ value: name, label: spaced(name) }))];
+}
+
+type TimeProps = { readonly place: Place; readonly set: (change: Place) => void };
+
+/** How far back; or a stretch that some link named. */
+function Time({ place, set }: TimeProps) {
+  const { since = '', until = '', within = '' } = place;
+  const isStretch = within === '' && (since !== '' || until !== '');
+  const named = [since, until].map((at) => (at === '' ? '…' : moment(Number(at)))).join(' – ');
+  return (
+    <SelectField
+      id="filter-within"
+      label="Accepted in"
+      value={isStretch ? 'stretch' : within}
+      options={[
+        any,
+        ...Object.entries(spans).map(([value, { label }]) => ({ value, label })),
+        ...(isStretch ? [{ value: 'stretch', label: named }] : []),
+      ]}
+      onChange={(event) => set({ within: event.target.value, since: '', until: '' })}
+    />
+  );
+}

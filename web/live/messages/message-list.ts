@@ -1,0 +1,198 @@
+/**
+ * The messages that a view knows of, newest first: read from the API in pages, and moved on by
+ * the events since. What an event tells wins over an answer that was asked for before it.
+ */
+import type { Dropped, Frame } from '../../../src/domain/frame.ts';
+import { isOnChannel, type MessageFilter, type MessageRow } from '../../../src/domain/records.ts';
+
+type LiveFrame = Frame | Dropped;
+
+/** So many are kept; the oldest go first. */
+export const messagesKept = 10_000;
+
+export class MessageList {
+  readonly #rows = new Map<string, MessageRow>();
+  readonly #movedAt = new Map<string, number>();
+  readonly #clock: () => number;
+  #ids: string[] = [];
+  #isSorted = true;
+  /** Whether older ones were let go, so that the list has no way back to them. */
+  isFull = false;
+
+  /** @param clock milliseconds on any clock that goes forward */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  get(id: string): MessageRow | undefined {
+    return this.#rows.get(id);
+  }
+
+  /** Forgets all, where it is not known what was missed. */
+  clear(): void {
+    this.#rows.clear();
+    this.#movedAt.clear();
+    this.#ids = [];
+    this.isFull = false;
+  }
+
+  /** @param askedAt when they were asked for, on the list's clock */
+  addPage(rows: readonly MessageRow[], askedAt: number): void {
+    for (const row of rows) {
+      if ((this.#movedAt.get(row.id) ?? -Infinity) < askedAt) this.#put(row);
+    }
+  }
+
+  /**
+   * The newest that match: what should be among them and is not does not match any more.
+   * @param reachesEnd whether there are no older ones
+   */
+  addNewest(
+    rows: readonly MessageRow[],
+    askedAt: number,
+    filter: MessageFilter,
+    reachesEnd: boolean,
+  ): void {
+    const told = new Set(rows.map(({ id }) => id));
+    const oldest = rows.at(-1)?.id;
+    for (const [id, row] of this.#rows) {
+      const isWithin = reachesEnd || (oldest !== undefined && id > oldest);
+      if (!isWithin || told.has(id) || !matches(row, filter)) continue;
+      if ((this.#movedAt.get(id) ?? -Infinity) >= askedAt) continue;
+      this.#rows.delete(id);
+      this.#ids = this.#ids.filter((one) => one !== id);
+    }
+    this.addPage(rows, askedAt);
+  }
+
+  /** @returns whether it changed anything here */
+  apply(frame: LiveFrame): boolean {
+    const moved = movedBy(frame, (id) => this.#rows.get(id));
+    if (moved === null) return false;
+    this.#put(moved);
+    this.#movedAt.set(moved.id, this.#clock());
+    return true;
+  }
+
+  /** Those that match, newest first. */
+  matching(filter: MessageFilter): readonly MessageRow[] {
+    this.#order();
+    const found: MessageRow[] = [];
+    for (const id of this.#ids) {
+      const row = this.#rows.get(id)!;
+      if (matches(row, filter)) found.push(row);
+    }
+    return found;
+  }
+
+  #put(row: MessageRow): void {
+    if (!this.#rows.has(row.id)) {
+      this.#isSorted &&= this.#ids.length === 0 || row.id < this.#ids.at(-1)!;
+      this.#ids.push(row.id);
+    }
+    this.#rows.set(row.id, row);
+  }
+
+  /** An id holds its time, so that the order of ids is the order of acceptance. */
+  #order(): void {
+    if (!this.#isSorted) this.#ids.sort((a, b) => (a < b ? 1 : -1));
+    this.#isSorted = true;
+    if (this.#ids.length <= messagesKept) return;
+    this.isFull = true;
+    for (const id of this.#ids.splice(messagesKept)) {
+      this.#rows.delete(id);
+      this.#movedAt.delete(id);
+    }
+  }
+}
+
+function movedBy(
+  frame: LiveFrame,
+  known: (id: string) => MessageRow | undefined,
+): MessageRow | null {
+  switch (frame.kind) {
+    case 'message_accepted':
+      return frame.duplicate || known(frame.id) !== undefined ? null : accepted(frame);
+    case 'turn_started': {
+      const row = known(frame.id);
+      return row === undefined ? null : { ...row, brain: frame.brain };
+    }
+    case 'turn_finished': {
+      const { outcome, model } = frame;
+      return answered(known(frame.id), { brain: frame.brain, outcome, model, at: frame.at });
+    }
+    case 'command_answered': {
+      const { brain, at } = frame;
+      return answered(known(frame.id), { brain, outcome: 'command', model: null, at });
+    }
+    case 'reply_delivered':
+      return settled(known(frame.message), 'delivered', frame.totalMs);
+    case 'delivery_failed':
+      return frame.nextAt === null ? settled(known(frame.message), 'dead', null) : null;
+    case 'dead_letter': {
+      const row = known(frame.id);
+      return row === undefined ? null : { ...row, state: 'dead', settledAt: frame.at };
+    }
+    case 'channel_changed':
+    case 'dropped':
+    case 'message_refused':
+    case 'message_turned_away':
+    case 'model_answered':
+    case 'operator_wrote':
+    case 'plan_used':
+    case 'tool_used':
+    case 'warned':
+      return null;
+    default:
+      return frame satisfies never;
+  }
+}
+
+function accepted({ id, channel, at }: Extract<LiveFrame, { kind: 'message_accepted' }>) {
+  return {
+    id,
+    channel,
+    acceptedAt: at,
+    state: 'waiting',
+    settledAt: null,
+    brain: null,
+    outcome: null,
+    model: null,
+    totalMs: null,
+    replies: { waiting: 0, delivered: 0, dead: 0 },
+  } as const satisfies MessageRow;
+}
+
+type Answer = Pick<MessageRow, 'brain' | 'outcome' | 'model'> & { readonly at: number };
+
+/** Its reply is on its way then; in how many parts, only the API knows. */
+function answered(row: MessageRow | undefined, answer: Answer): MessageRow | null {
+  if (row === undefined) return null;
+  const { at, ...turn } = answer;
+  const { waiting, delivered, dead } = row.replies;
+  const replies = { waiting: Math.max(waiting, delivered + dead === 0 ? 1 : 0), delivered, dead };
+  return { ...row, ...turn, state: 'answered', settledAt: at, replies };
+}
+
+function settled(
+  row: MessageRow | undefined,
+  how: 'delivered' | 'dead',
+  totalMs: number | null,
+): MessageRow | null {
+  if (row === undefined) return null;
+  const waiting = Math.max(0, row.replies.waiting - 1);
+  const replies = { ...row.replies, waiting, [how]: row.replies[how] + 1 };
+  return { ...row, replies, totalMs: waiting === 0 ? (totalMs ?? row.totalMs) : null };
+}
+
+function matches(row: MessageRow, filter: MessageFilter): boolean {
+  const { channel, brain, state, outcome, since, until } = filter;
+  return (
+    isOnChannel(row.channel, channel) &&
+    (brain === null || row.brain === brain) &&
+    (state === null || row.state === state) &&
+    (outcome === null || row.outcome === outcome) &&
+    (since === null || row.acceptedAt >= since) &&
+    (until === null || row.acceptedAt < until)
+  );
+}

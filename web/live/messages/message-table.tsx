@@ -1,0 +1,179 @@
+import { useEffect, useRef, useState } from 'react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import type { MessageRow } from '../../../src/domain/records.ts';
+import { Link } from '../../kit/link.tsx';
+import { State } from '../../kit/state.tsx';
+import { length, moment } from '../../kit/words.ts';
+import { useKeys } from '../use-keys.ts';
+import { useMedia } from '../use-media.ts';
+import { fateOf } from './message-words.ts';
+
+type Props = {
+  readonly rows: readonly MessageRow[];
+  /** With each one more the list goes back to its top. */
+  readonly jumps: number;
+  /** Told when the person leaves the top of the list, or is back there. */
+  readonly onTop: (isThere: boolean) => void;
+  /** Told when the end of the list is near. */
+  readonly onEnd: () => void;
+};
+
+const heights = { wide: 36, narrow: 60 } as const;
+/** So many rows before its end. */
+const nearRows = 20;
+
+/** A table of which only the rows in view are there, however long it is. */
+export function MessageTable({ rows, jumps, onTop, onEnd }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const isWide = useMedia('(min-width: 40rem)');
+  const rowHeight = isWide ? heights.wide : heights.narrow;
+  // It is meant to change between two looks at it; nothing here is remembered by a compiler.
+  // oxlint-disable-next-line react/incompatible-library
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]!.id,
+    overscan: 10,
+  });
+  useEffect(() => virtual.measure(), [virtual, rowHeight]);
+  useEffect(() => {
+    if (jumps > 0 && scroller.current !== null) scroller.current.scrollTop = 0;
+  }, [jumps]);
+  const { setCurrent, isWanted } = useSteps(rows, (index) => virtual.scrollToIndex(index));
+  const items = virtual.getVirtualItems();
+  const lastSeen = items.at(-1)?.index ?? 0;
+  const nearEnd = rows.length - lastSeen < nearRows;
+  useEffect(() => {
+    if (nearEnd) onEnd();
+  }, [nearEnd, onEnd, rows.length]);
+  return (
+    <div role="table" aria-label="Messages" aria-rowcount={rows.length + 1}>
+      <Head />
+      <div
+        ref={scroller}
+        role="rowgroup"
+        aria-label="Rows"
+        className="max-h-[max(20rem,calc(100dvh-18rem))] min-h-24 overflow-y-auto rounded-b-md border [scrollbar-gutter:stable] max-sm:rounded-t-md sm:border-t-0 border-line bg-card"
+        onScroll={(event) => onTop(event.currentTarget.scrollTop < rowHeight)}
+      >
+        <div role="presentation" className="relative" style={{ height: virtual.getTotalSize() }}>
+          {items.map(({ index, start, key }) => (
+            <Row
+              key={key}
+              row={rows[index]!}
+              index={index}
+              topPx={start}
+              heightPx={rowHeight}
+              isWanted={isWanted(rows[index]!.id)}
+              onCurrent={setCurrent}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** `j` and `k` go from row to row; where there was none before, to the first. */
+function useSteps(rows: readonly MessageRow[], scrollTo: (index: number) => void) {
+  const [current, setCurrent] = useState<string | null>(null);
+  const wanted = useRef<string | null>(null);
+  const step = (by: number): void => {
+    const before = rows.findIndex(({ id }) => id === current);
+    const index = Math.min(Math.max(before === -1 ? 0 : before + by, 0), rows.length - 1);
+    const row = rows[index];
+    if (row === undefined) return;
+    wanted.current = row.id;
+    setCurrent(row.id);
+    scrollTo(index);
+  };
+  useKeys({ j: () => step(1), k: () => step(-1) });
+  /** Once: a row that scrolls out and in again does not take the focus from elsewhere. */
+  const isWanted = (id: string) => (): boolean => {
+    if (wanted.current !== id) return false;
+    wanted.current = null;
+    return true;
+  };
+  return { setCurrent, isWanted };
+}
+
+const columns =
+  'grid items-center gap-x-3 px-3 grid-cols-[minmax(0,1fr)_auto] ' +
+  'sm:grid-cols-[6rem_minmax(9rem,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_5rem] ' +
+  'lg:grid-cols-[6rem_minmax(10rem,1fr)_minmax(0,0.8fr)_minmax(0,0.8fr)_minmax(0,1.4fr)_6rem]';
+
+function Head() {
+  const cell = 'py-2 font-medium';
+  return (
+    <div
+      role="rowgroup"
+      className="rounded-t-md border border-line overflow-hidden bg-card [scrollbar-gutter:stable] text-sm text-soft max-sm:sr-only"
+    >
+      <div role="row" aria-rowindex={1} className={columns}>
+        {['Accepted', 'Outcome', 'Channel', 'Brain'].map((title) => (
+          <span key={title} role="columnheader" className={cell}>
+            {title}
+          </span>
+        ))}
+        <span role="columnheader" className={`${cell} max-lg:hidden`}>
+          Answer by
+        </span>
+        <span role="columnheader" className={`${cell} text-right`}>
+          In all
+        </span>
+      </div>
+    </div>
+  );
+}
+
+type RowProps = {
+  readonly row: MessageRow;
+  readonly index: number;
+  readonly topPx: number;
+  readonly heightPx: number;
+  readonly isWanted: () => boolean;
+  readonly onCurrent: (id: string) => void;
+};
+
+function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isWanted()) place.current?.querySelector('a')?.focus({ preventScroll: true });
+  });
+  const [tone, fate] = fateOf(row);
+  return (
+    <div
+      ref={place}
+      role="row"
+      aria-rowindex={index + 2}
+      className={`${columns} absolute inset-x-0 content-center border-t border-line text-sm first:border-t-0 focus-within:bg-accent-ground hover:bg-raised`}
+      style={{ transform: `translateY(${topPx}px)`, height: heightPx }}
+      onFocus={() => onCurrent(row.id)}
+    >
+      <span role="cell" className="max-sm:order-2 max-sm:text-right">
+        <Link
+          to={{ view: 'message', id: row.id }}
+          className="tabular-nums after:absolute after:inset-0"
+        >
+          {moment(row.acceptedAt)}
+        </Link>
+      </span>
+      <span role="cell" className="truncate max-sm:order-1">
+        <State tone={tone}>{fate}</State>
+      </span>
+      <span role="cell" className="truncate max-sm:order-3">
+        {row.channel}
+      </span>
+      <span role="cell" className="truncate max-sm:hidden">
+        {row.brain ?? '–'}
+      </span>
+      <span role="cell" className="truncate max-lg:hidden">
+        {row.model ?? '–'}
+      </span>
+      <span role="cell" className="text-right tabular-nums max-sm:order-4">
+        {length(row.totalMs)}
+      </span>
+    </div>
+  );
+}

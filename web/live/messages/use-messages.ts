@@ -1,0 +1,151 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Page } from '../../../src/domain/page.ts';
+import type { MessageFilter, MessageRow } from '../../../src/domain/records.ts';
+import { ask, type Refused } from '../../kit/api.ts';
+import { listen, useFeed, type LiveFrame } from '../feed.ts';
+import { queryOf } from './message-filter.ts';
+import { MessageList } from './message-list.ts';
+
+/** Rows are shown anew at most so often, however many events come. */
+const showEveryMs = 200;
+/** Where the stream does not open there is something to see all the same. */
+const askEveryMs = 5_000;
+const pageRows = 200;
+
+export type Messages = {
+  readonly list: MessageList;
+  /** Those that match, newest first. */
+  readonly rows: readonly MessageRow[];
+  readonly refused: Refused | null;
+  /** Before the first answer. */
+  readonly asking: boolean;
+  /** Asks for older ones; null: there are none, or they are being asked for. */
+  readonly older: (() => void) | null;
+  /** Pages that were asked for and held nothing: the next one is asked for by a person alone. */
+  readonly lastWasEmpty: boolean;
+};
+
+type Shown = {
+  readonly rows: readonly MessageRow[];
+  readonly refused: Refused | null;
+  readonly asking: boolean;
+  readonly next: string | null;
+  readonly lastWasEmpty: boolean;
+};
+
+const nothing: Shown = {
+  rows: [],
+  refused: null,
+  asking: true,
+  next: null,
+  lastWasEmpty: false,
+};
+
+/**
+ * The messages of a filter, kept up to date by the stream of events.
+ * @param filter stays the same for as long as the component is shown
+ */
+export function useMessages(filter: MessageFilter): Messages {
+  const isOpen = useFeed(({ state }) => state === 'open');
+  const [list] = useState(() => new MessageList(() => performance.now()));
+  const [shown, setShown] = useState(nothing);
+  const [olderAsked, setOlderAsked] = useState(false);
+  const reader = useRef<Reader | null>(null);
+  useEffect(() => {
+    const one = new Reader(list, filter, setShown);
+    reader.current = one;
+    const leave = listen((frame) => one.heard(frame));
+    return () => {
+      leave();
+      one.end();
+    };
+  }, [list, filter]);
+  useEffect(() => {
+    // Once the stream is open nothing is missed any more, so what was before it is read then.
+    void reader.current?.newest();
+    if (isOpen) return undefined;
+    const timer = setInterval(() => void reader.current?.newest(), askEveryMs);
+    return () => clearInterval(timer);
+  }, [isOpen]);
+  const { rows, refused, asking, next, lastWasEmpty } = shown;
+  const older = useCallback(() => {
+    setOlderAsked(true);
+    void reader.current?.older(next).finally(() => setOlderAsked(false));
+  }, [next]);
+  const canGoOn = next !== null && !olderAsked && !list.isFull;
+  return { list, rows, refused, asking, older: canGoOn ? older : null, lastWasEmpty };
+}
+
+/** Reads pages and hears events into a list, until it is ended. */
+class Reader {
+  readonly #list: MessageList;
+  readonly #filter: MessageFilter;
+  readonly #show: (change: (before: Shown) => Shown) => void;
+  readonly #ending = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the way to older ones is known. */
+  #reached = false;
+
+  constructor(
+    list: MessageList,
+    filter: MessageFilter,
+    show: (change: (before: Shown) => Shown) => void,
+  ) {
+    this.#list = list;
+    this.#filter = filter;
+    this.#show = show;
+  }
+
+  end(): void {
+    this.#ending.abort();
+    clearTimeout(this.#timer);
+  }
+
+  heard(frame: LiveFrame): void {
+    if (frame.kind === 'dropped') {
+      this.#list.clear();
+      this.#reached = false;
+      void this.newest();
+    } else if (this.#list.apply(frame)) this.#showSoon();
+  }
+
+  async newest(): Promise<void> {
+    await this.#read(null);
+  }
+
+  async older(after: string | null): Promise<void> {
+    if (after !== null) await this.#read(after);
+  }
+
+  async #read(after: string | null): Promise<void> {
+    const { signal } = this.#ending;
+    const askedAt = performance.now();
+    const path = `messages${queryOf(this.#filter, after, pageRows)}`;
+    const answer = await ask<Page<MessageRow>>(path, { signal });
+    if (signal.aborted) return;
+    if (answer.kind === 'refused') {
+      this.#show((before) => ({ ...before, refused: answer, asking: false }));
+      return;
+    }
+    const { rows, next } = answer.value;
+    if (after !== null) this.#list.addPage(rows, askedAt);
+    else this.#list.addNewest(rows, askedAt, this.#filter, next === null);
+    // The newest are read again after a gap; the way to the oldest is known by then.
+    const movesEnd = after !== null || !this.#reached;
+    this.#reached = true;
+    this.#show((before) => ({
+      rows: this.#list.matching(this.#filter),
+      refused: null,
+      asking: false,
+      next: movesEnd ? next : before.next,
+      lastWasEmpty: rows.length === 0,
+    }));
+  }
+
+  #showSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#show((before) => ({ ...before, rows: this.#list.matching(this.#filter) }));
+    }, showEveryMs);
+  }
+}

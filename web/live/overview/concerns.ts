@@ -1,0 +1,94 @@
+/** What of a service's status may need a person, the gravest first. */
+import type { Status } from '../../../src/admin/admin.ts';
+import { ago, count, length, some, spaced } from '../../kit/words.ts';
+
+export type Concern = {
+  readonly key: string;
+  readonly tone: 'bad' | 'wait';
+  readonly what: string;
+  /** What to do, where that is known. */
+  readonly remedy: string | null;
+  /** Of the page, where more of it can be seen. */
+  readonly place: Readonly<Record<string, string>> | null;
+};
+
+/** A message that waits longer makes somebody wonder. */
+const longWaitMs = 60_000;
+
+/** @param now milliseconds since 1970 */
+export function concernsOf(status: Status, now: number): readonly Concern[] {
+  return [
+    ...ofService(status),
+    ...ofChannels(status),
+    ...ofProviders(status, now),
+    ...ofBacklog(status, now),
+    ...ofDeadLetters(status),
+    ...status.warnings.map(({ code, path, message, remedy }) => {
+      const what = path === '' ? message : `${path}: ${message}`;
+      return { key: `${code} ${path}`, tone: 'wait', what, remedy, place: null } as const;
+    }),
+  ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
+}
+
+function ofService({ status, reason, counts }: Status): readonly Concern[] {
+  const concerns: Concern[] = [];
+  if (status === 'failing') {
+    const what = `svc cannot work: ${reason ?? 'why is not known'}`;
+    concerns.push({ key: 'failing', tone: 'bad', what, remedy: null, place: null });
+  }
+  if (counts.faults > 0) {
+    const what = `${some(counts.faults, 'bug')} of svc came up since the start.`;
+    const remedy = 'The log says where (code "fault").';
+    concerns.push({ key: 'faults', tone: 'wait', what, remedy, place: null });
+  }
+  return concerns;
+}
+
+function ofChannels({ channels }: Status): readonly Concern[] {
+  return channels.flatMap(({ type, state, reason }) => {
+    if (state !== 'failed' && state !== 'degraded') return [];
+    const tone = state === 'failed' ? 'bad' : 'wait';
+    const what = `The channel ${type} is ${state}${reason === null ? '.' : `: ${reason}`}`;
+    return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
+  });
+}
+
+function ofProviders({ providers }: Status, now: number): readonly Concern[] {
+  return providers.flatMap(({ provider, state, since, reason }) => {
+    if (state !== 'failing') return [];
+    const why = reason === null ? '' : `: ${spaced(reason)}`;
+    const what = `The provider ${provider} began to fail ${ago(since, now)}${why}.`;
+    const place = { view: 'providers' };
+    return [{ key: `provider ${provider}`, tone: 'bad', what, remedy: null, place }];
+  });
+}
+
+function ofBacklog({ backlog }: Status, now: number): readonly Concern[] {
+  return backlog.flatMap(({ channel, inbox, outbox, unroutable, oldestAt }) => {
+    const concerns: Concern[] = [];
+    const waitedMs = oldestAt === null ? 0 : now - oldestAt;
+    if (waitedMs > longWaitMs) {
+      const many = count(inbox + outbox);
+      const what = `On ${channel} ${many} wait, the oldest for ${length(waitedMs)}.`;
+      const place =
+        inbox > 0
+          ? { view: 'messages', channel, state: 'waiting' }
+          : { view: 'deliveries', channel };
+      concerns.push({ key: `wait ${channel}`, tone: 'wait', what, remedy: null, place });
+    }
+    if (unroutable > 0) {
+      const what = `${count(unroutable)} of ${channel} wait for a channel or route that is gone.`;
+      const remedy = 'Put it back, or let them become dead letters after seven days.';
+      concerns.push({ key: `gone ${channel}`, tone: 'wait', what, remedy, place: null });
+    }
+    return concerns;
+  });
+}
+
+function ofDeadLetters({ counts: { deadLettersKept } }: Status): readonly Concern[] {
+  if (deadLettersKept === 0) return [];
+  const letters = some(deadLettersKept, 'dead letter waits', 'dead letters wait');
+  const what = `${letters} for a decision.`;
+  const place = { view: 'dead-letters' };
+  return [{ key: 'dead letters', tone: 'wait', what, remedy: null, place }];
+}

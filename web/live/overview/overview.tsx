@@ -1,0 +1,97 @@
+import type { Status } from '../../../src/admin/admin.ts';
+import { Link } from '../../kit/link.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State, toneOf } from '../../kit/state.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { count, length, moment, some } from '../../kit/words.ts';
+import { useFrames } from '../feed.ts';
+import { concernsOf, type Concern } from './concerns.ts';
+import { Figures } from './figures.tsx';
+import { BrainTable, ChannelTable, ModelTable } from './parts.tsx';
+
+const everyMs = 2_000;
+
+/** How the service is, at a glance. */
+export function Overview() {
+  const { value: status, refused, again } = useAsked<Status>('status', everyMs);
+  useFrames(({ kind }) => {
+    if (kind === 'channel_changed' || kind === 'plan_used') again();
+  });
+  return (
+    <>
+      <Refusal refused={refused} />
+      {status === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : (
+        <Shown status={status} />
+      )}
+    </>
+  );
+}
+
+function Shown({ status }: { readonly status: Status }) {
+  const now = useNow();
+  const { counts } = status;
+  return (
+    <>
+      <Headline status={status} />
+      <Concerns concerns={concernsOf(status, now)} />
+      <Figures status={status} now={now} />
+      <Panel title="Channels">
+        <ChannelTable status={status} now={now} />
+      </Panel>
+      <Panel title="Models">
+        <ModelTable status={status} now={now} />
+      </Panel>
+      <Panel title="Brains">
+        <BrainTable brains={status.brains} />
+      </Panel>
+      <p className="text-sm text-soft">
+        Since the start: {count(counts.accepted)} accepted, {count(counts.duplicates)} of them sent
+        twice, {count(counts.refused)} refused, {count(counts.delivered)} replies delivered,{' '}
+        {some(counts.deadLetters, 'dead letter')}.
+      </p>
+    </>
+  );
+}
+
+function Headline({ status }: { readonly status: Status }) {
+  const { uptimeMs, version, revision, plan, storage, access } = status;
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+      <h2 className="text-lg">
+        <State tone={toneOf(status.status)}>
+          {status.status === 'ok' ? 'Working' : (status.reason ?? 'Failing')}
+        </State>
+      </h2>
+      <p className="text-soft">
+        up for {length(uptimeMs - (uptimeMs % 1_000))} · svc {version} · configuration{' '}
+        <Link to={{ view: 'config' }}>{revision}</Link> since {moment(plan.usedAt)} ·{' '}
+        {storage === 'sqlite' ? 'kept in SQLite' : 'kept in memory only'} ·{' '}
+        {access === 'operator' ? 'an operator may sign in' : 'read-only'}
+      </p>
+    </div>
+  );
+}
+
+/** What may need a person; said too where nothing does. */
+function Concerns({ concerns }: { readonly concerns: readonly Concern[] }) {
+  if (concerns.length === 0) return <p className="text-soft">Nothing needs you.</p>;
+  return (
+    <Panel title="What may need you">
+      <ul className="divide-y divide-line rounded-md border border-line bg-card">
+        {concerns.map(({ key, tone, what, remedy, place }) => (
+          <li key={key} className="flex flex-wrap items-baseline gap-x-3 px-3 py-2">
+            <State tone={tone}>{tone === 'bad' ? 'Urgent' : 'Notice'}</State>
+            <span className="min-w-0 flex-1 wrap-anywhere">
+              {what} {remedy === null ? null : <span className="text-soft">{remedy}</span>}
+            </span>
+            {place === null ? null : <Link to={place}>Look</Link>}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,186 @@
+import type {
+  BacklogStatus,
+  BrainStatus,
+  ChannelStatus,
+  ModelCallsStatus,
+  ProviderStatus,
+  Status,
+} from '../../../src/admin/admin.ts';
+import { Link } from '../../kit/link.tsx';
+import { State, toneOf } from '../../kit/state.tsx';
+import { Table, type Column } from '../../kit/table.tsx';
+import { ago, count, length, spaced } from '../../kit/words.ts';
+
+type Now = { readonly status: Status; readonly now: number };
+
+type ChannelRow = {
+  readonly channel: ChannelStatus;
+  readonly waits: BacklogStatus | undefined;
+  readonly now: number;
+};
+
+export function ChannelTable({ status: { channels, backlog }, now }: Now) {
+  return (
+    <Table
+      name="Channels"
+      columns={channelColumns}
+      rows={channels.map((channel) => {
+        return { channel, waits: backlog.find((one) => one.channel === channel.type), now };
+      })}
+      keyOf={({ channel }) => channel.type}
+      none="No channel is configured."
+    />
+  );
+}
+
+const channelColumns: readonly Column<ChannelRow>[] = [
+  {
+    title: 'Channel',
+    cell: ({ channel: { type, address } }) => (
+      <>
+        <Link to={{ view: 'messages', channel: type }}>{type}</Link>
+        {address === null ? null : <p className="text-soft wrap-anywhere">{address}</p>}
+      </>
+    ),
+  },
+  { title: 'Brain', cell: ({ channel }) => channel.brain ?? '–' },
+  {
+    title: 'State',
+    cell: ({ channel: { state, reason } }) => (
+      <>
+        <State tone={toneOf(state)}>{spaced(state)}</State>
+        {reason === null ? null : <p className="text-soft">{reason}</p>}
+      </>
+    ),
+  },
+  { title: 'Since', cell: ({ channel: { since }, now }) => sayAgo(since, now) },
+  { title: 'Last heard of', cell: ({ channel: { lastSeenAt }, now }) => sayAgo(lastSeenAt, now) },
+  {
+    title: 'To answer',
+    number: true,
+    cell: ({ channel: { type }, waits }) => (
+      <Link to={{ view: 'messages', channel: type, state: 'waiting' }}>
+        {count(waits?.inbox ?? 0)}
+      </Link>
+    ),
+  },
+  {
+    title: 'To deliver',
+    number: true,
+    cell: ({ channel: { type }, waits }) => (
+      <Link to={{ view: 'deliveries', channel: type }}>{count(waits?.outbox ?? 0)}</Link>
+    ),
+  },
+  {
+    title: 'Oldest waits',
+    number: true,
+    cell: ({ waits, now }) => {
+      const oldestAt = waits?.oldestAt ?? null;
+      return oldestAt === null ? '–' : length(Math.max(0, now - oldestAt));
+    },
+  },
+];
+
+/** In seconds; the clocks of two machines may differ. */
+const inSeconds = (ms: number): number => Math.max(0, ms - (ms % 1_000));
+
+const sayAgo = (at: number | null, now: number): string => (at === null ? '–' : ago(at, now));
+
+type ModelRow = {
+  readonly model: ModelCallsStatus;
+  readonly provider: ProviderStatus | undefined;
+  readonly now: number;
+};
+
+export function ModelTable({ status: { models, providers }, now }: Now) {
+  return (
+    <Table
+      name="Models"
+      columns={modelColumns}
+      rows={models.map((model) => {
+        return { model, provider: providers.find((one) => one.provider === model.provider), now };
+      })}
+      keyOf={({ model }) => model.model}
+      none="No model was asked since the start."
+    />
+  );
+}
+
+const modelColumns: readonly Column<ModelRow>[] = [
+  { title: 'Model', cell: ({ model }) => <Link to={{ view: 'providers' }}>{model.model}</Link> },
+  {
+    title: 'Provider',
+    cell: ({ provider, now }) => {
+      if (provider === undefined) return '–';
+      const { state, since, reason } = provider;
+      return (
+        <>
+          <State tone={toneOf(state)}>{spaced(state)}</State>
+          <p className="text-soft">
+            {[
+              reason === null ? '' : spaced(reason),
+              since === null ? '' : `for ${length(inSeconds(now - since))}`,
+            ]
+              .filter((word) => word !== '')
+              .join(', ')}
+          </p>
+        </>
+      );
+    },
+  },
+  { title: 'Answers', number: true, cell: ({ model }) => count(model.answers) },
+  {
+    title: 'Failures',
+    number: true,
+    cell: ({ model: { failures, reasons } }) => {
+      const most = reasons[0];
+      return (
+        <>
+          {count(failures)}
+          {most === undefined ? null : <p className="text-soft">mostly {spaced(most.code)}</p>}
+        </>
+      );
+    },
+  },
+  { title: 'Given up', number: true, cell: ({ model }) => count(model.givenUp) },
+  { title: 'Half within', number: true, cell: ({ model }) => length(model.times.p50Ms) },
+  { title: '95 % within', number: true, cell: ({ model }) => length(model.times.p95Ms) },
+];
+
+const brainColumns: readonly Column<BrainStatus>[] = [
+  {
+    title: 'Brain',
+    cell: ({ name }) => <Link to={{ view: 'messages', brain: name }}>{name}</Link>,
+  },
+  { title: 'Sensitivity', cell: ({ sensitivity }) => sensitivity },
+  { title: 'Asks', cell: ({ dispatch }) => (dispatch === 'fanout' ? 'all at once' : 'in turn') },
+  { title: 'Picks by', cell: ({ policy }) => policy },
+  {
+    title: 'Models',
+    cell: ({ models }) => (
+      <ul>
+        {models.map(({ name, locality, state }) => (
+          <li key={name}>
+            {state === 'dropped' ? <s className="text-soft">{name}</s> : name}{' '}
+            <span className="text-soft">
+              {locality}
+              {state === 'dropped' ? ', dropped by the shield' : ''}
+            </span>
+          </li>
+        ))}
+      </ul>
+    ),
+  },
+];
+
+export function BrainTable({ brains }: { readonly brains: readonly BrainStatus[] }) {
+  return (
+    <Table
+      name="Brains"
+      columns={brainColumns}
+      rows={brains}
+      keyOf={({ name }) => name}
+      none="No brain is configured."
+    />
+  );
+}

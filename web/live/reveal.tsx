@@ -1,0 +1,55 @@
+import { useState, type ReactNode } from 'react';
+import { Button } from '../kit/button.tsx';
+import { Refusal } from '../kit/notice.tsx';
+import { useToken } from '../kit/token.ts';
+import { useAsked } from '../kit/use-asked.ts';
+import { askToSignIn } from './operator.tsx';
+
+type Props<T> = {
+  /** Of the API; asked only once somebody wants to see it. */
+  readonly path: string;
+  /** What is behind it, as the rest of "Reveal …": `what was said`. */
+  readonly what: string;
+  readonly children: (value: T) => ReactNode;
+};
+
+/** What people wrote: not there until the operator asks for it, and gone when they sign out. */
+export function Reveal<T>({ path, what, children }: Props<T>) {
+  const token = useToken((state) => state.token);
+  if (token === null) {
+    return (
+      <p className="flex flex-wrap items-center gap-2 text-soft">
+        Only an operator may see {what}.
+        <Button small onClick={askToSignIn}>
+          Sign in to see it
+        </Button>
+      </p>
+    );
+  }
+  return <Hidden key={`${path} ${token}`} path={path} what={what} shows={children} />;
+}
+
+function Hidden<T>({
+  path,
+  what,
+  shows,
+}: Omit<Props<T>, 'children'> & { readonly shows: Props<T>['children'] }) {
+  const [wanted, setWanted] = useState(false);
+  const { value, refused } = useAsked<T>(wanted ? path : null);
+  if (!wanted) {
+    return (
+      <Button className="self-start" onClick={() => setWanted(true)}>
+        Reveal {what}
+      </Button>
+    );
+  }
+  return (
+    <div className="flex flex-col gap-2">
+      <Button small className="self-start" onClick={() => setWanted(false)}>
+        Hide {what}
+      </Button>
+      <Refusal refused={refused} />
+      {value === null ? refused === null && <p className="text-soft">Asking …</p> : shows(value)}
+    </div>
+  );
+}
