@@ -1,7 +1,7 @@
 /** Every view of the builder, for every eye and ear, on every screen. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answerConfig, signIn, startBuilder } from './builder-stage.ts';
+import { answerConfig, deskWith, enter, knock, signIn } from './builder-desk.ts';
 import { browserTest, type View } from './browser.ts';
 
 const golden = join(import.meta.dirname, '../golden');
@@ -16,8 +16,10 @@ type Look = () => Promise<void>;
 /** Leads from the door over the forms; `look` is called in each. */
 async function walkForms(view: View, look: Look): Promise<void> {
   const { page } = view;
-  await answerConfig(view, faulty);
-  await signIn(view, look);
+  await answerConfig(page, faulty);
+  await knock(view, 'form');
+  await look();
+  await enter(page);
   await look();
   for (const name of [/^Telegram/, /^local first/, /^gpt/, /^Agent/, /^Sessions/]) {
     await page.getByRole('treeitem', { name }).first().click();
@@ -28,8 +30,8 @@ async function walkForms(view: View, look: Look): Promise<void> {
 /** Over what is no form. */
 async function walkRest(view: View, look: Look): Promise<void> {
   const { page } = view;
-  await answerConfig(view, faulty);
-  await signIn(view);
+  await answerConfig(page, faulty);
+  await signIn(view, 'form');
   await page.getByRole('tab', { name: 'JSON' }).click();
   await page.locator('.cm-lintRange-error').first().waitFor();
   await look();
@@ -44,34 +46,22 @@ async function walkRest(view: View, look: Look): Promise<void> {
 
 for (const walk of [walkForms, walkRest]) {
   const what = walk === walkForms ? 'each form' : 'each other view';
-  browserTest(
-    `${what} is for every eye and ear`,
-    () => startBuilder(),
-    async ({ open }) => {
-      const view = await open();
-      await walk(view, () => view.assertAccessible());
-    },
-  );
+  browserTest(`${what} is for every eye and ear`, deskWith(), async ({ open }) => {
+    const view = await open();
+    await walk(view, () => view.assertAccessible());
+  });
 
-  browserTest(
-    `${what} fits a small telephone`,
-    () => startBuilder(),
-    async ({ open }) => {
-      const view = await open({ viewport: { width: 360, height: 740 } });
-      await walk(view, () => view.assertFits());
-      await view.assertAccessible();
-    },
-  );
+  browserTest(`${what} fits a small telephone`, deskWith(), async ({ open }) => {
+    const view = await open({ viewport: { width: 360, height: 740 } });
+    await walk(view, () => view.assertFits());
+    await view.assertAccessible();
+  });
 
-  browserTest(
-    `${what} fits a large screen, in forced colours`,
-    () => startBuilder(),
-    async (s) => {
-      const view = await s.open({
-        viewport: { width: 3840, height: 2160 },
-        forcedColors: 'active',
-      });
-      await walk(view, () => view.assertFits());
-    },
-  );
+  browserTest(`${what} fits a large screen, in forced colours`, deskWith(), async (s) => {
+    const view = await s.open({
+      viewport: { width: 3840, height: 2160 },
+      forcedColors: 'active',
+    });
+    await walk(view, () => view.assertFits());
+  });
 }

@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import { adminToken, startBuilder } from '../test/browser/builder-stage.ts';
+import { answerConfig, deskWith, enter } from '../test/browser/builder-desk.ts';
 
 const folder = join(import.meta.dirname, '../docs/images');
 const executablePath = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';
@@ -99,7 +99,7 @@ const pictures: readonly Picture[] = [
 ];
 
 mkdirSync(folder, { recursive: true });
-await using site = await startBuilder();
+await using site = await deskWith()();
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 for (const { name, dark, show } of pictures) {
   const page = await browser.newPage({
@@ -109,11 +109,9 @@ for (const { name, dark, show } of pictures) {
     reducedMotion: 'reduce',
   });
   const text = `${JSON.stringify(config, null, 2)}\n`;
-  const json = { revision: 'r-1', text, file: '/etc/svc/svc.json', usedAt: Date.now() };
-  await page.route('**/api/v1/config', (route) => route.fulfill({ json }));
-  await page.goto('/builder');
-  await page.getByLabel('Administrator token').fill(adminToken);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await answerConfig(page, text);
+  await page.goto('/builder?view=form');
+  await enter(page);
   await show(page);
   await page.screenshot({ path: join(folder, `${name}.png`) });
   await page.close();
