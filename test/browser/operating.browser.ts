@@ -1,6 +1,7 @@
 /** Providers, tools and people in the live view; and that every view fits and is accessible. */
 import assert from 'node:assert/strict';
-import { browserTest } from './browser.ts';
+import { makeWorld, openAdmin } from '../fake/admin-world.ts';
+import { browserTest, type Site } from './browser.ts';
 import { signIn, startOperatorStage, tabTo } from './operator-stage.ts';
 
 browserTest('a provider that fails says why and since when', startOperatorStage, async (it) => {
@@ -83,6 +84,26 @@ browserTest('a stranger is let in by their code, and removed', startOperatorStag
   await view.assertAccessible();
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await page.getByText('Nobody was let in by a code').waitFor();
+});
+
+async function startReadOnly(): Promise<Site> {
+  const admin = await openAdmin(makeWorld());
+  const close = () => admin[Symbol.asyncDispose]();
+  return { origin: `http://127.0.0.1:${admin.port}`, [Symbol.asyncDispose]: close };
+}
+
+browserTest('a service without a token says that none opens it', startReadOnly, async (it) => {
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=config');
+  await page.getByText('edit the file and restart svc').waitFor();
+  assert.equal(await page.getByRole('link', { name: 'open the builder' }).count(), 0);
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Administrator token').fill('any');
+  view.expectFault(/status of 401/);
+  await page.keyboard.press('Enter');
+  await page.getByText('This service is read-only, no token opens it').waitFor();
+  await view.assertAccessible();
 });
 
 const titles = [

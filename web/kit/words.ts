@@ -37,6 +37,11 @@ export function ago(at: number | null, now = Date.now()): string {
   return ms < 2_000 ? 'just now' : `${length(Math.floor(ms / 1_000) * 1_000)} ago`;
 }
 
+/** How long something has lasted: in whole seconds, since those go by before the eyes. */
+export function lasted(since: number, now = Date.now()): string {
+  return length(Math.max(1_000, Math.floor((now - since) / 1_000) * 1_000));
+}
+
 /** `now`, `in 3 min`. */
 export function ahead(at: number, now = Date.now()): string {
   const ms = at - now;

@@ -6,7 +6,7 @@ import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
-import { count, length, spaced } from '../../kit/words.ts';
+import { count, lasted, length, spaced } from '../../kit/words.ts';
 import { ModelTable } from '../overview/parts.tsx';
 
 const everyMs = 2_000;
@@ -54,10 +54,6 @@ export function Providers() {
   );
 }
 
-/** In whole seconds, as the eye follows them. */
-const heldFor = (since: number, now: number): number =>
-  Math.max(0, Math.floor((now - since) / 1_000) * 1_000);
-
 const columnsAt = (now: number): readonly Column<ProviderStatus>[] => [
   { title: 'Provider', cell: ({ provider }) => provider },
   {
@@ -65,7 +61,7 @@ const columnsAt = (now: number): readonly Column<ProviderStatus>[] => [
     cell: ({ state, since, reason }) => (
       <>
         <State tone={toneOf(state)}>{state === 'unknown' ? 'not asked yet' : state}</State>
-        {since === null ? null : <p className="text-soft">for {length(heldFor(since, now))}</p>}
+        {since === null ? null : <p className="text-soft">for {lasted(since, now)}</p>}
         {reason === null ? null : <p>{failure(reason).detail}</p>}
       </>
     ),
