@@ -101,6 +101,31 @@ browserTest('all of one reason are replayed, the oldest first', startWithDead, a
   assert.deepEqual(conversations.slice(3), conversations.slice(0, 3));
 });
 
+browserTest(
+  'one that dies shows itself; one that is gone is told of',
+  startWithDead,
+  async (it) => {
+    const { receiver, say, discardNewest } = it.site;
+    const view = await it.open();
+    const { page } = view;
+    await openDead(page);
+    await signIn(page);
+    receiver.script.push(410);
+    await say('and now?', 'd');
+    await reason(page).getByText('4', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Choose all 4' }).click();
+    await page.getByRole('button', { name: 'Replay …' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('marked late').waitFor();
+    await discardNewest();
+    view.expectFault(/status of 404/);
+    await dialog.getByRole('button', { name: 'Replay 4' }).click();
+    await dialog.getByText('3 of 4 will be tried again.').waitFor();
+    await dialog.getByText(/^\w+: No dead letter has this id\.$/).waitFor();
+    await receiver.waitFor(7);
+  },
+);
+
 browserTest('by keyboard alone one is opened, shown and discarded', startWithDead, async (it) => {
   const { page } = await it.open();
   await openDead(page);

@@ -20,6 +20,8 @@ export type OperatorStage = Site & {
   readonly telegram: FakeTelegram;
   /** Sends a message to the webhook. @param text `calc`, `echo` or `time`: the agent calls that */
   readonly say: (text: string, conversation?: string) => Promise<void>;
+  /** As another operator would. */
+  readonly discardNewest: () => Promise<void>;
   /** Applies a change of the configuration's text. */
   readonly change: (from: string, to: string) => Promise<void>;
 };
@@ -60,19 +62,27 @@ export async function startOperatorStage(): Promise<OperatorStage> {
       const { status } = await post(program.url, said);
       if (status !== 200) throw new Error(`the webhook answered ${status}`);
     },
+    discardNewest: () => discardNewest(`${origin}/api/v1/dead-letters`),
     change: (from, to) => change(`${origin}/api/v1/config`, from, to),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
+const headers = { authorization: `Bearer ${operatorToken}` };
+
+async function discardNewest(url: string): Promise<void> {
+  const { rows } = (await (await fetch(url)).json()) as { rows: readonly { id: string }[] };
+  const { status } = await fetch(`${url}/${rows[0]!.id}/discard`, { method: 'POST', headers });
+  assert.equal(status, 200);
+}
+
 async function change(url: string, from: string, to: string): Promise<void> {
-  const authorization = `Bearer ${operatorToken}`;
-  const now = await fetch(url, { headers: { authorization } });
+  const now = await fetch(url, { headers });
   const { text, revision } = (await now.json()) as { text: string; revision: string };
   assert.ok(text.includes(from));
-  const type = { 'content-type': 'application/json' };
-  const headers = { ...type, authorization, 'if-match': `"${revision}"` };
-  const applied = await fetch(url, { method: 'PUT', headers, body: text.replace(from, to) });
+  const more = { 'content-type': 'application/json', 'if-match': `"${revision}"` };
+  const body = text.replace(from, to);
+  const applied = await fetch(url, { method: 'PUT', headers: { ...headers, ...more }, body });
   assert.equal(applied.status, 200, await applied.text());
 }
 
