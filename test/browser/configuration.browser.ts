@@ -65,6 +65,8 @@ browserTest('what cannot be restored is said in words', startOperatorStage, asyn
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('row').filter({ hasText: 'removed' }).waitFor();
   await site.change('"sequential"', '"fanout"');
+  // It has come to the page, behind the dialog, and is still not what was compared.
+  await page.locator('pre').getByText('"fanout"').waitFor();
   view.expectFault(/status of 412/);
   await dialog.getByRole('button', { name: 'Restore' }).click();
   const alert = dialog.getByRole('alert');
