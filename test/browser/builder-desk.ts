@@ -18,15 +18,32 @@ export const deskWith =
     };
   };
 
-/** Signs in; the page itself comes with a 401, which Chromium writes to its console. */
-export async function signIn(view: View, tab = 'graph'): Promise<Page> {
+/** Opens the door; the page comes with a 401, which Chromium writes to its console. */
+export async function knock(view: View, tab = 'graph'): Promise<Page> {
   const { page } = view;
   view.expectFault(/401 \(Unauthorized\)/);
   await page.goto(`/builder?view=${tab}`);
+  await page.getByLabel('Administrator token').waitFor();
+  return page;
+}
+
+/** Signs in at the door. */
+export async function enter(page: Page): Promise<void> {
   await page.getByLabel('Administrator token').fill(adminToken);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('tab', { name: 'Review' }).waitFor();
+}
+
+export async function signIn(view: View, tab = 'graph'): Promise<Page> {
+  const page = await knock(view, tab);
+  await enter(page);
   return page;
+}
+
+/** The page is told that this text is in use: one that no program could start with here. */
+export async function answerConfig(page: Page, text: string, revision = 'r-1'): Promise<void> {
+  const json = { revision, text, file: '/etc/svc/svc.json', usedAt: Date.now() };
+  await page.route('**/api/v1/config', (route) => route.fulfill({ json }));
 }
 
 /** Opens a tab of the middle. */

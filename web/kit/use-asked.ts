@@ -29,8 +29,10 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
     const giveUp = new AbortController();
     asking.current = giveUp;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let asked = false;
     const look = async (): Promise<void> => {
       if (document.hidden) return;
+      asked = true;
       const answer = await ask<T>(path, { signal: giveUp.signal });
       if (giveUp.signal.aborted) return;
       setState((before) => {
@@ -40,7 +42,8 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
       if (everyMs !== null) timer = setTimeout(() => void look(), everyMs);
     };
     const seen = (): void => {
-      if (document.hidden || everyMs === null) return;
+      // A page that was opened behind another one asks when it is first seen.
+      if (document.hidden || (everyMs === null && asked)) return;
       clearTimeout(timer);
       void look();
     };

@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import type { Field } from '../../../src/config/field.ts';
 import { schema } from '../../../src/config/schema.ts';
+import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { fieldAt } from '../document/fields.ts';
 import { textOf, type Path } from '../document/path.ts';
@@ -8,11 +9,11 @@ import { standingsOf } from '../document/shield.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
 import { crumbsOf, type TreeNode } from '../outline/tree.ts';
+import { announce } from '../shell/announce.tsx';
 import { idOf, useArrival } from '../shell/going.ts';
 import { useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
-import { GrantsTable } from './grants.tsx';
 import { ObjectForm } from './object-form.tsx';
 import { StandingMark } from './standing.tsx';
 import { keyOf, sentence } from './words.tsx';
@@ -71,9 +72,14 @@ function Page({ path, title }: PageProps) {
   const isAbsent = field.type === 'object' && !isObject(value);
   return (
     <>
-      <h2 id={isForm ? idOf(path) : undefined} tabIndex={-1} className="text-xl">
-        {title}
-      </h2>
+      <div className="flex flex-wrap items-center gap-3">
+        <h2 id={isForm ? idOf(path) : undefined} tabIndex={-1} className="min-w-0 flex-1 text-xl">
+          {title}
+        </h2>
+        {isForm && field.required !== true && path.length > 0 ? (
+          <Removal path={path} title={title} />
+        ) : null}
+      </div>
       {field.type === 'list' && field.items.type === 'object' ? (
         <Entries
           path={path}
@@ -93,10 +99,24 @@ function Page({ path, title }: PageProps) {
           <p className="text-soft">{path.length === 0 ? inShort : sentence(field.description)}</p>
           <About path={path} />
           <ObjectForm path={path} field={field} />
-          {path.at(-1) === 'agent' ? <GrantsTable agent={path} /> : null}
         </>
       ) : null}
     </>
+  );
+}
+
+function Removal({ path, title }: PageProps) {
+  const remove = (): void => {
+    const draft = useDraft.getState();
+    if (!draft.remove(path)) return;
+    // A block that is absent has its place; an entry of a list has none.
+    if (typeof path.at(-1) === 'number') draft.select(path.slice(0, -1));
+    announce(`${title} is removed; undo brings it back.`);
+  };
+  return (
+    <Button small kind="quiet" aria-label={`Remove ${title}`} onClick={remove}>
+      Remove
+    </Button>
   );
 }
 

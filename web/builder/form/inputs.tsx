@@ -1,4 +1,4 @@
-import type { ChangeEvent } from 'react';
+import { useRef, type ChangeEvent } from 'react';
 import type { ChoiceField, IntegerField } from '../../../src/config/field.ts';
 import { inputLook } from '../../kit/field.tsx';
 import { meant } from '../document/fields.ts';
@@ -12,11 +12,17 @@ import { keyOf, meaningOf, placeholderOf } from './words.tsx';
 /** Fields that hold more than a line. */
 const longKeys = new Set(['system_prompt']);
 
+type TextProps = InputProps & {
+  /** It was left; `before` is what stood there when it was entered. */
+  readonly onLeave?: (before: string) => void;
+};
+
 /** A text. While it is written an empty one stays; what is left empty is taken out of the file. */
-export function TextInput({ path, field, required }: InputProps) {
+export function TextInput({ path, field, required, onLeave }: TextProps) {
   const value = useValue(path);
   const problems = useProblems(path);
   const group = textOf(path);
+  const before = useRef('');
   const shared = {
     ...aboutOf(path, problems),
     value: value === null ? '' : wordOf(value),
@@ -24,8 +30,10 @@ export function TextInput({ path, field, required }: InputProps) {
     spellCheck: longKeys.has(keyOf(path)),
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
       useDraft.getState().edit(path, event.target.value, group),
+    onFocus: () => void (before.current = wordOf(value)),
     onBlur: () => {
       if (value === '' && !required) useDraft.getState().remove(path, group);
+      onLeave?.(before.current);
     },
   };
   return (
@@ -126,7 +134,7 @@ export function SelectInput({ path, field, required, chosen, options, onChoose }
         className={inputLook}
       >
         {required && chosen !== '' ? null : <option value="">{none}</option>}
-        {isKnown ? null : <option value={chosen}>{chosen} (not known)</option>}
+        {isKnown ? null : <option value={chosen}>{chosen} (not allowed here)</option>}
         {options.map(({ value, label }) => (
           <option key={value} value={value}>
             {label}

@@ -37,7 +37,7 @@ export function TextList({ path, field, required }: InputProps<ListField>) {
       {entries?.length === 0 ? <p className="text-sm">The list is empty.</p> : null}
       <div className="flex flex-wrap gap-1.5">
         <Button id={idOf(path)} small onClick={add}>
-          Add {/^[aeiou]/.test(single) ? 'an' : 'a'} {single}
+          Add {/^[aeio]/.test(single) ? 'an' : 'a'} {single}
         </Button>
         {canLeave ? (
           <Button small kind="quiet" onClick={() => useDraft.getState().remove(path)}>

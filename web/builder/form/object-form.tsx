@@ -11,6 +11,7 @@ import { isAbsent, useProblems, useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
 import { GrantsTable } from './grants.tsx';
+import { BrainNameInput } from './brain-name-input.tsx';
 import { BooleanInput, ChoiceInput, IntegerInput, SelectInput, TextInput } from './inputs.tsx';
 import { TextList } from './lists.tsx';
 import type { InputProps } from './row.tsx';
@@ -63,6 +64,8 @@ function FieldOf({ path, field, required, only }: InputProps) {
       if (field.format === 'env') return <SecretInput {...{ path, field, required }} />;
       const isBrain = path[0] === 'routes' && path.at(-1) === 'brain';
       if (isBrain) return <BrainInput {...{ path, field, required }} />;
+      const isName = path.length === 3 && path[0] === 'brains' && path[2] === 'name';
+      if (isName) return <BrainNameInput {...{ path, field, required }} />;
       return <TextInput {...{ path, field, required }} />;
     }
     case 'choice':
@@ -73,7 +76,12 @@ function FieldOf({ path, field, required, only }: InputProps) {
       return <BooleanInput {...{ path, field, required }} />;
     case 'list':
       if (field.items.type === 'object') {
-        return <Entries {...{ path, field, required, item: field.items }} form={ObjectForm} />;
+        return (
+          <>
+            <Entries {...{ path, field, required, item: field.items }} form={ObjectForm} />
+            {path.at(-1) === 'governance' ? <GrantsTable agent={path.slice(0, -1)} /> : null}
+          </>
+        );
       }
       if (field.items.type === 'choice') {
         return <Ticks {...{ path, field, required, names: field.items }} />;
@@ -83,7 +91,6 @@ function FieldOf({ path, field, required, only }: InputProps) {
       return (
         <Block {...{ path, field, required }}>
           <ObjectForm path={path} field={field} />
-          {path.at(-1) === 'agent' ? <GrantsTable agent={path} /> : null}
         </Block>
       );
     default:

@@ -39,6 +39,8 @@ export function Ticks({ path, field, required, names }: Props) {
           </Tick>
         ))}
       </div>
+      {entries === null && !required ? <p className="text-sm">Not set.</p> : null}
+      {entries?.length === 0 ? <p className="text-sm">The list is empty.</p> : null}
       {places.odd.map((at) => (
         <OddEntry key={at} path={[...path, at]} />
       ))}

@@ -20,6 +20,7 @@ const labels: Readonly<Record<string, string>> = {
   daily_at: 'Daily end',
   deadline_seconds: 'Deadline in seconds',
   governance: 'Grants',
+  http_fetch: 'Fetching pages',
   idle_min: 'Idle minutes',
   max_bytes: 'Most bytes',
   max_in_flight: 'Calls at one time',
@@ -29,11 +30,13 @@ const labels: Readonly<Record<string, string>> = {
   max_redirects: 'Most redirects',
   max_retries: 'Further tries',
   media_type: 'Media type',
+  memory: 'Notes',
   media_url: 'Media URL',
   model_id: 'Model',
   observability: 'Admin server',
   outbound_token_env: 'Variable with the secret of replies',
   outbound_url: 'URL for replies',
+  read_file: 'Reading files',
   recall_max: 'Turns to recall',
   retention_days: 'Days to keep',
   sender_id: 'Sender id',
@@ -43,6 +46,7 @@ const labels: Readonly<Record<string, string>> = {
   timeout_seconds: 'Time limit in seconds',
   token_env: 'Variable with the token',
   url_env: 'Variable with the database URL',
+  webhook_call: 'Calling webhooks',
 };
 
 /** `daily_at` → `Daily end`, `max_speed` → `Max speed`. */

@@ -4,10 +4,12 @@ import { useDraft } from '../document/store.ts';
 import { showInText } from '../json/showing.ts';
 import { goToField } from '../shell/going.ts';
 
-/** To the field of a problem; to its place in the text where it has none. */
+const isTextShown = (): boolean => new URLSearchParams(location.search).get('view') === 'json';
+
+/** To the field of a problem; to its place in the text where that is shown, or it has none. */
 export function goToProblem(problem: ConfigProblem): void {
   const { readable } = useDraft.getState();
-  const isOfText = problem.path === '' || problem.code === 'duplicate_key';
+  const isOfText = problem.path === '' || problem.code === 'duplicate_key' || isTextShown();
   if (readable && !isOfText) goToField(pathOf(problem.path));
   else showInText(problem);
 }

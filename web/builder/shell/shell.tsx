@@ -1,5 +1,7 @@
 import { useEffect } from 'react';
+import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
+import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { readKept, useKeeping, useKept } from '../document/kept.ts';
 import { useDraft, type Base } from '../document/store.ts';
@@ -15,7 +17,8 @@ import { Tabs, useView } from './tabs.tsx';
 
 /** Loads the configuration in use, and shows the draft of it. */
 export function Shell() {
-  const { value, refused } = useAsked<Base>('config');
+  const { value, refused, again } = useAsked<Base>('config');
+  const signOut = useToken((state) => state.signOut);
   const base = useDraft((state) => state.base);
   useEffect(() => {
     if (value === null || useDraft.getState().base !== null) return;
@@ -32,7 +35,15 @@ export function Shell() {
       {refused === null ? (
         <p className="text-soft">Asking for the configuration …</p>
       ) : (
-        <Refusal refused={refused} />
+        <>
+          <Refusal refused={refused} />
+          <div className="flex gap-2">
+            <Button kind="main" onClick={again}>
+              Try again
+            </Button>
+            <Button onClick={signOut}>Sign out</Button>
+          </div>
+        </>
       )}
     </main>
   );

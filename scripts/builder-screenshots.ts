@@ -1,0 +1,119 @@
+/**
+ * Takes the pictures of docs/images that show the builder, in Chromium, of a program that runs for
+ * it. `npm run pages` first.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Page } from 'playwright-core';
+import { answerConfig, deskWith, enter } from '../test/browser/builder-desk.ts';
+
+const folder = join(import.meta.dirname, '../docs/images');
+const executablePath = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';
+
+const local = { provider: 'local_runtime', model_id: 'llama3.2', locality: 'local' };
+const cloud = {
+  provider: 'hosted_runtime',
+  model_id: 'gpt-5-mini',
+  locality: 'cloud',
+  api_key_env: 'OPENAI_API_KEY',
+};
+const config = {
+  _about: 'The front desk: questions of guests, and a librarian who reads the house rules.',
+  channels: [
+    {
+      type: 'webhook',
+      token_env: 'WEBHOOK_SECRET',
+      webhook: { outbound_url: 'http://127.0.0.1:9000/replies' },
+    },
+    { type: 'messenger_a', mode: 'polling', token_env: 'TELEGRAM_TOKEN', access: { allow: [] } },
+  ],
+  brains: [
+    {
+      name: 'triage',
+      sensitivity: 'private',
+      policy: { kind: 'priority' },
+      models: [local, cloud],
+    },
+    {
+      name: 'librarian',
+      sensitivity: 'private',
+      policy: { kind: 'priority' },
+      models: [local],
+      agent: {
+        tools: ['time', 'read_file', 'memory_note'],
+        governance: [
+          { tool: 'time', mode: 'allow' },
+          { tool: 'read_file', mode: 'allow', channels: ['webhook'] },
+          { tool: 'memory_note', mode: 'shadow' },
+        ],
+        read_file: { root: 'library' },
+        memory: {},
+      },
+    },
+  ],
+  routes: [
+    { channel: 'webhook', brain: 'triage' },
+    { channel: 'messenger_a', brain: 'librarian' },
+  ],
+  storage: {},
+  admin: { token_env: 'ADMIN_TOKEN' },
+};
+
+type Picture = {
+  readonly name: string;
+  readonly dark: boolean;
+  /** Brings the page to what is to be seen. */
+  readonly show: (page: Page) => Promise<void>;
+};
+
+const branch = (page: Page, name: RegExp) => page.getByRole('treeitem', { name }).first();
+
+const pictures: readonly Picture[] = [
+  {
+    name: 'builder-form',
+    dark: false,
+    async show(page) {
+      await branch(page, /^triage/).click();
+      await page.getByText('never called').first().waitFor();
+    },
+  },
+  {
+    name: 'builder-agent',
+    dark: false,
+    async show(page) {
+      await branch(page, /^Agent/).click();
+      await page.getByText('What this comes to').scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: 'builder-json',
+    dark: true,
+    async show(page) {
+      await branch(page, /^Agent/).click();
+      await page.getByLabel('Root (required)').fill('');
+      await page.getByRole('tab', { name: 'JSON' }).click();
+      await page.getByRole('button', { name: 'Go to brains[1].agent.read_file.root' }).click();
+      await page.locator('.cm-lintRange-error').first().waitFor();
+    },
+  },
+];
+
+mkdirSync(folder, { recursive: true });
+await using site = await deskWith()();
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+for (const { name, dark, show } of pictures) {
+  const page = await browser.newPage({
+    baseURL: site.origin,
+    viewport: { width: 1280, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+  });
+  const text = `${JSON.stringify(config, null, 2)}\n`;
+  await answerConfig(page, text);
+  await page.goto('/builder?view=form');
+  await enter(page);
+  await show(page);
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+  await page.close();
+}
+await browser.close();

@@ -1,0 +1,67 @@
+/** Every view of the builder, for every eye and ear, on every screen. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerConfig, deskWith, enter, knock, signIn } from './builder-desk.ts';
+import { browserTest, type View } from './browser.ts';
+
+const golden = join(import.meta.dirname, '../golden');
+const everything = readFileSync(join(golden, '0.1-everything.json'), 'utf8');
+/** With an error, a warning and a model that is never called. */
+const faulty = everything
+  .replace('"sensitivity": "public"', '"sensitivity": "private"')
+  .replace('"mode": "polling"', '"mode": "gateway", "colour": "red"');
+
+type Look = () => Promise<void>;
+
+/** Leads from the door over the forms; `look` is called in each. */
+async function walkForms(view: View, look: Look): Promise<void> {
+  const { page } = view;
+  await answerConfig(page, faulty);
+  await knock(view, 'form');
+  await look();
+  await enter(page);
+  await look();
+  for (const name of [/^Telegram/, /^local first/, /^gpt/, /^Agent/, /^Sessions/]) {
+    await page.getByRole('treeitem', { name }).first().click();
+    await look();
+  }
+}
+
+/** Over what is no form. */
+async function walkRest(view: View, look: Look): Promise<void> {
+  const { page } = view;
+  await answerConfig(page, faulty);
+  await signIn(view, 'form');
+  await page.getByRole('tab', { name: 'JSON' }).click();
+  await page.locator('.cm-lintRange-error').first().waitFor();
+  await look();
+  await page.getByRole('button', { name: 'Go to …' }).click();
+  await page.getByRole('combobox', { name: 'Go to, or do' }).fill('brain');
+  await look();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Keys' }).click();
+  await page.getByText('These keys').waitFor();
+  await look();
+}
+
+for (const walk of [walkForms, walkRest]) {
+  const what = walk === walkForms ? 'each form' : 'each other view';
+  browserTest(`${what} is for every eye and ear`, deskWith(), async ({ open }) => {
+    const view = await open();
+    await walk(view, () => view.assertAccessible());
+  });
+
+  browserTest(`${what} fits a small telephone`, deskWith(), async ({ open }) => {
+    const view = await open({ viewport: { width: 360, height: 740 } });
+    await walk(view, () => view.assertFits());
+    await view.assertAccessible();
+  });
+
+  browserTest(`${what} fits a large screen, in forced colours`, deskWith(), async (s) => {
+    const view = await s.open({
+      viewport: { width: 3840, height: 2160 },
+      forcedColors: 'active',
+    });
+    await walk(view, () => view.assertFits());
+  });
+}
