@@ -257,8 +257,8 @@ browserTest('the shield is shown where it drops a model', deskWith(), async (s) 
     .first()
     .click();
   await page.getByLabel('Sensitivity (required)').selectOption('private');
-  await page.getByText('One model is listed here and never called').waitFor();
-  await branch(view, /gpt-4.1 never called/).click();
+  await page.getByText('One model is listed here and never asked').waitFor();
+  await branch(view, /gpt-4.1 never asked/).click();
   await page.getByText('nothing is ever sent to it').waitFor();
 });
 

@@ -150,6 +150,25 @@ const colours = EditorView.theme({
   '.cm-lintRange-error': { backgroundImage: 'none', borderBottom: '2px solid var(--bad)' },
   '.cm-lintRange-warning': { backgroundImage: 'none', borderBottom: '2px dashed var(--wait)' },
   '.cm-foldPlaceholder': { backgroundColor: 'var(--raised)', color: 'var(--soft)', border: 'none' },
+  '.cm-button': {
+    backgroundImage: 'none',
+    backgroundColor: 'var(--raised)',
+    color: 'var(--ink)',
+    border: '1px solid var(--edge)',
+  },
+  '.cm-textfield': {
+    backgroundColor: 'var(--card)',
+    color: 'var(--ink)',
+    border: '1px solid var(--edge)',
+  },
+  '.cm-panel.cm-search, .cm-panel.cm-search :is(input, button, label)': { fontSize: '14px' },
+  '.cm-panel.cm-search [name=close]': { color: 'var(--ink)' },
+  '.cm-searchMatch': { backgroundColor: 'var(--wait-ground)' },
+  '.cm-selectionMatch, &.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--raised)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--accent-ground)',
+    color: 'var(--ink)',
+  },
   // Of the highlighter: keys, texts, numbers and words, in colours of the page.
   '.ͼc, .ͼl': { color: 'var(--link)' },
   '.ͼe': { color: 'var(--good)' },
