@@ -48,7 +48,9 @@ browserTest(
     await handle('Channel', 'source').dragTo(handle('idle', 'target'));
     await page.getByLabel('webhook is answered by idle').waitFor({ state: 'attached' });
     await show(page, 'Review');
-    await page.getByText('Webhook is answered by brain idle in the place of echo').waitFor();
+    await page
+      .getByText('The channel webhook is answered by brain idle in the place of echo')
+      .waitFor();
   },
 );
 
