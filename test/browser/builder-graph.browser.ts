@@ -25,7 +25,7 @@ browserTest(
     const view = await open();
     const page = await signIn(view);
     const node = (name: string) => page.locator('.react-flow__node').filter({ hasText: name });
-    await node('paid').getByText('never asked: the brain is private').waitFor();
+    await node('paid').getByText('never asked: private brain').waitFor();
     await node('idle').getByText('no route leads here: not started').waitFor();
     assert.equal(await page.getByLabel('echo never asks paid').count(), 1);
     await node('idle').click();
