@@ -1,8 +1,8 @@
 import '@xyflow/react/dist/base.css';
 import './flow.css';
-import { ReactFlow, useReactFlow, ReactFlowProvider } from '@xyflow/react';
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
 import type { Connection, Edge, EdgeChange, NodeChange } from '@xyflow/react';
-import { useCallback, useMemo, type KeyboardEvent } from 'react';
+import { useCallback, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { goTo } from '../../kit/place.ts';
 import { pathOf } from '../document/path.ts';
@@ -39,6 +39,23 @@ export function GraphView() {
   );
 }
 
+/** So many are shown all at once; of more the first ones, at a size that can be read. */
+const fittedMax = 24;
+
+/** Keeps all in view while the room for it changes, until a person has moved it. */
+function useFitting(count: number): (event: unknown) => void {
+  const { fitView } = useReactFlow();
+  const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
+  const isMoved = useRef(false);
+  useEffect(() => {
+    if (width > 0 && height > 0 && count <= fittedMax && !isMoved.current) void fitView(fit);
+  }, [width, height, count, fitView]);
+  return useCallback((event: unknown) => {
+    if (event !== null) isMoved.current = true;
+  }, []);
+}
+
 function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const selection = useDraft((state) => state.selection);
   const nodes = useMemo(() => flowNodes(drawing, selection), [drawing, selection]);
@@ -55,6 +72,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const onDelete = useCallback(({ edges: gone }: { edges: Edge[] }) => {
     for (const { id } of gone) change((now) => removeFrom(now, pathOf(id)));
   }, []);
+  const onMove = useFitting(drawing.nodes.length);
   return (
     <div className="min-h-0 flex-1">
       <ReactFlow
@@ -78,8 +96,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
         zoomOnDoubleClick={false}
         minZoom={0.2}
         maxZoom={1.5}
-        fitView={drawing.nodes.length <= 24}
-        fitViewOptions={fit}
+        onMove={onMove}
         proOptions={{ hideAttribution: true }}
         onBeforeDelete={keepNodes}
       />
