@@ -15,7 +15,8 @@ import type {
   ConfigRefused,
   ConfigRow,
 } from '../admin/config-control.ts';
-import { changesBetween } from '../config/changes.ts';
+import { changesOf, sentencesOf } from '../config/changes/changes.ts';
+import { locate } from '../config/locate.ts';
 import { forgetKept, keep, listKept, pruneKept, readKept } from './history.ts';
 import { inspectConfig, inspectText, readConfigText, revisionOf } from '../config/inspect.ts';
 import { replaceFile } from './saved-file.ts';
@@ -220,7 +221,8 @@ export class Control implements ConfigControl {
       kit.events.faulted({ where: 'taking a configuration into use', error });
       if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
     }
-    const changes = changesBetween(JSON.parse(this.#used.text), JSON.parse(stand.text));
+    const before = locate(this.#used.text).value;
+    const changes = sentencesOf(changesOf(before, locate(stand.text).value));
     this.#used = stand;
     this.#usedAt = kit.now();
     this.#notApplied = null;

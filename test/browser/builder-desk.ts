@@ -1,4 +1,5 @@
 /** The builder of a running service, and somebody who is signed in there. */
+import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { adminToken, startConfigured } from '../config-program.ts';
 import type { Site, View } from './browser.ts';
@@ -49,4 +50,11 @@ export async function answerConfig(page: Page, text: string, revision = 'r-1'): 
 /** Opens a tab of the middle. */
 export async function show(page: Page, tab: string): Promise<void> {
   await page.getByRole('tab', { name: tab, exact: true }).click();
+}
+
+/** Nothing of the tab that is shown is cut off, nor has to be scrolled to sideways. */
+export async function assertTabFits(page: Page): Promise<void> {
+  const sizes = "((one) => [one.scrollWidth, one.clientWidth])(document.getElementById('view'))";
+  const [content, place] = await page.evaluate<[number, number]>(sizes);
+  assert.ok(content <= place, `the tab is ${content} wide in a place of ${place}`);
 }

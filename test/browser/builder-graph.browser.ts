@@ -1,7 +1,7 @@
 /** The graph of the builder: seen, and changed by mouse and by keyboard. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
-import { deskWith, show, signIn } from './builder-desk.ts';
+import { assertTabFits, deskWith, show, signIn } from './builder-desk.ts';
 
 const local = (model: string) => ({
   provider: 'local_runtime',
@@ -92,6 +92,7 @@ browserTest(
     await page.getByLabel('Connect to a channel').selectOption('messenger_a');
     await page.getByText('It answers messenger_a.').waitFor();
     await view.assertFits();
+    await assertTabFits(page);
     await view.assertAccessible('#view');
     await graph.getByRole('button', { name: 'Remove' }).click();
     await show(page, 'Review');

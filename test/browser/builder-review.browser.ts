@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
-import { deskWith, show, signIn, type Desk } from './builder-desk.ts';
+import { assertTabFits, deskWith, show, signIn, type Desk } from './builder-desk.ts';
 
 /** Types the whole text anew, as somebody does who pastes it. */
 async function paste(page: Page, document: object): Promise<void> {
@@ -142,6 +142,7 @@ browserTest('where both changed one thing, it is asked', deskWith(), async ({ si
   await page.getByRole('button', { name: 'Put both together' }).click();
   assert.ok(await page.getByRole('button', { name: '1 to choose yet' }).isDisabled());
   await view.assertFits();
+  await assertTabFits(page);
   await page.getByLabel('Mine: 60').check();
   await page.getByRole('button', { name: 'Make it the draft' }).click();
   await apply(page);

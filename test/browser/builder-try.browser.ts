@@ -1,7 +1,7 @@
 /** A brain of a draft that is tried: asked for real, with nothing delivered or kept. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
-import { deskWith, show, signIn } from './builder-desk.ts';
+import { assertTabFits, deskWith, show, signIn } from './builder-desk.ts';
 
 browserTest(
   'a draft is tried, kept as a case and run again',
@@ -27,12 +27,10 @@ browserTest(
     await show(page, 'JSON');
     await page.locator('.cm-content').click();
     await page.keyboard.press('ControlOrMeta+a');
-    const text = JSON.stringify(service.withOther(), null, 2).replace(
-      '"name": "echo",',
-      '"name": "echo", "_try": [{"text": "when do you open?", ' +
-        '"history": [{"asked": "hello", "answered": "hello yourself"}]}],',
-    );
-    await page.keyboard.insertText(text);
+    const other = service.withOther();
+    const history = [{ asked: 'hello', answered: 'hello yourself' }];
+    const brains = [{ ...other.brains[0], _try: [{ text: 'when do you open?', history }] }];
+    await page.keyboard.insertText(JSON.stringify({ ...other, brains }, null, 2));
     await show(page, 'Try');
     await page.getByRole('button', { name: 'Run all' }).click();
     await page.getByText('Not the same as the last time').waitFor();
@@ -72,6 +70,7 @@ browserTest(
     await page.getByText('No reply, so the sender is told').waitFor();
     assert.equal(await page.getByText('Failed', { exact: true }).count(), 2);
     await view.assertFits();
+    await assertTabFits(page);
     await view.assertAccessible();
   },
 );

@@ -9,7 +9,7 @@ import { keysAt } from '../document/fields.ts';
 import type { Path } from '../document/path.ts';
 import { channelOf, channelsOf, startOf } from '../document/starts.ts';
 import { isEqual, isList, valueAt } from '../document/value.ts';
-import { canonical } from '../review/values.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, textAt } from './reading.ts';
 
 type Written = { readonly text: string; readonly document: JsonObject };

@@ -5,8 +5,8 @@
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../document/path.ts';
-import { isObject } from '../document/value.ts';
-import { canonical } from '../review/values.ts';
+import { isList, isObject, wordOf } from '../document/value.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
 type Common = {
@@ -142,7 +142,9 @@ function brainNodes(
 function brainFacts(brain: JsonObject | null): string {
   const policy = isObject(brain?.['policy']) ? textAt(brain['policy'], 'kind') : '';
   const dispatch = textAt(brain, 'dispatch') || 'fanout';
-  const how = isObject(brain?.['agent']) ? ['agent'] : [dispatch, policy];
+  const agent = brain?.['agent'];
+  const tools = isObject(agent) && isList(agent['tools']) ? agent['tools'].map(wordOf) : [];
+  const how = isObject(agent) ? [`agent: ${tools.join(', ')}`] : [dispatch, policy];
   return [textAt(brain, 'sensitivity'), ...how].filter((word) => word !== '').join(' · ');
 }
 

@@ -4,7 +4,7 @@ import { rankModels } from '../../../src/config/rank.ts';
 import type { Path } from '../document/path.ts';
 import { standingsOf, type Standing } from '../document/shield.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
-import { canonical } from '../review/values.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 
 /** `value` is null where it is no object. */
 export type Entry = {

@@ -5,7 +5,7 @@ import { State } from '../../kit/state.tsx';
 import { isSamePath, startsWith } from '../document/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
-import { canonical } from '../review/values.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import { removeFrom, route, shareModel, unroute } from './actions.ts';
 import { change } from './doing.ts';
 import type { Drawing, GraphNode } from './drawing.ts';

@@ -87,6 +87,15 @@ export async function lookAgain(): Promise<void> {
   become({ theirs: isOther ? used.value : null, state: { kind: 'idle' } });
 }
 
+/** The same without a word where all is as it was, or nobody answers. */
+export async function noticeOthers(): Promise<void> {
+  const { base } = useDraft.getState();
+  const used = await ask<Base>('config');
+  const hasMoved = useDraft.getState().base !== base || now().state.kind === 'sending';
+  if (used.kind === 'refused' || base === null || hasMoved) return;
+  if (used.value.revision !== base.revision) become({ theirs: used.value });
+}
+
 /** The conflict is over: the draft is a change of theirs now. */
 export function settle(theirs: Base, text: string): void {
   const { replace, rebase, text: draft } = useDraft.getState();

@@ -1,4 +1,4 @@
-import type { Change } from './changes.ts';
+import type { Change } from '../../../src/config/changes/changes.ts';
 
 const marks: Readonly<Record<Change['kind'], string>> = {
   added: '+',

@@ -6,10 +6,10 @@ import { ago, some } from '../../kit/words.ts';
 import { baseDocument, useDraft, type Base } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
 import { settle } from './applying.ts';
-import { changesOf } from './changes.ts';
+import { changesOf } from '../../../src/config/changes/changes.ts';
 import { mergeThree, type Conflict, type Side } from './merge.ts';
 import { rewrite } from './rewrite.ts';
-import type { Value } from './values.ts';
+import type { Value } from '../../../src/config/changes/entries.ts';
 
 /** Somebody else applied a configuration since the draft began: whose holds? */
 export function ConflictChoice({ theirs }: { readonly theirs: Base }) {

@@ -13,7 +13,7 @@ import { ago, count, moment } from '../../kit/words.ts';
 import { baseDocument, useDraft } from '../document/store.ts';
 import { restore } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
-import { changesOf } from './changes.ts';
+import { changesOf } from '../../../src/config/changes/changes.ts';
 
 /** What was in use before, and the way back to it. */
 export function History() {

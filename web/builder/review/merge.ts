@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { isEqual, isList, isObject } from '../document/value.ts';
-import { keyed, type Value } from './values.ts';
+import { keyed, type Value } from '../../../src/config/changes/entries.ts';
 
 export type Side = 'mine' | 'theirs';
 

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { Button } from '../../kit/button.tsx';
 import { Diff } from '../../kit/diff.tsx';
@@ -7,11 +7,11 @@ import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { some } from '../../kit/words.ts';
 import { baseDocument, problemsNow, useDraft, type Base } from '../document/store.ts';
-import { apply, useApplying } from './applying.ts';
+import { apply, noticeOthers, useApplying } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
-import { changesOf, type Change } from './changes.ts';
+import { changesOf, type Change } from '../../../src/config/changes/changes.ts';
 import { ConflictChoice } from './conflict.tsx';
-import { consequencesOf } from './consequences.ts';
+import { consequencesOf } from '../../../src/config/changes/consequences.ts';
 import { GoTo } from './go-to.tsx';
 import { History } from './history.tsx';
 import { Preflight } from './preflight.tsx';
@@ -21,9 +21,10 @@ import { NotApplied } from './refusal.tsx';
 export function ReviewView() {
   const base = useDraft((state) => state.base);
   const theirs = useApplying((state) => state.theirs);
+  useEffect(() => void noticeOthers(), []);
   if (base === null) return null;
   return (
-    <div className="mx-auto flex max-w-4xl flex-col gap-6 p-4">
+    <div className="mx-auto flex w-full min-w-0 max-w-4xl flex-col gap-6 p-4">
       <div aria-live="polite" className="flex flex-col gap-3 empty:hidden">
         <Outcome />
       </div>

@@ -4,7 +4,7 @@ import { insertEntry, moveEntry, removeAt, setValue } from '../document/edit-tex
 import { keysAt } from '../document/fields.ts';
 import type { Path } from '../document/path.ts';
 import { isEqual, isList, isObject, valueAt } from '../document/value.ts';
-import { keyed } from './values.ts';
+import { keyed } from '../../../src/config/changes/entries.ts';
 
 /** @param text of a JSON object */
 export function rewrite(text: string, target: JsonObject): string {

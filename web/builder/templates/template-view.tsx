@@ -6,7 +6,7 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { goTo } from '../../kit/place.ts';
 import { useDraft } from '../document/store.ts';
 import { ChangeList } from '../review/change-list.tsx';
-import { changesOf } from '../review/changes.ts';
+import { changesOf } from '../../../src/config/changes/changes.ts';
 import { rewrite } from '../review/rewrite.ts';
 import { addBeside, beginWith } from './using.ts';
 
@@ -14,7 +14,7 @@ import { addBeside, beginWith } from './using.ts';
 export function TemplateView() {
   const [chosen, setChosen] = useState<Template | null>(null);
   return (
-    <div className="mx-auto flex max-w-5xl flex-col gap-4 p-4">
+    <div className="mx-auto flex w-full min-w-0 max-w-5xl flex-col gap-4 p-4">
       <h2 className="text-lg">Begin with a template</h2>
       <p className="text-soft">
         Each is whole as it stands. Choosing one changes the draft alone; you see first what it

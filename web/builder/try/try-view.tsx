@@ -7,7 +7,7 @@ import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { change } from '../graph/doing.ts';
 import { entriesOf, textAt } from '../graph/reading.ts';
-import { canonical } from '../review/values.ts';
+import { canonical } from '../../../src/config/changes/entries.ts';
 import { keepCase, type Earlier } from './cases.ts';
 import { Cases } from './cases-view.tsx';
 import { History } from './history-fields.tsx';
@@ -29,7 +29,7 @@ export function TryView() {
   }
   const name = textAt(chosen.value, 'name');
   return (
-    <div className="mx-auto flex max-w-4xl flex-col gap-6 p-4">
+    <div className="mx-auto flex w-full min-w-0 max-w-4xl flex-col gap-6 p-4">
       <Panel title="Try a brain">
         <p className="text-soft">
           The draft is asked as it stands here. Nothing is delivered or kept, and tools that reach

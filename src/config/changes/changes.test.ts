@@ -1,8 +1,8 @@
 /** What differs between two configurations, as the person who applies it reads it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { templates, textOf } from '../../../src/config/templates/templates.ts';
-import { changesOf } from './changes.ts';
+import { templates, textOf } from '../templates/templates.ts';
+import { changesOf, sentencesOf } from './changes.ts';
 import { consequencesOf } from './consequences.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests write into it anywhere
@@ -177,6 +177,23 @@ test('a listener that moves and a connection that begins anew are told', () => {
   start.routes.push({ channel: 'messenger_b', brain: 'triage' });
   const anew = told((document) => void (document.channels[1].access = { groups: 'all' }), start);
   assert.deepEqual(anew.consequences, ['messenger_b ends its connection and begins anew']);
+});
+
+test('another host on the same port needs a restart', () => {
+  const { restart, consequences } = told((document) => {
+    document.channels[0].webhook.bind = '0.0.0.0:8090';
+  });
+  assert.deepEqual(restart, [
+    'channel webhook: webhook.bind 127.0.0.1:8090 (the default) → 0.0.0.0:8090',
+  ]);
+  assert.deepEqual(consequences, []);
+});
+
+test('sentences leave notes out, and a long list is cut', () => {
+  const brains = Array.from({ length: 150 }, (_, n) => ({ name: `b${n}` }));
+  const said = sentencesOf(changesOf({}, { _about: 'mine', brains }));
+  assert.equal(said[0], 'Brain b0 is added.');
+  assert.deepEqual([said.length, said.at(-1)], [101, '50 more changes.']);
 });
 
 test('documents that are no configuration at all are told without a fault', () => {

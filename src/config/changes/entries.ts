@@ -1,8 +1,8 @@
 /** Parts of a configuration, told apart by what they are. */
-import type { Json } from '../../../src/config/locate.ts';
-import { providerSynonyms } from '../../../src/config/schema-brain.ts';
-import { channelSynonyms } from '../../../src/config/schema-channel.ts';
-import { isList, isObject } from '../document/value.ts';
+import type { Json } from '../locate.ts';
+import { providerSynonyms } from '../schema-brain.ts';
+import { channelSynonyms } from '../schema-channel.ts';
+import { isList, isObject } from '../json-value.ts';
 
 export type Value = Json | undefined;
 

@@ -1,9 +1,9 @@
 /** What differs between two objects of the schema, in words, field by field. */
-import type { Field, ObjectField } from '../../../src/config/field.ts';
-import type { JsonObject } from '../../../src/config/locate.ts';
-import { isIgnoredKey } from '../../../src/config/shape.ts';
-import { isEqual, isList, isObject } from '../document/value.ts';
-import { canonical, isAbsent, keyed, type Value } from './values.ts';
+import type { Field, ObjectField } from '../field.ts';
+import type { JsonObject } from '../locate.ts';
+import { isIgnoredKey } from '../shape.ts';
+import { isEqual, isList, isObject } from '../json-value.ts';
+import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 
 /** `effect` false: the service reads it as before. `at` leads from the object to the field. */
 export type FieldChange = {

@@ -1,12 +1,13 @@
 /** What differs between two configurations, in sentences for the person who is to apply it. */
-import type { ObjectField } from '../../../src/config/field.ts';
-import type { JsonObject } from '../../../src/config/locate.ts';
-import { brain as brainField } from '../../../src/config/schema-brain.ts';
-import { channel as channelField } from '../../../src/config/schema-channel.ts';
-import { schema } from '../../../src/config/schema.ts';
+import type { ObjectField } from '../field.ts';
+import type { JsonObject } from '../locate.ts';
+import { brain as brainField } from '../schema-brain.ts';
+import { channel as channelField } from '../schema-channel.ts';
+import { schema } from '../schema.ts';
 import { fieldChanges } from './field-changes.ts';
-import { isEqual, isList, isObject } from '../document/value.ts';
-import { isAbsent, keyed, type Keyed, type Value } from './values.ts';
+import { isEqual, isList, isObject } from '../json-value.ts';
+import { keepsPort } from './consequences.ts';
+import { isAbsent, keyed, type Keyed, type Value } from './entries.ts';
 
 /** `note`: the service reads the file as before, so that nothing happens. */
 export type Change = {
@@ -30,6 +31,17 @@ export function changesOf(before: Value, after: Value): readonly Change[] {
   return [note('the order of entries is changed, which means nothing')];
 }
 
+const sentencesMax = 100;
+
+/** What changes for the service, each as a sentence; a long list is cut. */
+export function sentencesOf(changes: readonly Change[]): readonly string[] {
+  const said = changes
+    .filter(({ kind }) => kind !== 'note')
+    .map(({ text }) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+  const more = said.length - sentencesMax;
+  return more <= 0 ? said : [...said.slice(0, sentencesMax), `${more} more changes.`];
+}
+
 type Pair = { readonly from: Keyed | null; readonly to: Keyed | null };
 
 /** The entries of two lists by what they are: those of the new one first, then what is gone. */
@@ -47,7 +59,11 @@ function channelChanges(before: JsonObject, after: JsonObject): readonly Change[
   return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
     if (from === null) return [change('added', `the channel ${to!.key} is added`)];
     if (to === null) return [change('removed', `the channel ${from.key} is removed`)];
-    return told(`channel ${to.key}`, channelField, from.value, to.value);
+    const found = told(`channel ${to.key}`, channelField, from.value, to.value);
+    if (!keepsPort(from.value, to.value)) return found;
+    return found.map((one) =>
+      /: webhook\.bind /.test(one.text) ? { ...one, restart: true } : one,
+    );
   });
 }
 

@@ -1,9 +1,9 @@
 /** What the running service does when a changed configuration is applied. */
-import { parseListenAddress } from '../../../src/config/address.ts';
-import type { JsonObject } from '../../../src/config/locate.ts';
-import { schema } from '../../../src/config/schema.ts';
-import { isEqual, isObject } from '../document/value.ts';
-import { canonical, isAbsent, keyed, type Value } from './values.ts';
+import { parseListenAddress } from '../address.ts';
+import type { JsonObject } from '../locate.ts';
+import { schema } from '../schema.ts';
+import { isEqual, isObject } from '../json-value.ts';
+import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 
 /** @returns sentences, beginning with a small letter; none where nothing of it is disturbed */
 export function consequencesOf(before: Value, after: Value): readonly string[] {
@@ -47,8 +47,17 @@ function endOf(type: string): string {
 
 function webhookOf(before: JsonObject, after: JsonObject): readonly string[] {
   const [old, now] = [bindOf(before), bindOf(after)];
-  if (old === now) return [];
+  if (old === now || keepsPort(before, after)) return [];
   return [`the webhook listener restarts: it listens on ${now} in the place of ${old}`];
+}
+
+/** Another host on the port that the old listener holds until the new one answers: it cannot be. */
+export function keepsPort(before: Value, after: Value): boolean {
+  const [old, now] = [before, after].map((channel) => {
+    return isObject(channel) ? parseListenAddress(bindOf(channel), true) : null;
+  });
+  if (!old || !now || now.port === 0 || now.port !== old.port) return false;
+  return now.host.toLowerCase() !== old.host.toLowerCase();
 }
 
 const defaults = schema.fields.channels.items.fields.webhook.fields;
@@ -56,9 +65,7 @@ const defaults = schema.fields.channels.items.fields.webhook.fields;
 function bindOf(channel: JsonObject): string {
   const block = channel['webhook'];
   const bind = isObject(block) ? block['bind'] : undefined;
-  if (isAbsent(bind)) return defaults.bind.default;
-  const known = typeof bind === 'string' ? parseListenAddress(bind, true) : null;
-  return known?.text ?? '?';
+  return typeof bind === 'string' && bind !== '' ? bind : defaults.bind.default;
 }
 
 /** A connection goes over to the next plan where its token and settings are the same. */

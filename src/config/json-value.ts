@@ -1,0 +1,22 @@
+/** Looking into a value of JSON that may be anything. */
+import type { Json, JsonObject } from './locate.ts';
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value);
+}
+
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** Whether two values mean the same; the order of keys means nothing. */
+export function isEqual(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (isList(a)) {
+    return isList(b) && a.length === b.length && a.every((one, at) => isEqual(one, b[at]));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
+}
