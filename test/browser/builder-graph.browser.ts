@@ -62,6 +62,7 @@ browserTest(
     const { keyboard } = page;
     await page.locator('.react-flow__node').first().focus();
     await keyboard.press('Enter');
+    assert.equal(await page.locator('.react-flow__node[aria-current]').count(), 1);
     const brain = page.getByLabel('Connect to the brain');
     await brain.waitFor();
     await brain.focus();

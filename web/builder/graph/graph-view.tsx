@@ -18,6 +18,15 @@ import { Selected } from './selected.tsx';
 const nodeTypes = { shown: NodeView };
 const fit = { padding: 0.08, maxZoom: 1, minZoom: 0.5 };
 
+/** What a screen reader says of how to use it. */
+const spoken = {
+  'node.a11yDescription.default': 'Press Enter to choose it, and Enter again for its form.',
+  'node.a11yDescription.keyboardDisabled':
+    'Press Enter to choose it, and Enter again for its form.',
+  'node.a11yDescription.ariaLiveMessage': () => '',
+  'edge.a11yDescription.default': 'Press Enter to choose the route, then Delete to take it out.',
+};
+
 /** Channels, brains and models in three columns, and what is chosen beside them. */
 export function GraphView() {
   const document = useDraft((state) => state.document);
@@ -81,6 +90,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}
+        ariaLabelConfig={spoken}
         onNodesChange={onNodesChange}
         onEdgesChange={onEdgesChange}
         onConnect={onConnect}
