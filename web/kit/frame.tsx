@@ -37,7 +37,7 @@ export function Frame({ title, views, current, aside, children }: Props) {
         <nav
           ref={nav}
           aria-label="Views"
-          className="flex min-w-0 flex-1 flex-wrap gap-0.5 max-sm:order-last max-sm:basis-full max-sm:flex-nowrap max-sm:overflow-x-auto max-sm:p-1"
+          className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-xl:order-last max-xl:basis-full"
         >
           {views.map(({ name, title: label, place }) => (
             <Link
