@@ -5,6 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
+import type { TryResult } from '../src/admin/questions.ts';
 import { answerConfig, deskWith, enter } from '../test/browser/builder-desk.ts';
 
 const folder = join(import.meta.dirname, '../docs/images');
@@ -59,6 +60,41 @@ const config = {
   admin: { token_env: 'ADMIN_TOKEN' },
 };
 
+const reply = 'On Sundays we open at nine, and breakfast is until eleven.';
+const tried: TryResult = {
+  decision: { kind: 'reply', text: reply, model: 'local_runtime/llama3.2' },
+  ms: 1_240,
+  why: 'the best answer by rank',
+  trace: {
+    acceptedAt: 0,
+    claimedAt: 0,
+    decidedAt: 1_240,
+    brain: 'triage',
+    attempt: 1,
+    outcome: 'reply',
+    steps: [],
+  },
+  answers: [
+    {
+      model: 'local_runtime/llama3.2',
+      kind: 'answer',
+      text: reply,
+      ms: 1_236,
+      failure: null,
+      reason: null,
+    },
+    {
+      model: 'hosted_runtime/gpt-5-mini',
+      kind: 'dropped',
+      text: null,
+      ms: null,
+      failure: null,
+      reason: 'the brain is private, and this model is declared cloud',
+    },
+  ],
+  tools: [],
+};
+
 type Picture = {
   readonly name: string;
   readonly dark: boolean;
@@ -94,6 +130,38 @@ const pictures: readonly Picture[] = [
       await page.getByRole('tab', { name: 'JSON' }).click();
       await page.getByRole('button', { name: 'Go to brains[1].agent.read_file.root' }).click();
       await page.locator('.cm-lintRange-error').first().waitFor();
+    },
+  },
+  {
+    name: 'builder-graph',
+    dark: false,
+    async show(page) {
+      await page.getByRole('tab', { name: 'Graph' }).click();
+      await page.locator('.react-flow__node').filter({ hasText: 'triage' }).click();
+      await page.getByRole('heading', { name: 'brain triage' }).waitFor();
+    },
+  },
+  {
+    name: 'builder-review',
+    dark: false,
+    async show(page) {
+      await page.getByRole('tab', { name: 'Graph' }).click();
+      await page.locator('.react-flow__node').filter({ hasText: 'messenger_a' }).click();
+      await page.getByLabel('Connect to the brain').selectOption('triage');
+      await page.getByRole('tab', { name: 'Review' }).click();
+      await page.getByText('The text, line by line').click();
+      await page.getByRole('group', { name: 'Lines that differ' }).waitFor();
+    },
+  },
+  {
+    name: 'builder-try',
+    dark: true,
+    async show(page) {
+      await page.route('**/api/v1/config/try', (route) => route.fulfill({ json: tried }));
+      await page.getByRole('tab', { name: 'Try' }).click();
+      await page.getByLabel('What a sender says').fill('When do you open on Sundays?');
+      await page.getByRole('button', { name: 'Ask the draft' }).click();
+      await page.getByText('Never asked').scrollIntoViewIfNeeded();
     },
   },
 ];

@@ -25,7 +25,7 @@ browserTest(
     const view = await open();
     const page = await signIn(view);
     const node = (name: string) => page.locator('.react-flow__node').filter({ hasText: name });
-    await node('paid').getByText('never asked: the brain is private').waitFor();
+    await node('paid').getByText('never asked: private brain').waitFor();
     await node('idle').getByText('no route leads here: not started').waitFor();
     assert.equal(await page.getByLabel('echo never asks paid').count(), 1);
     await node('idle').click();
@@ -48,7 +48,9 @@ browserTest(
     await handle('Channel', 'source').dragTo(handle('idle', 'target'));
     await page.getByLabel('webhook is answered by idle').waitFor({ state: 'attached' });
     await show(page, 'Review');
-    await page.getByText('Webhook is answered by brain idle in the place of echo').waitFor();
+    await page
+      .getByText('The channel webhook is answered by brain idle in the place of echo')
+      .waitFor();
   },
 );
 
@@ -60,6 +62,7 @@ browserTest(
     const { keyboard } = page;
     await page.locator('.react-flow__node').first().focus();
     await keyboard.press('Enter');
+    assert.equal(await page.locator('.react-flow__node[aria-current]').count(), 1);
     const brain = page.getByLabel('Connect to the brain');
     await brain.waitFor();
     await brain.focus();

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
+import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { assertTabFits, deskWith, show, signIn, type Desk } from './builder-desk.ts';
 
@@ -150,3 +151,35 @@ browserTest('where both changed one thing, it is asked', deskWith(), async ({ si
   const used = JSON.parse((await service.ask('config')).body.text!);
   assert.equal(used.brains[0].deadline_seconds, 60);
 });
+
+browserTest(
+  'an edit by hand is taken by a signal, and mine is put on top',
+  deskWith(),
+  async ({ site, open }) => {
+    const { service } = site;
+    const view = await open();
+    const page = await signIn(view);
+    await paste(page, slow(service));
+    const [brain] = service.first.brains;
+    const edited = { ...service.first, brains: [{ ...brain, dispatch: 'sequential' }] };
+    await writeFile(service.file, JSON.stringify(edited));
+    view.expectFault(/409 \(Conflict\)/);
+    await apply(page);
+    await page.getByRole('alert').getByText('Somebody has edited the file itself').waitFor();
+    await view.assertAccessible();
+    const before = await service.revision();
+    service.program.child.kill('SIGHUP');
+    await untilTrue('the file is in use', async () => (await service.revision()) !== before);
+    await page.getByRole('button', { name: 'Look what is in use now' }).click();
+    await page.getByText('brain echo: dispatch fanout (the default) → sequential').waitFor();
+    await page.getByRole('button', { name: 'Put both together' }).click();
+    await page.getByRole('button', { name: 'Make it the draft' }).click();
+    await apply(page);
+    await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
+    const used = JSON.parse((await service.ask('config')).body.text!);
+    assert.deepEqual(
+      [used.brains[0].dispatch, used.brains[0].deadline_seconds],
+      ['sequential', 60],
+    );
+  },
+);

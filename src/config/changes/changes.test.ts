@@ -72,7 +72,7 @@ test('a brain that has only another name is renamed, not removed and added', () 
   });
   assert.deepEqual(all, [
     'brain triage is renamed to judge',
-    'webhook is answered by brain judge in the place of triage',
+    'the channel webhook is answered by brain judge in the place of triage',
   ]);
 });
 
@@ -90,8 +90,8 @@ test('brains, channels and routes come and go in sentences', () => {
   assert.deepEqual(all, [
     'the channel messenger_a is added',
     'brain friend is added: private, asks local_runtime/m',
-    'messenger_a is answered by brain friend',
-    'webhook is not answered by brain triage any more',
+    'the channel messenger_a is answered by brain friend',
+    'the channel webhook is not answered by brain triage any more',
   ]);
   assert.deepEqual(consequences, [
     'the webhook stops listening; replies of it that are not delivered wait until it is back',

@@ -150,11 +150,16 @@ function caseChanges(subject: string, before: Value, after: Value): readonly Cha
 function routeChanges(before: JsonObject, after: JsonObject): readonly Change[] {
   return pairsOf(before['routes'], after['routes'], 'routes').flatMap(({ from, to }) => {
     const [old, now] = [brainOf(from), brainOf(to)];
-    if (from === null) return [change('added', `${to!.key} is answered by brain ${now}`)];
+    if (from === null)
+      return [change('added', `the channel ${to!.key} is answered by brain ${now}`)];
     if (to === null)
-      return [change('removed', `${from.key} is not answered by brain ${old} any more`)];
+      return [
+        change('removed', `the channel ${from.key} is not answered by brain ${old} any more`),
+      ];
     if (old === now) return told(`route of ${to.key}`, routeField, from.value, to.value);
-    return [change('changed', `${to.key} is answered by brain ${now} in the place of ${old}`)];
+    return [
+      change('changed', `the channel ${to.key} is answered by brain ${now} in the place of ${old}`),
+    ];
   });
 }
 

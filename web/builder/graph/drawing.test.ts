@@ -39,7 +39,7 @@ test('a private brain shows which model it never asks, and why', () => {
   const dropped = nodes.filter((node) => node.kind === 'model' && node.state === 'never');
   assert.deepEqual(
     dropped.map(({ title, remark, dim }) => [title, remark, dim]),
-    [['gpt-5-mini', 'never asked: the brain is private', true]],
+    [['gpt-5-mini', 'never asked: private brain', true]],
   );
   assert.deepEqual(
     edges.map(({ label }) => label),

@@ -10,7 +10,12 @@ export function flowNodes({ nodes }: Drawing, selection: Path): FlowNode[] {
   return nodes.map((shown) => {
     const node = known.get(shown) ?? flowNode(shown);
     known.set(shown, node);
-    return isSamePath(shown.path, selection) ? { ...node, selected: true } : node;
+    if (!isSamePath(shown.path, selection)) return node;
+    return {
+      ...node,
+      selected: true,
+      domAttributes: { ...node.domAttributes, 'aria-current': true },
+    };
   });
 }
 

@@ -1,8 +1,8 @@
 import '@xyflow/react/dist/base.css';
 import './flow.css';
-import { ReactFlow, useReactFlow, ReactFlowProvider } from '@xyflow/react';
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStore } from '@xyflow/react';
 import type { Connection, Edge, EdgeChange, NodeChange } from '@xyflow/react';
-import { useCallback, useMemo, type KeyboardEvent } from 'react';
+import { useCallback, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { goTo } from '../../kit/place.ts';
 import { pathOf } from '../document/path.ts';
@@ -17,6 +17,15 @@ import { Selected } from './selected.tsx';
 
 const nodeTypes = { shown: NodeView };
 const fit = { padding: 0.08, maxZoom: 1, minZoom: 0.5 };
+
+/** What a screen reader says of how to use it. */
+const spoken = {
+  'node.a11yDescription.default': 'Press Enter to choose it, and Enter again for its form.',
+  'node.a11yDescription.keyboardDisabled':
+    'Press Enter to choose it, and Enter again for its form.',
+  'node.a11yDescription.ariaLiveMessage': () => '',
+  'edge.a11yDescription.default': 'Press Enter to choose the route, then Delete to take it out.',
+};
 
 /** Channels, brains and models in three columns, and what is chosen beside them. */
 export function GraphView() {
@@ -39,6 +48,23 @@ export function GraphView() {
   );
 }
 
+/** So many are shown all at once; of more the first ones, at a size that can be read. */
+const fittedMax = 24;
+
+/** Keeps all in view while the room for it changes, until a person has moved it. */
+function useFitting(count: number): (event: unknown) => void {
+  const { fitView } = useReactFlow();
+  const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
+  const isMoved = useRef(false);
+  useEffect(() => {
+    if (width > 0 && height > 0 && count <= fittedMax && !isMoved.current) void fitView(fit);
+  }, [width, height, count, fitView]);
+  return useCallback((event: unknown) => {
+    if (event !== null) isMoved.current = true;
+  }, []);
+}
+
 function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const selection = useDraft((state) => state.selection);
   const nodes = useMemo(() => flowNodes(drawing, selection), [drawing, selection]);
@@ -55,6 +81,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const onDelete = useCallback(({ edges: gone }: { edges: Edge[] }) => {
     for (const { id } of gone) change((now) => removeFrom(now, pathOf(id)));
   }, []);
+  const onMove = useFitting(drawing.nodes.length);
   return (
     <div className="min-h-0 flex-1">
       <ReactFlow
@@ -63,6 +90,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}
+        ariaLabelConfig={spoken}
         onNodesChange={onNodesChange}
         onEdgesChange={onEdgesChange}
         onConnect={onConnect}
@@ -78,8 +106,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
         zoomOnDoubleClick={false}
         minZoom={0.2}
         maxZoom={1.5}
-        fitView={drawing.nodes.length <= 24}
-        fitViewOptions={fit}
+        onMove={onMove}
         proOptions={{ hideAttribution: true }}
         onBeforeDelete={keepNodes}
       />

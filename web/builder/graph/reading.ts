@@ -56,6 +56,6 @@ export function modelStates(brain: JsonObject | null): readonly ModelReading[] {
 
 const remarks: Readonly<Record<Exclude<Standing['kind'], 'asked'>, string | null>> = {
   unknown: null,
-  never: 'never asked: the brain is private',
+  never: 'never asked: private brain',
   unused: 'left out: an agent asks one model',
 };

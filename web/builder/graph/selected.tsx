@@ -20,7 +20,7 @@ export function Selected({ drawing }: { readonly drawing: Drawing }) {
   return (
     <aside
       aria-label="What is chosen"
-      className="flex shrink-0 flex-col gap-3 border-t border-line bg-paper p-3 2xl:w-80 2xl:overflow-y-auto 2xl:border-s 2xl:border-t-0"
+      className="flex shrink-0 flex-col gap-3 border-t border-line bg-paper p-3 lg:max-h-64 lg:overflow-y-auto 2xl:max-h-none 2xl:w-80 2xl:border-s 2xl:border-t-0"
     >
       {node === undefined ? <Nothing empty={drawing.nodes.length === 0} /> : <Chosen node={node} />}
     </aside>
@@ -154,8 +154,8 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
       }));
     });
   return (
-    <>
-      <p className="text-sm">
+    <div className="grid gap-3 sm:grid-cols-2 2xl:grid-cols-1">
+      <p className="text-sm sm:col-span-2 2xl:col-span-1">
         {routed.length === 0 ? 'It answers no channel.' : `It answers ${routed.join(', ')}.`}
       </p>
       {others.length === 0 ? null : (
@@ -187,6 +187,6 @@ function EndsOf({ node }: { readonly node: GraphNode }) {
           ]}
         />
       )}
-    </>
+    </div>
   );
 }

@@ -126,7 +126,7 @@ function Apply({ changes }: { readonly changes: readonly Change[] }) {
           {sending ? 'Applying …' : 'Apply'}
         </Button>
         <span className="text-soft">
-          {warnings > 0 ? `${some(warnings, 'warning')}, which do not stand in the way. ` : ''}
+          {warningWords(warnings)}
           Messages under way finish as they were begun. If anything fails, the old one runs on.
         </span>
       </div>
@@ -165,6 +165,11 @@ function Outcome() {
     default:
       return state satisfies never;
   }
+}
+
+function warningWords(warnings: number): string {
+  if (warnings === 0) return '';
+  return `${some(warnings, 'warning')} ${warnings === 1 ? 'does' : 'do'} not stand in the way. `;
 }
 
 function saidOf(warnings: readonly ConfigProblem[]): string {
