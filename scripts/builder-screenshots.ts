@@ -110,7 +110,7 @@ const pictures: readonly Picture[] = [
     dark: false,
     async show(page) {
       await branch(page, /^triage/).click();
-      await page.getByText('never called').first().waitFor();
+      await page.getByText('never asked').first().waitFor();
     },
   },
   {

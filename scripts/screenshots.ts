@@ -21,7 +21,7 @@ type Picture = { readonly name: string; readonly path: string; readonly until: s
 await using stage = await startLiveStage(think);
 const talking = talk(stage, 40);
 // The first try of some reply fails, so that its story has something to tell.
-stage.receiver.script.push(200, 200, 500);
+stage.receiver.script.push(200, 200, 500, 410, 410, 410);
 await stage.receiver.waitFor(3);
 const shown = String(stage.receiver.received[2]!.body['in_reply_to']);
 const pictures: readonly Picture[] = [
@@ -30,6 +30,11 @@ const pictures: readonly Picture[] = [
     name: 'live-message',
     path: `/ui?view=message&id=${shown}`,
     until: 'text=answered and delivered',
+  },
+  {
+    name: 'live-dead-letters',
+    path: '/ui?view=dead-letters',
+    until: 'role=row >> nth=3',
   },
 ];
 const executablePath = process.env['SVC_CHROMIUM'] ?? '/usr/bin/chromium';

@@ -56,7 +56,8 @@ export class Door {
     const mayAskWith = (allowed: readonly string[]): boolean =>
       this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
     const answer = (): Promise<Answer> => answerOf(route, read, exchange, mayAskWith);
-    return route.kind === 'write' ? this.#write(route, read, answer) : answer();
+    if (route.kind === 'write') return this.#write(route, read, answer);
+    return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
   }
 
   /** Bound beyond loopback the operator's proxy decides; names cannot be known here. */
@@ -116,6 +117,17 @@ export class Door {
     }
   }
 
+  /** Who read what people wrote is known before it is shown. */
+  async #reveal(route: Route, values: ValuesRead, ask: () => Promise<Answer>): Promise<Answer> {
+    const answer = await ask();
+    const { status } = answer;
+    if (route.kind !== 'read' || route.reveals === undefined || status !== 200) return answer;
+    const target = idsIn(route, values);
+    const at = this.#records.now();
+    await this.#keep({ action: route.reveals, target, status, at, reason: null });
+    return answer;
+  }
+
   /** What was done is done: that it could not be written down changes no answer. */
   async #keep(row: AuditRow): Promise<void> {
     const { audit, events } = this.#records;
@@ -141,7 +153,7 @@ async function answerOf(
 }
 
 /** What the path names, for the log. */
-function idsIn(route: WriteRoute, read: ValuesRead): Readonly<Record<string, string>> {
+function idsIn(route: Route, read: ValuesRead): Readonly<Record<string, string>> {
   if (read.kind === 'fault') return {};
   const names = Object.entries(route.parameters ?? {}).filter(([, { kind }]) => kind === 'segment');
   return Object.fromEntries(names.map(([name]) => [name, String(read.values[name])]));

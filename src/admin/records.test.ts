@@ -65,7 +65,7 @@ test('a word that no list knows is 400 and named, and nothing is asked', async (
   assert.deepEqual(world.calls, []);
 });
 
-test('each write is a row of the audit, whatever came of it; a read is none', async () => {
+test('each write is a row of the audit, whatever came of it; a list is none', async () => {
   await using started = await start();
   const { world, get, write } = started;
   world.clockMs = 5_000;
@@ -83,6 +83,22 @@ test('each write is a row of the audit, whatever came of it; a read is none', as
     { ...row, action: 'forget_sender', target: {}, status: 400 },
   ]);
   assert.doesNotMatch(world.log(), /spam/, 'the log has no text');
+});
+
+test('who reads what people wrote is a row too, each time that it was shown', async () => {
+  await using started = await start();
+  const { world, write } = started;
+  world.clockMs = 5_000;
+  await write('GET', `/api/v1/messages/${ids.message}`);
+  await write('GET', `/api/v1/messages/${ids.message}/text`);
+  await write('GET', '/api/v1/messages/none/text');
+  await write('GET', `/api/v1/dead-letters/${ids.letter}`);
+  await write('HEAD', `/api/v1/dead-letters/${ids.letter}`);
+  const row = { at: 5_000, status: 200, reason: null };
+  assert.deepEqual(world.audited, [
+    { ...row, action: 'read_message', target: { id: ids.message } },
+    { ...row, action: 'read_dead_letter', target: { id: ids.letter } },
+  ]);
 });
 
 test('who was not let in wrote nothing', async () => {

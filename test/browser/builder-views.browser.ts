@@ -6,7 +6,7 @@ import { browserTest, type View } from './browser.ts';
 
 const golden = join(import.meta.dirname, '../golden');
 const everything = readFileSync(join(golden, '0.1-everything.json'), 'utf8');
-/** With an error, a warning and a model that is never called. */
+/** With an error, a warning and a model that is never asked. */
 const faulty = everything
   .replace('"sensitivity": "public"', '"sensitivity": "private"')
   .replace('"mode": "polling"', '"mode": "gateway", "colour": "red"');
@@ -33,7 +33,10 @@ async function walkRest(view: View, look: Look): Promise<void> {
   await answerConfig(page, faulty);
   await signIn(view, 'form');
   await page.getByRole('tab', { name: 'JSON' }).click();
-  await page.locator('.cm-lintRange-error').first().waitFor();
+  await page.locator('.cm-lintRange-error').first().click();
+  await look();
+  await page.keyboard.press('Control+f');
+  await page.locator('.cm-search').waitFor();
   await look();
   await page.getByRole('button', { name: 'Go to …' }).click();
   await page.getByRole('combobox', { name: 'Go to, or do' }).fill('brain');

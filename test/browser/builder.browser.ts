@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Field } from '../../src/config/field.ts';
 import { schema } from '../../src/config/schema.ts';
 import { memberPath } from '../../src/config/locate.ts';
+import type { Page } from 'playwright-core';
 import { browserTest, type View } from './browser.ts';
 import { adminToken } from '../config-program.ts';
 import { answerConfig, deskWith, enter, signIn } from './builder-desk.ts';
@@ -145,6 +146,33 @@ browserTest('text and form are one; what is no JSON is said', deskWith(), async 
   await text.getByText('"other"').first().waitFor();
 });
 
+browserTest('lines that nobody touched keep their ends', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  const mixed = everything.replaceAll(/\n( {4}\S)/g, '\r\n$1');
+  await answerConfig(page, mixed);
+  await signIn(view, 'json');
+  await page.locator('.cm-content').getByText('"local first"').first().dblclick();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('"_note": 1,');
+  await state(view).getByText('changed, not applied').waitFor();
+  const draft = await keptDraft(page, '_note');
+  assert.equal(draft.replace(/\n *"_note": 1,/, ''), mixed);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await state(view).getByText('as in use').waitFor();
+});
+
+/** The draft that the browser keeps, once it holds this. */
+async function keptDraft(page: Page, until: string): Promise<string> {
+  for (;;) {
+    const kept = await page.evaluate<string>(`localStorage.getItem('svc-builder-draft') ?? '{}'`);
+    const { text = '' } = JSON.parse(kept) as { text?: string };
+    if (text.includes(until)) return text;
+    await page.waitForTimeout(10);
+  }
+}
+
 browserTest('a secret field takes a name, never a value', deskWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
@@ -229,8 +257,8 @@ browserTest('the shield is shown where it drops a model', deskWith(), async (s) 
     .first()
     .click();
   await page.getByLabel('Sensitivity (required)').selectOption('private');
-  await page.getByText('One model is listed here and never called').waitFor();
-  await branch(view, /gpt-4.1 never called/).click();
+  await page.getByText('One model is listed here and never asked').waitFor();
+  await branch(view, /gpt-4.1 never asked/).click();
   await page.getByText('nothing is ever sent to it').waitFor();
 });
 

@@ -11,6 +11,9 @@ export type LiveStage = Site & {
   readonly receiver: Receiver;
   /** Sends a message and returns its id. */
   say(text: string, conversation?: string): Promise<string>;
+  /** Ends the service, and begins it again with what it kept. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
 };
 
 /** Two models agree, and the third says something else. */
@@ -44,7 +47,7 @@ export async function startLiveStage(script: Script = agree): Promise<LiveStage>
     admin: { token_env: 'ADMIN_TOKEN' },
   });
   const env = { ADMIN_TOKEN: operatorToken, HOSTED_KEY: 'a-key-that-nobody-asks-for' };
-  const program = await serve(file, port, env);
+  let program = await serve(file, port, env);
   return {
     origin: `http://127.0.0.1:${adminPort}`,
     receiver,
@@ -53,6 +56,13 @@ export async function startLiveStage(script: Script = agree): Promise<LiveStage>
       const { status, body } = await post(program.url, said);
       if (status !== 200) throw new Error(`the webhook answered ${status}`);
       return String(body['message_id']);
+    },
+    async stop() {
+      program.child.kill('SIGTERM');
+      await program.ended;
+    },
+    async start() {
+      program = await serve(file, port, env);
     },
     async [Symbol.asyncDispose]() {
       await program[Symbol.asyncDispose]();

@@ -157,6 +157,7 @@ browserTest(
     await page.getByRole('dialog').getByText('Nothing of it can be brought back.').waitFor();
     await view.assertAccessible();
     await page.getByRole('button', { name: 'Keep it' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No conversation is kept').first().waitFor();
@@ -196,3 +197,26 @@ browserTest('every view fits a small telephone', startLiveStage, async ({ site, 
     await view.assertAccessible();
   }
 });
+
+browserTest(
+  'a page says that its service is gone, and goes on when it is back',
+  startLiveStage,
+  async ({ site, open }) => {
+    const view = await open();
+    const { page } = view;
+    await talk(site, ['before']);
+    await page.goto('/ui?view=messages');
+    await page.getByText('1 message.').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    view.expectFault(/Failed to load resource/);
+    await site.stop();
+    await page.getByText('Not live').waitFor();
+    await page.getByRole('alert').getByText('The service does not answer.').waitFor();
+    await page.getByText('1 message.').waitFor();
+    await site.start();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await talk(site, ['after']);
+    await page.getByText('2 messages.').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+  },
+);

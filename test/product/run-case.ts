@@ -85,7 +85,7 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): ModelConfig {
     locality: 'local',
     baseUrl,
     apiKeyEnv: null,
-    timeoutMs: hangs ? 120 : 30_000,
+    timeoutMs: hangs ? 500 : 30_000,
     retriesMax: 2,
     inFlightMax: 10,
   };

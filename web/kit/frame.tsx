@@ -32,19 +32,19 @@ export function Frame({ title, views, current, aside, children }: Props) {
       >
         Skip to the content
       </a>
-      <header className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 border-b border-line px-4 py-2">
+      <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-b border-line px-4 py-2">
         <h1 className="text-lg">{title}</h1>
         <nav
           ref={nav}
           aria-label="Views"
-          className="flex min-w-0 flex-1 flex-wrap gap-1 max-sm:order-last max-sm:basis-full max-sm:flex-nowrap max-sm:overflow-x-auto max-sm:p-1"
+          className="flex min-w-0 flex-1 flex-wrap gap-0.5 max-sm:order-last max-sm:basis-full max-sm:flex-nowrap max-sm:overflow-x-auto max-sm:p-1"
         >
           {views.map(({ name, title: label, place }) => (
             <Link
               key={name}
               to={place}
               current={name === current}
-              className="shrink-0 rounded-md px-2.5 py-1 text-ink no-underline hover:bg-raised aria-[current=page]:bg-accent-ground aria-[current=page]:font-medium forced-colors:aria-[current=page]:underline"
+              className="shrink-0 rounded-md px-2 py-1 text-ink no-underline hover:bg-raised aria-[current=page]:bg-accent-ground aria-[current=page]:font-medium forced-colors:aria-[current=page]:underline"
             >
               {label}
             </Link>

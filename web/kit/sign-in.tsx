@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from 'react';
-import { ask } from './api.ts';
+import type { Status } from '../../src/admin/admin.ts';
+import { ask, type Refused } from './api.ts';
 import { Button } from './button.tsx';
 import { TextField } from './field.tsx';
 import { useToken } from './token.ts';
@@ -17,10 +18,9 @@ export function SignIn({ onDone }: { readonly onDone?: () => void }) {
     setBusy(true);
     // A wrong bearer is refused here as well, though none is needed.
     const answer = await ask('status', { token });
+    const why = answer.kind === 'refused' ? await faultOf(answer) : null;
     setBusy(false);
-    if (answer.kind === 'refused') {
-      return setFault(answer.status === 401 ? 'The service does not accept it.' : answer.detail);
-    }
+    if (why !== null) return setFault(why);
     signIn(token);
     onDone?.();
   };
@@ -42,4 +42,15 @@ export function SignIn({ onDone }: { readonly onDone?: () => void }) {
       </Button>
     </form>
   );
+}
+
+const readOnly =
+  'This service is read-only, no token opens it: set the variable that admin.token_env names ' +
+  'where it runs, and restart it.';
+
+async function faultOf({ status, detail }: Refused): Promise<string> {
+  if (status !== 401) return detail;
+  const seen = await ask<Status>('status');
+  const isReadOnly = seen.kind === 'ok' && seen.value.access === 'read_only';
+  return isReadOnly ? readOnly : 'The service does not accept it.';
 }

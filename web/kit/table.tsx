@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 
 export type Column<Row> = {
   readonly title: string;
@@ -15,19 +15,21 @@ type Props<Row> = {
   readonly keyOf: (row: Row) => string;
   /** In the place of the rows where there are none. */
   readonly none: ReactNode;
+  /** What stands below a row, over the whole width; null: nothing does. */
+  readonly renderDetail?: (row: Row) => ReactNode;
 };
 
 /** A plain table that scrolls sideways where there is too little room. For up to some 200 rows. */
-export function Table<Row>({ name, columns, rows, keyOf, none }: Props<Row>) {
+export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: Props<Row>) {
   if (rows.length === 0) return <p className="text-soft">{none}</p>;
   return (
     <div
       role="group"
       aria-label={name}
       tabIndex={0}
-      className="overflow-x-auto rounded-md border border-line bg-card"
+      className="@container overflow-x-auto rounded-md border border-line bg-card"
     >
-      <table className="w-full border-collapse text-sm">
+      <table className={`w-full border-collapse text-sm ${widthOf(columns.length)}`}>
         <thead className="text-left text-soft">
           <tr>
             {columns.map(({ title, number }) => (
@@ -39,18 +41,35 @@ export function Table<Row>({ name, columns, rows, keyOf, none }: Props<Row>) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)} className="border-t border-line align-top">
-              {columns.map(({ title, number, cell }) => (
-                <td key={title} className={`px-3 py-2 ${sideOf(number)}`}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
+            <Fragment key={keyOf(row)}>
+              <tr className="border-t border-line align-top">
+                {columns.map(({ title, number, cell }) => (
+                  <td key={title} className={`px-3 py-2 ${sideOf(number)}`}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+              <Below columns={columns.length}>{renderDetail?.(row)}</Below>
+            </Fragment>
           ))}
         </tbody>
       </table>
     </div>
   );
 }
+
+function Below({ columns, children }: { readonly columns: number; readonly children: ReactNode }) {
+  if (children === null || children === undefined) return null;
+  return (
+    <tr>
+      <td colSpan={columns} className="px-3 pb-3">
+        <div className="sticky left-3 w-[calc(100cqw-1.5rem)]">{children}</div>
+      </td>
+    </tr>
+  );
+}
+
+/** Many columns are rather scrolled to than read word below word. */
+const widthOf = (columns: number): string => (columns > 3 ? 'min-w-[44rem]' : '');
 
 const sideOf = (number = false): string => (number ? 'text-right tabular-nums' : '');

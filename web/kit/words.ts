@@ -37,8 +37,22 @@ export function ago(at: number | null, now = Date.now()): string {
   return ms < 2_000 ? 'just now' : `${length(Math.floor(ms / 1_000) * 1_000)} ago`;
 }
 
+/** How long something has lasted: in whole seconds, since those go by before the eyes. */
+export function lasted(since: number, now = Date.now()): string {
+  return length(Math.max(1_000, Math.floor((now - since) / 1_000) * 1_000));
+}
+
+/** `now`, `in 3 min`. */
+export function ahead(at: number, now = Date.now()): string {
+  const ms = at - now;
+  return ms < 1_000 ? 'now' : `in ${length(Math.floor(ms / 1_000) * 1_000)}`;
+}
+
 /** `no_consensus` → `no consensus`. */
 export const spaced = (code: string): string => code.replaceAll('_', ' ');
+
+/** A sentence from words that stand inside of one. */
+export const upper = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** `1 message`, `2 messages`. */
 export function some(n: number, one: string, many = `${one}s`): string {

@@ -1,13 +1,20 @@
 import { useEffect, useRef, type ComponentType } from 'react';
 import { Frame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
+import { Audit } from './audit/audit.tsx';
+import { Configuration } from './config/config.tsx';
 import { Conversations } from './conversations/conversations.tsx';
+import { DeadLetters } from './dead-letters/dead-letters.tsx';
+import { Deliveries } from './deliveries/deliveries.tsx';
 import { FeedMark } from './feed-mark.tsx';
 import { FlowMap } from './flow/flow-map.tsx';
 import { MessagePage } from './message/message.tsx';
 import { Messages } from './messages/messages.tsx';
 import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
+import { People } from './people/people.tsx';
+import { Providers } from './providers/providers.tsx';
+import { Tools } from './tools/tools.tsx';
 
 type LiveViewEntry = {
   readonly name: string;
@@ -24,6 +31,13 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'message', title: 'Message', shows: MessagePage, under: 'messages' },
   { name: 'conversations', title: 'Conversations', shows: Conversations },
   { name: 'flow', title: 'Flow', shows: FlowMap },
+  { name: 'deliveries', title: 'Deliveries', shows: Deliveries },
+  { name: 'dead-letters', title: 'Dead letters', shows: DeadLetters },
+  { name: 'providers', title: 'Providers', shows: Providers },
+  { name: 'tools', title: 'Tools', shows: Tools },
+  { name: 'people', title: 'People', shows: People },
+  { name: 'config', title: 'Configuration', shows: Configuration },
+  { name: 'audit', title: 'Audit', shows: Audit },
 ];
 
 const inNavigation = views

@@ -51,6 +51,7 @@ function oneLetter({ reader }: Ports): Route {
     path: '/api/v1/dead-letters/{id}',
     principal: 'operator',
     summary: 'One dead letter, with its text where there is storage.',
+    reveals: 'read_dead_letter',
     parameters,
     contentType,
     problems: { ...unread, 404: unknown },

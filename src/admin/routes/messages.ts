@@ -28,6 +28,7 @@ export function messageRoutes({ reader }: Pick<AdminPorts, 'reader'>): Route[] {
       path: '/api/v1/messages/{id}/text',
       principal: 'operator',
       summary: 'What was said and answered.',
+      reveals: 'read_message',
       parameters,
       contentType: 'application/json',
       problems: { ...unread, 404: `${problems[404]} Without storage no text is kept.` },

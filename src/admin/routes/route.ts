@@ -121,6 +121,8 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
   readonly principal: Principal;
   /** A page on which one signs in: who lacks the bearer gets it too, as the body of the 401. */
   readonly signIn?: () => Promise<Answer>;
+  /** It shows what people wrote: each time that it does is kept in the audit, by this word. */
+  readonly reveals?: string;
 };
 
 /**

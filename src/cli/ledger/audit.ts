@@ -7,12 +7,13 @@ import { left, localTime, right, table } from './table.ts';
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'List what operators changed',
+  summary: 'List what operators did',
   usage: `Usage: svc audit [--limit <n>] [--after <next>] [--config <file>] [--json]
 
 Lists what operators did over the admin API, with commands or from a page, newest first: when, what,
-to which ids, and how it ended (the HTTP status of the answer). Rows are kept for 365 days; without
-storage the running svc knows the last thousand.
+to which ids, and how it ended (the HTTP status of the answer). To have read what people wrote
+counts (read_message, …). Rows are kept for 365 days; without storage the running svc knows the last
+thousand.
 
   --limit <n>      at most so many, ${limitRange}
   --after <next>   go on where the list before ended

@@ -4,6 +4,8 @@
  */
 import { useEffect } from 'react';
 import { create } from 'zustand';
+import { validateText } from '../../../src/config/validate.ts';
+import { pathOf } from './path.ts';
 import { isDirty, useDraft, type Draft } from './store.ts';
 
 export type KeptDraft = {
@@ -15,13 +17,13 @@ export type KeptDraft = {
 /** What there was when the page was opened; null: nothing, or the person has seen it. */
 export const useKept = create<{ readonly kept: KeptDraft | null }>(() => ({ kept: null }));
 
-const key = 'svc-builder-draft';
+const place = 'svc-builder-draft';
 const restMs = 400;
 
 /** null: there is none, or none that can be read. */
 export function readKept(): KeptDraft | null {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? 'null');
+    const kept: unknown = JSON.parse(localStorage.getItem(place) ?? 'null');
     if (typeof kept !== 'object' || kept === null) return null;
     const { text, revision, savedAt } = kept as Partial<Record<keyof KeptDraft, unknown>>;
     if (typeof text !== 'string' || typeof revision !== 'string') return null;
@@ -33,7 +35,7 @@ export function readKept(): KeptDraft | null {
 
 export function forgetKept(): void {
   try {
-    localStorage.removeItem(key);
+    localStorage.removeItem(place);
   } catch {
     // A browser that keeps nothing has nothing to forget.
   }
@@ -44,7 +46,7 @@ export function useKeeping(): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = useDraft.subscribe((draft, before) => {
-      if (draft.text === before.text && draft.problems === before.problems) return;
+      if (draft.text === before.text && draft.base === before.base) return;
       clearTimeout(timer);
       timer = setTimeout(() => keep(useDraft.getState()), restMs);
     });
@@ -63,15 +65,23 @@ export function useKeeping(): void {
 }
 
 function keep(draft: Draft): void {
-  const { base, text, readable, problems } = draft;
+  const { base, text, readable } = draft;
   if (base === null) return;
   if (!isDirty(draft)) return forgetKept();
-  const mayBeSecret = problems.some(({ code }) => code === 'value_not_name');
-  if (!readable || mayBeSecret) return;
+  if (!readable || mayHoldSecret(text)) return;
   const kept: KeptDraft = { text, revision: base.revision, savedAt: Date.now() };
   try {
-    localStorage.setItem(key, JSON.stringify(kept));
+    localStorage.setItem(place, JSON.stringify(kept));
   } catch {
     // A browser that keeps nothing, or no more: the draft lasts as long as the page.
   }
+}
+
+/** A value in the place of a name, or under a key that nobody but its writer knows. */
+function mayHoldSecret(text: string): boolean {
+  return validateText(text).problems.some(({ code, path }) => {
+    if (code === 'value_not_name') return true;
+    const key = String(pathOf(path).at(-1) ?? '');
+    return code === 'unknown_key' && /token|secret|key|pass|auth/i.test(key);
+  });
 }

@@ -12,8 +12,18 @@ export function textOf(path: Path): string {
   return text;
 }
 
-/** The reverse of `textOf`. */
+const known = new Map<string, Path>();
+const knownMax = 2_000;
+
+/** The reverse of `textOf`. Every row of the outline asks it of every problem: it remembers. */
 export function pathOf(text: string): Path {
+  const path = known.get(text) ?? readPath(text);
+  if (known.size >= knownMax) known.clear();
+  known.set(text, path);
+  return path;
+}
+
+function readPath(text: string): Path {
   const steps = text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g);
   return [...steps].map(([, place, quoted, key]) => {
     if (place !== undefined) return Number(place);

@@ -139,8 +139,8 @@ function About({ path }: { readonly path: Path }) {
   if (never === 0 || isModel) return null;
   return (
     <Notice tone="wait">
-      {never === 1 ? 'One model is' : `${never} models are`} listed here and never called: this
-      brain is private, so nothing of its messages leaves for a cloud model.
+      {never === 1 ? 'One model is' : `${never} models are`} listed here and never asked: this brain
+      is private, so nothing of its messages leaves for a cloud model.
     </Notice>
   );
 }

@@ -63,6 +63,8 @@ export function SecretInput({ path, field, required }: InputProps) {
         onKeyDown={(event) => {
           if (event.key === 'Enter') take();
           if (event.key === 'Escape') setWritten(null);
+          // What is not part of the draft yet is undone where it is written.
+          if (written !== null && (event.ctrlKey || event.metaKey)) event.stopPropagation();
         }}
         className={`${inputLook} font-mono`}
       />

@@ -10,7 +10,7 @@ export function StandingMark({ standing }: { readonly standing: Standing }) {
     case 'never':
       return (
         <span className="text-sm font-normal">
-          <State tone="wait">never called</State> <span className="text-soft">{standing.why}</span>
+          <State tone="wait">never asked</State> <span className="text-soft">{standing.why}</span>
         </span>
       );
     case 'unused':

@@ -1,7 +1,7 @@
 /** CodeMirror, with our colours, our problems and our history. */
 import { json } from '@codemirror/lang-json';
 import { lintGutter, setDiagnostics, type Diagnostic } from '@codemirror/lint';
-import { EditorState, Prec, type Text } from '@codemirror/state';
+import { EditorState, Prec, type ChangeSet, type Text } from '@codemirror/state';
 import { keymap } from '@codemirror/view';
 import { basicSetup, EditorView } from 'codemirror';
 import type { ConfigProblem } from '../../../src/config/config.ts';
@@ -18,8 +18,8 @@ export type Editor = {
 
 /** @param root its styles go there */
 export function openEditor(root: ShadowRoot, text: string): Editor {
-  // The editor knows one line end; the file's own is put back in `textOf`.
-  let lineEnd = lineEndOf(text);
+  // Its changes are the draft's already.
+  let isShowing = false;
   const view = new EditorView({
     root,
     parent: root,
@@ -34,9 +34,9 @@ export function openEditor(root: ShadowRoot, text: string): Editor {
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': 'The text of the configuration' }),
         EditorView.updateListener.of((update) => {
-          if (!update.docChanged) return;
-          const written = textOf(update.state.doc, lineEnd);
-          if (written !== useDraft.getState().text) useDraft.getState().replace(written, 'json');
+          if (!update.docChanged || isShowing) return;
+          const { text: before, replace } = useDraft.getState();
+          replace(carryOver(before, update.changes), 'json');
         }),
       ],
     }),
@@ -44,12 +44,12 @@ export function openEditor(root: ShadowRoot, text: string): Editor {
   view.scrollDOM.tabIndex = 0;
   return {
     show(next) {
-      lineEnd = lineEndOf(next);
-      const before = textOf(view.state.doc, lineEnd);
-      if (before === next) return;
-      view.dispatch({
-        changes: changeOf(view.state.doc.toString(), next.replaceAll('\r\n', '\n')),
-      });
+      const shown = view.state.doc.toString();
+      const wanted = next.replaceAll(lineEnds, '\n');
+      if (shown === wanted) return;
+      isShowing = true;
+      view.dispatch({ changes: changeOf(shown, wanted) });
+      isShowing = false;
     },
     mark(problems) {
       view.dispatch(setDiagnostics(view.state, problems.map(diagnosticIn(view.state.doc))));
@@ -71,10 +71,29 @@ const historyKeys = [
   { key: 'Mod-y', run: () => (redo(), true), preventDefault: true },
 ];
 
-const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
+/** The editor takes each of them for one. */
+const lineEnds = /\r\n?|\n/g;
 
-function textOf(doc: Text, lineEnd: string): string {
-  return doc.toString().replaceAll('\n', lineEnd);
+/** Does to the file's text what was done to the editor's: lines nobody touched keep their ends. */
+function carryOver(text: string, changes: ChangeSet): string {
+  const lineEnd = /\r\n?|\n/.exec(text)?.[0] ?? '\n';
+  // Where the second character of a line end of two stands; the editor has only the first.
+  const doubles = Array.from(text.matchAll(/\r\n/g), ({ index }) => index + 1);
+  const inText = (at: number): number => {
+    let offset = at;
+    for (const double of doubles) {
+      if (double > offset) break;
+      offset++;
+    }
+    return offset;
+  };
+  let result = '';
+  let done = 0;
+  changes.iterChanges((from, to, _, __, inserted) => {
+    result += text.slice(done, inText(from)) + inserted.toString().replaceAll('\n', lineEnd);
+    done = inText(to);
+  });
+  return result + text.slice(done);
 }
 
 /** The one stretch that differs: the cursor stays where it is. */
@@ -131,6 +150,25 @@ const colours = EditorView.theme({
   '.cm-lintRange-error': { backgroundImage: 'none', borderBottom: '2px solid var(--bad)' },
   '.cm-lintRange-warning': { backgroundImage: 'none', borderBottom: '2px dashed var(--wait)' },
   '.cm-foldPlaceholder': { backgroundColor: 'var(--raised)', color: 'var(--soft)', border: 'none' },
+  '.cm-button': {
+    backgroundImage: 'none',
+    backgroundColor: 'var(--raised)',
+    color: 'var(--ink)',
+    border: '1px solid var(--edge)',
+  },
+  '.cm-textfield': {
+    backgroundColor: 'var(--card)',
+    color: 'var(--ink)',
+    border: '1px solid var(--edge)',
+  },
+  '.cm-panel.cm-search, .cm-panel.cm-search :is(input, button, label)': { fontSize: '14px' },
+  '.cm-panel.cm-search [name=close]': { color: 'var(--ink)' },
+  '.cm-searchMatch': { backgroundColor: 'var(--wait-ground)' },
+  '.cm-selectionMatch, &.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--raised)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--accent-ground)',
+    color: 'var(--ink)',
+  },
   // Of the highlighter: keys, texts, numbers and words, in colours of the page.
   '.ͼc, .ͼl': { color: 'var(--link)' },
   '.ͼe': { color: 'var(--good)' },

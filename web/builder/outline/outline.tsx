@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { useDeferredValue, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { inputLook } from '../../kit/field.tsx';
 import { isSamePath, textOf, type Path } from '../document/path.ts';
@@ -12,7 +12,8 @@ import { rowsOf, treeOf, type Row } from './tree.ts';
 
 /** Everything in the configuration, for eye and keyboard; what is selected is in the form. */
 export function Outline() {
-  const document = useDraft((state) => state.document);
+  // Somebody who writes waits for their letters, not for the outline.
+  const document = useDeferredValue(useDraft((state) => state.document));
   const selection = useDraft((state) => state.selection);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [search, setSearch] = useState('');

@@ -93,8 +93,7 @@ function brainNode(entry: Json, path: Path): TreeNode {
   const children = isList(models)
     ? models.map((model, at) => {
         const standing = standings[at]?.kind;
-        const note =
-          standing === 'never' ? 'never called' : standing === 'unused' ? 'unused' : null;
+        const note = standing === 'never' ? 'never asked' : standing === 'unused' ? 'unused' : null;
         return leaf([...path, 'models', at], modelName(model), note);
       })
     : [];

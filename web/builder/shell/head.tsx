@@ -1,10 +1,12 @@
 import { Button } from '../../kit/button.tsx';
+import { goTo } from '../../kit/place.ts';
 import { State } from '../../kit/state.tsx';
 import { ThemeSwitch } from '../../kit/theme-switch.tsx';
 import { useToken } from '../../kit/token.ts';
 import { some } from '../../kit/words.ts';
 import { isDirty, redo, undo, useDraft, useHistory } from '../document/store.ts';
 import { openOverlay } from './overlay.ts';
+import { useView } from './tabs.tsx';
 
 /** What is being changed, whether it is changed, and the way back. */
 export function Head() {
@@ -12,6 +14,7 @@ export function Head() {
   const signOut = useToken((state) => state.signOut);
   const file = useDraft((state) => state.base?.file ?? '');
   const problems = useDraft((state) => state.problems.length);
+  const view = useView();
   const dirty = useDraft(isDirty);
   return (
     <header className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line bg-card px-3 py-2">
@@ -26,6 +29,11 @@ export function Head() {
           )}
         </span>
       </p>
+      {dirty && view.name !== 'review' ? (
+        <Button small kind="main" onClick={() => goTo({ view: 'review' })}>
+          Review and apply …
+        </Button>
+      ) : null}
       <div className="ms-auto flex flex-wrap items-center gap-1.5">
         <a href="#problems-title" className="text-sm lg:hidden">
           {some(problems, 'problem')}

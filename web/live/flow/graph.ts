@@ -24,7 +24,8 @@ export type FlowGraph = {
 
 export function graphOf(status: Status): FlowGraph {
   const { channels, brains } = status;
-  const served = new Set(channels.flatMap(({ brain, state }) => (state === 'up' ? [brain] : [])));
+  const working = channels.filter(({ state }) => state === 'up' || state === 'degraded');
+  const served = new Set(working.map(({ brain }) => brain));
   return {
     columns: [
       { title: 'Channels', nodes: channels.map(channelNode) },

@@ -50,8 +50,8 @@ function Shown({ status }: { readonly status: Status }) {
       </Panel>
       <p className="text-sm text-soft">
         Since the start: {count(counts.accepted)} accepted, {count(counts.duplicates)} of them sent
-        twice, {count(counts.refused)} refused, {count(counts.delivered)} replies delivered,{' '}
-        {some(counts.deadLetters, 'dead letter')}.
+        twice, {count(counts.refused)} refused, {some(counts.delivered, 'reply', 'replies')}{' '}
+        delivered, {some(counts.deadLetters, 'dead letter')}.
       </p>
     </>
   );

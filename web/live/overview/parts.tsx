@@ -9,7 +9,7 @@ import type {
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
-import { ago, count, length, spaced } from '../../kit/words.ts';
+import { ago, count, lasted, length, spaced } from '../../kit/words.ts';
 
 type Now = { readonly status: Status; readonly now: number };
 
@@ -81,9 +81,6 @@ const channelColumns: readonly Column<ChannelRow>[] = [
   },
 ];
 
-/** In seconds; the clocks of two machines may differ. */
-const inSeconds = (ms: number): number => Math.max(0, ms - (ms % 1_000));
-
 const sayAgo = (at: number | null, now: number): string => (at === null ? '–' : ago(at, now));
 
 type ModelRow = {
@@ -119,7 +116,7 @@ const modelColumns: readonly Column<ModelRow>[] = [
           <p className="text-soft">
             {[
               reason === null ? '' : spaced(reason),
-              since === null ? '' : `for ${length(inSeconds(now - since))}`,
+              since === null ? '' : `for ${lasted(since, now)}`,
             ]
               .filter((word) => word !== '')
               .join(', ')}

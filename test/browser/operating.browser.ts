@@ -1,0 +1,137 @@
+/** Providers, tools and people in the live view; and that every view fits and is accessible. */
+import assert from 'node:assert/strict';
+import { makeWorld, openAdmin } from '../fake/admin-world.ts';
+import { browserTest, type Site } from './browser.ts';
+import { signIn, startOperatorStage, tabTo } from './operator-stage.ts';
+
+browserTest('a provider that fails says why and since when', startOperatorStage, async (it) => {
+  const { model, receiver, say } = it.site;
+  await say('when?');
+  await receiver.waitFor(1);
+  await model.script({ status: 404, body: '{"error": "model not found"}' });
+  await say('and now?');
+  await receiver.waitFor(2);
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=providers');
+  const providers = page.getByRole('group', { name: 'Providers' });
+  await providers.getByText('failing').waitFor();
+  const row = await providers.getByRole('row').nth(1).innerText();
+  assert.match(row, /failing\s+for \d+ [^]*the address or the model does not exist there/);
+  assert.match(row, /1 × not found/);
+  const asks = page.getByRole('group', { name: 'Who asks them' });
+  assert.match(await asks.innerText(), /echo\s+asked\s+private brain, local model/);
+  await view.assertAccessible();
+});
+
+browserTest('tool uses tell mode, rule and outcome', startOperatorStage, async (it) => {
+  const { receiver, say } = it.site;
+  for (const tool of ['calc', 'echo', 'time']) await say(tool);
+  await receiver.waitFor(3);
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=tools');
+  const use = (tool: string) => page.getByRole('row').filter({ hasText: tool });
+  await use('calc').waitFor();
+  assert.match(await use('calc').innerText(), /allow\s+done\s+governance\[0\]/);
+  assert.match(await use('echo').innerText(), /shadow\s+rehearsed: it did not run\s+gov/);
+  assert.match(await use('time').innerText(), /deny\s+denied: no grant\s+governance\[2\]/);
+  await tabTo(page, /^Open the arguments of calc/);
+  await page.keyboard.press('Enter');
+  await page.getByText('Only an operator may see the arguments.').waitFor();
+  await signIn(page);
+  assert.ok(!(await page.content()).includes('6 * 7'));
+  await page.getByRole('button', { name: 'Reveal the arguments' }).click();
+  await page.getByText('6 * 7').waitFor();
+  await view.assertAccessible();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('6 * 7').waitFor({ state: 'detached' });
+});
+
+browserTest('a stranger is let in by their code, and removed', startOperatorStage, async (it) => {
+  const { telegram } = it.site;
+  const ann = telegram.privateChat(telegram.person('Ann'));
+  telegram.say(ann, 'let me in');
+  const [told] = await telegram.waitForSent(1);
+  telegram.say(ann, 'please');
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=people');
+  const turnedAway = page.getByRole('group', { name: 'Turned away' });
+  await turnedAway.getByText('a stranger, with a code that still counts').waitFor();
+  assert.ok(!(await page.content()).includes(String(ann.id)));
+  await view.assertAccessible();
+  await signIn(page);
+  await turnedAway.getByText(String(ann.id)).waitFor();
+  const list = page.getByRole('group', { name: 'Let in by a code' });
+  await list.getByText('was given a code').waitFor();
+  view.expectFault(/status of 404/);
+  await page.getByRole('textbox', { name: 'Code' }).fill('WRONG-ONE');
+  await page.keyboard.press('Enter');
+  await page.getByText('No code like this waits').waitFor();
+  const [code] = /[A-Z0-9]{8}/.exec(told!.text)!;
+  await page.getByRole('textbox', { name: 'Code' }).fill(code.toLowerCase());
+  await page.keyboard.press('Enter');
+  await page.getByText('Ann may talk on messenger_a from now on.').waitFor();
+  await list.getByText('let in', { exact: true }).waitFor();
+  await view.assertAccessible();
+  telegram.say(ann, 'hello');
+  await telegram.waitForSent(2);
+  await tabTo(page, /^Remove Ann$/);
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('is a stranger on messenger_a again').waitFor();
+  await view.assertAccessible();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await page.getByText('Nobody was let in by a code').waitFor();
+});
+
+async function startReadOnly(): Promise<Site> {
+  const admin = await openAdmin(makeWorld());
+  const close = () => admin[Symbol.asyncDispose]();
+  return { origin: `http://127.0.0.1:${admin.port}`, [Symbol.asyncDispose]: close };
+}
+
+browserTest('a service without a token says that none opens it', startReadOnly, async (it) => {
+  const view = await it.open();
+  const { page } = view;
+  await page.goto('/ui?view=config');
+  await page.getByText('edit the file and restart svc').waitFor();
+  assert.equal(await page.getByRole('link', { name: 'open the builder' }).count(), 0);
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Administrator token').fill('any');
+  view.expectFault(/status of 401/);
+  await page.keyboard.press('Enter');
+  await page.getByText('This service is read-only, no token opens it').waitFor();
+  await view.assertAccessible();
+});
+
+const titles = [
+  'Deliveries',
+  'Dead letters',
+  'Providers',
+  'Tools',
+  'People',
+  'Configuration',
+  'Audit',
+];
+
+browserTest('every view fits a small telephone, for both', startOperatorStage, async (it) => {
+  const { receiver, say } = it.site;
+  receiver.script.push(410, 503, 503, 503, 503);
+  for (const conversation of ['a', 'b', 'calc']) await say(conversation, conversation);
+  await receiver.waitFor(3);
+  const view = await it.open({ viewport: { width: 360, height: 740 } });
+  const { page } = view;
+  await page.goto('/ui');
+  for (const who of ['a reader', 'an operator']) {
+    if (who === 'an operator') await signIn(page);
+    for (const title of titles) {
+      await page.getByRole('navigation').getByRole('link', { name: title, exact: true }).click();
+      await page.waitForFunction(`document.title.startsWith('${title}')`);
+      await page.getByText('Asking …').first().waitFor({ state: 'detached' });
+      await view.assertFits();
+      if (who === 'an operator') await view.assertAccessible();
+    }
+  }
+});

@@ -1,0 +1,28 @@
+import type { ConfigNames } from '../../../src/admin/admin.ts';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { OperatorOnly } from '../operator-only.tsx';
+import { useRefresh } from '../use-refresh.ts';
+import { Names } from './names.tsx';
+import { OfOperator } from './of-operator.tsx';
+
+/** The configuration in use: names for everybody, its text and what was before for operators. */
+export function Configuration() {
+  const { value, refused, again } = useAsked<ConfigNames>('config/names');
+  useRefresh(['plan_used'], again);
+  return (
+    <>
+      <Panel title="Configuration in use">
+        <Refusal refused={refused} />
+        {value === null ? (
+          refused === null && <p className="text-soft">Asking …</p>
+        ) : (
+          <Names names={value} />
+        )}
+        <OperatorOnly may="see its text, or restore an earlier one">{null}</OperatorOnly>
+      </Panel>
+      <OfOperator />
+    </>
+  );
+}

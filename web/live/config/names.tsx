@@ -1,0 +1,81 @@
+import type { ReactNode } from 'react';
+import type { ConfigNames, Status } from '../../../src/admin/admin.ts';
+import { Link } from '../../kit/link.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { moment } from '../../kit/words.ts';
+
+/** What the configuration names; no setting, and no secret. */
+export function Names({ names }: { readonly names: ConfigNames }) {
+  const { revision, usedAt, channels, brains, routes, storage, session, secrets } = names;
+  return (
+    <dl className="grid gap-x-6 gap-y-2 rounded-md border border-line bg-card px-4 py-3 sm:grid-cols-[max-content_1fr]">
+      <Fact name="Revision">
+        <code>{revision}</code> since {moment(usedAt)}
+      </Fact>
+      <Fact name="Routes">
+        <List>
+          {routes.map(({ channel, brain }) => (
+            <li key={`${channel} ${brain}`}>
+              <Link to={{ view: 'messages', channel }}>{channel}</Link> →{' '}
+              <Link to={{ view: 'messages', brain }}>{brain}</Link>
+            </li>
+          ))}
+        </List>
+      </Fact>
+      <Fact name="Without a route">
+        {without(
+          channels,
+          routes.map(({ channel }) => channel),
+        ) ?? 'no channel'}
+        ;{' '}
+        {without(
+          brains,
+          routes.map(({ brain }) => brain),
+        ) ?? 'no brain'}
+      </Fact>
+      <Fact name="Storage">{storage === 'sqlite' ? 'SQLite' : 'none: kept in memory only'}</Fact>
+      <Fact name="Sessions">{session ? 'on' : 'off'}</Fact>
+      <Fact name="Variables for secrets">
+        <List>
+          {secrets.map((name) => (
+            <li key={name}>
+              <code className="wrap-anywhere">{name}</code>
+            </li>
+          ))}
+        </List>
+      </Fact>
+      <Fact name="To change it">
+        <Builder />
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="contents">
+      <dt className="text-soft">{name}</dt>
+      <dd className="min-w-0 max-sm:mb-1">{children}</dd>
+    </div>
+  );
+}
+
+function List({ children }: { readonly children: ReactNode }) {
+  return <ul className="flex flex-wrap gap-x-4 gap-y-1">{children}</ul>;
+}
+
+/** null: each of them has a route. */
+function without(names: readonly string[], routed: readonly string[]): string | null {
+  const left = names.filter((name) => !routed.includes(name));
+  return left.length === 0 ? null : left.join(', ');
+}
+
+/** The builder is there where there is a bearer; else the file and a restart are the way. */
+function Builder() {
+  const { value } = useAsked<Status>('status');
+  if (value === null) return <>–</>;
+  if (value.access === 'read_only') {
+    return <>edit the file and restart svc; an admin block with a token opens the builder</>;
+  }
+  return <a href="/builder">open the builder</a>;
+}

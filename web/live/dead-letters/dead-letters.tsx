@@ -1,0 +1,82 @@
+import { useState } from 'react';
+import type { ConfigNames } from '../../../src/admin/admin.ts';
+import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
+import { Notice } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { usePlace } from '../../kit/place.ts';
+import { useToken } from '../../kit/token.ts';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { spaced } from '../../kit/words.ts';
+import { OperatorOnly } from '../operator-only.tsx';
+import { Paged } from '../paged.tsx';
+import { usePages } from '../use-pages.ts';
+import { useRefresh } from '../use-refresh.ts';
+import { boxWords, isWithin, type Narrowing } from './letter-words.ts';
+import { Letters } from './letters.tsx';
+import { MovingDialog, type Wish } from './moving.tsx';
+import { Reasons } from './reasons.tsx';
+
+/** What svc has given up: why, and what an operator may do with it. */
+export function DeadLetters() {
+  const narrowing = useNarrowing();
+  const now = useNow();
+  const reasons = useAsked<{ readonly rows: readonly DeadLetterReason[] }>('dead-letters/reasons');
+  const letters = usePages<DeadLetter>('dead-letters');
+  const again = (): void => {
+    reasons.again();
+    letters.again();
+  };
+  useRefresh(['dead_letter', 'operator_wrote'], again);
+  const storage = useAsked<ConfigNames>('config/names').value?.storage ?? null;
+  const isOperator = useToken((state) => state.token) !== null;
+  const [wish, setWish] = useState<Wish | null>(null);
+  const onWish = isOperator && storage === 'sqlite' ? setWish : null;
+  return (
+    <>
+      <Panel title="Dead letters">
+        <p className="max-w-prose text-soft">
+          What svc tries no more: messages that could not be answered and replies that could not be
+          delivered. They wait here for a decision; after the time that storage.retention_days gives
+          they are deleted.
+        </p>
+        <MayMove storage={storage} />
+        <Reasons asked={reasons} narrowing={narrowing} onWish={onWish} />
+      </Panel>
+      <Panel title={titleOf(narrowing)}>
+        <Paged pages={letters} words={['dead letter read', 'dead letters read']}>
+          {(rows) => {
+            const shown = rows.filter((letter) => isWithin(letter, narrowing));
+            return <Letters key={titleOf(narrowing)} letters={shown} onWish={onWish} now={now} />;
+          }}
+        </Paged>
+      </Panel>
+      {wish === null ? null : (
+        <MovingDialog wish={wish} onClose={() => setWish(null)} onMoved={again} />
+      )}
+    </>
+  );
+}
+
+function useNarrowing(): Narrowing {
+  const { reason = null, box = null } = usePlace();
+  return { reason, box };
+}
+
+function titleOf({ reason, box }: Narrowing): string {
+  const of = box === 'in' || box === 'out' ? `, ${boxWords[box]}` : '';
+  return reason === null ? 'Newest first' : `Only ${spaced(reason)}${of}, newest first`;
+}
+
+/** Without storage they are told and gone; with it, an operator moves them. */
+function MayMove({ storage }: { readonly storage: ConfigNames['storage'] | null }) {
+  if (storage === 'memory') {
+    return (
+      <Notice tone="wait">
+        Without storage a dead letter is told and not kept: it cannot be replayed. Add the storage
+        block to keep the next ones.
+      </Notice>
+    );
+  }
+  return <OperatorOnly may="replay or discard them">{null}</OperatorOnly>;
+}

@@ -1,0 +1,168 @@
+import type { ConfigNames } from '../../../src/admin/admin.ts';
+import { deliveryStates, type DeliveryRow } from '../../../src/domain/records.ts';
+import { SelectField } from '../../kit/field.tsx';
+import { Link } from '../../kit/link.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { goTo, usePlace, type Place } from '../../kit/place.ts';
+import { State, toneOf } from '../../kit/state.tsx';
+import { Table, type Column } from '../../kit/table.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { ago, ahead, count, moment, spaced } from '../../kit/words.ts';
+import { Paged } from '../paged.tsx';
+import { usePages } from '../use-pages.ts';
+import { useRefresh } from '../use-refresh.ts';
+
+/** Replies on their way: what was tried and failed first, for it may need a person. */
+export function Deliveries() {
+  const place = usePlace();
+  const { state = '', channel = '' } = place;
+  const isState = deliveryStates.some((one) => one === state) || state === 'any';
+  return (
+    <>
+      <Filters place={place} />
+      {isState ? (
+        <List
+          key={`${state} ${channel}`}
+          title={state === 'any' ? 'All deliveries' : `Deliveries: ${state}`}
+          state={state === 'any' ? '' : state}
+          channel={channel}
+          none="No delivery is like that."
+        />
+      ) : (
+        <>
+          <List
+            key={`deferred ${channel}`}
+            title="To be tried again"
+            state="deferred"
+            channel={channel}
+            none="No delivery has failed and waits for another try."
+          />
+          <List
+            key={`waiting ${channel}`}
+            title="Waiting for the first try"
+            state="waiting"
+            channel={channel}
+            none="Nothing waits."
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+const stateChoices = [
+  { value: '', label: 'on their way' },
+  ...deliveryStates.map((value) => ({ value, label: value })),
+  { value: 'any', label: 'any' },
+];
+
+function Filters({ place }: { readonly place: Place }) {
+  const { channel = '', state = '' } = place;
+  const { value: names } = useAsked<ConfigNames>('config/names');
+  const known = new Set([...(names?.channels ?? []), ...(channel === '' ? [] : [channel])]);
+  const set = (change: Place): void => goTo({ ...place, ...change }, { replace: true });
+  return (
+    <div className="flex flex-wrap items-end gap-3">
+      <div className="w-44">
+        <SelectField
+          id="delivery-state"
+          label="State"
+          value={state}
+          options={stateChoices}
+          onChange={(event) => set({ state: event.target.value })}
+        />
+      </div>
+      <div className="w-44">
+        <SelectField
+          id="delivery-channel"
+          label="Channel"
+          value={channel}
+          options={[
+            { value: '', label: 'any' },
+            ...[...known].map((value) => ({ value, label: value })),
+          ]}
+          onChange={(event) => set({ channel: event.target.value })}
+        />
+      </div>
+    </div>
+  );
+}
+
+type ListProps = {
+  readonly title: string;
+  /** Empty: any; so the channel. */
+  readonly state: string;
+  readonly channel: string;
+  readonly none: string;
+};
+
+function List({ title, state, channel, none }: ListProps) {
+  const now = useNow();
+  const given = Object.entries({ state, channel }).filter(([, value]) => value !== '');
+  const pages = usePages<DeliveryRow>(`deliveries?${new URLSearchParams(given).toString()}`);
+  useRefresh(
+    ['turn_finished', 'command_answered', 'reply_delivered', 'delivery_failed', 'operator_wrote'],
+    pages.again,
+  );
+  return (
+    <Panel title={title}>
+      <Paged pages={pages} words={['delivery', 'deliveries']}>
+        {(rows) => (
+          <Table
+            name={title}
+            columns={columnsAt(now)}
+            rows={rows}
+            keyOf={({ id }) => id}
+            none={none}
+          />
+        )}
+      </Paged>
+    </Panel>
+  );
+}
+
+const columnsAt = (now: number): readonly Column<DeliveryRow>[] => [
+  {
+    title: 'Made',
+    cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt, now)}</span>,
+  },
+  { title: 'Channel', cell: ({ channel }) => channel },
+  {
+    title: 'State',
+    cell: ({ state, failure }) => (
+      <>
+        <State tone={toneOf(state)}>{state}</State>
+        {failure === null ? null : (
+          <p className="text-soft">
+            {spaced(failure.kind)}
+            {failure.status === null ? '' : ` (status ${failure.status})`}: {failure.detail}
+          </p>
+        )}
+      </>
+    ),
+  },
+  { title: 'Attempts', number: true, cell: ({ attempts }) => count(attempts) },
+  {
+    title: 'Next try',
+    cell: ({ state, nextAt }) => {
+      if (state === 'delivered' || state === 'dead') return 'none';
+      if (nextAt === null) return 'at its turn';
+      return <span title={moment(nextAt)}>{ahead(nextAt, now)}</span>;
+    },
+  },
+  {
+    title: 'Marked',
+    cell: ({ late, possibleDuplicate }) => {
+      const marks = [late ? 'late' : '', possibleDuplicate ? 'may come twice' : ''];
+      return marks.filter((mark) => mark !== '').join(', ') || '–';
+    },
+  },
+  {
+    title: 'Answers',
+    cell: ({ message }) => {
+      if (message === null) return 'not known any more';
+      return <Link to={{ view: 'message', id: message }}>{message}</Link>;
+    },
+  },
+];

@@ -1,0 +1,121 @@
+import type { BrainStatus, ProviderStatus, Status } from '../../../src/admin/admin.ts';
+import { failure } from '../../../src/domain/failure.ts';
+import { Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { State, toneOf } from '../../kit/state.tsx';
+import { Table, type Column } from '../../kit/table.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { count, lasted, length, spaced } from '../../kit/words.ts';
+import { ModelTable } from '../overview/parts.tsx';
+
+const everyMs = 2_000;
+
+/** How providers and models answer, and which brain asks which of them. */
+export function Providers() {
+  const { value: status, refused } = useAsked<Status>('status', everyMs);
+  const now = useNow();
+  return (
+    <>
+      <Refusal refused={refused} />
+      {status === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : (
+        <>
+          <Panel title="Providers">
+            <p className="max-w-prose text-soft">
+              How a provider stands is told by the last call that shows it. What svc gave up itself,
+              mostly since another answer was in hand, is no failure. All counts are since the
+              start.
+            </p>
+            <Table
+              name="Providers"
+              columns={columnsAt(now)}
+              rows={status.providers}
+              keyOf={({ provider }) => provider}
+              none="No provider was asked since the start."
+            />
+          </Panel>
+          <Panel title="Models">
+            <ModelTable status={status} now={now} />
+          </Panel>
+          <Panel title="Who asks them">
+            <Table
+              name="Who asks them"
+              columns={askedColumns}
+              rows={usesOf(status.brains)}
+              keyOf={({ model, brain }) => `${model} ${brain}`}
+              none="No brain is configured."
+            />
+          </Panel>
+        </>
+      )}
+    </>
+  );
+}
+
+const columnsAt = (now: number): readonly Column<ProviderStatus>[] => [
+  { title: 'Provider', cell: ({ provider }) => provider },
+  {
+    title: 'State',
+    cell: ({ state, since, reason }) => (
+      <>
+        <State tone={toneOf(state)}>{state === 'unknown' ? 'not asked yet' : state}</State>
+        {since === null ? null : <p className="text-soft">for {lasted(since, now)}</p>}
+        {reason === null ? null : <p>{failure(reason).detail}</p>}
+      </>
+    ),
+  },
+  { title: 'Answers', number: true, cell: ({ answers }) => count(answers) },
+  {
+    title: 'Failures',
+    number: true,
+    cell: ({ failures, reasons }) => (
+      <>
+        {count(failures)}
+        <ul className="text-soft">
+          {reasons.map((reason) => (
+            <li key={reason.code}>
+              {count(reason.count)} × {spaced(reason.code)}
+            </li>
+          ))}
+        </ul>
+      </>
+    ),
+  },
+  { title: 'Given up', number: true, cell: ({ givenUp }) => count(givenUp) },
+  { title: 'Half within', number: true, cell: ({ times }) => length(times.p50Ms) },
+  { title: '95 % within', number: true, cell: ({ times }) => length(times.p95Ms) },
+];
+
+type Use = {
+  readonly model: string;
+  readonly brain: string;
+  readonly isDropped: boolean;
+  readonly why: string;
+};
+
+function usesOf(brains: readonly BrainStatus[]): readonly Use[] {
+  return brains.flatMap(({ name: brain, sensitivity, models }) =>
+    models.map(({ name: model, locality, state }) => ({
+      model,
+      brain,
+      isDropped: state === 'dropped',
+      why: `${sensitivity} brain, ${locality} model`,
+    })),
+  );
+}
+
+const askedColumns: readonly Column<Use>[] = [
+  { title: 'Model', cell: ({ model }) => model },
+  { title: 'Brain', cell: ({ brain }) => brain },
+  {
+    title: 'Asked?',
+    cell: ({ isDropped }) => (
+      <State tone={isDropped ? 'off' : 'good'}>
+        {isDropped ? 'never: dropped by the shield' : 'asked'}
+      </State>
+    ),
+  },
+  { title: 'Why', cell: ({ why }) => why },
+];

@@ -1,0 +1,98 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Page } from '../../src/domain/page.ts';
+import { ask, type Answered, type Refused } from '../kit/api.ts';
+import { useToken } from '../kit/token.ts';
+
+const pageRows = 100;
+
+export type Pages<Row> = {
+  /** null before the first answer. They stay while a later one fails. */
+  readonly rows: readonly Row[] | null;
+  readonly refused: Refused | null;
+  /** Reads one page more; null: these are all. */
+  readonly older: (() => void) | null;
+  /** Reads what is shown anew. One that is asked for meanwhile is done after it, once. */
+  readonly again: () => void;
+};
+
+type Known<Row> = {
+  readonly of: string | null;
+  readonly rows: readonly Row[] | null;
+  readonly next: string | null;
+  readonly refused: Refused | null;
+};
+
+/**
+ * A list of the API, from its beginning to where the person wants it.
+ * @param path below /api/v1/, with the filters of its query; null: nothing is asked
+ */
+export function usePages<Row>(path: string | null): Pages<Row> {
+  const token = useToken((state) => state.token);
+  const [known, setKnown] = useState<Known<Row>>(nothing);
+  const pages = useRef(1);
+  const load = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    if (path === null) return undefined;
+    pages.current = 1;
+    const giveUp = new AbortController();
+    let busy = false;
+    let due = false;
+    const read = async (): Promise<void> => {
+      due = true;
+      if (busy) return;
+      busy = true;
+      while (due) {
+        due = false;
+        const found = await readPages<Row>(path, pages.current, giveUp.signal);
+        if (giveUp.signal.aborted) return;
+        setKnown((before) => {
+          const stays = found.refused !== null && before.of === path;
+          return stays ? { ...before, refused: found.refused } : found;
+        });
+      }
+      busy = false;
+    };
+    load.current = () => void read();
+    void read();
+    return () => giveUp.abort();
+    // Who asks is a reason to begin anew.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [path, token]);
+  const again = useCallback(() => load.current(), []);
+  const older = useCallback(() => {
+    pages.current += 1;
+    load.current();
+  }, []);
+  const { rows, next, refused } = known.of === path ? known : nothing;
+  return { rows, refused, older: next === null ? null : older, again };
+}
+
+const nothing = { of: null, rows: null, next: null, refused: null };
+
+async function readPages<Row>(
+  path: string,
+  pages: number,
+  signal: AbortSignal,
+): Promise<Known<Row>> {
+  const rows: Row[] = [];
+  let next: string | null = null;
+  for (let page = 0; page < pages; page++) {
+    const answer: Answered<Page<Row>> = await askPage<Row>(path, next, signal);
+    if (answer.kind === 'refused') return { of: path, rows: null, next: null, refused: answer };
+    rows.push(...answer.value.rows);
+    ({ next } = answer.value);
+    if (next === null) break;
+  }
+  return { of: path, rows, next, refused: null };
+}
+
+/** @param after null: from the beginning */
+function askPage<Row>(
+  path: string,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<Answered<Page<Row>>> {
+  const place = { limit: String(pageRows), ...(after !== null && { after }) };
+  const query = new URLSearchParams(place).toString();
+  return ask<Page<Row>>(`${path}${path.includes('?') ? '&' : '?'}${query}`, { signal });
+}

@@ -1,0 +1,26 @@
+import { useEffect, useEffectEvent } from 'react';
+import type { FrameKind } from '../../src/domain/frame.ts';
+import { listen } from './feed.ts';
+
+/** Events come in bursts; a list is read once after each. */
+const restMs = 1_000;
+
+/** Reads something anew soon after an event that may have changed it. */
+export function useRefresh(kinds: readonly FrameKind[], again: () => void): void {
+  const concerns = useEffectEvent((kind: FrameKind) => kind === 'dropped' || kinds.includes(kind));
+  const act = useEffectEvent(again);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const leave = listen(({ kind }) => {
+      if (timer !== null || !concerns(kind)) return;
+      timer = setTimeout(() => {
+        timer = null;
+        act();
+      }, restMs);
+    });
+    return () => {
+      leave();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, []);
+}
