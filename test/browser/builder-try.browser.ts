@@ -1,7 +1,7 @@
 /** A brain of a draft that is tried: asked for real, with nothing delivered or kept. */
 import assert from 'node:assert/strict';
 import { browserTest } from './browser.ts';
-import { assertTabFits, deskWith, show, signIn } from './builder-desk.ts';
+import { assertTabFits, deskWith, enter, show, signIn } from './builder-desk.ts';
 
 browserTest(
   'a draft is tried, kept as a case and run again',
@@ -80,9 +80,15 @@ browserTest(
   deskWith({ brains: [{ ...brain, sensitivity: 'private' }] }),
   async ({ open }) => {
     const page = await signIn(await open(), 'try');
+    const ask = page.getByRole('button', { name: 'Ask the draft', exact: true });
     await page.getByLabel('What a sender says').fill('hello');
-    await page.getByRole('button', { name: 'Ask the draft', exact: true }).click();
+    await ask.click();
     await page.getByText('Never asked').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await enter(page);
+    await page.getByLabel('What a sender says').fill('hello');
+    await ask.waitFor();
+    assert.equal(await page.getByText('Never asked').count(), 0, 'nothing is left of it');
     assert.equal(await page.getByText('may cost money').count(), 0);
   },
 );

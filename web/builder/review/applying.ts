@@ -6,6 +6,7 @@
 import { create } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { ask, type Answered, type Refused } from '../../kit/api.ts';
+import { useToken } from '../../kit/token.ts';
 import { useDraft, type Base } from '../document/store.ts';
 
 /** What the service answers. */
@@ -31,6 +32,10 @@ type Applying = {
 export const useApplying = create<Applying>(() => ({ state: { kind: 'idle' }, theirs: null }));
 
 const { getState: now, setState: become } = useApplying;
+
+useToken.subscribe(({ token }) => {
+  if (token === null) become({ state: { kind: 'idle' }, theirs: null });
+});
 
 /** Puts the draft as it is into use. */
 export async function apply(): Promise<void> {

@@ -2,6 +2,7 @@
 import { create } from 'zustand';
 import type { TryResult } from '../../../src/admin/questions.ts';
 import { ask, type Refused } from '../../kit/api.ts';
+import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
 import type { Earlier, TestCase } from './cases.ts';
 
@@ -81,6 +82,14 @@ export function stopAll(): void {
   useTrials.setState({ series: false });
   for (const leaving of under.values()) leaving.abort();
 }
+
+/** Whoever signs in next sees nothing of it. */
+useToken.subscribe(({ token }) => {
+  if (token !== null) return;
+  stopAll();
+  under.clear();
+  useTrials.setState({ runs: new Map() });
+});
 
 function put(key: string, run: Run): void {
   useTrials.setState(({ runs }) => ({ runs: new Map(runs).set(key, run) }));
