@@ -219,6 +219,12 @@ browserTest('a draft survives a reload; the token does not', deskWith(), async (
   await page.reload();
   await enter(page);
   assert.equal(await page.getByText('Your draft').count(), 0);
+  await branch(view, /^echo/).click();
+  await page.getByLabel('Name (required)').fill('helper');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await enter(page);
+  await page.getByText('Your draft is here again').waitFor();
+  await branch(view, /^helper/).waitFor();
 });
 
 browserTest('a draft of what is no longer in use is offered', deskWith(), async (s) => {

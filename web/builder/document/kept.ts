@@ -64,7 +64,8 @@ export function useKeeping(): void {
   }, []);
 }
 
-function keep(draft: Draft): void {
+/** Keeps the draft as it is now, or forgets it where it says what is in use. */
+export function keep(draft: Draft): void {
   const { base, text, readable } = draft;
   if (base === null) return;
   if (!isDirty(draft)) return forgetKept();

@@ -36,6 +36,8 @@ export type Draft = Written & {
   readonly selection: Path;
   /** Begins with a configuration in use, and goes on with a draft of it. Ends the history. */
   readonly open: (base: Base, text?: string) => void;
+  /** Forgets it all. */
+  readonly close: () => void;
   /** The text is in use now, as this revision. The history stays. */
   readonly rebase: (base: Base) => void;
   /**
@@ -85,6 +87,10 @@ export const useDraft = create<Draft>()(
           set({ ...written(text, document), base, selection: [], problems: problemsOf(text) });
           useDraft.temporal.getState().clear();
           group = null;
+        },
+        close() {
+          set({ ...written('{}', {}), base: null, selection: [], problems: [] });
+          useDraft.temporal.getState().clear();
         },
         rebase: (base) => set({ base }),
         apply,
