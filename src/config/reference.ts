@@ -121,10 +121,7 @@ function missingParts(): string {
   const lines = Object.values(missing).map(([what, remedy]) => `- ${what}: ${remedy}`);
   const opener =
     'Checked in full, with the warning `not_yet`, but not run: `svc serve` does not start with it.';
-  const closer =
-    'The builder, and changes of the configuration while svc runs, are not there yet either: the ' +
-    'bearer of the admin block reads texts, replays dead letters and deletes conversations.';
-  return `## Not in this version\n\n${opener}\n\n${lines.join('\n')}\n\n${closer}\n`;
+  return `## Not in this version\n\n${opener}\n\n${lines.join('\n')}\n`;
 }
 
 function problemTable(): string {
