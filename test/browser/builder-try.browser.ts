@@ -83,12 +83,16 @@ browserTest(
     const ask = page.getByRole('button', { name: 'Ask the draft', exact: true });
     await page.getByLabel('What a sender says').fill('hello');
     await ask.click();
-    await page.getByText('Never asked').waitFor();
+    await page.getByRole('main').getByText('Never asked').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await enter(page);
     await page.getByLabel('What a sender says').fill('hello');
     await ask.waitFor();
-    assert.equal(await page.getByText('Never asked').count(), 0, 'nothing is left of it');
+    assert.equal(
+      await page.getByRole('main').getByText('Never asked').count(),
+      0,
+      'nothing is left of it',
+    );
     assert.equal(await page.getByText('may cost money').count(), 0);
   },
 );
