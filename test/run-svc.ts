@@ -25,7 +25,7 @@ export function runSvc(
   return runProgram(options.node ?? process.execPath, [launcher, ...args], options);
 }
 
-/** Of svc, always the sources run: a dist/ beside them would hide an edit. */
+/** Of svc, what is built runs, for it starts in half the time; after an edit, the sources do. */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -33,7 +33,7 @@ export function runProgram(
 ): Run {
   const child = spawn(program, args, {
     cwd: options.cwd ?? root,
-    env: { ...process.env, SVC_FROM_SOURCES: '1', NODE_TEST_CONTEXT: undefined, ...options.env },
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const text = { out: '', err: '' };
