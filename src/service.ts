@@ -37,6 +37,7 @@ import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
+import { Forwardings } from './model/forwarding.ts';
 import type { Load } from './model/in-flight.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
@@ -53,6 +54,8 @@ export type ServiceKit = {
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
   readonly events: Events;
+  /** What plans learnt of models that a runtime may hand on. */
+  readonly forwardings: Forwardings;
   /** Model calls in flight and waiting, by provider. */
   readonly loads: Map<string, Load>;
   readonly now: () => number;
@@ -220,6 +223,7 @@ export function createServiceKit(
     deadlines,
     listeners: createListeners(),
     events,
+    forwardings: new Forwardings(),
     loads: new Map(),
     now,
     random: Math.random,

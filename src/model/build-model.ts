@@ -8,6 +8,7 @@ import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import { Fitting } from './fitting.ts';
 import { InFlight, type Load } from './in-flight.ts';
+import type { Forwardings } from './forwarding.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
@@ -19,6 +20,7 @@ export type ModelKit = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
+  readonly forwardings: Forwardings;
   /** By provider; a model adds its own calls to it. */
   readonly loads: Map<string, Load>;
 };
@@ -35,7 +37,8 @@ export function buildModel(config: ModelConfig, apiKey: string | null, kit: Mode
   const { provider, modelId, locality, baseUrl, timeoutMs } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, now } = kit;
-  const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, http, now };
+  const forwarding = kit.forwardings.of(config);
+  const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, forwarding, http, now };
   return new GuardedModel(runtimes[provider](options), config.inFlightMax, kit);
 }
 

@@ -6,6 +6,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
+import { Forwardings } from '../../src/model/forwarding.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
@@ -41,11 +42,12 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
   };
 }
 
-/** A model of this kind as the service makes it, and what it told the events hub. */
+/** Models as one process of the service makes them, and what they told the events hub. */
 export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
   readonly faults: unknown[] = [];
   private readonly deadlines = createDeadlines();
+  private readonly forwardings = new Forwardings();
   private readonly http = createHttpClient(this.deadlines);
 
   build(
@@ -68,6 +70,7 @@ export class Bench implements AsyncDisposable {
       http: this.http,
       deadlines: this.deadlines,
       now: Date.now,
+      forwardings: this.forwardings,
       loads: new Map(),
       events: {
         modelAnswered: (e) => this.answered.push(e.result),
