@@ -91,7 +91,11 @@ export async function runService(setup: Setup): Promise<Ending> {
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit, skills.texts);
   const problem = await host.use(plan);
-  const onUsed = (used: Plan): void => void warnOfForwarding(used.trusted, kit);
+  const onUsed = ({ models }: Plan): void => {
+    kit.bounds.hold(models.map(({ config }) => config));
+    void warnOfForwarding(models, kit);
+  };
+  if (problem === null) onUsed(plan);
   const { onReload, file, env, log, stop } = setup;
   const source = onReload && { file, env, onReload };
   const control = new Control(
@@ -115,7 +119,6 @@ export async function runService(setup: Setup): Promise<Ending> {
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
-  onUsed(plan);
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
@@ -207,7 +210,7 @@ function portsOf(
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
-    modelLoads: () => kit.loads,
+    modelLoads: () => kit.bounds.loads,
     reader,
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),

@@ -10,6 +10,7 @@ import type { TraceStep } from '../src/domain/trace.ts';
 import { createDeadlines } from '../src/lib/deadlines.ts';
 import { createHttpClient } from '../src/lib/http-client.ts';
 import { buildModel } from '../src/model/build-model.ts';
+import { CallBounds } from '../src/model/call-bounds.ts';
 import { Forwardings } from '../src/model/forwarding.ts';
 import type { Model } from '../src/model/model.ts';
 import { createPriority } from '../src/policy/priority.ts';
@@ -46,7 +47,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     now: Date.now,
     events,
     forwardings: new Forwardings(),
-    loads: new Map(),
+    bounds: new CallBounds(),
   });
 }
 

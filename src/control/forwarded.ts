@@ -1,5 +1,5 @@
-/** Tells the operator of models that private brains trust and that a runtime hands on. */
-import type { TrustedModel } from '../plan.ts';
+/** Tells the operator of models that private brains ask and that a runtime hands on. */
+import type { PlannedModel } from '../plan.ts';
 import type { ServiceKit } from '../service.ts';
 
 /** How long a runtime has to tell. */
@@ -10,10 +10,10 @@ const lookMs = 5_000;
  * and a private request waits by itself for what is not. No answer is no evidence.
  */
 export async function warnOfForwarding(
-  trusted: readonly TrustedModel[],
+  models: readonly PlannedModel[],
   { events, now }: Pick<ServiceKit, 'events' | 'now'>,
 ): Promise<void> {
-  const look = async ({ brain, model }: TrustedModel): Promise<void> => {
+  const look = async ({ brain, model }: PlannedModel): Promise<void> => {
     const found = await model.check(now() + lookMs);
     if (found.kind === 'failed' || !found.leavesMachine) return;
     events.warned({
@@ -24,6 +24,9 @@ export async function warnOfForwarding(
         'restart svc.',
     });
   };
-  const doubtful = trusted.filter(({ model }) => model.mayForward);
+  const doubtful = models.filter(
+    ({ sensitivity, model }) =>
+      sensitivity === 'private' && model.locality === 'local' && model.mayForward,
+  );
   await Promise.all(doubtful.map(look));
 }

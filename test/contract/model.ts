@@ -6,6 +6,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
+import { CallBounds } from '../../src/model/call-bounds.ts';
 import { Forwardings } from '../../src/model/forwarding.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
@@ -47,6 +48,7 @@ export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
   readonly faults: unknown[] = [];
   private readonly deadlines = createDeadlines();
+  readonly bounds = new CallBounds();
   private readonly forwardings = new Forwardings();
   private readonly http = createHttpClient(this.deadlines);
 
@@ -71,7 +73,7 @@ export class Bench implements AsyncDisposable {
       deadlines: this.deadlines,
       now: Date.now,
       forwardings: this.forwardings,
-      loads: new Map(),
+      bounds: this.bounds,
       events: {
         modelAnswered: (e) => this.answered.push(e.result),
         faulted: (e) => this.faults.push(e.error),
