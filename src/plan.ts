@@ -8,7 +8,7 @@
  */
 import type { Brain } from './brain/brain.ts';
 import type { Accept, Channel, ChannelProblem } from './channel/channel.ts';
-import type { AccessConfig, ChannelType, SessionConfig } from './config/config.ts';
+import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from './config/config.ts';
 import type { Events } from './domain/event.ts';
 import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
 import type { Line } from './flow/kit.ts';
@@ -25,8 +25,13 @@ export type PlannedChannel = {
   readonly access: AccessConfig | null;
 };
 
-/** A model that a private brain asks, for it is declared to be of this machine. */
-export type TrustedModel = { readonly brain: string; readonly model: Model };
+/** A model of a brain that has a route, whether or not the shield drops it. */
+export type PlannedModel = {
+  readonly brain: string;
+  readonly sensitivity: 'public' | 'private';
+  readonly config: ModelConfig;
+  readonly model: Model;
+};
 
 /** One claim that is worked on under a plan. */
 export class Work extends Linked {
@@ -74,7 +79,7 @@ const abortedMs = 1_000;
 export class Plan {
   readonly revision: string;
   readonly brains: ReadonlyMap<string, Brain>;
-  readonly trusted: readonly TrustedModel[];
+  readonly models: readonly PlannedModel[];
   #channels: readonly PlannedChannel[];
   readonly #lines = new Map<ChannelKey, Line>();
   readonly #connections = new Map<ChannelKey, Connection>();
@@ -85,12 +90,12 @@ export class Plan {
     revision: string,
     channels: readonly PlannedChannel[],
     brains: ReadonlyMap<string, Brain>,
-    trusted: readonly TrustedModel[] = [],
+    models: readonly PlannedModel[] = [],
   ) {
     this.revision = revision;
     this.#channels = channels;
     this.brains = brains;
-    this.trusted = trusted;
+    this.models = models;
   }
 
   /** One that was taken over stands in the place of the one that was made for it. */

@@ -23,7 +23,7 @@ import { sentences } from './flow/sentences.ts';
 import type { Log } from './lib/log.ts';
 import { Mask } from './lib/mask.ts';
 import { Rehearsal, type ModelAnswer, type Rehearsed } from './rehearsal.ts';
-import { readSkills, type BrainKit, type ServiceKit } from './service.ts';
+import { createTrialKit, readSkills, type ServiceKit } from './service.ts';
 
 export type QuestionSettings = {
   /** Absolute: relative paths of a draft are taken from its folder. */
@@ -50,19 +50,11 @@ export function createQuestions(settings: QuestionSettings): Questions {
 
 class ServiceQuestions implements Questions {
   readonly #settings: QuestionSettings;
-  readonly #kit: BrainKit;
   readonly #preflights = new Seats(atOnceMax);
   readonly #trials = new Seats(atOnceMax);
 
   constructor(settings: QuestionSettings) {
-    const { kit } = settings;
     this.#settings = settings;
-    // What a draft's models do says nothing of those that serve; a bug is told wherever it is.
-    const events = {
-      modelAnswered: () => {},
-      faulted: (fault: { where: string; error: unknown }) => kit.events.faulted(fault),
-    };
-    this.#kit = { ...kit, events, loads: new Map() };
   }
 
   async validate(text: string): Promise<Validated> {
@@ -125,7 +117,7 @@ class ServiceQuestions implements Questions {
     this.#settings.log.scrub(secrets.values());
     const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
     const place = { channel: draft.channel ?? routed, skills: skills.text };
-    const rehearsal = new Rehearsal(brain, secrets, this.#kit, place);
+    const rehearsal = new Rehearsal(brain, secrets, createTrialKit(this.#settings.kit), place);
     const rehearsed = await rehearsal.ask(draft.text, fitWindow(draft.turns), left);
     return { kind: 'tried', result: told(brain, rehearsed, this.#maskOf(secrets)) };
   }

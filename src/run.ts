@@ -8,6 +8,7 @@ import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import { Control } from './control/control.ts';
+import { warnOfForwarding } from './control/forwarded.ts';
 import { problemOfSkills, warningOfSkill, type Stand } from './control/next.ts';
 import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
@@ -16,7 +17,7 @@ import { Host, type Left } from './host.ts';
 import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
-import type { Plan, TrustedModel } from './plan.ts';
+import type { Plan } from './plan.ts';
 import { createQuestions } from './questions.ts';
 import { createPlan, createServiceKit, openAdmin } from './service.ts';
 import { readSkills, type ServiceKit } from './service.ts';
@@ -90,7 +91,11 @@ export async function runService(setup: Setup): Promise<Ending> {
   const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit, skills.texts);
   const problem = await host.use(plan);
-  const onUsed = (used: Plan): void => void warnOfForwarding(used, kit);
+  const onUsed = ({ models }: Plan): void => {
+    kit.bounds.hold(models.map(({ config }) => config));
+    void warnOfForwarding(models, kit);
+  };
+  if (problem === null) onUsed(plan);
   const { onReload, file, env, log, stop } = setup;
   const source = onReload && { file, env, onReload };
   const control = new Control(
@@ -114,7 +119,6 @@ export async function runService(setup: Setup): Promise<Ending> {
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
-  onUsed(plan);
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
@@ -206,7 +210,7 @@ function portsOf(
     gauges: () => ledger.gauges(),
     backlog: () => ledger.backlog(),
     connections: () => kit.listeners.connections,
-    modelLoads: () => kit.loads,
+    modelLoads: () => kit.bounds.loads,
     reader,
     writes: ledger,
     audit: (row) => ledger.recordWrite(row),
@@ -237,28 +241,6 @@ function sayListening(setup: Setup, events: Events, adminPort: number | null): v
   events.noticed({ code: 'listening', message: 'svc is listening.', details: { ...at } });
   setup.onListening?.(at);
 }
-
-/**
- * Asks the models that private brains trust, in the background, whether their runtime hands
- * requests on to a vendor. One that says so is sent nothing private from then on: it is the
- * plan's own model that is asked, and it remembers. No answer is no evidence.
- */
-async function warnOfForwarding({ trusted }: Plan, { events, now }: ServiceKit): Promise<void> {
-  const look = async ({ brain, model }: TrustedModel): Promise<void> => {
-    const found = await model.check(now() + lookMs);
-    if (found.kind === 'failed' || !found.leavesMachine) return;
-    events.warned({
-      code: 'model_leaves_machine',
-      message:
-        `${model.modelId} of the private brain ${brain} is handed on to a vendor by the local ` +
-        'runtime, so it is not asked. Choose a model that runs here.',
-    });
-  };
-  const doubtful = trusted.filter(({ model }) => model.mayForward);
-  await Promise.all(doubtful.map(look));
-}
-
-const lookMs = 5_000;
 
 function stopped(stop: AbortSignal): Promise<Ending> {
   return new Promise((resolve) => {

@@ -37,10 +37,11 @@ import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
-import type { Load } from './model/in-flight.ts';
+import { CallBounds } from './model/call-bounds.ts';
+import { Forwardings } from './model/forwarding.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
-import { Plan, type PlannedChannel, type TrustedModel } from './plan.ts';
+import { Plan, type PlannedChannel, type PlannedModel } from './plan.ts';
 import { createConsensus } from './policy/consensus.ts';
 import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
@@ -53,8 +54,9 @@ export type ServiceKit = {
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
   readonly events: Events;
-  /** Model calls in flight and waiting, by provider. */
-  readonly loads: Map<string, Load>;
+  /** What plans learnt of models that a runtime may hand on. */
+  readonly forwardings: Forwardings;
+  readonly bounds: CallBounds;
   readonly now: () => number;
   readonly random: () => number;
   readonly version: string;
@@ -66,6 +68,12 @@ export type ServiceKit = {
 export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & {
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
 };
+
+/** For a brain that is tried: its calls say nothing of those that serve, and hold none back. */
+export function createTrialKit(kit: ServiceKit): BrainKit {
+  const faulted = (fault: { where: string; error: unknown }): void => kit.events.faulted(fault);
+  return { ...kit, events: { modelAnswered: () => {}, faulted }, bounds: new CallBounds() };
+}
 
 /** A model of a brain by the contract's names; a private brain's cloud models are built as well. */
 export function createModel(config: ModelConfig, secrets: Secrets, kit: BrainKit): Model {
@@ -182,7 +190,7 @@ export function createPlan(
 ): Plan {
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
-  const trusted: TrustedModel[] = [];
+  const planned: PlannedModel[] = [];
   for (const route of config.routes) {
     const channelConfig = config.channels.find(({ type }) => type === route.channel);
     const brainConfig = config.brains.find(({ name }) => name === route.brain);
@@ -192,16 +200,17 @@ export function createPlan(
       const models = brainConfig.models.map((model) => createModel(model, secrets, kit));
       brain = createBrain(brainConfig, secrets, kit, models, skills.get(route.brain));
       brains.set(route.brain, brain);
-      if (brainConfig.sensitivity === 'private') {
-        const local = models.filter(({ locality }) => locality === 'local');
-        trusted.push(...local.map((model) => ({ brain: route.brain, model })));
-      }
+      const { name, sensitivity } = brainConfig;
+      const ofBrain = models.map((model, index) => {
+        return { brain: name, sensitivity, config: brainConfig.models[index]!, model };
+      });
+      planned.push(...ofBrain);
     }
     const channel = createChannel(channelConfig, secrets, kit);
     const access = channelConfig.type === 'webhook' ? null : (channelConfig.access ?? openAccess);
     channels.push({ type: route.channel, channel, brain, session: config.session, access });
   }
-  return new Plan(revision, channels, brains, trusted);
+  return new Plan(revision, channels, brains, planned);
 }
 
 /**
@@ -220,7 +229,8 @@ export function createServiceKit(
     deadlines,
     listeners: createListeners(),
     events,
-    loads: new Map(),
+    forwardings: new Forwardings(),
+    bounds: new CallBounds(),
     now,
     random: Math.random,
     version,

@@ -82,6 +82,7 @@ export async function startConfigured(settings: object = {}, env: Record<string,
     first,
     program,
     receiver,
+    model: model!,
     port,
     adminPort,
     /** The same with the other model. */

@@ -4,8 +4,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../src/config/inspect.ts';
-import { untilTrue } from './chaos/outside.ts';
+import { metricOf, untilTrue } from './chaos/outside.ts';
 import { startConfigured } from './config-program.ts';
+import { post } from './program.ts';
 import { oldNode, runProgram, root } from './run-svc.ts';
 
 type Service = Awaited<ReturnType<typeof startConfigured>>;
@@ -70,6 +71,33 @@ test('what needs a restart is named, and the rest of the file waits for it', asy
   await service.program.saw('"config_not_applied"');
   assert.match(service.program.log(), /storage: this cannot change while svc runs/);
   assert.equal(await service.say('one'), 'of first');
+});
+
+test('calls under configurations of before count against the limit of the newest', async () => {
+  await using service = await startConfigured();
+  const answers = Promise.withResolvers<void>();
+  await service.model.script({ answer: 'late', after: answers.promise });
+  const [brain] = service.first.brains;
+  const models = brain!['models'] as object[];
+  const limited = (max_in_flight: number, round: number): object => {
+    const own = { models: [{ ...models[0], max_in_flight }], deadline_seconds: 100 + round };
+    return { ...service.first, brains: [{ ...brain, ...own }] };
+  };
+  const calls = async (state: string): Promise<number> => {
+    const page = await fetch(`http://127.0.0.1:${service.adminPort}/metrics`);
+    return metricOf(await page.text(), 'svc_model_calls', `state="${state}"`);
+  };
+  for (const round of [0, 1, 2]) {
+    assert.equal((await service.put(limited(1, round))).status, 200);
+    await post(service.program.url, { sender_id: `sender-${round}`, text: 'hello' });
+    await untilTrue('the rest waits', async () => (await calls('waiting')) === round);
+  }
+  assert.equal(service.model.calls.length, 1);
+  assert.equal((await service.put(limited(2, 3))).status, 200);
+  await untilTrue('a higher limit lets one more in', async () => (await calls('in_flight')) === 2);
+  answers.resolve();
+  await service.receiver.waitFor(3);
+  assert.equal(service.model.calls.length, 3);
 });
 
 const old = oldNode();

@@ -1,6 +1,8 @@
 /** A local runtime that hands a model on to its vendor, and private brains that must not use it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { metricOf, untilTrue } from './chaos/outside.ts';
+import type { FakeModel } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
@@ -26,6 +28,66 @@ test('once the look has shown it, nothing private is sent to that model', async 
     model.calls.map(({ text }) => text),
     [],
   );
+});
+
+/** A service with a private brain on that model. */
+async function startOn(model: FakeModel) {
+  const own = new AsyncDisposableStack();
+  const folder = own.use(await scratch());
+  const receiver = own.use(await startReceiver());
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const config = webhookConfig(where);
+  const file = await writeConfig(folder.path, config);
+  const program = own.use(await serve(file, port));
+  return {
+    program,
+    say: (text: string) => post(program.url, { sender_id: 'ada', text }),
+    replies: async (count: number) =>
+      (await receiver.waitFor(count)).map(({ body }) => String(body['text'])),
+    /** A turn is with its model, whether that was asked yet or waits. */
+    turnIsOn: () =>
+      untilTrue('a turn is on', async () => {
+        const page = await fetch(`http://127.0.0.1:${adminPort}/metrics`);
+        return metricOf(await page.text(), 'svc_model_calls', 'state="in_flight"') === 1;
+      }),
+    /** Takes a configuration that differs in a number of no meaning. */
+    async apply(round: number): Promise<void> {
+      const brains = [{ ...config.brains[0], deadline_seconds: 100 + round }];
+      await writeConfig(folder.path, { ...config, brains });
+      program.child.kill('SIGHUP');
+      const used = (): number => program.log().split('"plan_used"').length - 1;
+      await untilTrue('it is in use', () => used() === round + 1);
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+test('a turn right after the start waits for the look', async () => {
+  await using model = await startFakeOllama({ answer: 'far' });
+  const look = Promise.withResolvers<void>();
+  const body = JSON.stringify({ models: [{ name: stub, remote_host: remoteHosts[stub] }] });
+  const tags = { status: 200, body, after: look.promise };
+  await model.script(tags, 'looks');
+  await using service = await startOn(model);
+  await service.say('my secret');
+  await service.turnIsOn();
+  look.resolve();
+  assert.match((await service.replies(1))[0]!, /^Sorry, I have no answer/);
+  assert.equal(model.calls.length, 0);
+});
+
+test('new configurations forget nothing, though the runtime does not say it again', async () => {
+  await using model = await startFakeOllama({ answer: 'far' }, { models: [stub], remoteHosts });
+  await using service = await startOn(model);
+  await service.program.saw('"model_leaves_machine"');
+  await model.script({ fail: 'hang' }, 'looks');
+  for (const round of [1, 2, 3]) {
+    await service.apply(round);
+    await service.say(`my secret ${round}`);
+    assert.match((await service.replies(round))[round - 1]!, /^Sorry, I have no answer/);
+  }
+  assert.equal(model.calls.length, 0);
 });
 
 test('the same at the terminal', async () => {

@@ -10,6 +10,8 @@ import type { TraceStep } from '../src/domain/trace.ts';
 import { createDeadlines } from '../src/lib/deadlines.ts';
 import { createHttpClient } from '../src/lib/http-client.ts';
 import { buildModel } from '../src/model/build-model.ts';
+import { CallBounds } from '../src/model/call-bounds.ts';
+import { Forwardings } from '../src/model/forwarding.ts';
 import type { Model } from '../src/model/model.ts';
 import { createPriority } from '../src/policy/priority.ts';
 import { startFakeOllama } from './fake/ollama.ts';
@@ -44,7 +46,8 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     deadlines,
     now: Date.now,
     events,
-    loads: new Map(),
+    forwardings: new Forwardings(),
+    bounds: new CallBounds(),
   });
 }
 

@@ -83,7 +83,7 @@ const model = {
     },
     max_in_flight: {
       type: 'integer',
-      description: 'Calls to this model at one time.',
+      description: 'Calls to this model at one time, from all brains; the lowest of theirs holds.',
       minimum: 1,
       maximum: 10_000,
       above: 'clamped',

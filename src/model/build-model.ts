@@ -7,7 +7,9 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import { Fitting } from './fitting.ts';
-import { InFlight, type Load } from './in-flight.ts';
+import type { CallBounds } from './call-bounds.ts';
+import type { InFlight } from './in-flight.ts';
+import type { Forwardings } from './forwarding.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
@@ -19,8 +21,8 @@ export type ModelKit = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
-  /** By provider; a model adds its own calls to it. */
-  readonly loads: Map<string, Load>;
+  readonly forwardings: Forwardings;
+  readonly bounds: CallBounds;
 };
 
 type MakeRuntime = (options: RuntimeOptions) => Model;
@@ -35,8 +37,9 @@ export function buildModel(config: ModelConfig, apiKey: string | null, kit: Mode
   const { provider, modelId, locality, baseUrl, timeoutMs } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, now } = kit;
-  const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, http, now };
-  return new GuardedModel(runtimes[provider](options), config.inFlightMax, kit);
+  const forwarding = kit.forwardings.of(config);
+  const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, forwarding, http, now };
+  return new GuardedModel(runtimes[provider](options), kit.bounds.of(config, kit.deadlines), kit);
 }
 
 class GuardedModel implements Model {
@@ -50,7 +53,7 @@ class GuardedModel implements Model {
   private readonly inFlight: InFlight;
   private readonly fitting = new Fitting();
 
-  constructor(model: Model, inFlightMax: number, kit: ModelKit) {
+  constructor(model: Model, inFlight: InFlight, kit: ModelKit) {
     this.name = model.name;
     this.provider = model.provider;
     this.modelId = model.modelId;
@@ -58,9 +61,7 @@ class GuardedModel implements Model {
     this.mayForward = model.mayForward;
     this.model = model;
     this.kit = kit;
-    const load = kit.loads.get(model.provider) ?? { inFlight: 0, waiting: 0 };
-    kit.loads.set(model.provider, load);
-    this.inFlight = new InFlight(inFlightMax, kit.deadlines, load);
+    this.inFlight = inFlight;
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {

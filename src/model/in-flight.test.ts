@@ -102,3 +102,30 @@ test('while more are in flight than a halved bound allows, nobody enters', async
   calls.leave(passes[2]!, 'other');
   await waiting;
 });
+
+test('another limit holds from now on: a lower one waits for what is under way', async () => {
+  const calls = new InFlight(2, createDeadlines(), { ...none });
+  const passes = [enterNow(calls), enterNow(calls)];
+  calls.limitTo(1);
+  const waiting = [0, 1].map(() => Promise.resolve(calls.enter(later, never)));
+  calls.leave(passes[0]!, 'answered');
+  assert.deepEqual(calls.size, { inFlight: 1, waiting: 2, bound: 1 });
+  calls.limitTo(3);
+  assert.deepEqual(calls.size, { inFlight: 3, waiting: 0, bound: 3 });
+  const entered = await Promise.all(waiting);
+  assert.deepEqual(
+    entered.map(({ kind }) => kind),
+    ['pass', 'pass'],
+  );
+});
+
+test('a limit that is raised ends no strain', () => {
+  const calls = new InFlight(8, createDeadlines(), { ...none });
+  calls.leave(enterNow(calls), 'strain');
+  calls.limitTo(100);
+  assert.equal(calls.size.bound, 4);
+  calls.leave(enterNow(calls), 'answered');
+  assert.equal(calls.size.bound, 5);
+  calls.limitTo(2);
+  assert.equal(calls.size.bound, 2);
+});

@@ -1,7 +1,8 @@
 /**
- * Bounds the calls in flight to one model. The rest wait in order. When the model shows strain (it
- * says that it is busy, or does not answer in time) the bound is halved, once for all the calls
- * that were already under way, and with every answer it grows by one, up to where it began.
+ * Bounds the calls in flight to one model, over every plan that asks it. The rest wait in order.
+ * When the model shows strain (it says that it is busy, or does not answer in time) the bound is
+ * halved, once for all the calls that were already under way, and with every answer it grows by
+ * one, up to the limit.
  */
 import type { Deadlines } from '../lib/deadlines.ts';
 
@@ -14,7 +15,7 @@ export type Load = { inFlight: number; waiting: number };
 
 export class InFlight {
   private readonly load: Load;
-  private readonly most: number;
+  private most: number;
   private readonly deadlines: Deadlines;
   private bound: number;
   private inFlight = 0;
@@ -40,6 +41,14 @@ export class InFlight {
     return this.wait(deadlineAt, signal);
   }
 
+  /** From now on at most so many. Calls beyond it that are in flight go on to their end. */
+  limitTo(most: number): void {
+    const isStrained = this.bound < this.most;
+    this.bound = isStrained ? Math.min(this.bound, most) : most;
+    this.most = most;
+    this.admit();
+  }
+
   /** @param strain the model was busy or too slow; `answered` it gave an answer */
   leave(pass: Pass, how: 'answered' | 'strain' | 'other'): void {
     this.inFlight--;
@@ -49,9 +58,13 @@ export class InFlight {
       this.era++;
       this.bound = Math.max(1, Math.floor(this.bound / 2));
     }
-    for (const admit of this.waiting) {
+    this.admit();
+  }
+
+  private admit(): void {
+    for (const enter of this.waiting) {
       if (this.inFlight >= this.bound) break;
-      admit(this.pass());
+      enter(this.pass());
     }
   }
 

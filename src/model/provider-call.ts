@@ -5,6 +5,7 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { retryAfterMs } from '../lib/retry-after.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { ModelRequest } from './model.ts';
 import type { Parsed } from './parsing.ts';
 
@@ -18,6 +19,8 @@ export type RuntimeOptions = {
   readonly apiKey: string | null;
   /** For one call, from the question to the last byte of the answer. */
   readonly timeoutMs: number;
+  /** Shared with every model of the same id at the same address. */
+  readonly forwarding: Forwarding;
   readonly http: HttpClient;
   /** Milliseconds since 1970. */
   readonly now: () => number;

@@ -42,6 +42,68 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal(fake.calls.length, 0);
   });
 
+  test('a private request waits for the look, and one look serves all who wait', async () => {
+    const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
+    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    const asking = [1, 2, 3].map(() => model.ask(requestOf(priv), neverAborted));
+    const outcomes = await Promise.all(asking);
+    assert.deepEqual(outcomes.map(failedKind), ['left_machine', 'left_machine', 'left_machine']);
+    assert.deepEqual([fake.calls.length, fake.looks.length], [0, 1]);
+  });
+
+  test('what one model learnt, the next of that id at that address knows', async () => {
+    const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
+    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts });
+    await using bench = new Bench();
+    await bench.build(local, fake.url).check(Date.now() + 5_000);
+    await fake.script({ fail: '500' }, 'looks');
+    const next = bench.build(local, fake.url);
+    assert.equal(failedKind(await next.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.deepEqual([fake.calls.length, fake.looks.length], [0, 1]);
+    await using other = await startFakeOllama({ answer: 'hi' });
+    const elsewhere = bench.build(local, other.url);
+    assert.equal((await elsewhere.ask(requestOf(priv), neverAborted)).kind, 'answer');
+  });
+
+  test('a look without an answer is no evidence, and the next request looks again', async () => {
+    const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
+    await using fake = await startFakeOllama({ fail: '503' }, { remoteHosts });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    await fake.script((_call, before) => {
+      return before === 0 ? { fail: 'reset' } : { status: 200, body: '{"models":[]}' };
+    }, 'looks');
+    for (const looks of [1, 2]) {
+      assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'overloaded');
+      assert.equal(fake.looks.length, looks);
+    }
+    await fake.script({ answer: 'hi' });
+    for (const calls of [3, 4]) {
+      assert.equal((await model.ask(requestOf(priv), neverAborted)).kind, 'answer');
+      assert.deepEqual([fake.looks.length, fake.calls.length], [3, calls], 'an answer is evidence');
+    }
+  });
+
+  test('a request that is given up while it waits for the look is not sent', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi' });
+    await using bench = new Bench();
+    const seen = Promise.withResolvers<void>();
+    const look = Promise.withResolvers<void>();
+    await fake.script(() => {
+      seen.resolve();
+      return { answer: '', after: look.promise };
+    }, 'looks');
+    const ending = new AbortController();
+    const asked = bench.build(local, fake.url).ask(requestOf(priv), ending.signal);
+    await Promise.race([seen.promise, asked]);
+    ending.abort();
+    look.resolve();
+    assert.equal(failedKind(await asked), 'cancelled');
+    assert.equal(fake.calls.length, 0);
+  });
+
   test('an answer that is not done is no answer', async () => {
     await using fake = await startFakeOllama({ answer: 'hel', more: { done: false } });
     await using bench = new Bench();

@@ -6,6 +6,8 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
+import { CallBounds } from '../../src/model/call-bounds.ts';
+import { Forwardings } from '../../src/model/forwarding.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
@@ -41,11 +43,13 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
   };
 }
 
-/** A model of this kind as the service makes it, and what it told the events hub. */
+/** Models as one process of the service makes them, and what they told the events hub. */
 export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
   readonly faults: unknown[] = [];
   private readonly deadlines = createDeadlines();
+  readonly bounds = new CallBounds();
+  private readonly forwardings = new Forwardings();
   private readonly http = createHttpClient(this.deadlines);
 
   build(
@@ -68,7 +72,8 @@ export class Bench implements AsyncDisposable {
       http: this.http,
       deadlines: this.deadlines,
       now: Date.now,
-      loads: new Map(),
+      forwardings: this.forwardings,
+      bounds: this.bounds,
       events: {
         modelAnswered: (e) => this.answered.push(e.result),
         faulted: (e) => this.faults.push(e.error),

@@ -35,6 +35,7 @@ export type Step =
       readonly status: number;
       readonly body: string;
       readonly headers?: Record<string, string>;
+      readonly after?: Promise<void>;
       readonly delayMs?: number;
     };
 

@@ -8,6 +8,8 @@ import type { TraceStep } from '../../src/domain/trace.ts';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
+import { CallBounds } from '../../src/model/call-bounds.ts';
+import { Forwardings } from '../../src/model/forwarding.ts';
 import { retryDelayMs } from '../../src/model/retrying.ts';
 import { createConsensus } from '../../src/policy/consensus.ts';
 import { createPriority } from '../../src/policy/priority.ts';
@@ -50,7 +52,8 @@ export async function play(given: Case): Promise<Played> {
     modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
-  const kit = { http, deadlines, now: Date.now, events, loads: new Map() };
+  const forwardings = new Forwardings();
+  const kit = { http, deadlines, now: Date.now, events, forwardings, bounds: new CallBounds() };
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',

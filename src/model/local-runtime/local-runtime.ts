@@ -1,15 +1,21 @@
 /**
  * A model on the local runtime, which may hand a model on to a vendor without saying so in its
  * address. Whatever shows that (the tag's name, the list of models, an answer) is remembered, and
- * nothing private is sent to that model from then on.
+ * nothing private is sent to that model from then on. Until something shows where it runs, a
+ * private request waits for a look at the list. A runtime that does not answer the look, or does
+ * not list the model, gives no evidence: it is asked all the same, and looked at the next time.
  */
 import { failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
+import type { Forwarding } from '../forwarding.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
 import type { RuntimeOptions } from '../provider-call.ts';
 import { findTag, fromWire, isCloudTag, toWire } from './wire.ts';
+
+/** How long a private request waits for the look. */
+const lookMs = 5_000;
 
 export function createLocalRuntime(options: RuntimeOptions): Model {
   return new LocalRuntime(options);
@@ -24,7 +30,9 @@ class LocalRuntime implements Model {
   private readonly options: RuntimeOptions;
   private readonly chatUrl: URL;
   private readonly tagsUrl: URL;
-  private leavesMachine: boolean;
+  private readonly forwarding: Forwarding;
+  /** The look under way, if any: whoever needs one waits for that. */
+  private looking: Promise<ModelCheck> | null = null;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
@@ -33,31 +41,47 @@ class LocalRuntime implements Model {
     this.options = options;
     this.chatUrl = new URL(`${options.baseUrl}/api/chat`);
     this.tagsUrl = new URL(`${options.baseUrl}/api/tags`);
-    this.leavesMachine = isCloudTag(options.modelId);
+    this.forwarding = options.forwarding;
+    if (isCloudTag(options.modelId)) this.forwarding.shownAway();
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
     const refused = refusesPrivate(this.options, request);
     if (refused !== null) return refused;
     const isPrivate = request.sensitivity === 'private';
-    if (isPrivate && this.leavesMachine) return leftMachine([]);
+    if (isPrivate && this.forwarding.state === 'unknown') await this.look(request.deadlineAt);
+    if (isPrivate && this.forwarding.state === 'away') return leftMachine([]);
     const tries: Try[] = [];
     const call = { url: this.chatUrl, body: toWire(this.modelId, request), fromWire };
     const { parsed } = await callProvider(this.options, call, request, signal, tries);
-    if (parsed.kind === 'answer' && parsed.remoteHost !== null) {
-      this.leavesMachine = true;
-      if (isPrivate) return leftMachine(tries);
+    if (parsed.kind === 'answer') {
+      if (parsed.remoteHost === null) this.forwarding.shownHere();
+      else this.forwarding.shownAway();
+      if (isPrivate && parsed.remoteHost !== null) return leftMachine(tries);
     }
     return outcomeOf(parsed, tries);
   }
 
-  async check(deadlineAt: number): Promise<ModelCheck> {
+  check(deadlineAt: number): Promise<ModelCheck> {
+    const looking = this.readList(deadlineAt).finally(() => {
+      if (this.looking === looking) this.looking = null;
+    });
+    this.looking = looking;
+    return looking;
+  }
+
+  private look(deadlineAt: number): Promise<ModelCheck> {
+    return this.looking ?? this.check(Math.min(deadlineAt, this.options.now() + lookMs));
+  }
+
+  private async readList(deadlineAt: number): Promise<ModelCheck> {
     const result = await lookAtProvider(this.options, this.tagsUrl, deadlineAt);
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
-    if (found?.leavesMachine === true) this.leavesMachine = true;
-    const { leavesMachine } = this;
+    if (found?.leavesMachine === true) this.forwarding.shownAway();
+    else if (found?.hasModel === true) this.forwarding.shownHere();
+    const leavesMachine = this.forwarding.state === 'away';
     return { kind: 'reached', hasModel: found?.hasModel ?? null, leavesMachine };
   }
 }

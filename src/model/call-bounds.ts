@@ -1,0 +1,43 @@
+/**
+ * The bounds of calls to models, which outlast plans: a call that an old plan has in flight counts
+ * against the new one's. What is the same model at the same address with the same key has one
+ * bound, in however many brains it stands; its limit is the lowest that the newest plan names.
+ */
+import type { ModelConfig } from '../config/config.ts';
+import { Cache } from '../lib/cache.ts';
+import type { Deadlines } from '../lib/deadlines.ts';
+import { InFlight, type Load } from './in-flight.ts';
+
+/** Plans that were refused leave theirs behind; those in use are asked for with every plan. */
+const boundsMax = 40_000;
+
+export class CallBounds {
+  /** By provider; every call that is bounded here is counted in it. */
+  readonly loads = new Map<string, Load>();
+  readonly #kept = new Cache<string, InFlight>(boundsMax);
+
+  /** A new one has the limit of this config; one that is there keeps its own until `hold`. */
+  of(config: ModelConfig, deadlines: Deadlines): InFlight {
+    const { provider, inFlightMax } = config;
+    const key = keyOf(config);
+    const load = this.loads.get(provider) ?? { inFlight: 0, waiting: 0 };
+    this.loads.set(provider, load);
+    const bound = this.#kept.get(key) ?? new InFlight(inFlightMax, deadlines, load);
+    this.#kept.put(key, bound, 1);
+    return bound;
+  }
+
+  /** @param models of the plan that is in use from now on */
+  hold(models: readonly ModelConfig[]): void {
+    const limits = new Map<string, number>();
+    for (const config of models) {
+      const key = keyOf(config);
+      limits.set(key, Math.min(config.inFlightMax, limits.get(key) ?? Infinity));
+    }
+    for (const [key, limit] of limits) this.#kept.get(key)?.limitTo(limit);
+  }
+}
+
+function keyOf({ provider, baseUrl, modelId, apiKeyEnv }: ModelConfig): string {
+  return JSON.stringify([provider, baseUrl, modelId, apiKeyEnv]);
+}
