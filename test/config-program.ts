@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
-import type { Applied } from '../src/admin/config-control.ts';
+import type { Applied, ConfigRow } from '../src/admin/config-control.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
@@ -19,7 +19,7 @@ export type Told = {
     readonly problems?: readonly { readonly code: string; readonly path: string }[];
     readonly fields?: readonly string[];
     readonly text?: string;
-    readonly rows?: readonly { readonly revision: string; readonly used: boolean }[];
+    readonly rows?: readonly ConfigRow[];
   };
 };
 

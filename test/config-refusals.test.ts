@@ -1,7 +1,7 @@
 /** Each way in which a new configuration is refused: the old one goes on, and so does its file. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { revisionOf } from '../src/config/inspect.ts';
@@ -149,6 +149,7 @@ test('of two that come at once, one is applied and the other told of it', async 
 
 test('an edit by hand is never overwritten, but may be taken as it is', async () => {
   await using service = await startConfigured();
+  const [used, firstText] = [await service.revision(), await service.onDisk()];
   const edit = JSON.stringify({ ...service.withOther(), _by: 'hand' });
   await writeFile(service.file, edit);
   const told = await service.put(service.withOther());
@@ -158,6 +159,10 @@ test('an edit by hand is never overwritten, but may be taken as it is', async ()
   const taken = await service.put(edit);
   assert.equal(taken.status, 200, JSON.stringify(taken));
   assert.equal(await service.say('now'), 'of second');
+  const [now, before, ...more] = (await service.ask('config/history')).body.rows!;
+  assert.deepEqual([now!.revision, before!.revision, more], [taken.etag, used, []]);
+  assert.equal(now!.savedAt, Math.floor((await stat(service.file)).mtimeMs));
+  assert.equal((await service.ask(`config/history/${used}`)).body.text, firstText);
   await rm(service.file);
   const gone = await service.put(service.first);
   assert.equal(gone.status, 409);

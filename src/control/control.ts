@@ -143,7 +143,7 @@ export class Control implements ConfigControl {
     if (isEdited) return fileChanged(source.file, disk.revision);
     const next = await prepareNext(inspection, this.#nextParts(source, mayAskWith));
     if (next.kind === 'refused') return next;
-    if (disk.revision === inspection.revision) return this.#use(next);
+    if (disk.revision === inspection.revision) return this.#useAsItLies(source.file, next);
     return (await this.#save(source.file, next)) ?? this.#useSaved(source.file, next);
   }
 
@@ -157,14 +157,21 @@ export class Control implements ConfigControl {
       this.#nextParts(source, () => true),
     );
     if (next.kind === 'refused') return next;
+    return this.#useAsItLies(source.file, next);
+  }
+
+  /** The file holds the next text already; where that is another one, the text in use is kept. */
+  async #useAsItLies(file: string, next: Next): Promise<Applied> {
     const { revision, text } = this.#used;
-    if (inspection.revision !== revision) {
-      await this.#try(keep(source.file, text, this.#savedAt ?? this.#usedAt));
-    }
+    const isOther = next.stand.revision !== revision;
+    if (isOther) await this.#try(keep(file, text, this.#savedAt ?? this.#usedAt));
     const applied = await this.#use(next);
-    if (applied.kind === 'refused') return applied;
+    if (applied.kind === 'refused') {
+      if (isOther) await this.#try(forgetKept(file, revision));
+      return applied;
+    }
     this.#savedAt = null;
-    await this.#try(pruneKept(source.file, inspection.revision));
+    await this.#try(pruneKept(file, next.stand.revision));
     return applied;
   }
 
