@@ -151,7 +151,7 @@ export class Control implements ConfigControl {
     const { source, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
     if (source === null) return notSaved('This configuration stands in no file.');
-    const inspection = await inspectConfig(source.file, source.env);
+    const inspection = await inspectConfig(source.file, source.env, 'file');
     const next = await prepareNext(
       inspection,
       this.#nextParts(source, () => true),
@@ -220,7 +220,8 @@ export class Control implements ConfigControl {
   }
 
   async #use({ plan, stand }: Next): Promise<Applied> {
-    const { host, kit, onUsed } = this.#parts;
+    const { host, kit, onUsed, stop } = this.#parts;
+    if (stop.aborted) return rolledBack(stopping);
     try {
       const problem = await host.use(plan);
       if (problem !== null) return rolledBack(problem.message);
@@ -268,7 +269,7 @@ const stopping = 'The service is stopping; it takes no new configuration.';
 
 /** A file that cannot be read is like an empty one: never the one in use. */
 async function readDisk(file: string) {
-  const read = await readConfigText(file);
+  const read = await readConfigText(file, 'file');
   if (read.kind === 'problem') return { revision: revisionOf(''), writableByOthers: false };
   return { revision: revisionOf(read.text), writableByOthers: read.writableByOthers };
 }
