@@ -18,7 +18,9 @@ export type Told = {
     readonly detail?: string;
     readonly problems?: readonly { readonly code: string; readonly path: string }[];
     readonly fields?: readonly string[];
-    readonly text?: string;
+    readonly text?: string | null;
+    readonly readable?: boolean;
+    readonly why?: string | null;
     readonly rows?: readonly ConfigRow[];
   };
 };
@@ -27,6 +29,8 @@ export type Asking = {
   readonly method?: string;
   readonly body?: string;
   readonly ifMatch?: string;
+  /** Of the file that it replaces, where somebody edited that. */
+  readonly edited?: string;
   readonly host?: string;
 };
 
@@ -74,7 +78,8 @@ export async function startConfigured(settings: object = {}, env: Record<string,
   const put = async (document: object | string, asking: Asking = {}): Promise<Told> => {
     const body = typeof document === 'string' ? document : JSON.stringify(document, null, 2);
     const ifMatch = asking.ifMatch ?? (await revision());
-    return askAdmin(adminPort, 'config', { method: 'PUT', body, ...asking, ifMatch });
+    const path = asking.edited === undefined ? 'config' : `config?edited=${asking.edited}`;
+    return askAdmin(adminPort, path, { method: 'PUT', body, ...asking, ifMatch });
   };
   return {
     folder: folder.path,

@@ -4,7 +4,6 @@
  * needs a restart → secrets → skills → Plan → file → Host. Whatever fails leaves the plan in use
  * as it is, and the file as it was, and says why.
  */
-import { stat } from 'node:fs/promises';
 import type { WarningStatus } from '../admin/admin.ts';
 import type {
   Applied,
@@ -12,13 +11,15 @@ import type {
   ConfigControl,
   ConfigInUse,
   ConfigKept,
+  ConfigOnDisk,
   ConfigRefused,
   ConfigRow,
 } from '../admin/config-control.ts';
 import { changesOf, sentencesOf } from '../config/changes/changes.ts';
 import { locate } from '../config/locate.ts';
 import { forgetKept, keep, listKept, pruneKept, readKept } from './history.ts';
-import { inspectConfig, inspectText, readConfigText, revisionOf } from '../config/inspect.ts';
+import { inspectConfig, inspectText } from '../config/inspect.ts';
+import { readDisk, type Disk } from './disk.ts';
 import { replaceFile } from './saved-file.ts';
 import type { Host } from '../host.ts';
 import type { Log } from '../lib/log.ts';
@@ -83,6 +84,15 @@ export class Control implements ConfigControl {
     return { text, revision, file: this.#parts.source?.file ?? null, usedAt: this.#usedAt };
   }
 
+  async onDisk(): Promise<ConfigOnDisk> {
+    const { source } = this.#parts;
+    if (source === null) return { revision: this.#used.revision, text: null, why: inNoFile };
+    const disk = await readDisk(source.file);
+    const { revision } = disk;
+    if (disk.kind === 'text') return { revision, text: disk.text, why: null };
+    return { revision, text: null, why: `${disk.why}.` };
+  }
+
   apply(asked: ConfigAsked): Promise<Applied> {
     return this.#turns.do(async () => {
       const applied = await this.#apply(asked);
@@ -132,25 +142,28 @@ export class Control implements ConfigControl {
     await this.#turns.do(async () => {});
   }
 
-  async #apply({ text, revision, mayAskWith }: ConfigAsked): Promise<Applied> {
+  async #apply({ text, revision, edited, mayAskWith }: ConfigAsked): Promise<Applied> {
     const { source, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
     if (revision !== this.#used.revision) return revisionConflict(this.#used.revision);
-    if (source === null) return notSaved('This configuration stands in no file.');
-    const disk = await readDisk(source.file);
-    const inspection = await inspectText(text, source.file, source.env, disk.writableByOthers);
+    if (source === null) return notSaved(inNoFile);
+    const { file, env } = source;
+    const disk = await readDisk(file);
+    const writableByOthers = disk.kind === 'text' && disk.writableByOthers;
+    const inspection = await inspectText(text, file, env, writableByOthers);
     const isEdited = disk.revision !== revision && disk.revision !== inspection.revision;
-    if (isEdited) return fileChanged(source.file, disk.revision);
+    const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
+    if (isEdited && !mayReplace) return fileChanged(file, disk);
     const next = await prepareNext(inspection, this.#nextParts(source, mayAskWith));
     if (next.kind === 'refused') return next;
-    if (disk.revision === inspection.revision) return this.#useAsItLies(source.file, next);
-    return (await this.#save(source.file, next)) ?? this.#useSaved(source.file, next);
+    if (disk.revision === inspection.revision) return this.#useAsItLies(file, next);
+    return (await this.#save(file, next, disk)) ?? this.#useSaved(file, next, disk);
   }
 
   async #reload(): Promise<Applied> {
     const { source, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
-    if (source === null) return notSaved('This configuration stands in no file.');
+    if (source === null) return notSaved(inNoFile);
     const inspection = await inspectConfig(source.file, source.env, 'file');
     const next = await prepareNext(
       inspection,
@@ -164,7 +177,7 @@ export class Control implements ConfigControl {
   async #useAsItLies(file: string, next: Next): Promise<Applied> {
     const { revision, text } = this.#used;
     const isOther = next.stand.revision !== revision;
-    if (isOther) await this.#try(keep(file, text, this.#savedAt ?? this.#usedAt));
+    if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
     const applied = await this.#use(next);
     if (applied.kind === 'refused') {
       if (isOther) await this.#try(forgetKept(file, revision));
@@ -180,18 +193,20 @@ export class Control implements ConfigControl {
     return { env, log, kit, used: this.#used, mayAskWith };
   }
 
-  /** The text before is kept, then the file is replaced; null: it is. */
-  async #save(file: string, { stand }: Next): Promise<ConfigRefused | null> {
+  /** The texts before, in use and on the disk, are kept; then the file is replaced; null: it is. */
+  async #save(file: string, { stand }: Next, disk: Disk): Promise<ConfigRefused | null> {
     const { text, revision } = this.#used;
     try {
+      const isEdited = disk.kind === 'text' && disk.revision !== revision;
+      if (isEdited) await keep(file, disk.text, disk.savedAt);
       await keep(file, text, await this.#savedWhen());
     } catch (error) {
       return notSaved(`The text in use cannot be kept in ${file}.history (${codeOf(error)}).`);
     }
-    let found = revision;
+    let found = disk;
     const unchanged = async (): Promise<boolean> => {
-      found = (await readDisk(file)).revision;
-      return found === revision;
+      found = await readDisk(file);
+      return found.kind === disk.kind && found.revision === disk.revision;
     };
     const saved = await replaceFile(file, { text: stand.text, unchanged });
     if (saved.kind === 'saved') return null;
@@ -200,8 +215,9 @@ export class Control implements ConfigControl {
   }
 
   /** The file holds the next text; where that is not taken into use, the one before goes back. */
-  async #useSaved(file: string, next: Next): Promise<Applied> {
-    const { text, revision } = this.#used;
+  async #useSaved(file: string, next: Next, disk: Disk): Promise<Applied> {
+    const { revision } = this.#used;
+    const { text } = disk.kind === 'text' ? disk : this.#used;
     const applied = await this.#use(next);
     if (applied.kind === 'applied') {
       this.#savedAt = this.#usedAt;
@@ -248,11 +264,13 @@ export class Control implements ConfigControl {
     else events.configTried({ by, result: applied.code, detail: applied.detail });
   }
 
+  /** Of the text in use: when its file was written, or, where that holds another one, its use. */
   async #savedWhen(): Promise<number> {
     if (this.#savedAt !== null) return this.#savedAt;
     const { source } = this.#parts;
-    const facts = source === null ? null : await stat(source.file).catch(() => null);
-    return Math.floor(facts?.mtimeMs ?? this.#usedAt);
+    const disk = source === null ? null : await readDisk(source.file);
+    const isThere = disk?.kind === 'text' && disk.revision === this.#used.revision;
+    return isThere ? disk.savedAt : this.#usedAt;
   }
 
   /** What may fail without harm to what was asked for is told in the log. */
@@ -265,14 +283,8 @@ export class Control implements ConfigControl {
   }
 }
 
+const inNoFile = 'This configuration stands in no file.';
 const stopping = 'The service is stopping; it takes no new configuration.';
-
-/** A file that cannot be read is like an empty one: never the one in use. */
-async function readDisk(file: string) {
-  const read = await readConfigText(file, 'file');
-  if (read.kind === 'problem') return { revision: revisionOf(''), writableByOthers: false };
-  return { revision: revisionOf(read.text), writableByOthers: read.writableByOthers };
-}
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';

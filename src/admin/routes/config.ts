@@ -6,6 +6,7 @@ import {
   configAppliedSchema,
   configHistorySchema,
   configKeptSchema,
+  configOnDiskSchema,
   configSchema,
   refusedSchemas,
 } from '../config-schema.ts';
@@ -17,6 +18,11 @@ type Ports = Pick<AdminPorts, 'control'>;
 const contentType = 'application/json';
 const ifMatch = 'The revision that is in use, as the ETag of the configuration tells it.';
 const revision = segment('The revision, as the history tells it.');
+const edited = {
+  kind: 'text',
+  summary: 'Replaces a file that somebody edited: its revision. That text is kept in the history.',
+  charactersMax: 100,
+} as const;
 const unknown = 'No such revision is kept; the history lists those that are.';
 
 const { conflict, changed, invalid, missing, restart } = refusedSchemas;
@@ -33,7 +39,7 @@ const applied = { name: 'ConfigApplied', of: configAppliedSchema } as const;
 
 /** The configuration: to read, to replace while svc runs, and as it was before. */
 export function configRoutes({ control }: Ports): Route[] {
-  return [inUse(control), replace(control), ...history(control)];
+  return [inUse(control), onDisk(control), replace(control), ...history(control)];
 }
 
 function inUse(control: ConfigControl): Route {
@@ -50,12 +56,27 @@ function inUse(control: ConfigControl): Route {
   });
 }
 
+function onDisk(control: ConfigControl): Route {
+  return readRoute({
+    path: '/api/v1/config/disk',
+    principal: 'operator',
+    summary: 'What the file holds: the text in use, or another one that somebody wrote into it.',
+    contentType,
+    schema: { name: 'ConfigOnDisk', of: configOnDiskSchema },
+    answer: async () => {
+      const disk = await control.onDisk();
+      return tell(configOnDiskSchema, { ...disk, readable: disk.text !== null });
+    },
+  });
+}
+
 function replace(control: ConfigControl): Route {
   return writeRoute({
     path: '/api/v1/config',
     method: 'PUT',
     action: 'config_apply',
     summary: 'Checks a configuration, saves it in its file and takes it into use.',
+    parameters: { edited },
     ifMatch,
     body: {
       kind: 'text',
@@ -66,8 +87,8 @@ function replace(control: ConfigControl): Route {
     contentType,
     problems: refused,
     schema: applied,
-    answer: (_values, { body: text, revision: from, mayAskWith }) =>
-      apply(control, { text, revision: from, mayAskWith }),
+    answer: (values, { body: text, revision: from, mayAskWith }) =>
+      apply(control, { text, revision: from, edited: values.edited, mayAskWith }),
   });
 }
 
@@ -97,15 +118,15 @@ function history(control: ConfigControl): Route[] {
       method: 'POST',
       action: 'config_restore',
       summary: 'Takes one of them into use again, by the same steps.',
-      parameters: { revision },
+      parameters: { revision, edited },
       ifMatch,
       contentType,
       problems: { ...refused, 404: unknown },
       schema: applied,
-      answer: async ({ revision: wanted }, { revision: from, mayAskWith }) => {
+      answer: async ({ revision: wanted, edited: over }, { revision: from, mayAskWith }) => {
         const kept = await control.kept(wanted);
         if (kept === null) return problem(404, 'not_found', unknown);
-        return apply(control, { text: kept.text, revision: from, mayAskWith });
+        return apply(control, { text: kept.text, revision: from, edited: over, mayAskWith });
       },
     }),
   ];
