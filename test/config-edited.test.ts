@@ -33,9 +33,8 @@ test('a broken edit is shown, replaced where it is named, and kept', async () =>
   assert.equal(revisionOf(await service.onDisk()), put.etag);
   assert.equal(await service.say('one'), 'of second');
   const { rows } = (await service.ask('config/history')).body;
-  assert.deepEqual(rows!.map(({ revision }) => revision).toSorted(), [
-    ...[put.etag!, brokenRevision, first].toSorted(),
-  ]);
+  const listed = new Set(rows!.map(({ revision }) => revision));
+  assert.deepEqual(listed, new Set([put.etag!, brokenRevision, first]));
   assert.equal((await service.ask(`config/history/${brokenRevision}`)).body.text, broken);
   const restore = { method: 'POST', ifMatch: put.etag! };
   const again = await service.ask(`config/history/${brokenRevision}/restore`, restore);

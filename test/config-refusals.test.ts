@@ -92,6 +92,19 @@ test('what belongs to the process needs a restart, and says which fields', async
   await assertFileStays(service);
 });
 
+test('a webhook that has no route is bound nowhere, so its host may change', async () => {
+  await using service = await startConfigured({}, { BOT: 'no-token-of-a-bot' });
+  const { first } = service;
+  const bot = { type: 'messenger_a', mode: 'polling', token_env: 'BOT', access: { allow: ['1'] } };
+  const routes = [{ channel: 'messenger_a', brain: 'echo' }];
+  const told = await service.put({ ...first, channels: [...first.channels, bot], routes });
+  assert.equal(told.status, 200, JSON.stringify(told));
+  const elsewhere = structuredClone(first.channels[0]!) as { webhook: Record<string, unknown> };
+  elsewhere.webhook['bind'] = `:${service.port}`;
+  const moved = await service.put({ ...first, channels: [elsewhere, bot], routes });
+  assert.equal(moved.status, 200, JSON.stringify(moved));
+});
+
 test('who asks is not locked out by what they ask for', async () => {
   const allowed = { addr: '', allowed_hosts: ['svc.example'] };
   await using service = await startConfigured();

@@ -97,10 +97,14 @@ function ofAdmin(before: Config, after: Config): string[] {
   return fields;
 }
 
+/** One without a route is never bound. */
 function ofWebhook(before: Config, after: Config): string[] {
+  const bound = [before, after].every(({ routes }) =>
+    routes.some(({ channel }) => channel === 'webhook'),
+  );
   const old = before.channels.find(({ type }) => type === 'webhook');
   return after.channels.flatMap((now, index) => {
-    if (now.type !== 'webhook' || old?.type !== 'webhook') return [];
+    if (!bound || now.type !== 'webhook' || old?.type !== 'webhook') return [];
     const sharesPort = now.bind.port !== 0 && now.bind.port === old.bind.port;
     const isOther = now.bind.host.toLowerCase() !== old.bind.host.toLowerCase();
     return sharesPort && isOther ? [`channels[${index}].webhook.bind`] : [];
