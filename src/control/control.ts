@@ -26,7 +26,7 @@ import type { Log } from '../lib/log.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { Plan } from '../plan.ts';
 import type { ServiceKit } from '../service.ts';
-import { prepareNext, type Next, type Stand } from './next.ts';
+import { prepareNext, type Next, type Stand, type Warning } from './next.ts';
 import { fileChanged, notSaved, revisionConflict, rolledBack } from './refusals.ts';
 
 export type ControlParts = {
@@ -245,13 +245,13 @@ export class Control implements ConfigControl {
       kit.events.faulted({ where: 'taking a configuration into use', error });
       if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
     }
-    const before = locate(this.#used.text).value;
-    const changes = sentencesOf(changesOf(before, locate(stand.text).value));
+    const before = this.#used;
+    const changes = sentencesOf(changesOf(locate(before.text).value, locate(stand.text).value));
     this.#used = stand;
     this.#usedAt = kit.now();
     this.#notApplied = null;
     onUsed(plan);
-    for (const { code, path, message, remedy } of stand.warnings) {
+    for (const { code, path, message, remedy } of newOnes(before.warnings, stand.warnings)) {
       kit.events.warned({ code, path, message: `${message}. ${remedy}` });
     }
     const { revision, warnings } = stand;
@@ -285,6 +285,13 @@ export class Control implements ConfigControl {
 
 const inNoFile = 'This configuration stands in no file.';
 const stopping = 'The service is stopping; it takes no new configuration.';
+
+/** Those that the configuration before had as well were told with it. */
+function newOnes(before: Stand['warnings'], now: Stand['warnings']): Stand['warnings'] {
+  const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
+  const told = new Set(before.map(keyOf));
+  return now.filter((warning) => !told.has(keyOf(warning)));
+}
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';
