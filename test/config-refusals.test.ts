@@ -131,7 +131,10 @@ test('a channel that cannot open rolls all of it back, also in the file', async 
   const told = await service.put(next);
   taken.close();
   await assertRefused(service, told, 409, 'rolled_back');
-  assert.match(told.body.detail!, new RegExp(`127\\.0\\.0\\.1:${port}.*stays in use\\.`, 's'));
+  assert.match(
+    told.body.detail!,
+    new RegExp(`127\\.0\\.0\\.1:${port}.*\\w\\. The .*stays in use\\.`, 's'),
+  );
   await assertFileStays(service);
 });
 
@@ -188,7 +191,12 @@ test('where nothing can be saved, nothing changes', async () => {
   const told = await service.put(service.withOther());
   assert.equal(told.status, 503, JSON.stringify(told));
   assert.equal(told.body.code, 'not_saved');
-  assert.match(told.body.detail!, /svc\.json\.history \(\w+\)/);
+  assert.match(told.body.detail!, /svc\.json\.history is no folder \(\w+\)\. Move it away/);
+  for (const path of ['config/history', 'config/history/f00f00f00f00']) {
+    const { status, body } = await service.ask(path);
+    assert.deepEqual([status, body.code], [503, 'history_unreadable']);
+    assert.match(body.detail!, /svc\.json\.history is no folder \(\w+\)\. Move it away/);
+  }
   assert.equal(await service.say('hello'), 'of first');
   await assertFileStays(service);
 });

@@ -9,9 +9,9 @@ export interface ConfigControl {
   /** Takes a new text into use, or says why the old one stays in use and in its file. */
   apply(asked: ConfigAsked): Promise<Applied>;
   /** The one in use, and those kept of before: newest first. */
-  history(): Promise<readonly ConfigRow[]>;
+  history(): Promise<readonly ConfigRow[] | HistoryFault>;
   /** null: no such revision is kept. */
-  kept(revision: string): Promise<ConfigKept | null>;
+  kept(revision: string): Promise<ConfigKept | HistoryFault | null>;
 }
 
 /** Times are milliseconds since 1970. */
@@ -52,6 +52,9 @@ export type ConfigKept = {
   readonly savedAt: number;
   readonly text: string;
 };
+
+/** `detail` says what is in the way, and what to do. */
+export type HistoryFault = { readonly kind: 'fault'; readonly detail: string };
 
 export type Applied =
   | {

@@ -14,10 +14,11 @@ import type {
   ConfigOnDisk,
   ConfigRefused,
   ConfigRow,
+  HistoryFault,
 } from '../admin/config-control.ts';
 import { changesOf, sentencesOf } from '../config/changes/changes.ts';
 import { locate } from '../config/locate.ts';
-import { forgetKept, keep, listKept, pruneKept, readKept } from './history.ts';
+import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
 import { inspectConfig, inspectText } from '../config/inspect.ts';
 import { readDisk, type Disk } from './disk.ts';
 import { replaceFile } from './saved-file.ts';
@@ -26,7 +27,7 @@ import type { Log } from '../lib/log.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { Plan } from '../plan.ts';
 import type { ServiceKit } from '../service.ts';
-import { prepareNext, type Next, type Stand, type Warning } from './next.ts';
+import { newWarnings, prepareNext, type Next, type Stand } from './next.ts';
 import { fileChanged, notSaved, revisionConflict, rolledBack } from './refusals.ts';
 
 export type ControlParts = {
@@ -117,24 +118,26 @@ export class Control implements ConfigControl {
     }
   }
 
-  async history(): Promise<readonly ConfigRow[]> {
+  async history(): Promise<readonly ConfigRow[] | HistoryFault> {
     const { source } = this.#parts;
     const { text, revision } = this.#used;
     const savedAt = await this.#savedWhen();
     const now = { revision, savedAt, bytes: Buffer.byteLength(text), used: true };
     if (source === null) return [now];
-    const kept = await listKept(source.file);
+    const kept = await listKept(source.file).catch(faultOf(source.file));
+    if ('kind' in kept) return kept;
     const before = kept.filter((row) => row.revision !== revision);
     return [now, ...before.map((row) => ({ ...row, used: false }))];
   }
 
-  async kept(revision: string): Promise<ConfigKept | null> {
+  async kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
     const { source } = this.#parts;
     if (revision === this.#used.revision) {
       return { revision, text: this.#used.text, savedAt: await this.#savedWhen() };
     }
-    const found = source === null ? null : await readKept(source.file, revision);
-    return found === null ? null : { revision, ...found };
+    if (source === null) return null;
+    const found = await readKept(source.file, revision).catch(faultOf(source.file));
+    return found === null || 'kind' in found ? found : { revision, ...found };
   }
 
   /** Resolves when nothing is under way. */
@@ -201,7 +204,7 @@ export class Control implements ConfigControl {
       if (isEdited) await keep(file, disk.text, disk.savedAt);
       await keep(file, text, await this.#savedWhen());
     } catch (error) {
-      return notSaved(`The text in use cannot be kept in ${file}.history (${codeOf(error)}).`);
+      return notSaved(historyFault(error, file));
     }
     let found = disk;
     const unchanged = async (): Promise<boolean> => {
@@ -251,7 +254,7 @@ export class Control implements ConfigControl {
     this.#usedAt = kit.now();
     this.#notApplied = null;
     onUsed(plan);
-    for (const { code, path, message, remedy } of newOnes(before.warnings, stand.warnings)) {
+    for (const { code, path, message, remedy } of newWarnings(before, stand)) {
       kit.events.warned({ code, path, message: `${message}. ${remedy}` });
     }
     const { revision, warnings } = stand;
@@ -277,7 +280,7 @@ export class Control implements ConfigControl {
   async #try(act: Promise<void>): Promise<void> {
     await act.catch((error: unknown) => {
       const { file = '' } = this.#parts.source ?? {};
-      const message = `The history of ${file} could not be kept up (${codeOf(error)}).`;
+      const message = `What was before is not kept: ${historyFault(error, file)}`;
       this.#parts.kit.events.warned({ code: 'history_not_kept', message });
     });
   }
@@ -286,13 +289,6 @@ export class Control implements ConfigControl {
 const inNoFile = 'This configuration stands in no file.';
 const stopping = 'The service is stopping; it takes no new configuration.';
 
-/** Those that the configuration before had as well were told with it. */
-function newOnes(before: Stand['warnings'], now: Stand['warnings']): Stand['warnings'] {
-  const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
-  const told = new Set(before.map(keyOf));
-  return now.filter((warning) => !told.has(keyOf(warning)));
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+function faultOf(file: string): (error: unknown) => HistoryFault {
+  return (error) => ({ kind: 'fault', detail: historyFault(error, file) });
 }

@@ -51,6 +51,13 @@ export async function prepareNext(
   return { kind: 'next', stand: { text, revision, config, storagePath, warnings: all }, plan };
 }
 
+/** Those that the configuration before had as well were told with it. */
+export function newWarnings(before: Stand, after: Stand): readonly Warning[] {
+  const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
+  const told = new Set(before.warnings.map(keyOf));
+  return after.warnings.filter((warning) => !told.has(keyOf(warning)));
+}
+
 type OfSkills = { readonly path: string; readonly message: string };
 
 /** The folder itself cannot be read: no plan is made without the skills that were asked for. */

@@ -62,9 +62,13 @@ export function notSaved(why: string): ConfigRefused {
   return { kind: 'refused', code: 'not_saved', detail: `${why} ${stays}` };
 }
 
-/** @param more what could not be undone */
-export function rolledBack(why: string, more = ''): ConfigRefused {
-  return { kind: 'refused', code: 'rolled_back', detail: `${why} ${stays}${more}` };
+export function rolledBack(why: string): ConfigRefused {
+  return { kind: 'refused', code: 'rolled_back', detail: `${ended(why)} ${stays}` };
+}
+
+/** As a sentence, for others to follow. */
+function ended(why: string): string {
+  return /[.!?]$/.test(why) ? why : `${why}.`;
 }
 
 function sentenceOf({ path, line, column, message, remedy }: ConfigProblem): string {

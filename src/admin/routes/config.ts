@@ -1,7 +1,13 @@
 import { fileBytesMax } from '../../config/inspect.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, problem, tell, type Answer } from '../answer.ts';
-import type { Applied, ConfigAsked, ConfigControl, ConfigRefused } from '../config-control.ts';
+import type {
+  Applied,
+  ConfigAsked,
+  ConfigControl,
+  ConfigRefused,
+  HistoryFault,
+} from '../config-control.ts';
 import {
   configAppliedSchema,
   configHistorySchema,
@@ -23,6 +29,7 @@ const edited = {
   summary: 'Replaces a file that somebody edited: its revision. That text is kept in the history.',
   charactersMax: 100,
 } as const;
+const unreadable = 'The folder of the history cannot be read; the detail says what to do.';
 const unknown = 'No such revision is kept; the history lists those that are.';
 
 const { conflict, changed, invalid, missing, restart } = refusedSchemas;
@@ -33,7 +40,7 @@ const refused = {
   },
   412: { summary: 'Another revision is in use by now.', also: [conflict] },
   422: { summary: 'It is no configuration that svc could run.', also: [invalid, missing] },
-  503: 'The file could not be replaced.',
+  503: 'The file could not be replaced, or what is kept of before not read or written.',
 } as const;
 const applied = { name: 'ConfigApplied', of: configAppliedSchema } as const;
 
@@ -99,8 +106,13 @@ function history(control: ConfigControl): Route[] {
       principal: 'operator',
       summary: 'The configuration in use and the last ones before it, newest first.',
       contentType,
+      problems: { 503: unreadable },
       schema: { name: 'ConfigHistory', of: configHistorySchema },
-      answer: async () => tell(configHistorySchema, { rows: await control.history() }),
+      answer: async () => {
+        const rows = await control.history();
+        if ('kind' in rows) return notReadable(rows);
+        return tell(configHistorySchema, { rows });
+      },
     }),
     readRoute({
       path: '/api/v1/config/history/{revision}',
@@ -108,10 +120,13 @@ function history(control: ConfigControl): Route[] {
       summary: 'The text of one of them.',
       parameters: { revision },
       contentType,
-      problems: { 404: unknown },
+      problems: { 404: unknown, 503: unreadable },
       schema: { name: 'ConfigKept', of: configKeptSchema },
-      answer: async ({ revision: wanted }) =>
-        found(configKeptSchema, await control.kept(wanted), unknown),
+      answer: async ({ revision: wanted }) => {
+        const kept = await control.kept(wanted);
+        if (kept !== null && 'kind' in kept) return notReadable(kept);
+        return found(configKeptSchema, kept, unknown);
+      },
     }),
     writeRoute({
       path: '/api/v1/config/history/{revision}/restore',
@@ -126,10 +141,15 @@ function history(control: ConfigControl): Route[] {
       answer: async ({ revision: wanted, edited: over }, { revision: from, mayAskWith }) => {
         const kept = await control.kept(wanted);
         if (kept === null) return problem(404, 'not_found', unknown);
+        if ('kind' in kept) return notReadable(kept);
         return apply(control, { text: kept.text, revision: from, edited: over, mayAskWith });
       },
     }),
   ];
+}
+
+function notReadable({ detail }: HistoryFault): Answer {
+  return problem(503, 'history_unreadable', detail);
 }
 
 async function apply(control: ConfigControl, asked: ConfigAsked): Promise<Answer> {
