@@ -3,6 +3,7 @@
  * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
  * down shows in the answers and on the status page, not at boot.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
@@ -115,15 +116,14 @@ export async function runService(setup: Setup): Promise<Ending> {
       control,
     ));
   if (admin?.kind === 'problem') {
-    await close(kit, host, reader, null);
+    await close({ kit, host, reader, control, admin: null });
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
-  await control[Symbol.asyncDispose]();
-  const left = await close(kit, host, reader, admin?.server ?? null);
+  const left = await close({ kit, host, reader, control, admin: admin?.server ?? null });
   sayDrained(events, left, ledger.terms.durable);
   return ending;
 }
@@ -259,15 +259,22 @@ function sayDrained(events: Events, { rows, ids }: Left, durable: boolean): void
   events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left: rows } });
 }
 
-async function close(
-  kit: ServiceKit,
-  host: Host,
-  reader: LedgerReader,
-  admin: AdminServer | null,
-): Promise<Left> {
+type Parts = {
+  readonly kit: ServiceKit;
+  readonly host: Host;
+  readonly reader: LedgerReader;
+  readonly control: Control;
+  readonly admin: AdminServer | null;
+};
+
+/** The intake closes first. A configuration on its way is refused then, and its file put back. */
+async function close({ kit, host, reader, control, admin }: Parts): Promise<Left> {
   const left = await host.drain();
+  await Promise.race([control[Symbol.asyncDispose](), pause(settleMs, null, { ref: false })]);
   await admin?.[Symbol.asyncDispose]();
   await reader[Symbol.asyncDispose]();
   await kit.http.close();
   return left;
 }
+
+const settleMs = 5_000;

@@ -83,6 +83,25 @@ test('the same text again is taken, and nothing of the file changes', async () =
   assert.equal(await service.say('still there'), 'of first');
 });
 
+test('a warning is told when it comes up, and not with each configuration after', async () => {
+  await using service = await startConfigured();
+  const [brain] = service.first.brains;
+  const spare = { ...service.first, brains: [brain!, { ...brain, name: 'spare' }] };
+  const lines = (): number => service.program.log().split('"brain_without_route"').length - 1;
+  for (const [document, count] of [
+    [spare, 1],
+    [{ ...spare, _n: 1 }, 1],
+    [service.withOther(), 1],
+    [spare, 2],
+  ] as const) {
+    const told = await service.put(document);
+    assert.equal(told.status, 200, JSON.stringify(told));
+    assert.equal(told.body.warnings!.length, document.brains.length - 1);
+    await service.program.saw(`"to":"${told.etag}"`);
+    assert.equal(lines(), count);
+  }
+});
+
 test('a link to the file stays one, and what it leads to is replaced', async () => {
   await using service = await startConfigured();
   const real = join(service.folder, 'real', 'of-svc.json');

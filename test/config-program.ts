@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
-import type { Applied } from '../src/admin/config-control.ts';
+import type { Applied, ConfigRow } from '../src/admin/config-control.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
@@ -18,8 +18,10 @@ export type Told = {
     readonly detail?: string;
     readonly problems?: readonly { readonly code: string; readonly path: string }[];
     readonly fields?: readonly string[];
-    readonly text?: string;
-    readonly rows?: readonly { readonly revision: string; readonly used: boolean }[];
+    readonly text?: string | null;
+    readonly readable?: boolean;
+    readonly why?: string | null;
+    readonly rows?: readonly ConfigRow[];
   };
 };
 
@@ -27,6 +29,8 @@ export type Asking = {
   readonly method?: string;
   readonly body?: string;
   readonly ifMatch?: string;
+  /** Of the file that it replaces, where somebody edited that. */
+  readonly edited?: string;
   readonly host?: string;
 };
 
@@ -74,7 +78,8 @@ export async function startConfigured(settings: object = {}, env: Record<string,
   const put = async (document: object | string, asking: Asking = {}): Promise<Told> => {
     const body = typeof document === 'string' ? document : JSON.stringify(document, null, 2);
     const ifMatch = asking.ifMatch ?? (await revision());
-    return askAdmin(adminPort, 'config', { method: 'PUT', body, ...asking, ifMatch });
+    const path = asking.edited === undefined ? 'config' : `config?edited=${asking.edited}`;
+    return askAdmin(adminPort, path, { method: 'PUT', body, ...asking, ifMatch });
   };
   return {
     folder: folder.path,

@@ -1,7 +1,7 @@
 /** Each way in which a new configuration is refused: the old one goes on, and so does its file. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { revisionOf } from '../src/config/inspect.ts';
@@ -92,6 +92,19 @@ test('what belongs to the process needs a restart, and says which fields', async
   await assertFileStays(service);
 });
 
+test('a webhook that has no route is bound nowhere, so its host may change', async () => {
+  await using service = await startConfigured({}, { BOT: 'no-token-of-a-bot' });
+  const { first } = service;
+  const bot = { type: 'messenger_a', mode: 'polling', token_env: 'BOT', access: { allow: ['1'] } };
+  const routes = [{ channel: 'messenger_a', brain: 'echo' }];
+  const told = await service.put({ ...first, channels: [...first.channels, bot], routes });
+  assert.equal(told.status, 200, JSON.stringify(told));
+  const elsewhere = structuredClone(first.channels[0]!) as { webhook: Record<string, unknown> };
+  elsewhere.webhook['bind'] = `:${service.port}`;
+  const moved = await service.put({ ...first, channels: [elsewhere, bot], routes });
+  assert.equal(moved.status, 200, JSON.stringify(moved));
+});
+
 test('who asks is not locked out by what they ask for', async () => {
   const allowed = { addr: '', allowed_hosts: ['svc.example'] };
   await using service = await startConfigured();
@@ -118,7 +131,10 @@ test('a channel that cannot open rolls all of it back, also in the file', async 
   const told = await service.put(next);
   taken.close();
   await assertRefused(service, told, 409, 'rolled_back');
-  assert.match(told.body.detail!, new RegExp(`127\\.0\\.0\\.1:${port}.*stays in use\\.`, 's'));
+  assert.match(
+    told.body.detail!,
+    new RegExp(`127\\.0\\.0\\.1:${port}.*\\w\\. The .*stays in use\\.`, 's'),
+  );
   await assertFileStays(service);
 });
 
@@ -149,6 +165,7 @@ test('of two that come at once, one is applied and the other told of it', async 
 
 test('an edit by hand is never overwritten, but may be taken as it is', async () => {
   await using service = await startConfigured();
+  const [used, firstText] = [await service.revision(), await service.onDisk()];
   const edit = JSON.stringify({ ...service.withOther(), _by: 'hand' });
   await writeFile(service.file, edit);
   const told = await service.put(service.withOther());
@@ -158,6 +175,10 @@ test('an edit by hand is never overwritten, but may be taken as it is', async ()
   const taken = await service.put(edit);
   assert.equal(taken.status, 200, JSON.stringify(taken));
   assert.equal(await service.say('now'), 'of second');
+  const [now, before, ...more] = (await service.ask('config/history')).body.rows!;
+  assert.deepEqual([now!.revision, before!.revision, more], [taken.etag, used, []]);
+  assert.equal(now!.savedAt, Math.floor((await stat(service.file)).mtimeMs));
+  assert.equal((await service.ask(`config/history/${used}`)).body.text, firstText);
   await rm(service.file);
   const gone = await service.put(service.first);
   assert.equal(gone.status, 409);
@@ -170,7 +191,12 @@ test('where nothing can be saved, nothing changes', async () => {
   const told = await service.put(service.withOther());
   assert.equal(told.status, 503, JSON.stringify(told));
   assert.equal(told.body.code, 'not_saved');
-  assert.match(told.body.detail!, /svc\.json\.history \(\w+\)/);
+  assert.match(told.body.detail!, /svc\.json\.history is no folder \(\w+\)\. Move it away/);
+  for (const path of ['config/history', 'config/history/f00f00f00f00']) {
+    const { status, body } = await service.ask(path);
+    assert.deepEqual([status, body.code], [503, 'history_unreadable']);
+    assert.match(body.detail!, /svc\.json\.history is no folder \(\w+\)\. Move it away/);
+  }
   assert.equal(await service.say('hello'), 'of first');
   await assertFileStays(service);
 });

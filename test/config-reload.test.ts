@@ -1,5 +1,6 @@
 /** A signal makes the service read its file again. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -99,6 +100,27 @@ test('calls under configurations of before count against the limit of the newest
   await service.receiver.waitFor(3);
   assert.equal(service.model.calls.length, 3);
 });
+const isWindows = process.platform === 'win32';
+
+test(
+  'a pipe in the place of the file holds up nothing, the end neither',
+  {
+    skip: isWindows && 'Windows has no such pipes',
+  },
+  async () => {
+    await using service = await startConfigured();
+    await rm(service.file);
+    execFileSync('mkfifo', [service.file]);
+    service.program.child.kill('SIGHUP');
+    await service.program.saw('"config_not_applied"');
+    assert.match(service.program.log(), /svc\.json is a pipe or a device, and no file/);
+    const told = await service.put(service.withOther());
+    assert.equal(told.body.code, 'file_changed');
+    assert.equal(await service.say('one'), 'of first');
+    service.program.child.kill('SIGTERM');
+    assert.equal(await service.program.ended, 0);
+  },
+);
 
 const old = oldNode();
 const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;

@@ -4,12 +4,14 @@ import type { ConfigProblem } from '../config/config.ts';
 /** Called at any time; what changes something is done one after the other. */
 export interface ConfigControl {
   inUse(): ConfigInUse;
+  /** What lies in the file, in use or not. */
+  onDisk(): Promise<ConfigOnDisk>;
   /** Takes a new text into use, or says why the old one stays in use and in its file. */
   apply(asked: ConfigAsked): Promise<Applied>;
   /** The one in use, and those kept of before: newest first. */
-  history(): Promise<readonly ConfigRow[]>;
+  history(): Promise<readonly ConfigRow[] | HistoryFault>;
   /** null: no such revision is kept. */
-  kept(revision: string): Promise<ConfigKept | null>;
+  kept(revision: string): Promise<ConfigKept | HistoryFault | null>;
 }
 
 /** Times are milliseconds since 1970. */
@@ -22,10 +24,18 @@ export type ConfigInUse = {
   readonly usedAt: number;
 };
 
+/** Without a text, `why` is a sentence, and `revision` that of an empty text. */
+export type ConfigOnDisk = { readonly revision: string } & (
+  | { readonly text: string; readonly why: null }
+  | { readonly text: null; readonly why: string }
+);
+
 export type ConfigAsked = {
   readonly text: string;
   /** The one that the text is to replace. */
   readonly revision: string;
+  /** That of the file where somebody edited it, which is to be replaced; null: of no edit. */
+  readonly edited: string | null;
   /** Whether who asks could still ask with these host names allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
 };
@@ -42,6 +52,9 @@ export type ConfigKept = {
   readonly savedAt: number;
   readonly text: string;
 };
+
+/** `detail` says what is in the way, and what to do. */
+export type HistoryFault = { readonly kind: 'fault'; readonly detail: string };
 
 export type Applied =
   | {

@@ -21,6 +21,14 @@ export const configSchema = object({
   usedAt: integer,
 });
 
+/** What the file holds, in use or not; `why` says why it has no text that could be read. */
+export const configOnDiskSchema = object({
+  revision: text,
+  readable: boolean,
+  text: maybeText,
+  why: maybeText,
+});
+
 export const configAppliedSchema = object({
   revision: text,
   usedAt: integer,

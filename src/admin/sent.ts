@@ -44,11 +44,14 @@ function leftOf({ response }: Exchange): AbortSignal {
   return leaving.signal;
 }
 
-/** One strong entity tag. Format: RFC 9110, sections 8.8.3 and 13.1.1. */
+/**
+ * One strong entity tag, short and of ASCII as every revision is: it goes into audit and log.
+ * Format: RFC 9110, sections 8.8.3 and 13.1.1.
+ */
 function revisionIn({ headersDistinct }: IncomingMessage): string | Answer {
   const given = headersDistinct['if-match'] ?? [];
   if (given.length === 0) return refusals.ifMatchMissing;
-  const tag = /^\s*"([\x21\x23-\x7e\x80-\xff]*)"\s*$/.exec(given.join());
+  const tag = /^\s*"([\x21\x23-\x7e]{0,100})"\s*$/.exec(given.join());
   return tag?.[1] ?? refusals.ifMatchMalformed;
 }
 
@@ -100,7 +103,8 @@ const refusals = {
   ifMatchMalformed: problem(
     400,
     'invalid_if_match',
-    'If-Match is one ETag in double quotes, as reading it gave; no list, no W/ and no *.',
+    'If-Match is one ETag in double quotes, as reading it gave, of at most 100 characters; no ' +
+      'list, no W/ and no *.',
   ),
   otherType: problem(
     415,

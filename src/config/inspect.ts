@@ -3,6 +3,7 @@
  * and adds what only the disk can tell.
  */
 import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -36,10 +37,14 @@ export const fileBytesMax = 1_048_576;
  * @param path relative to the working directory, or absolute
  * @param env for the place of the default database
  */
-export async function inspectConfig(path: string, env: Env): Promise<Inspection> {
+export async function inspectConfig(
+  path: string,
+  env: Env,
+  from: ReadableFrom = 'anything',
+): Promise<Inspection> {
   const file = resolve(path);
   const folder = dirname(file);
-  const read = await readConfigText(file);
+  const read = await readConfigText(file, from);
   if (read.kind === 'text') return inspectText(read.text, file, env, read.writableByOthers);
   const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
   const validation: Validation = { kind: 'invalid', problems };
@@ -107,13 +112,30 @@ export type ConfigRead =
       readonly remedy: string;
     };
 
+/** `file`: a pipe or a device, which may never come to an end, is a problem. */
+export type ReadableFrom = 'anything' | 'file';
+
+/**
+ * With `O_NONBLOCK` opening a pipe does not wait for somebody who writes to it, which nothing
+ * could end; Windows does not know it.
+ */
+const { O_RDONLY, O_NONBLOCK } = constants;
+
 /** The text of a configuration file as it lies there, without a byte order mark. */
-export async function readConfigText(file: string): Promise<ConfigRead> {
+export async function readConfigText(
+  file: string,
+  from: ReadableFrom = 'anything',
+): Promise<ConfigRead> {
   try {
-    await using handle = await open(file, 'r');
+    const flags = from === 'file' ? O_RDONLY | (O_NONBLOCK ?? 0) : O_RDONLY;
+    await using handle = await open(file, flags);
     const facts = await handle.stat();
     if (facts.isDirectory()) {
       return unread('file_unreadable', `${file} is a folder`, 'Name the file itself.');
+    }
+    if (from === 'file' && !facts.isFile()) {
+      const remedy = 'Put a file there.';
+      return unread('file_unreadable', `${file} is a pipe or a device, and no file`, remedy);
     }
     const bytes = Buffer.alloc(fileBytesMax + 1);
     const { bytesRead } = await readAll(handle, bytes);

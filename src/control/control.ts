@@ -4,7 +4,6 @@
  * needs a restart → secrets → skills → Plan → file → Host. Whatever fails leaves the plan in use
  * as it is, and the file as it was, and says why.
  */
-import { stat } from 'node:fs/promises';
 import type { WarningStatus } from '../admin/admin.ts';
 import type {
   Applied,
@@ -12,20 +11,23 @@ import type {
   ConfigControl,
   ConfigInUse,
   ConfigKept,
+  ConfigOnDisk,
   ConfigRefused,
   ConfigRow,
+  HistoryFault,
 } from '../admin/config-control.ts';
 import { changesOf, sentencesOf } from '../config/changes/changes.ts';
 import { locate } from '../config/locate.ts';
-import { forgetKept, keep, listKept, pruneKept, readKept } from './history.ts';
-import { inspectConfig, inspectText, readConfigText, revisionOf } from '../config/inspect.ts';
+import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
+import { inspectConfig, inspectText } from '../config/inspect.ts';
+import { readDisk, type Disk } from './disk.ts';
 import { replaceFile } from './saved-file.ts';
 import type { Host } from '../host.ts';
 import type { Log } from '../lib/log.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { Plan } from '../plan.ts';
 import type { ServiceKit } from '../service.ts';
-import { prepareNext, type Next, type Stand } from './next.ts';
+import { newWarnings, prepareNext, type Next, type Stand } from './next.ts';
 import { fileChanged, notSaved, revisionConflict, rolledBack } from './refusals.ts';
 
 export type ControlParts = {
@@ -83,6 +85,15 @@ export class Control implements ConfigControl {
     return { text, revision, file: this.#parts.source?.file ?? null, usedAt: this.#usedAt };
   }
 
+  async onDisk(): Promise<ConfigOnDisk> {
+    const { source } = this.#parts;
+    if (source === null) return { revision: this.#used.revision, text: null, why: inNoFile };
+    const disk = await readDisk(source.file);
+    const { revision } = disk;
+    if (disk.kind === 'text') return { revision, text: disk.text, why: null };
+    return { revision, text: null, why: `${disk.why}.` };
+  }
+
   apply(asked: ConfigAsked): Promise<Applied> {
     return this.#turns.do(async () => {
       const applied = await this.#apply(asked);
@@ -107,24 +118,26 @@ export class Control implements ConfigControl {
     }
   }
 
-  async history(): Promise<readonly ConfigRow[]> {
+  async history(): Promise<readonly ConfigRow[] | HistoryFault> {
     const { source } = this.#parts;
     const { text, revision } = this.#used;
     const savedAt = await this.#savedWhen();
     const now = { revision, savedAt, bytes: Buffer.byteLength(text), used: true };
     if (source === null) return [now];
-    const kept = await listKept(source.file);
+    const kept = await listKept(source.file).catch(faultOf(source.file));
+    if ('kind' in kept) return kept;
     const before = kept.filter((row) => row.revision !== revision);
     return [now, ...before.map((row) => ({ ...row, used: false }))];
   }
 
-  async kept(revision: string): Promise<ConfigKept | null> {
+  async kept(revision: string): Promise<ConfigKept | HistoryFault | null> {
     const { source } = this.#parts;
     if (revision === this.#used.revision) {
       return { revision, text: this.#used.text, savedAt: await this.#savedWhen() };
     }
-    const found = source === null ? null : await readKept(source.file, revision);
-    return found === null ? null : { revision, ...found };
+    if (source === null) return null;
+    const found = await readKept(source.file, revision).catch(faultOf(source.file));
+    return found === null || 'kind' in found ? found : { revision, ...found };
   }
 
   /** Resolves when nothing is under way. */
@@ -132,39 +145,49 @@ export class Control implements ConfigControl {
     await this.#turns.do(async () => {});
   }
 
-  async #apply({ text, revision, mayAskWith }: ConfigAsked): Promise<Applied> {
+  async #apply({ text, revision, edited, mayAskWith }: ConfigAsked): Promise<Applied> {
     const { source, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
     if (revision !== this.#used.revision) return revisionConflict(this.#used.revision);
-    if (source === null) return notSaved('This configuration stands in no file.');
-    const disk = await readDisk(source.file);
-    const inspection = await inspectText(text, source.file, source.env, disk.writableByOthers);
+    if (source === null) return notSaved(inNoFile);
+    const { file, env } = source;
+    const disk = await readDisk(file);
+    const writableByOthers = disk.kind === 'text' && disk.writableByOthers;
+    const inspection = await inspectText(text, file, env, writableByOthers);
     const isEdited = disk.revision !== revision && disk.revision !== inspection.revision;
-    if (isEdited) return fileChanged(source.file, disk.revision);
+    const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
+    if (isEdited && !mayReplace) return fileChanged(file, disk);
     const next = await prepareNext(inspection, this.#nextParts(source, mayAskWith));
     if (next.kind === 'refused') return next;
-    if (disk.revision === inspection.revision) return this.#use(next);
-    return (await this.#save(source.file, next)) ?? this.#useSaved(source.file, next);
+    if (disk.revision === inspection.revision) return this.#useAsItLies(file, next);
+    return (await this.#save(file, next, disk)) ?? this.#useSaved(file, next, disk);
   }
 
   async #reload(): Promise<Applied> {
     const { source, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
-    if (source === null) return notSaved('This configuration stands in no file.');
-    const inspection = await inspectConfig(source.file, source.env);
+    if (source === null) return notSaved(inNoFile);
+    const inspection = await inspectConfig(source.file, source.env, 'file');
     const next = await prepareNext(
       inspection,
       this.#nextParts(source, () => true),
     );
     if (next.kind === 'refused') return next;
+    return this.#useAsItLies(source.file, next);
+  }
+
+  /** The file holds the next text already; where that is another one, the text in use is kept. */
+  async #useAsItLies(file: string, next: Next): Promise<Applied> {
     const { revision, text } = this.#used;
-    if (inspection.revision !== revision) {
-      await this.#try(keep(source.file, text, this.#savedAt ?? this.#usedAt));
-    }
+    const isOther = next.stand.revision !== revision;
+    if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
     const applied = await this.#use(next);
-    if (applied.kind === 'refused') return applied;
+    if (applied.kind === 'refused') {
+      if (isOther) await this.#try(forgetKept(file, revision));
+      return applied;
+    }
     this.#savedAt = null;
-    await this.#try(pruneKept(source.file, inspection.revision));
+    await this.#try(pruneKept(file, next.stand.revision));
     return applied;
   }
 
@@ -173,18 +196,20 @@ export class Control implements ConfigControl {
     return { env, log, kit, used: this.#used, mayAskWith };
   }
 
-  /** The text before is kept, then the file is replaced; null: it is. */
-  async #save(file: string, { stand }: Next): Promise<ConfigRefused | null> {
+  /** The texts before, in use and on the disk, are kept; then the file is replaced; null: it is. */
+  async #save(file: string, { stand }: Next, disk: Disk): Promise<ConfigRefused | null> {
     const { text, revision } = this.#used;
     try {
+      const isEdited = disk.kind === 'text' && disk.revision !== revision;
+      if (isEdited) await keep(file, disk.text, disk.savedAt);
       await keep(file, text, await this.#savedWhen());
     } catch (error) {
-      return notSaved(`The text in use cannot be kept in ${file}.history (${codeOf(error)}).`);
+      return notSaved(historyFault(error, file));
     }
-    let found = revision;
+    let found = disk;
     const unchanged = async (): Promise<boolean> => {
-      found = (await readDisk(file)).revision;
-      return found === revision;
+      found = await readDisk(file);
+      return found.kind === disk.kind && found.revision === disk.revision;
     };
     const saved = await replaceFile(file, { text: stand.text, unchanged });
     if (saved.kind === 'saved') return null;
@@ -193,8 +218,9 @@ export class Control implements ConfigControl {
   }
 
   /** The file holds the next text; where that is not taken into use, the one before goes back. */
-  async #useSaved(file: string, next: Next): Promise<Applied> {
-    const { text, revision } = this.#used;
+  async #useSaved(file: string, next: Next, disk: Disk): Promise<Applied> {
+    const { revision } = this.#used;
+    const { text } = disk.kind === 'text' ? disk : this.#used;
     const applied = await this.#use(next);
     if (applied.kind === 'applied') {
       this.#savedAt = this.#usedAt;
@@ -213,7 +239,8 @@ export class Control implements ConfigControl {
   }
 
   async #use({ plan, stand }: Next): Promise<Applied> {
-    const { host, kit, onUsed } = this.#parts;
+    const { host, kit, onUsed, stop } = this.#parts;
+    if (stop.aborted) return rolledBack(stopping);
     try {
       const problem = await host.use(plan);
       if (problem !== null) return rolledBack(problem.message);
@@ -221,13 +248,13 @@ export class Control implements ConfigControl {
       kit.events.faulted({ where: 'taking a configuration into use', error });
       if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
     }
-    const before = locate(this.#used.text).value;
-    const changes = sentencesOf(changesOf(before, locate(stand.text).value));
+    const before = this.#used;
+    const changes = sentencesOf(changesOf(locate(before.text).value, locate(stand.text).value));
     this.#used = stand;
     this.#usedAt = kit.now();
     this.#notApplied = null;
     onUsed(plan);
-    for (const { code, path, message, remedy } of stand.warnings) {
+    for (const { code, path, message, remedy } of newWarnings(before, stand)) {
       kit.events.warned({ code, path, message: `${message}. ${remedy}` });
     }
     const { revision, warnings } = stand;
@@ -240,32 +267,28 @@ export class Control implements ConfigControl {
     else events.configTried({ by, result: applied.code, detail: applied.detail });
   }
 
+  /** Of the text in use: when its file was written, or, where that holds another one, its use. */
   async #savedWhen(): Promise<number> {
     if (this.#savedAt !== null) return this.#savedAt;
     const { source } = this.#parts;
-    const facts = source === null ? null : await stat(source.file).catch(() => null);
-    return Math.floor(facts?.mtimeMs ?? this.#usedAt);
+    const disk = source === null ? null : await readDisk(source.file);
+    const isThere = disk?.kind === 'text' && disk.revision === this.#used.revision;
+    return isThere ? disk.savedAt : this.#usedAt;
   }
 
   /** What may fail without harm to what was asked for is told in the log. */
   async #try(act: Promise<void>): Promise<void> {
     await act.catch((error: unknown) => {
       const { file = '' } = this.#parts.source ?? {};
-      const message = `The history of ${file} could not be kept up (${codeOf(error)}).`;
+      const message = `What was before is not kept: ${historyFault(error, file)}`;
       this.#parts.kit.events.warned({ code: 'history_not_kept', message });
     });
   }
 }
 
+const inNoFile = 'This configuration stands in no file.';
 const stopping = 'The service is stopping; it takes no new configuration.';
 
-/** A file that cannot be read is like an empty one: never the one in use. */
-async function readDisk(file: string) {
-  const read = await readConfigText(file);
-  if (read.kind === 'problem') return { revision: revisionOf(''), writableByOthers: false };
-  return { revision: revisionOf(read.text), writableByOthers: read.writableByOthers };
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+function faultOf(file: string): (error: unknown) => HistoryFault {
+  return (error) => ({ kind: 'fault', detail: historyFault(error, file) });
 }

@@ -2,9 +2,9 @@
  * The texts that a configuration file had before: one file each in `<file>.history`, named by when
  * the text was saved and by its revision. The newest ten are kept, each revision once.
  */
-import { mkdir, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { revisionOf } from '../config/inspect.ts';
+import { readConfigText, revisionOf } from '../config/inspect.ts';
 import { syncFolder, writeNew } from './saved-file.ts';
 
 /** `savedAt` is milliseconds since 1970. */
@@ -59,8 +59,9 @@ export async function readKept(
   const folder = await folderOf(file);
   const entry = (await entriesIn(folder)).find((one) => one.revision === revision);
   if (entry === undefined) return null;
-  const text = await readFile(join(folder, entry.name), 'utf8');
-  return revisionOf(text) === revision ? { text, savedAt: entry.savedAt } : null;
+  const read = await readConfigText(join(folder, entry.name), 'file');
+  if (read.kind === 'problem' || revisionOf(read.text) !== revision) return null;
+  return { text: read.text, savedAt: entry.savedAt };
 }
 
 /** Resolves when the text is safe on the disk. @throws what the system says */
@@ -90,4 +91,27 @@ export async function forgetKept(file: string, revision: string): Promise<void> 
 async function drop(folder: string, isOver: (entry: Entry, at: number) => boolean): Promise<void> {
   const over = (await entriesIn(folder)).filter(isOver);
   for (const { name } of over) await rm(join(folder, name), { force: true });
+}
+
+/** What is in the way of the history of a file, and what to do. */
+export function historyFault(error: unknown, file: string): string {
+  const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+  const folder = `${file}.history`;
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return (
+        `svc may not read and write ${folder} (${code}). Give its user the right to, there and in ` +
+        'the folder around it.'
+      );
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return `${folder} is no folder (${code}). Move it away; svc makes one.`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `The disk of ${folder} is full (${code}). Make room on it.`;
+    default:
+      return `${folder} cannot be read and written (${code}). Move it away; svc makes a new one.`;
+  }
 }

@@ -51,6 +51,13 @@ export async function prepareNext(
   return { kind: 'next', stand: { text, revision, config, storagePath, warnings: all }, plan };
 }
 
+/** Those that the configuration before had as well were told with it. */
+export function newWarnings(before: Stand, after: Stand): readonly Warning[] {
+  const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
+  const told = new Set(before.warnings.map(keyOf));
+  return after.warnings.filter((warning) => !told.has(keyOf(warning)));
+}
+
 type OfSkills = { readonly path: string; readonly message: string };
 
 /** The folder itself cannot be read: no plan is made without the skills that were asked for. */
@@ -97,10 +104,14 @@ function ofAdmin(before: Config, after: Config): string[] {
   return fields;
 }
 
+/** One without a route is never bound. */
 function ofWebhook(before: Config, after: Config): string[] {
+  const bound = [before, after].every(({ routes }) =>
+    routes.some(({ channel }) => channel === 'webhook'),
+  );
   const old = before.channels.find(({ type }) => type === 'webhook');
   return after.channels.flatMap((now, index) => {
-    if (now.type !== 'webhook' || old?.type !== 'webhook') return [];
+    if (!bound || now.type !== 'webhook' || old?.type !== 'webhook') return [];
     const sharesPort = now.bind.port !== 0 && now.bind.port === old.bind.port;
     const isOther = now.bind.host.toLowerCase() !== old.bind.host.toLowerCase();
     return sharesPort && isOther ? [`channels[${index}].webhook.bind`] : [];

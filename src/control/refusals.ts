@@ -1,6 +1,7 @@
 /** Every way in which a configuration is refused, each with what to do. */
 import type { ConfigRefused } from '../admin/config-control.ts';
 import type { ConfigProblem } from '../config/config.ts';
+import type { Disk } from './disk.ts';
 
 const stays = 'The configuration before stays in use.';
 
@@ -9,11 +10,27 @@ export function revisionConflict(revision: string): ConfigRefused {
   return { kind: 'refused', code: 'revision_conflict', detail, revision };
 }
 
-export function fileChanged(file: string, revision: string): ConfigRefused {
-  const detail =
-    `${file} is not the configuration in use: somebody has edited or removed it. Look at it; ` +
-    'send svc a SIGHUP to take it into use, or put the text that is in use back into it.';
-  return { kind: 'refused', code: 'file_changed', detail, revision };
+/** @param disk neither the text in use, nor the one that was asked for */
+export function fileChanged(file: string, disk: Disk): ConfigRefused {
+  const { revision } = disk;
+  return { kind: 'refused', code: 'file_changed', detail: sentenceOfDisk(file, disk), revision };
+}
+
+function sentenceOfDisk(file: string, disk: Disk): string {
+  const asked = `ask again with ?edited=${disk.revision}`;
+  switch (disk.kind) {
+    case 'text':
+      return (
+        `${file} is not the configuration in use: somebody has edited it. Look at it; send svc a ` +
+        `SIGHUP to take it into use, or, to replace it (it is kept in the history), ${asked}.`
+      );
+    case 'missing':
+      return `Somebody has removed ${file}. To have it written anew, ${asked}.`;
+    case 'unreadable':
+      return `${disk.why}, so svc cannot keep what it would replace. Move it away by hand.`;
+    default:
+      return disk satisfies never;
+  }
 }
 
 export function invalid(problems: readonly ConfigProblem[]): ConfigRefused {
@@ -45,9 +62,13 @@ export function notSaved(why: string): ConfigRefused {
   return { kind: 'refused', code: 'not_saved', detail: `${why} ${stays}` };
 }
 
-/** @param more what could not be undone */
-export function rolledBack(why: string, more = ''): ConfigRefused {
-  return { kind: 'refused', code: 'rolled_back', detail: `${why} ${stays}${more}` };
+export function rolledBack(why: string): ConfigRefused {
+  return { kind: 'refused', code: 'rolled_back', detail: `${ended(why)} ${stays}` };
+}
+
+/** As a sentence, for others to follow. */
+function ended(why: string): string {
+  return /[.!?]$/.test(why) ? why : `${why}.`;
 }
 
 function sentenceOf({ path, line, column, message, remedy }: ConfigProblem): string {

@@ -1,9 +1,9 @@
 /**
  * Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the
  * new one. It keeps its mode and, where the system allows it, its owner. A link stays; what it
- * leads to is replaced.
+ * leads to is replaced. Where there is none, it is made, for this user alone.
  */
-import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { lstat, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /** `message` is a sentence that says what is in the way and what to do. */
@@ -17,19 +17,20 @@ export type Replacement = {
 };
 
 /**
- * @param path absolute, of a file that is there
+ * @param path absolute
  * @returns `changed`: the file was found to be another one by then
  */
 export async function replaceFile(path: string, { text, unchanged }: Replacement): Promise<Saved> {
   try {
-    const target = await realpath(path);
-    const facts = await stat(target);
-    if (!facts.isFile()) {
+    const target = await targetOf(path);
+    const facts = await stat(target).catch(nullIfMissing);
+    if (facts?.isFile() === false) {
       return fault(`${path} is no plain file, so nothing can be saved in its place. ${byHand}`);
     }
     const part = join(dirname(target), `.${basename(target)}.new`);
     try {
       await writeNew(part, text, async (handle) => {
+        if (facts === null) return;
         await giveTo(handle, facts);
         await handle.chmod(facts.mode & 0o7777);
       });
@@ -43,6 +44,17 @@ export async function replaceFile(path: string, { text, unchanged }: Replacement
   } catch (error) {
     return fault(sentenceOf(error as NodeJS.ErrnoException, path));
   }
+}
+
+/** Past every link; a link that leads nowhere is a fault, since nobody knows what was meant. */
+async function targetOf(path: string): Promise<string> {
+  const isThere = (await lstat(path).catch(nullIfMissing)) !== null;
+  return isThere ? realpath(path) : join(await realpath(dirname(path)), basename(path));
+}
+
+function nullIfMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
 }
 
 /** Writes a file that only this user can read, whole and on the disk; one that is left is none. */

@@ -12,6 +12,7 @@ export function fakeControl(calls: Calls, revision: string): ConfigControl {
   const now = { ...more, revision, usedAt: 1_000_050, text: configText, file: '/etc/svc.json' };
   return {
     inUse: () => now,
+    onDisk: async () => ({ ...more, revision, text: configText, why: null }),
     apply: async ({ text, revision: from }) => {
       calls.push(['apply', text, from]);
       if (from !== revision) {

@@ -1,11 +1,18 @@
 import { fileBytesMax } from '../../config/inspect.ts';
 import type { AdminPorts } from '../admin.ts';
 import { found, problem, tell, type Answer } from '../answer.ts';
-import type { Applied, ConfigAsked, ConfigControl, ConfigRefused } from '../config-control.ts';
+import type {
+  Applied,
+  ConfigAsked,
+  ConfigControl,
+  ConfigRefused,
+  HistoryFault,
+} from '../config-control.ts';
 import {
   configAppliedSchema,
   configHistorySchema,
   configKeptSchema,
+  configOnDiskSchema,
   configSchema,
   refusedSchemas,
 } from '../config-schema.ts';
@@ -17,6 +24,12 @@ type Ports = Pick<AdminPorts, 'control'>;
 const contentType = 'application/json';
 const ifMatch = 'The revision that is in use, as the ETag of the configuration tells it.';
 const revision = segment('The revision, as the history tells it.');
+const edited = {
+  kind: 'text',
+  summary: 'Replaces a file that somebody edited: its revision. That text is kept in the history.',
+  charactersMax: 100,
+} as const;
+const unreadable = 'The folder of the history cannot be read; the detail says what to do.';
 const unknown = 'No such revision is kept; the history lists those that are.';
 
 const { conflict, changed, invalid, missing, restart } = refusedSchemas;
@@ -27,13 +40,13 @@ const refused = {
   },
   412: { summary: 'Another revision is in use by now.', also: [conflict] },
   422: { summary: 'It is no configuration that svc could run.', also: [invalid, missing] },
-  503: 'The file could not be replaced.',
+  503: 'The file could not be replaced, or what is kept of before not read or written.',
 } as const;
 const applied = { name: 'ConfigApplied', of: configAppliedSchema } as const;
 
 /** The configuration: to read, to replace while svc runs, and as it was before. */
 export function configRoutes({ control }: Ports): Route[] {
-  return [inUse(control), replace(control), ...history(control)];
+  return [inUse(control), onDisk(control), replace(control), ...history(control)];
 }
 
 function inUse(control: ConfigControl): Route {
@@ -50,12 +63,27 @@ function inUse(control: ConfigControl): Route {
   });
 }
 
+function onDisk(control: ConfigControl): Route {
+  return readRoute({
+    path: '/api/v1/config/disk',
+    principal: 'operator',
+    summary: 'What the file holds: the text in use, or another one that somebody wrote into it.',
+    contentType,
+    schema: { name: 'ConfigOnDisk', of: configOnDiskSchema },
+    answer: async () => {
+      const disk = await control.onDisk();
+      return tell(configOnDiskSchema, { ...disk, readable: disk.text !== null });
+    },
+  });
+}
+
 function replace(control: ConfigControl): Route {
   return writeRoute({
     path: '/api/v1/config',
     method: 'PUT',
     action: 'config_apply',
     summary: 'Checks a configuration, saves it in its file and takes it into use.',
+    parameters: { edited },
     ifMatch,
     body: {
       kind: 'text',
@@ -66,8 +94,8 @@ function replace(control: ConfigControl): Route {
     contentType,
     problems: refused,
     schema: applied,
-    answer: (_values, { body: text, revision: from, mayAskWith }) =>
-      apply(control, { text, revision: from, mayAskWith }),
+    answer: (values, { body: text, revision: from, mayAskWith }) =>
+      apply(control, { text, revision: from, edited: values.edited, mayAskWith }),
   });
 }
 
@@ -78,8 +106,13 @@ function history(control: ConfigControl): Route[] {
       principal: 'operator',
       summary: 'The configuration in use and the last ones before it, newest first.',
       contentType,
+      problems: { 503: unreadable },
       schema: { name: 'ConfigHistory', of: configHistorySchema },
-      answer: async () => tell(configHistorySchema, { rows: await control.history() }),
+      answer: async () => {
+        const rows = await control.history();
+        if ('kind' in rows) return notReadable(rows);
+        return tell(configHistorySchema, { rows });
+      },
     }),
     readRoute({
       path: '/api/v1/config/history/{revision}',
@@ -87,28 +120,36 @@ function history(control: ConfigControl): Route[] {
       summary: 'The text of one of them.',
       parameters: { revision },
       contentType,
-      problems: { 404: unknown },
+      problems: { 404: unknown, 503: unreadable },
       schema: { name: 'ConfigKept', of: configKeptSchema },
-      answer: async ({ revision: wanted }) =>
-        found(configKeptSchema, await control.kept(wanted), unknown),
+      answer: async ({ revision: wanted }) => {
+        const kept = await control.kept(wanted);
+        if (kept !== null && 'kind' in kept) return notReadable(kept);
+        return found(configKeptSchema, kept, unknown);
+      },
     }),
     writeRoute({
       path: '/api/v1/config/history/{revision}/restore',
       method: 'POST',
       action: 'config_restore',
       summary: 'Takes one of them into use again, by the same steps.',
-      parameters: { revision },
+      parameters: { revision, edited },
       ifMatch,
       contentType,
       problems: { ...refused, 404: unknown },
       schema: applied,
-      answer: async ({ revision: wanted }, { revision: from, mayAskWith }) => {
+      answer: async ({ revision: wanted, edited: over }, { revision: from, mayAskWith }) => {
         const kept = await control.kept(wanted);
         if (kept === null) return problem(404, 'not_found', unknown);
-        return apply(control, { text: kept.text, revision: from, mayAskWith });
+        if ('kind' in kept) return notReadable(kept);
+        return apply(control, { text: kept.text, revision: from, edited: over, mayAskWith });
       },
     }),
   ];
+}
+
+function notReadable({ detail }: HistoryFault): Answer {
+  return problem(503, 'history_unreadable', detail);
 }
 
 async function apply(control: ConfigControl, asked: ConfigAsked): Promise<Answer> {

@@ -225,13 +225,18 @@ test('without room the answer comes before the body', async () => {
   assert.equal(answer.headers.get('retry-after'), '1');
 });
 
-test('a stopped channel refuses messages and stays alive', async () => {
+test('a stopped channel lets its address go, and refuses what has come half', async () => {
   await using webhook = await startWebhook();
-  webhook.stop();
-  const answer = await only(webhook.port, post(good));
-  assert.equal(answer.status, 503);
-  assert.equal(jsonOf(answer)['code'], 'shutting_down');
+  const socket = connect(webhook.port, '127.0.0.1');
+  const all = readAll(socket);
+  socket.write(post(good).slice(0, 20));
   assert.equal((await only(webhook.port, post('', {}, 'GET /healthz'))).status, 200);
+  webhook.stop();
+  assert.deepEqual(await exchange(webhook.port, post(good)), []);
+  socket.write(post(good).slice(20));
+  const [answer] = answersOf(await all);
+  assert.equal(answer?.status, 503);
+  assert.equal(jsonOf(answer)['code'], 'shutting_down');
 });
 
 test('/healthz answers without a secret', async () => {

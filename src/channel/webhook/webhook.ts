@@ -1,8 +1,9 @@
 /**
  * The webhook channel: messages are POSTed to it, replies are POSTed by it.
  *
- * Its listener outlives it when a newer webhook channel took the same address: that one's handler
- * then answers. When none did, the last handler goes on, and refuses messages as shutting down.
+ * Its listener outlives its run when a newer webhook channel took the same address: that one's
+ * handler then answers. When none did, the address is let go with the end of the run, while replies
+ * still go out; what comes on a connection that is open then is refused as shutting down.
  */
 import type { WebhookConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
@@ -79,6 +80,7 @@ class Webhook implements WebhookChannel {
     this.#standing.become('up');
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     this.#standing.become('stopped');
+    await this.#letGo();
   }
 
   health(): ChannelHealth {
@@ -89,7 +91,11 @@ class Webhook implements WebhookChannel {
     return this.#held?.port ?? 0;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#letGo();
+  }
+
+  async #letGo(): Promise<void> {
     const held = this.#held;
     this.#held = null;
     await held?.release(releaseGraceMs);
