@@ -2,6 +2,9 @@
 import type { ConfigRefused } from '../admin/config-control.ts';
 import type { ConfigProblem } from '../config/config.ts';
 
+/** A detail goes into the log and onto the status page. */
+const sentencesMax = 10;
+
 const stays = 'The configuration before stays in use.';
 
 export function revisionConflict(revision: string): ConfigRefused {
@@ -18,12 +21,12 @@ export function fileChanged(file: string, revision: string): ConfigRefused {
 
 export function invalid(problems: readonly ConfigProblem[]): ConfigRefused {
   const errors = problems.filter(({ severity }) => severity === 'error');
-  const detail = `${errors.map(sentenceOf).join(' ')} ${stays}`;
+  const detail = `${sentencesOf(errors)} ${stays}`;
   return { kind: 'refused', code: 'config_invalid', detail, problems };
 }
 
 export function secretMissing(problems: readonly ConfigProblem[]): ConfigRefused {
-  const detail = `${problems.map(sentenceOf).join(' ')} ${stays}`;
+  const detail = `${sentencesOf(problems)} ${stays}`;
   return { kind: 'refused', code: 'secret_missing', detail, problems };
 }
 
@@ -48,6 +51,14 @@ export function notSaved(why: string): ConfigRefused {
 /** @param more what could not be undone */
 export function rolledBack(why: string, more = ''): ConfigRefused {
   return { kind: 'refused', code: 'rolled_back', detail: `${why} ${stays}${more}` };
+}
+
+/** The rest stand in `problems`, and are told by `svc config check`. */
+function sentencesOf(problems: readonly ConfigProblem[]): string {
+  const more = problems.length - sentencesMax;
+  const told = problems.slice(0, sentencesMax).map(sentenceOf);
+  if (more > 0) told.push(`There are ${more} more: svc config check tells them.`);
+  return told.join(' ');
 }
 
 function sentenceOf({ path, line, column, message, remedy }: ConfigProblem): string {
