@@ -140,8 +140,9 @@ export class Frames implements FrameRing, Sources {
     this.#add({ kind: 'plan_used', at: this.#now(), revision, channels, brains });
   }
 
-  warned({ code, message, path }: Of<'warned'>): void {
-    this.#add({ kind: 'warned', at: this.#now(), code, message, path: path ?? null });
+  /** Its sentence may hold a path of this machine, or a piece of the file. */
+  warned({ code, path }: Of<'warned'>): void {
+    this.#add({ kind: 'warned', at: this.#now(), code, path: path ?? null });
   }
 
   /** Its target may name a conversation or a sender. */

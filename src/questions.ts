@@ -61,12 +61,13 @@ class ServiceQuestions implements Questions {
     return validated(await this.#inspect(text));
   }
 
-  async preflight(text: string): Promise<Preflighted | 'busy'> {
+  async preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'> {
     const { env, kit, heldDatabase } = this.#settings;
     return this.#preflights.take(async () => {
       const inspection = await this.#inspect(text);
       const { runPreflight } = await import('./preflight/preflight.ts');
-      const found = await runPreflight(inspection, { env, version: kit.version, heldDatabase });
+      const { version } = kit;
+      const found = await runPreflight(inspection, { env, version, heldDatabase, left });
       const lines = found.map(({ mark: kind, subject, message, remedy }) => {
         return { kind, subject, message, remedy };
       });

@@ -1,10 +1,13 @@
 /** What an operator asks the running program about configurations that it does not use. */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Preflighted, TryResult, Validated } from '../src/admin/questions.ts';
 import { asks, inTurn } from './agent-stage.ts';
+import { untilTrue } from './chaos/outside.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
@@ -251,6 +254,35 @@ test('a trial ends when who asked goes away, and four at most are under way', as
   let { status } = await started.tryIt(config);
   while (status === 429 && Date.now() < giveUpAt) ({ status } = await started.tryIt(config));
   assert.equal(status, 200);
+});
+
+test('a preflight ends when who asked goes away', async () => {
+  await using started = await start();
+  const reached: Socket[] = [];
+  await using server = createServer((socket) => {
+    reached.push(socket.on('error', () => {}).resume());
+  });
+  using _ends = { [Symbol.dispose]: () => reached.forEach((socket) => socket.destroy()) };
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const text = JSON.stringify(started.draft({ models: [{ ...localModel(started), base_url }] }));
+  const leaving = new AbortController();
+  const look = (signal: AbortSignal): Promise<unknown> =>
+    started.send('POST', 'config/preflight', text, signal).catch((error: Error) => error.name);
+  const staying = new AbortController();
+  const stays = look(staying.signal);
+  await untilTrue('one waits for its model', () => reached.length === 1);
+  const asked = [1, 2, 3].map(() => look(leaving.signal));
+  await untilTrue('all four wait', () => reached.length === 4);
+  leaving.abort();
+  assert.deepEqual(await Promise.all(asked), Array(3).fill('AbortError'));
+  const [first, ...others] = reached;
+  await untilTrue('nothing is asked for them any more', () => others.every((one) => one.closed));
+  assert.equal(first!.closed, false, 'the first, which asked before them, waits still');
+  const { status } = await started.send('POST', 'config/preflight', JSON.stringify(started.used));
+  assert.equal(status, 200, 'their places are free');
+  staying.abort();
+  assert.equal(await stays, 'AbortError');
 });
 
 test('a trial under way does not keep svc from ending', async () => {

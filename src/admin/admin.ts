@@ -93,7 +93,10 @@ export type Status = {
     readonly turns: TimesStatus;
     readonly endToEnd: TimesStatus;
   };
+  /** The first hundred. */
   readonly warnings: readonly WarningStatus[];
+  /** How many there are beside these. */
+  readonly warningsLeftOut: number;
 };
 
 /** Whether there is a bearer at all with which one may write. */
@@ -101,7 +104,8 @@ export type Access = 'read_only' | 'operator';
 
 /**
  * `brain` is null for a channel without a route: it is not started. `address` is where messages
- * are sent to it; null for one that fetches them itself.
+ * are sent to it; null for one that fetches them itself. Without the bearer it lacks a path that
+ * somebody chose: it may be meant as a secret.
  */
 export type ChannelStatus = Omit<ChannelView, 'since' | 'state'> & {
   readonly state: ChannelState | 'unrouted';
@@ -195,4 +199,5 @@ export type RouteStatus = {
   readonly running: boolean;
 };
 
+/** Without the bearer, what the code means: no path of this machine, and no piece of the file. */
 export type WarningStatus = Pick<ConfigProblem, 'code' | 'path' | 'message' | 'remedy'>;

@@ -9,6 +9,9 @@ import { bearerOf, type TokenCheck } from '../lib/bearer.ts';
 
 export type Principal = 'prober' | 'reader' | 'operator';
 
+/** Who asks, where an answer tells an operator more than others. */
+export type Asker = Exclude<Principal, 'prober'>;
+
 /** How an operator is known; without a token the service is read-only. */
 export type OperatorAccess =
   | { readonly kind: 'bearer'; readonly matches: TokenCheck }

@@ -11,11 +11,11 @@ import type { AdminPorts } from './admin.ts';
 import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
 import { isForeign, isKnownHost, standingOf } from './auth.ts';
-import type { OperatorAccess } from './auth.ts';
+import type { OperatorAccess, Standing } from './auth.ts';
 import { allowedAt } from './routes/match.ts';
 import type { Place, RouteTable } from './routes/match.ts';
-import type { Route, Sent, WriteRoute } from './routes/route.ts';
-import { readSent, type Exchange } from './sent.ts';
+import type { Route, WriteRoute } from './routes/route.ts';
+import { readSent, type Asking, type Exchange } from './sent.ts';
 import { readValues, type ValuesRead } from './values.ts';
 
 export type DoorSettings = {
@@ -48,14 +48,16 @@ export class Door {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = [...place.routes.values()].find((one) => one.method === method);
     if (route === undefined) return methodNotAllowed(place);
-    const refusal = this.#refusalOf(route, request, target.host);
+    const standing = standingOf(request, this.#settings.access);
+    const refusal = this.#refusalOf(route, request, target.host, standing);
     if (refusal !== null) return this.#mayShow(route, refusal);
     const { headersDistinct } = request;
     const read = readValues(route.parameters ?? {}, place.captured, target.query, headersDistinct);
     const exchange = { request, response };
     const mayAskWith = (allowed: readonly string[]): boolean =>
       this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
-    const answer = (): Promise<Answer> => answerOf(route, read, exchange, mayAskWith);
+    const asker = standing === 'operator' ? standing : 'reader';
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, { asker, mayAskWith });
     if (route.kind === 'write') return this.#write(route, read, answer);
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
   }
@@ -71,13 +73,17 @@ export class Door {
     return !this.#settings.loopback || isKnownHost(host, allowed);
   }
 
-  #refusalOf(route: Route, request: IncomingMessage, host: string | undefined): Answer | null {
+  #refusalOf(
+    route: Route,
+    request: IncomingMessage,
+    host: string | undefined,
+    standing: Standing,
+  ): Answer | null {
     const { access, allowedHosts } = this.#settings;
     if (route.principal === 'prober') return null;
     if (route.method !== 'GET' && isForeign(request, host, allowedHosts())) {
       return refusals.crossSite;
     }
-    const standing = standingOf(request, access);
     if (standing === 'operator') return null;
     if (route.principal === 'operator' && access.kind === 'none') return readOnly(access.remedy);
     if (standing === 'without') {
@@ -144,10 +150,10 @@ async function answerOf(
   route: Route,
   values: ValuesRead,
   exchange: Exchange,
-  mayAskWith: Sent['mayAskWith'],
+  asking: Asking,
 ): Promise<Answer> {
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
-  const read = await readSent(route, exchange, mayAskWith);
+  const read = await readSent(route, exchange, asking);
   if (read.kind === 'refused') return read.answer;
   return route.answer(values.values, read.sent);
 }

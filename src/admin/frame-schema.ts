@@ -53,7 +53,7 @@ export const frameSchema = kinds(
     reason: maybeText,
   }),
   frame('plan_used', { revision: text, channels: integer, brains: integer }),
-  frame('warned', { code: text, message: text, path: maybeText }),
+  frame('warned', { code: text, path: maybeText }),
   frame('operator_wrote', { action: text, status: integer }),
   frame('dropped', { count: maybeInteger }),
 );

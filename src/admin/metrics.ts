@@ -77,7 +77,7 @@ function familiesOf(ports: AdminPorts): Family[] {
 
 function serviceFamilies(ports: AdminPorts): Family[] {
   const plan = ports.plan();
-  const channels = channelStatusesOf(plan);
+  const channels = channelStatusesOf(plan, 'reader');
   return [
     gauge('svc_build_info', 'The running version.', [
       one(1, { version: ports.version, storage: storageOf(plan.config) }),

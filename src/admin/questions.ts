@@ -12,8 +12,8 @@ import type { Trace } from '../domain/trace.ts';
 export interface Questions {
   /** The check of a text, with what only this machine can tell: its folders, the file's rights. */
   validate(text: string): Promise<Validated>;
-  /** `busy`: too many are asked for at once. */
-  preflight(text: string): Promise<Preflighted | 'busy'>;
+  /** `busy`: too many are asked for at once. @param left ends it */
+  preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'>;
   /** Asks a brain of a draft. @param left ends it */
   tryBrain(draft: Draft, left: AbortSignal): Promise<Tried>;
   /** The variables that the configuration in use names. */

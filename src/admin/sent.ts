@@ -18,22 +18,25 @@ export type SentRead =
   | { readonly kind: 'read'; readonly sent: Sent }
   | { readonly kind: 'refused'; readonly answer: Answer };
 
+/** Who asks, as far as the request shows it. */
+export type Asking = Pick<Sent, 'asker' | 'mayAskWith'>;
+
 /** Waits for the end of the body, so that what is asked for happens only if all of it came. */
 export async function readSent(
   route: Route,
   exchange: Exchange,
-  mayAskWith: Sent['mayAskWith'],
+  asking: Asking,
 ): Promise<SentRead> {
   const left = leftOf(exchange);
   if (route.kind === 'read') {
-    return { kind: 'read', sent: { body: null, revision: null, mayAskWith, left } };
+    return { kind: 'read', sent: { ...asking, body: null, revision: null, left } };
   }
   const wanted = route.kind === 'write' && route.ifMatch !== undefined;
   const revision = wanted ? revisionIn(exchange.request) : null;
   if (typeof revision === 'object' && revision !== null) return refused(revision);
   const body = await bodyOf(route.body, exchange);
   if ('answer' in body) return body;
-  return { kind: 'read', sent: { body: body.value, revision, mayAskWith, left } };
+  return { kind: 'read', sent: { ...asking, body: body.value, revision, left } };
 }
 
 function leftOf({ response }: Exchange): AbortSignal {

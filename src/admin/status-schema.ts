@@ -91,6 +91,7 @@ export const statusSchema = object({
   }),
   times: object({ waited: times, turns: times, endToEnd: times }),
   warnings: list(object({ code: text, path: text, message: text, remedy: text })),
+  warningsLeftOut: integer,
 });
 
 export const channelsSchema = object({ rows: channels });

@@ -1,4 +1,5 @@
-import type { BrainConfig, Config } from '../config/config.ts';
+import type { BrainConfig, Config, WebhookConfig } from '../config/config.ts';
+import { webhookPathDefault } from '../config/schema-channel.ts';
 import { channelTypeOf } from '../domain/ids.ts';
 import type { ChannelMeters } from '../meters.ts';
 import type {
@@ -11,11 +12,19 @@ import type {
   PlanView,
   RouteStatus,
   Status,
+  WarningStatus,
 } from './admin.ts';
+import type { Asker } from './auth.ts';
 import { modelsOf, providersOf, timesOf } from './call-status.ts';
+import { toldToReaders } from './told-to-readers.ts';
 
-/** Puts together what the service says of itself: states, times and counts, nothing of anyone. */
-export function statusOf(ports: AdminPorts, access: Access): Status {
+const warningsMax = 100;
+
+/**
+ * Puts together what the service says of itself: states, times and counts, nothing of anyone.
+ * Only an operator is told what may hold more of the configuration than its names.
+ */
+export function statusOf(ports: AdminPorts, access: Access, asker: Asker): Status {
   const plan = ports.plan();
   const health = ports.health();
   const channels = [...ports.meters.channels.values()];
@@ -30,7 +39,7 @@ export function statusOf(ports: AdminPorts, access: Access): Status {
     storage: storageOf(plan.config),
     access,
     perMinute: ports.meters.perMinute(),
-    channels: channelsOf(plan),
+    channels: channelsOf(plan, asker),
     brains: brainsOf(plan),
     providers: providersOf(ports.meters, plan.config),
     models: modelsOf(ports.meters, plan.config),
@@ -41,12 +50,7 @@ export function statusOf(ports: AdminPorts, access: Access): Status {
       turns: timesOf(channels.map((channel) => channel.turns)),
       endToEnd: timesOf(channels.map((channel) => channel.endToEnd)),
     },
-    warnings: plan.warnings.map(({ code, path, message, remedy }) => ({
-      code,
-      path,
-      message,
-      remedy,
-    })),
+    ...warningsOf(plan, asker),
   };
 }
 
@@ -54,12 +58,22 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): 'memory' | 'sql
   return storage === null ? 'memory' : 'sqlite';
 }
 
-export function channelsOf(plan: PlanView): ChannelStatus[] {
+function warningsOf({ warnings }: PlanView, asker: Asker) {
+  return {
+    warnings: warnings.slice(0, warningsMax).map((warning): WarningStatus => {
+      const { code, path, message, remedy } = warning;
+      return asker === 'operator' ? { code, path, message, remedy } : toldToReaders(warning);
+    }),
+    warningsLeftOut: Math.max(0, warnings.length - warningsMax),
+  };
+}
+
+export function channelsOf(plan: PlanView, asker: Asker): ChannelStatus[] {
   const running = new Map(plan.channels.map((channel) => [channel.type, channel]));
   return plan.config.channels.map((channel) => {
     const { type } = channel;
     const brain = brainFor(plan.config, type);
-    const address = type === 'webhook' ? `http://${channel.bind.text}${channel.path}` : null;
+    const address = channel.type === 'webhook' ? addressOf(channel, asker) : null;
     const view = running.get(type);
     if (view !== undefined) {
       const { state, since, reason, lastSeenAt } = view;
@@ -68,6 +82,11 @@ export function channelsOf(plan: PlanView): ChannelStatus[] {
     const reason = 'No route leads from it.';
     return { type, state: 'unrouted', since: null, reason, lastSeenAt: null, brain, address };
   });
+}
+
+function addressOf({ bind, path }: WebhookConfig, asker: Asker): string {
+  const mayTell = asker === 'operator' || path === webhookPathDefault;
+  return `http://${bind.text}${mayTell ? path : ''}`;
 }
 
 function brainFor(config: Config, type: string): string | null {

@@ -25,6 +25,11 @@ export type Located = {
 };
 
 const depthMax = 64;
+/**
+ * No field stands at a longer path. One as long as its key may be would be copied for each value
+ * below it.
+ */
+const pathMax = 256;
 
 /** Reads a JSON text; a byte order mark before it is let pass. */
 export function locate(text: string): Located {
@@ -78,7 +83,7 @@ class Reader {
   }
 
   #value(path: string, key: number | null): Json {
-    this.places.set(path, { key: key ?? this.#at, value: this.#at });
+    if (path.length <= pathMax) this.places.set(path, { key: key ?? this.#at, value: this.#at });
     const char = this.#text[this.#at];
     if (char === '"') return this.#string(path);
     if (char === '{' || char === '[') {

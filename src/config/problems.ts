@@ -80,6 +80,7 @@ export const problemCodes = {
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
   short_token: warning('A secret is shorter than 16 characters.'),
   secret_trimmed: warning('White space around a secret was left out.'),
+  too_many_problems: warning('There are more problems than are told at once.'),
   not_yet: warning('This version of svc checks the field but cannot run it yet.'),
 } as const satisfies Record<string, { severity: 'error' | 'warning'; meaning: string }>;
 
@@ -93,9 +94,19 @@ function warning(meaning: string): Severity<'warning'> {
   return { severity: 'warning', meaning };
 }
 
-/** Gathers the problems of one text and gives each its place. */
+/** Of one text. */
+export const problemsMax = 200;
+
+/** A sentence, or what makes it: one that costs something is made only when it is told. */
+type Sentence = string | (() => string);
+
+/**
+ * Gathers the problems of one text and gives each its place. The first are kept, errors before
+ * warnings, and the others counted.
+ */
 export class ProblemList {
   readonly #problems: ConfigProblem[] = [];
+  readonly #counts = { error: 0, warning: 0 };
   readonly #places: ReadonlyMap<string, Place>;
   readonly #lineStarts: readonly number[];
 
@@ -107,17 +118,29 @@ export class ProblemList {
   }
 
   /** Adds a problem at the value of `path`, or at what would hold it where it is missing. */
-  add(code: ProblemCode, path: string, message: string, remedy: string): void {
-    this.addAt(this.#offsetOf(path, 'value'), code, path, message, remedy);
+  add(code: ProblemCode, path: string, message: string, remedy: Sentence): void {
+    this.#put(() => this.#offsetOf(path, 'value'), { code, path, message, remedy });
   }
 
   /** Adds a problem at the key of `path`. */
-  addAtKey(code: ProblemCode, path: string, message: string, remedy: string): void {
-    this.addAt(this.#offsetOf(path, 'key'), code, path, message, remedy);
+  addAtKey(code: ProblemCode, path: string, message: string, remedy: Sentence): void {
+    this.#put(() => this.#offsetOf(path, 'key'), { code, path, message, remedy });
   }
 
   /** @param offset in UTF-16 units from the start of the text */
   addAt(offset: number, code: ProblemCode, path: string, message: string, remedy: string): void {
+    this.#put(() => offset, { code, path, message, remedy });
+  }
+
+  #put(offset: () => number, { code, path, message, remedy }: Found): void {
+    const { severity } = problemCodes[code];
+    if (++this.#counts[severity] > problemsMax) return;
+    const sentence = typeof remedy === 'string' ? remedy : remedy();
+    const place = this.#placeOf(offset());
+    this.#problems.push({ severity, code, path, ...place, message, remedy: sentence });
+  }
+
+  #placeOf(offset: number): { readonly line: number; readonly column: number } {
     let line = 0;
     let after = this.#lineStarts.length;
     while (after - line > 1) {
@@ -125,18 +148,25 @@ export class ProblemList {
       if (this.#lineStarts[middle]! <= offset) line = middle;
       else after = middle;
     }
-    const column = offset - this.#lineStarts[line]! + 1;
-    const { severity } = problemCodes[code];
-    this.#problems.push({ severity, code, path, line: line + 1, column, message, remedy });
+    return { line: line + 1, column: offset - this.#lineStarts[line]! + 1 };
   }
 
   has(path: string): boolean {
     return this.#places.has(path);
   }
 
-  /** By place; problems of one place stay in the order in which they were found. */
+  /**
+   * By place; problems of one place stay in the order in which they were found. Where there were
+   * more, the last one says how many.
+   */
   sorted(): readonly ConfigProblem[] {
-    return this.#problems.sort(byPlace);
+    let room = Math.max(0, problemsMax - this.#counts.error);
+    const told = this.#problems.filter(({ severity }) => severity === 'error' || room-- > 0);
+    told.sort(byPlace);
+    const leftOut = this.#counts.error + this.#counts.warning - told.length;
+    const last = told.at(-1);
+    if (leftOut === 0 || last === undefined) return told;
+    return [...told, { ...moreThanTold(leftOut), line: last.line, column: last.column }];
   }
 
   #offsetOf(path: string, which: 'key' | 'value'): number {
@@ -146,6 +176,19 @@ export class ProblemList {
       if (at === '') return 0;
     }
   }
+}
+
+type Found = {
+  readonly code: ProblemCode;
+  readonly path: string;
+  readonly message: string;
+  readonly remedy: Sentence;
+};
+
+function moreThanTold(count: number): ConfigProblem {
+  const message = `${count} more ${count === 1 ? 'is' : 'are'} not told here`;
+  const remedy = 'Mend those that are, and check again.';
+  return problemWithoutPlace('too_many_problems', '', message, remedy);
 }
 
 /** Orders problems as they stand in the file; those without a place come first. */

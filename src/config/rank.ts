@@ -16,21 +16,32 @@ type Ranked = Pick<KnownModel, 'provider' | 'modelId'>;
  */
 export function rankModels(order: readonly string[], models: readonly Ranked[]): readonly number[] {
   const ranked = new Set<number>();
-  for (const entry of order) {
-    for (const [index, model] of models.entries()) if (isNamedBy(entry, model)) ranked.add(index);
-  }
+  const meantBy = finderIn(models);
+  for (const entry of new Set(order)) for (const index of meantBy(entry)) ranked.add(index);
   for (const index of models.keys()) ranked.add(index);
   return [...ranked];
 }
 
-/** Whether an entry of an order means this model. */
-export function isNamedBy(entry: string, { provider, modelId }: Ranked): boolean {
-  if (entry === modelId) return true;
-  const slash = entry.indexOf('/');
-  const first = slash < 0 ? entry : entry.slice(0, slash);
+/** @returns what tells the indices of the models that an entry of an order means, as listed */
+export function finderIn(models: readonly Ranked[]): (entry: string) => readonly number[] {
+  const indices = [...models.keys()];
+  const byId = Map.groupBy(indices, (index) => models[index]!.modelId);
+  const byProvider = Map.groupBy(indices, (index) => models[index]!.provider);
+  const byBoth = Map.groupBy(indices, (index) => {
+    const { provider, modelId } = models[index]!;
+    return `${provider}/${modelId}`;
+  });
   const synonyms: Readonly<Record<string, string>> = providerSynonyms;
-  const meant = Object.hasOwn(synonyms, first) ? synonyms[first] : first;
-  return meant === provider && (slash < 0 || entry.slice(slash + 1) === modelId);
+  return (entry) => {
+    const slash = entry.indexOf('/');
+    const first = slash < 0 ? entry : entry.slice(0, slash);
+    const provider = Object.hasOwn(synonyms, first) ? synonyms[first]! : first;
+    const ofProvider =
+      slash < 0 ? byProvider.get(provider) : byBoth.get(`${provider}${entry.slice(slash)}`);
+    const named = byId.get(entry);
+    if (named === undefined || ofProvider === undefined) return named ?? ofProvider ?? [];
+    return [...new Set([...named, ...ofProvider])].sort((a, b) => a - b);
+  };
 }
 
 /** Its runtime sends this model to its vendor, whatever its locality is declared to be. */

@@ -12,7 +12,8 @@ comments, no trailing commas. This page is made from the program's own schema by
 \`npm run docs\`; [config.schema.json](config.schema.json) is the same for editors, which find it
 when \`$schema\` at the top of the file names it.
 
-- \`svc config check svc.json\` reports every problem at once, each with its place and a remedy.
+- \`svc config check svc.json\` reports every problem at once (of more than 200 the first), each
+  with its place and a remedy.
 - A field that is \`null\`, or a text that is empty, counts as absent.
 - \`$schema\` and keys that begin with \`_\` are let pass anywhere; every other unknown key is a
   problem.

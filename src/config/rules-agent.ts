@@ -31,35 +31,46 @@ export function checkAgent(
   problems: ProblemList,
 ): void {
   const path = `${standing.path}.agent`;
-  checkTools(agent, path, problems);
+  const tools = toolsOf(agent);
+  checkTools(agent, tools, path, problems);
   checkMemory(agent, standing.ranked[0], path, document, problems);
   checkHosts(agent, path, problems);
-  const grants = agent.governance ?? [];
-  for (const [index, grant] of grants.entries()) {
+  const configured = document.channels && new Set(document.channels.map((one) => one?.type));
+  const earlier: Earlier = new Map();
+  for (const [index, grant] of (agent.governance ?? []).entries()) {
     if (grant === undefined) continue;
-    checkGrant(agent, grant, `${path}.governance[${index}]`, document, problems);
-    checkOverlap(grants, index, `${path}.governance[${index}]`, problems);
+    checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
+    checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
   }
   checkModels(agent, standing, problems);
   checkLeak(agent, standing, document, problems);
 }
 
-function checkTools(agent: AgentDraft, path: string, problems: ProblemList): void {
-  const tools = agent.tools;
-  if (tools === undefined) return;
-  for (const [index, tool] of tools.entries()) {
-    if (tool === undefined || tools.indexOf(tool) === index) continue;
+/** Where each tool is listed first; one that could not be read is `undefined` among them. */
+type Tools = ReadonlyMap<Tool | undefined, number> | undefined;
+
+function toolsOf({ tools }: AgentDraft): Tools {
+  if (tools === undefined) return undefined;
+  const firsts = new Map<Tool | undefined, number>();
+  for (const [index, tool] of tools.entries()) if (!firsts.has(tool)) firsts.set(tool, index);
+  return firsts;
+}
+
+function checkTools(agent: AgentDraft, firsts: Tools, path: string, problems: ProblemList): void {
+  if (firsts === undefined) return;
+  for (const [index, tool] of (agent.tools ?? []).entries()) {
+    if (tool === undefined || firsts.get(tool) === index) continue;
     const message = 'this tool is listed already';
     problems.add('tool_repeated', `${path}.tools[${index}]`, message, 'Remove one of them.');
   }
   for (const [tool, block] of cages) {
-    const index = tools.indexOf(tool);
-    if (index >= 0 && agent[block] === null) {
+    const index = firsts.get(tool);
+    if (index !== undefined && agent[block] === null) {
       const message = `${tool} may only run within limits, and its block ${block} is missing`;
       const remedy = `Add "${block}": { … } beside tools, or take the tool out.`;
       problems.add('cage_missing', `${path}.tools[${index}]`, message, remedy);
     }
-    if (index >= 0 || agent[block] === null || tools.includes(undefined)) continue;
+    if (index !== undefined || agent[block] === null || firsts.has(undefined)) continue;
     const message = `this block limits ${tool}, which is not listed in tools`;
     const remedy = `List ${tool}, or remove the block.`;
     problems.addAtKey('cage_without_tool', `${path}.${block}`, message, remedy);
@@ -105,16 +116,20 @@ function isAllowedHost(entry: string): boolean {
   return isHost((found[1] ?? found[2])!) && Number(found[3] ?? 0) <= 65_535;
 }
 
+type Surroundings = {
+  readonly tools: Tools;
+  /** Types of channels; `undefined` is among them where one could not be read. */
+  readonly configured: ReadonlySet<Channel | undefined> | undefined;
+};
+
 function checkGrant(
-  agent: AgentDraft,
   grant: GrantDraft,
+  { tools, configured }: Surroundings,
   path: string,
-  document: DraftDocument,
   problems: ProblemList,
 ): void {
-  const tools = agent.tools;
-  if (grant.tool !== undefined && tools !== undefined && !tools.includes(undefined)) {
-    if (!tools.includes(grant.tool)) {
+  if (grant.tool !== undefined && tools !== undefined && !tools.has(undefined)) {
+    if (!tools.has(grant.tool)) {
       const message = 'this grant is for a tool that tools does not list';
       const remedy = `List ${grant.tool} in tools, or remove the grant.`;
       problems.add('grant_unlisted', `${path}.tool`, message, remedy);
@@ -125,40 +140,37 @@ function checkGrant(
     const remedy = 'Leave channels out for every channel, or name some.';
     problems.add('grant_idle', `${path}.channels`, message, remedy);
   }
-  const configured = document.channels?.map((channel) => channel?.type);
-  if (configured === undefined || configured.includes(undefined)) return;
+  if (configured === undefined || configured.has(undefined)) return;
   for (const [index, channel] of (grant.channels ?? []).entries()) {
-    if (channel === undefined || configured.includes(channel)) continue;
+    if (channel === undefined || configured.has(channel)) continue;
     const message = 'this channel is not configured';
     const remedy = 'Configure it, or take it out here.';
     problems.add('grant_idle', `${path}.channels[${index}]`, message, remedy);
   }
 }
 
+/** By tool: the first grant that holds on each channel, on `every` one, and on `any`. */
+type Earlier = Map<Tool, Map<Channel | 'every' | 'any', number>>;
+
 function checkOverlap(
-  grants: readonly (GrantDraft | undefined)[],
+  { tool, channels }: GrantDraft,
   index: number,
+  earlier: Earlier,
   path: string,
   problems: ProblemList,
 ): void {
-  const grant = grants[index];
-  if (grant?.tool === undefined) return;
-  const first = grants.findIndex((other, at) => {
-    if (at >= index || other?.tool !== grant.tool) return false;
-    return shareChannel(other?.channels, grant.channels);
-  });
-  if (first < 0) return;
+  // undefined: it could not be read. A grant on no channel overlaps with none.
+  if (tool === undefined || channels === undefined || channels?.length === 0) return;
+  const firsts = earlier.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
+  earlier.set(tool, firsts);
+  const own = channels?.filter((channel) => channel !== undefined) ?? (['every'] as const);
+  const met = channels === null ? (['any'] as const) : (['every', ...own] as const);
+  const first = Math.min(...[...new Set(met)].map((one) => firsts.get(one) ?? Infinity));
+  for (const one of ['any', ...own] as const) if (!firsts.has(one)) firsts.set(one, index);
+  if (first === Infinity) return;
   const message = `governance[${first}] is for the same tool on the same channel`;
   const remedy = 'Keep one of them, or give each its own channels.';
   problems.add('grants_overlap', path, message, remedy);
-}
-
-/** null: every channel; undefined: it could not be read. */
-function shareChannel(one: GrantDraft['channels'], two: GrantDraft['channels']): boolean {
-  if (one === undefined || two === undefined) return false;
-  if (one === null) return two === null || two.length > 0;
-  if (two === null) return one.length > 0;
-  return one.some((channel) => channel !== undefined && two.includes(channel));
 }
 
 function checkModels(agent: AgentDraft, standing: Standing, problems: ProblemList): void {

@@ -1,8 +1,9 @@
 /** What a brain's models, policy and dispatch mean together. */
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
+import { listed, namesMax } from './listed.ts';
 import type { ProblemList } from './problems.ts';
-import { hasCloudTag, isNamedBy, rankModels } from './rank.ts';
+import { finderIn, hasCloudTag, rankModels } from './rank.ts';
 import type { KnownModel } from './rank.ts';
 import { checkAgent } from './rules-agent.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
@@ -26,9 +27,9 @@ export function checkBrain(
 
 /** @returns the models that the brain may ask, best first; none when one could not be read */
 function checkRank(brain: BrainDraft, path: string, problems: ProblemList): readonly KnownModel[] {
-  const listed = brain.models ?? [];
-  const models = listed.map(knownModel).filter((model) => model !== null);
-  if (models.length === 0 || models.length < listed.length) return [];
+  const drafts = brain.models ?? [];
+  const models = drafts.map(knownModel).filter((model) => model !== null);
+  if (models.length === 0 || models.length < drafts.length) return [];
   checkOrder(brain, models, path, problems);
   const usable = models.filter((model) => brain.sensitivity !== 'private' || isLocal(model));
   if (usable.length === 0) {
@@ -96,12 +97,15 @@ function checkOrder(
   problems: ProblemList,
 ): void {
   const order = brain.policy?.order ?? [];
+  const meantBy = finderIn(models);
+  const oneOf = (): string => {
+    const names = models.slice(0, namesMax).map((model) => `${model.provider}/${model.modelId}`);
+    return `Write a provider, a model id, or one of: ${listed(names, models.length)}.`;
+  };
   for (const [index, entry] of order.entries()) {
-    if (entry === undefined || models.some((model) => isNamedBy(entry, model))) continue;
+    if (entry === undefined || meantBy(entry).length > 0) continue;
     const message = 'no model of this brain is meant by this';
-    const names = models.map((model) => `${model.provider}/${model.modelId}`);
-    const remedy = `Write a provider, a model id, or one of: ${names.join(', ')}.`;
-    problems.add('order_unknown', `${path}.policy.order[${index}]`, message, remedy);
+    problems.add('order_unknown', `${path}.policy.order[${index}]`, message, oneOf);
   }
   const ranked = rankModels(known(order), models);
   if (brain.dispatch !== 'sequential' || ranked.every((model, rank) => model === rank)) return;

@@ -1,7 +1,11 @@
 /** Channels, brains and the routes between them. */
+import { listed, namesMax } from './listed.ts';
 import { nearest } from './nearest.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument } from './schema.ts';
+
+/** Of all names, so many are compared with one that leads nowhere. */
+const nearMax = 100;
 
 /** Adds what is wrong with names that stand twice, lead nowhere, or that nothing leads to. */
 export function checkRoutes(document: DraftDocument, problems: ProblemList): void {
@@ -42,25 +46,40 @@ function checkEnds(
   brains: Names,
   problems: ProblemList,
 ): void {
+  const [channelsKnown, brainsKnown] = [wholly(channels), wholly(brains)];
   for (const [index, route] of (routes ?? []).entries()) {
-    if (leadsNowhere(route?.channel, channels)) {
+    if (leadsNowhere(route?.channel, channelsKnown)) {
       const message = 'no channel of this type is configured';
-      const remedy = `Configure it, or write one of: ${listed(channels)}.`;
+      const remedy = (): string => `Configure it, or write one of: ${listOf(channelsKnown)}.`;
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
-    if (leadsNowhere(route?.brain, brains)) {
-      const near = nearest(route?.brain ?? '', known(brains));
+    if (leadsNowhere(route?.brain, brainsKnown)) {
       const message = 'no brain has this name';
-      const remedy = near === null ? `Write one of: ${listed(brains)}.` : `Did you mean ${near}?`;
+      const remedy = (): string => {
+        const near = nearest(route?.brain ?? '', namesOf(brainsKnown, nearMax));
+        return near === null ? `Write one of: ${listOf(brainsKnown)}.` : `Did you mean ${near}?`;
+      };
       problems.add('unknown_brain', `routes[${index}].brain`, message, remedy);
     }
   }
 }
 
-/** An end is judged only when every name on the other side could be read. */
-function leadsNowhere(end: string | undefined, names: Names): boolean {
-  if (end === undefined || names === undefined || names.includes(undefined)) return false;
-  return !names.includes(end);
+/** An end is judged only when every name on the other side could be read: else there is no set. */
+function wholly(names: Names): ReadonlySet<string> | null {
+  const known = new Set(names);
+  return names === undefined || known.has(undefined) ? null : (known as ReadonlySet<string>);
+}
+
+function leadsNowhere(end: string | undefined, names: ReadonlySet<string> | null): boolean {
+  return end !== undefined && names !== null && !names.has(end);
+}
+
+function namesOf(names: ReadonlySet<string> | null, most: number): readonly string[] {
+  return names?.values().take(most).toArray() ?? [];
+}
+
+function listOf(names: ReadonlySet<string> | null): string {
+  return listed(namesOf(names, namesMax), names?.size ?? 0);
 }
 
 function checkDoubleRoutes({ routes }: DraftDocument, problems: ProblemList): void {
@@ -87,9 +106,11 @@ function warnUnused(
   what: 'channel' | 'brain',
   problems: ProblemList,
 ): void {
-  if (used.includes(undefined)) return;
+  const passed = new Set(used);
+  if (passed.has(undefined)) return;
   for (const [index, name] of (names ?? []).entries()) {
-    if (name === undefined || used.includes(name) || names?.indexOf(name) !== index) continue;
+    if (name === undefined || passed.has(name)) continue;
+    passed.add(name);
     const message = `no route names this ${what}, so it is not started`;
     const remedy = 'Add a route for it, or remove it.';
     problems.add(`${what}_without_route`, `${what}s[${index}]`, message, remedy);
@@ -100,17 +121,11 @@ function findDoubles(
   names: readonly (string | undefined)[],
   report: (name: string, index: number, first: number) => void,
 ): void {
+  const firsts = new Map<string, number>();
   for (const [index, name] of names.entries()) {
     if (name === undefined) continue;
-    const first = names.indexOf(name);
-    if (first < index) report(name, index, first);
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, index);
+    else report(name, index, first);
   }
-}
-
-function known(names: Names): readonly string[] {
-  return (names ?? []).filter((name) => name !== undefined);
-}
-
-function listed(names: Names): string {
-  return [...new Set(known(names))].join(', ');
 }

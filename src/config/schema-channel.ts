@@ -3,6 +3,9 @@ import type { ObjectField } from './field.ts';
 
 export const channelSynonyms = { telegram: 'messenger_a', discord: 'messenger_b' } as const;
 
+/** A webhook's path where none is written: no secret. */
+export const webhookPathDefault = '/webhook';
+
 const mapping = {
   type: 'object',
   description: "Maps the sender's JSON keys to message fields; only those that differ are listed.",
@@ -52,7 +55,7 @@ const webhook = {
       type: 'text',
       description: 'Path that messages are POSTed to.',
       format: 'url_path',
-      default: '/webhook',
+      default: webhookPathDefault,
     },
     outbound_url: {
       type: 'text',

@@ -120,12 +120,13 @@ class ShapeCheck {
   }
 
   #unknownKey(field: ObjectField, key: string, path: string): void {
-    const known = Object.keys(field.fields);
-    const near = nearest(key, known);
-    const remedy =
-      near === null
+    const remedy = (): string => {
+      const known = Object.keys(field.fields);
+      const near = nearest(key, known);
+      return near === null
         ? `Remove it, or begin it with _ to keep it as a note. Known here: ${known.join(', ')}.`
         : `Did you mean ${near}? A key that begins with _ is kept as a note.`;
+    };
     const message = 'there is no such field here';
     this.#problems.addAtKey('unknown_key', memberPath(path, key), message, remedy);
   }
@@ -144,8 +145,10 @@ class ShapeCheck {
     if (typeof value !== 'string') return this.#wrongType(value, path, `one of ${names}`);
     if (field.names.includes(value)) return value;
     if (Object.hasOwn(synonyms, value)) return synonyms[value];
-    const near = nearest(value, [...field.names, ...Object.keys(synonyms)]);
-    const remedy = near === null ? `Write one of ${names}.` : `Did you mean "${near}"?`;
+    const remedy = (): string => {
+      const near = nearest(value, [...field.names, ...Object.keys(synonyms)]);
+      return near === null ? `Write one of ${names}.` : `Did you mean "${near}"?`;
+    };
     const message = 'this is none of the known names';
     this.#problems.add('unknown_value', path, message, remedy);
     return undefined;

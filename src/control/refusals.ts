@@ -3,6 +3,9 @@ import type { ConfigRefused } from '../admin/config-control.ts';
 import type { ConfigProblem } from '../config/config.ts';
 import type { Disk } from './disk.ts';
 
+/** A detail goes into the log and onto the status page. */
+const sentencesMax = 10;
+
 const stays = 'The configuration before stays in use.';
 
 export function revisionConflict(revision: string): ConfigRefused {
@@ -35,12 +38,12 @@ function sentenceOfDisk(file: string, disk: Disk): string {
 
 export function invalid(problems: readonly ConfigProblem[]): ConfigRefused {
   const errors = problems.filter(({ severity }) => severity === 'error');
-  const detail = `${errors.map(sentenceOf).join(' ')} ${stays}`;
+  const detail = `${sentencesOf(errors)} ${stays}`;
   return { kind: 'refused', code: 'config_invalid', detail, problems };
 }
 
 export function secretMissing(problems: readonly ConfigProblem[]): ConfigRefused {
-  const detail = `${problems.map(sentenceOf).join(' ')} ${stays}`;
+  const detail = `${sentencesOf(problems)} ${stays}`;
   return { kind: 'refused', code: 'secret_missing', detail, problems };
 }
 
@@ -69,6 +72,14 @@ export function rolledBack(why: string): ConfigRefused {
 /** As a sentence, for others to follow. */
 function ended(why: string): string {
   return /[.!?]$/.test(why) ? why : `${why}.`;
+}
+
+/** The rest stand in `problems`, and are told by `svc config check`. */
+function sentencesOf(problems: readonly ConfigProblem[]): string {
+  const more = problems.length - sentencesMax;
+  const told = problems.slice(0, sentencesMax).map(sentenceOf);
+  if (more > 0) told.push(`There are ${more} more: svc config check tells them.`);
+  return told.join(' ');
 }
 
 function sentenceOf({ path, line, column, message, remedy }: ConfigProblem): string {

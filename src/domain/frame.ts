@@ -33,7 +33,7 @@ export type Frame =
   | Told<'dead_letter', Failed & { box: Box; channel: ChannelKey; id: string }>
   | Told<'channel_changed', { channel: string; state: ChannelState; reason: string | null }>
   | Told<'plan_used', { revision: string; channels: number; brains: number }>
-  | Told<'warned', { code: string; message: string; path: string | null }>
+  | Told<'warned', { code: string; path: string | null }>
   | Told<'operator_wrote', { action: string; status: number }>;
 
 /**

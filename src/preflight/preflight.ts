@@ -34,6 +34,8 @@ export type Surroundings = {
   readonly version: string;
   /** The database that this very process has open, which is not touched; null: none. */
   readonly heldDatabase: string | null;
+  /** Ends what is under way; what it was to tell is then of no use. */
+  readonly left?: AbortSignal;
 };
 
 /**
@@ -43,7 +45,7 @@ export type Surroundings = {
  */
 export async function runPreflight(
   inspection: Inspection,
-  { env, version, heldDatabase }: Surroundings,
+  { env, version, heldDatabase, left }: Surroundings,
 ): Promise<readonly PreflightLine[]> {
   const { validation, storagePath } = inspection;
   if (validation.kind === 'invalid') return [];
@@ -52,6 +54,9 @@ export async function runPreflight(
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
   const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
+  const leave = (): void => void kit.http.close();
+  if (left?.aborted === true) leave();
+  left?.addEventListener('abort', leave, { once: true });
   try {
     const [providers, channels, folders, storage] = await Promise.all([
       providerLines(config, resolved.secrets, kit),
@@ -62,6 +67,7 @@ export async function runPreflight(
     const lines = [...secretLines(resolved), ...providers, ...channels, ...folders];
     return storage === null ? lines : [...lines, storage];
   } finally {
+    left?.removeEventListener('abort', leave);
     await kit.http.close();
   }
 }

@@ -1,11 +1,16 @@
-/** The lists of the form without storage: of the last messages, as their stories are told. */
+/**
+ * The lists of the form without storage: of the last messages, as their stories are told. They
+ * are read on the thread that everything else runs on: a page reads in the order of the ring, puts
+ * nothing in order, and ends when it is full.
+ */
 import { isOnChannel, totalOf } from '../domain/records.ts';
 import type { DeliveryFilter, DeliveryRow, DeliveryState } from '../domain/records.ts';
 import type { MessageFilter, MessageRow, ReplyCounts } from '../domain/records.ts';
 import { summaryOf } from '../domain/trace.ts';
 import { emptyPage, limitOf, pageOf, placeAfter } from './pages.ts';
 import type { RecordsReader } from './records.ts';
-import { timeOrNull, type KeptReply, type KeptStory, type StoryRing } from './story-ring.ts';
+import { timeOrNull, type StoryRing } from './story-ring.ts';
+import type { KeptReply, KeptStory, MadeReply } from './story-ring.ts';
 
 /** Before every row. */
 const newest: [number] = [Number.MAX_SAFE_INTEGER];
@@ -17,26 +22,17 @@ export function memoryRecords(stories: StoryRing): RecordsReader {
       const limit = limitOf(asked);
       const after = placeAfter(asked, newest);
       if (after === null) return emptyPage;
-      const rows = [...stories]
-        .filter((story) => story.place < after[0] && fits(filter, story))
-        .sort((a, b) => b.place - a.place);
+      const fitting = stories.before(after[0]).filter((story) => fits(filter, story));
+      const rows = fitting.take(limit + 1).toArray();
       return pageOf(rows, limit, ({ place }) => [place], messageRow);
     },
     async deliveries(filter, asked) {
       const limit = limitOf(asked);
-      const after = placeAfter(asked, [Number.MAX_SAFE_INTEGER, '']);
+      const after = placeAfter(asked, newest);
       if (after === null) return emptyPage;
-      const [at, id] = after as [number, string];
-      const rows = [...stories]
-        .flatMap((story) => deliveriesOf(story, filter))
-        .filter((row) => row.createdAt < at || (row.createdAt === at && row.id < id))
-        .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
-      return pageOf(
-        rows,
-        limit,
-        (row) => [row.createdAt, row.id],
-        (row) => row,
-      );
+      const fitting = stories.madeBefore(after[0]).filter((made) => isAsked(filter, made));
+      const rows = fitting.take(limit + 1).toArray();
+      return pageOf(rows, limit, ({ number }) => [number], deliveryRow);
     },
     conversationCounts: async () => [],
     async audit(asked) {
@@ -92,12 +88,11 @@ function messageRow(kept: KeptStory): MessageRow {
   };
 }
 
-function deliveriesOf(kept: KeptStory, filter: DeliveryFilter): readonly DeliveryRow[] {
-  if (!isOnChannel(kept.channel, filter.channel)) return [];
-  return kept.replies
-    .slice(0, kept.count)
-    .filter((reply) => filter.state === null || stateOf(reply) === filter.state)
-    .map((reply) => deliveryRow(kept, reply));
+function isAsked(filter: DeliveryFilter, { story, reply }: MadeReply): boolean {
+  return (
+    isOnChannel(story.channel, filter.channel) &&
+    (filter.state === null || stateOf(reply) === filter.state)
+  );
 }
 
 function stateOf({ state, dueAt }: KeptReply): DeliveryState {
@@ -105,7 +100,7 @@ function stateOf({ state, dueAt }: KeptReply): DeliveryState {
   return Number.isNaN(dueAt) ? 'waiting' : 'deferred';
 }
 
-function deliveryRow(story: KeptStory, reply: KeptReply): DeliveryRow {
+function deliveryRow({ story, reply }: MadeReply): DeliveryRow {
   const { createdAt, attempts, dueAt, possibleDuplicate, late, failure } = reply;
   const state = stateOf(reply);
   return {

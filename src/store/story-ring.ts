@@ -15,6 +15,8 @@ import type { InRow, OutRow } from './rows.ts';
 import { ToolUseRing } from './tool-use-ring.ts';
 
 const storiesMax = 10_000;
+/** Of so many replies for each story the order is kept; of more, the newest. */
+const repliesEach = 2;
 /** Of a part of a split reply. */
 const idLengthMax = 25;
 
@@ -100,15 +102,28 @@ export class KeptStory {
   count = 0;
 }
 
+/** `number` counts all replies ever made. */
+export type MadeReply = {
+  readonly number: number;
+  readonly story: KeptStory;
+  readonly reply: KeptReply;
+};
+
 export class StoryRing {
   readonly uses = new ToolUseRing();
   readonly audit = new AuditRing();
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;
+  /** Of the last replies, as they were made: their story, and which of its own each is. */
+  readonly #madePlaces: Float64Array;
+  readonly #madeParts: Uint32Array;
+  #made = 0;
 
   constructor(size = storiesMax) {
     this.#size = size;
+    this.#madePlaces = new Float64Array(repliesEach * size);
+    this.#madeParts = new Uint32Array(repliesEach * size);
   }
 
   /** @returns the place by which the story is told on; after `size` more it is forgotten */
@@ -145,6 +160,9 @@ export class StoryRing {
     slot.trace = effects.trace;
     for (const reply of effects.replies) {
       if (slot.count === slot.replies.length) slot.replies.push(new KeptReply());
+      const index = ++this.#made % this.#madePlaces.length;
+      this.#madePlaces[index] = slot.place;
+      this.#madeParts[index] = slot.count;
       slot.replies[slot.count++]!.begin(reply);
     }
   }
@@ -187,8 +205,26 @@ export class StoryRing {
     return this.#slots.find(({ id }) => id.is(messageId)) ?? null;
   }
 
+  /** In no order. */
   [Symbol.iterator](): Iterator<KeptStory> {
     return this.#slots[Symbol.iterator]();
+  }
+
+  /** The stories that began before the one at `place`, newest first; each as it is when reached. */
+  *before(place: number): Generator<KeptStory> {
+    const oldest = Math.max(1, this.#begun - this.#size + 1);
+    for (let at = Math.min(place - 1, this.#begun); at >= oldest; at--) yield this.#at(at)!;
+  }
+
+  /** The replies that were made before the one of that number, newest first. */
+  *madeBefore(number: number): Generator<MadeReply> {
+    const oldest = Math.max(1, this.#made - this.#madePlaces.length + 1);
+    for (let at = Math.min(number - 1, this.#made); at >= oldest; at--) {
+      const index = at % this.#madePlaces.length;
+      const story = this.#at(this.#madePlaces[index]!);
+      const reply = story?.replies[this.#madeParts[index]!];
+      if (story != null && reply !== undefined) yield { number: at, story, reply };
+    }
   }
 
   #slotFor(index: number): KeptStory {

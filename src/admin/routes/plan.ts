@@ -16,7 +16,7 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       summary: 'States, times and counts of the service.',
       contentType,
       schema: { name: 'Status', of: schemas.statusSchema },
-      answer: () => tell(schemas.statusSchema, statusOf(ports, access)),
+      answer: (_values, { asker }) => tell(schemas.statusSchema, statusOf(ports, access, asker)),
     }),
     readRoute({
       path: '/api/v1/channels',
@@ -24,7 +24,8 @@ export function planRoutes(ports: AdminPorts, access: Access): Route[] {
       summary: 'The channels, and how they stand.',
       contentType,
       schema: { name: 'Channels', of: schemas.channelsSchema },
-      answer: () => tell(schemas.channelsSchema, { rows: channelsOf(ports.plan()) }),
+      answer: (_values, { asker }) =>
+        tell(schemas.channelsSchema, { rows: channelsOf(ports.plan(), asker) }),
     }),
     readRoute({
       path: '/api/v1/brains',

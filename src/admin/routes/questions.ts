@@ -71,8 +71,8 @@ function checks({ questions }: Ports): Route[] {
       body: configText,
       problems: { 429: 'Four are under way.' },
       schema: { name: 'Preflighted', of: preflightedSchema },
-      answer: async (_values, { body }) => {
-        const found = await questions.preflight(body);
+      answer: async (_values, { body, left }) => {
+        const found = await questions.preflight(body, left);
         return found === 'busy' ? busy : tell(preflightedSchema, found);
       },
     }),

@@ -4,7 +4,7 @@
  * 415, 428) and the API's description follow from it.
  */
 import type { Answer } from '../answer.ts';
-import type { Principal } from '../auth.ts';
+import type { Asker, Principal } from '../auth.ts';
 import type { Described, Schema } from '../schema.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -78,6 +78,8 @@ export type Sent<B = Body, M = string | undefined> = {
   readonly body: BodyOf<B>;
   /** What stands between the quotes of If-Match; null where the route declares none. */
   readonly revision: M extends string ? string : null;
+  /** `operator`: the bearer is there and right. */
+  readonly asker: Asker;
   /** Whether who asks could ask the same with these host names allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
   /** Aborts when the client leaves before it has its answer. */

@@ -27,12 +27,19 @@ export function statusPage(status: Status, coloured: boolean): string {
     ...status.warnings.map(({ path, message, remedy }) => {
       return { mark: 'warning', subject: path, message: `${message}. ${remedy}` } as const;
     }),
+    ...leftOutLines(status),
   ];
   return lines
     .map(({ mark, subject, message }) => {
       return `${signOf(mark, coloured)} ${plainLine(subject)}: ${plainLine(message)}\n`;
     })
     .join('');
+}
+
+function leftOutLines({ warningsLeftOut }: Status): readonly Line[] {
+  if (warningsLeftOut === 0) return [];
+  const message = `${plural(warningsLeftOut, 'warning')} beside these; the log has them all`;
+  return [{ mark: 'warning', subject: 'more', message }];
 }
 
 function serviceLine({ status, reason, version, uptimeMs, storage }: Status): Line {

@@ -11,6 +11,7 @@ const quiet = {
   backlog: [],
   counts: { faults: 0, deadLettersKept: 0 },
   warnings: [],
+  warningsLeftOut: 0,
 } as unknown as Status;
 
 test('of a service that works nothing needs a person', () => {

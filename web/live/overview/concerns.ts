@@ -23,6 +23,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofProviders(status, now),
     ...ofBacklog(status, now),
     ...ofDeadLetters(status),
+    ...ofLeftOut(status),
     ...status.warnings.map(({ code, path, message, remedy }) => {
       const what = path === '' ? message : `${path}: ${message}`;
       return { key: `${code} ${path}`, tone: 'wait', what, remedy, place: null } as const;
@@ -83,6 +84,13 @@ function ofBacklog({ backlog }: Status, now: number): readonly Concern[] {
     }
     return concerns;
   });
+}
+
+function ofLeftOut({ warningsLeftOut }: Status): readonly Concern[] {
+  if (warningsLeftOut === 0) return [];
+  const what = `There are ${some(warningsLeftOut, 'more warning')} than are shown here.`;
+  const remedy = 'The log has them all.';
+  return [{ key: 'left out', tone: 'wait', what, remedy, place: null }];
 }
 
 function ofDeadLetters({ counts: { deadLettersKept } }: Status): readonly Concern[] {

@@ -1,0 +1,11 @@
+/** So many names are told in a sentence. */
+export const namesMax = 20;
+
+/**
+ * @param names the first, at most `namesMax`
+ * @param count of all that there are
+ */
+export function listed(names: readonly string[], count: number): string {
+  const told = names.join(', ');
+  return count > names.length ? `${told} and ${count - names.length} more` : told;
+}
