@@ -134,6 +134,21 @@ test('a signal that reaches launcher and program counts once', { skip }, async (
   assert.deepEqual(await run.ended, { code: 128 + constants.signals.SIGTERM, signal: null });
 });
 
+test(
+  'no hang-up is missed, by whichever way the ones before it came',
+  { skip, timeout: 30_000 },
+  async () => {
+    const run = runProbe(old ?? '', 'wait', 'hear');
+    const pid = await waiting(run);
+    for (const [index, to] of [pid, pid, pid, run.child.pid!, pid, run.child.pid!].entries()) {
+      process.kill(to, 'SIGHUP');
+      await run.until(new RegExp(`^(?:heard\\s+){${index + 1}}$`, 'm'));
+    }
+    run.child.kill('SIGTERM');
+    assert.deepEqual(await run.ended, { code: 0, signal: null });
+  },
+);
+
 test('a launcher that is killed leaves no program behind', { skip }, async () => {
   const run = runProbe(old ?? '', 'wait');
   const pid = await waiting(run);
