@@ -156,11 +156,12 @@ export class Control implements ConfigControl {
       inspection,
       this.#nextParts(source, () => true),
     );
-    if (next.kind === 'refused') return next;
+    // Also where it is not taken: the text in use stands nowhere else on the disk.
     const { revision, text } = this.#used;
     if (inspection.revision !== revision) {
       await this.#try(keep(source.file, text, this.#savedAt ?? this.#usedAt));
     }
+    if (next.kind === 'refused') return next;
     const applied = await this.#use(next);
     if (applied.kind === 'refused') return applied;
     this.#savedAt = null;

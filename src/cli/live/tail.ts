@@ -28,8 +28,8 @@ ${kindsPage()}
   --config <file>  the configuration file, for the address (default: svc.json)
   --json           print each event as one line of JSON
 
-Exit codes: 0 it was ended, 1 no running svc answers, 2 wrong usage, 78 the configuration has a
-problem.
+Exit codes: 0 it was ended, 1 no running svc answers, 2 wrong usage, 78 there is no
+configuration file.
 `,
   run,
 };
