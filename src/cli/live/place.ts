@@ -22,8 +22,11 @@ export async function findAdmin(file: string | null, io: Io): Promise<ListenAddr
   return exitCode.failed;
 }
 
+/** What tells how svc is comes at once, or something is wrong with svc. */
+const answerMs = 5_000;
+
 /** Asks what every reader may know. */
 export function askingAt(address: ListenAddress, { stop }: Io): Asking {
   const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
-  return new Asking({ address, bearer, version: programVersion(), stop });
+  return new Asking({ address, bearer, version: programVersion(), stop, answerMs });
 }

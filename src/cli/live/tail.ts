@@ -159,8 +159,8 @@ function kindsIn(written: string | null): ReadonlySet<string> | null | string {
   for (const word of words) {
     if (frameKinds.some((kind) => kind === word)) continue;
     const near = nearest(word, frameKinds);
-    const hint = near === null ? 'See "svc help tail".' : `Did you mean ${near}?`;
-    return `There is no kind "${word}". ${hint}`;
+    const hint = near === null ? '' : ` Did you mean ${near}?`;
+    return `There is no kind "${word}".${hint}`;
   }
   return new Set(words);
 }
