@@ -5,10 +5,11 @@
  * can read, so that an old Node gets a sentence and not a syntax error.
  */
 import { spawn } from 'child_process';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'fs';
+import { closeSync, existsSync, mkdirSync, readdirSync, statSync } from 'fs';
 import * as nodeModule from 'module';
 import { homedir } from 'os';
 import { join } from 'path';
+import { isatty } from 'tty';
 import { fileURLToPath, pathToFileURL } from 'url';
 import { bundledNode, isNewEnough, nodeMajorMin } from './bundled-node.js';
 
@@ -107,16 +108,26 @@ function relaunch(node) {
     if (child.connected) child.send({ signal }, () => {});
   };
   for (const signal of signals) process.on(signal, pass);
+  const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   child.on('error', (error) => {
     process.stderr.write(`svc could not run ${node}: ${error.message}\n`);
     process.exitCode = 78;
   });
   child.on('exit', (code, signal) => {
     for (const name of signals) process.removeListener(name, pass);
+    letGo(terminals);
     if (signal === null) {
       process.exitCode = code;
     } else {
       process.kill(process.pid, signal);
     }
   });
+}
+
+/**
+ * At its end a Node before 24 gives each terminal its settings back, and aborts where one has been
+ * closed from the other side. What is not open here any more is left alone.
+ */
+function letGo(terminals) {
+  for (const fd of terminals.filter((one) => !isatty(one))) closeSync(fd);
 }

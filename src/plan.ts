@@ -110,8 +110,8 @@ export class Plan {
 
   /**
    * Opens every channel; when one cannot, what was opened is closed again and the problem told.
-   * @param before the plan in use: a connection of its that is just as wanted here stays open, and
-   *   changes hands with `run`
+   * @param before the plan in use: a connection of its that is just as wanted here, and has not
+   *   failed, stays open and changes hands with `run`
    */
   async open(before: Plan | null = null): Promise<ChannelProblem | null> {
     const channels: PlannedChannel[] = [];
@@ -144,9 +144,11 @@ export class Plan {
     return opened.kind === 'opened' ? new Connection(opened.key, channel, this) : null;
   }
 
+  /** One that failed for good is not kept: a new configuration is a new try. */
   #sameAs(channel: Channel): Connection | null {
     for (const connection of this.#connections.values()) {
-      if (channel.sameAs?.(connection.channel) === true) return connection;
+      const { state } = connection.channel.health();
+      if (state !== 'failed' && channel.sameAs?.(connection.channel) === true) return connection;
     }
     return null;
   }

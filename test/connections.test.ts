@@ -89,6 +89,26 @@ test('a plan that cannot be opened leaves the connection with the plan in use', 
   await host.drain();
 });
 
+test('a connection that failed for good is made anew by the next plan', async () => {
+  const { host, messenger } = house();
+  const health = () => host.plan!.channels[0]!.channel.health();
+  messenger.refuses = true;
+  await host.use(planOf(messenger.bot('77:a'), echo('one'), openAccess));
+  assert.equal(health().state, 'failed');
+  await host.use(planOf(messenger.bot('77:a'), echo('two'), openAccess));
+  await until(() => messenger.counts.runs === 2);
+  assert.equal(health().state, 'failed', 'the platform still refuses it');
+  messenger.refuses = false;
+  await host.use(planOf(messenger.bot('77:a'), echo('three'), openAccess));
+  await messenger.say('1', 'hi');
+  await until(() => messenger.delivered.length === 1);
+  assert.equal(messenger.delivered[0]!.text, 'three: hi');
+  assert.equal(health().state, 'up');
+  assert.equal(messenger.counts.fetchingMost, 1);
+  await host.drain();
+  assert.equal(messenger.counts.closed, 3);
+});
+
 test('a channel with a malformed token is failed, and the others work', async () => {
   const { host, messenger } = house();
   const platform = new FakePlatform();

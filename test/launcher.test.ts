@@ -12,6 +12,7 @@ import {
 import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { spawn } from '@lydell/node-pty';
 import { childrenOf, gone, launcher, oldNode, root, runProgram, type Run } from './run-svc.ts';
 
 const old = oldNode();
@@ -132,6 +133,40 @@ test('a signal that reaches launcher and program counts once', { skip }, async (
   // Were it counted twice, the program would have ended by now or would end before this answer.
   process.kill(run.child.pid!, 'SIGTERM');
   assert.deepEqual(await run.ended, { code: 128 + constants.signals.SIGTERM, signal: null });
+});
+
+test(
+  'no hang-up is missed, by whichever way the ones before it came',
+  { skip, timeout: 30_000 },
+  async () => {
+    const run = runProbe(old ?? '', 'wait', 'hear');
+    const pid = await waiting(run);
+    for (const [index, to] of [pid, pid, pid, run.child.pid!, pid, run.child.pid!].entries()) {
+      process.kill(to, 'SIGHUP');
+      await run.until(new RegExp(`^(?:heard\\s+){${index + 1}}$`, 'm'));
+    }
+    run.child.kill('SIGTERM');
+    assert.deepEqual(await run.ended, { code: 0, signal: null });
+  },
+);
+
+test('a terminal that closes stops the program, and the launcher ends well', { skip }, async () => {
+  const { NODE_TEST_CONTEXT: _, SVC_FROM_SOURCES: _sources, ...env } = process.env;
+  const args = [probeLauncher({ modules: true }), 'wait', 'hear'];
+  const terminal = spawn(old ?? '', args, { cols: 200, env });
+  const ended = new Promise((resolve) => terminal.onExit(resolve));
+  const ready = new Promise<string>((resolve) => {
+    let seen = '';
+    terminal.onData((text) => {
+      seen += text;
+      const found = /ready (\d+)\s/.exec(seen);
+      if (found !== null) resolve(found[1]!);
+    });
+  });
+  const pid = Number(await ready);
+  (terminal as typeof terminal & { destroy(): void }).destroy();
+  await gone(pid);
+  assert.deepEqual(await ended, { exitCode: 0, signal: 0 });
 });
 
 test('a launcher that is killed leaves no program behind', { skip }, async () => {

@@ -1,10 +1,14 @@
 /** The live events and the status of the running program, by other clients and by svc's own. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { EventSource } from 'eventsource';
 import type { ConfigNames, Status } from '../src/admin/admin.ts';
 import { frameSchema } from '../src/admin/frame-schema.ts';
 import { read } from '../src/admin/schema.ts';
+import { Asking } from '../src/cli/asking.ts';
 import type { Dropped, Frame, FrameKind } from '../src/domain/frame.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
@@ -234,4 +238,34 @@ test('a kind that there is not is named, with the nearest that there is', async 
   const run = runSvc(['tail', '--kind', 'turn_finishd']);
   assert.equal((await run.ended).code, 2);
   assert.match(run.err(), /There is no kind "turn_finishd"\. Did you mean turn_finished\?/);
+  const other = runSvc(['tail', '--kind', 'nope']);
+  assert.equal((await other.ended).code, 2);
+  assert.equal(other.err(), 'svc tail: There is no kind "nope".\nSee "svc help tail".\n');
+});
+
+test('a question that is given up says so, and no more where it asked for nothing', async () => {
+  await using silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const address = { host: '127.0.0.1', port: (silent.address() as AddressInfo).port };
+  const given = new AbortController();
+  const bearer = { kind: 'token', variable: 'X', token: 'x' } as const;
+  const options = {
+    address: { ...address, text: '', given: true, loopback: true },
+    bearer,
+    version: '0',
+  };
+  await using asking = new Asking({ ...options, stop: given.signal });
+  silent.once('request', () => silent.once('request', () => given.abort()));
+  const questions = (['GET', 'POST'] as const).map((method) =>
+    asking.ask({ method, path: 'status', principal: 'operator' }),
+  );
+  const told = await Promise.allSettled(questions);
+  assert.deepEqual(
+    told.map((one) => one.status === 'rejected' && (one.reason as Error).message),
+    ['Given up.', 'Given up; it may have been done all the same.'],
+  );
+  await using hurried = new Asking({ ...options, stop: AbortSignal.any([]), answerMs: 50 });
+  const question = { method: 'GET', path: 'status', principal: 'reader' } as const;
+  await assert.rejects(hurried.ask(question), /gave no answer within 0\.05 s/);
+  silent.closeAllConnections();
 });

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { failure } from '../src/domain/failure.ts';
+import { createIdSource } from '../src/domain/ids.ts';
+import type { Page, PageAsked } from '../src/domain/page.ts';
+import { anyMessage } from '../src/domain/records.ts';
 import { createMemoryReader } from '../src/store/memory-reader.ts';
 import { createMemoryLedger } from '../src/store/memory.ts';
 import { StoryRing } from '../src/store/story-ring.ts';
-import { accept, accepted, answer, ids, oneIn, oneOut, said } from './contract/ledger/kit.ts';
+import { accept, accepted, answer, effects, ids, oneIn } from './contract/ledger/kit.ts';
+import { oneOut, replyTo, said } from './contract/ledger/kit.ts';
 import { testReaderContract, type ReaderBench } from './contract/reader.ts';
 
 function open(stories = new StoryRing()): ReaderBench {
@@ -56,3 +60,41 @@ test('what a slot knew of a story is gone when another takes it', async () => {
   const [reply] = (await it.reader.story(next!.id))!.replies;
   assert.deepEqual([reply?.state, reply?.attempts, reply?.failure], ['waiting', 0, null]);
 });
+
+test('of what came in one millisecond the later one stands first, each on one page', async () => {
+  const now = (): number => 1_000;
+  const atOnce = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
+  const stories = new StoryRing();
+  await using ledger = createMemoryLedger({ now, ids: atOnce, stories });
+  const it = Object.assign(ledger, { ledger, reopen: () => Promise.reject(new Error('not here')) });
+  const newestFirst: string[] = [];
+  for (let at = 0; at < 7; at++) {
+    const [receipt] = await accept(it, said(`c${at}`, 'hello'));
+    newestFirst.unshift(receipt!.id);
+    const claim = await oneIn(it);
+    const reply = { ...replyTo(claim, 'hi'), id: atOnce.reply(), createdAt: now() };
+    await ledger.complete(claim, { ...effects(claim, []), replies: [reply] });
+  }
+  const reader = createMemoryReader(stories);
+  const messages = await everyRow((page) => reader.messages(anyMessage, page));
+  assert.deepEqual(
+    messages.map(({ id }) => id),
+    newestFirst,
+  );
+  const any = { channel: null, state: null };
+  const deliveries = await everyRow((page) => reader.deliveries(any, page));
+  assert.deepEqual(
+    deliveries.map(({ message }) => message),
+    newestFirst,
+  );
+});
+
+async function everyRow<Row>(read: (page: PageAsked) => Promise<Page<Row>>): Promise<Row[]> {
+  const seen: Row[] = [];
+  for (let after: string | null = null; ;) {
+    const page: Page<Row> = await read({ after, limit: 2 });
+    seen.push(...page.rows);
+    if (page.next === null) return seen;
+    after = page.next;
+  }
+}

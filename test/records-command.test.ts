@@ -80,6 +80,12 @@ for (const storage of [{ path: 'svc.db' }, undefined]) {
       newer,
       older,
     ]);
+    const unknown = await on.svc('messages', '--brain=ecco');
+    assert.deepEqual(unknown, {
+      code: 0,
+      out: 'There are no such messages.\n',
+      err: 'svc.json has no brain "ecco"; it has echo.\n',
+    });
     assert.deepEqual(await on.rows('--channel=telegram'), []);
     assert.deepEqual(await on.rows('--until=2020-01-01'), []);
     assert.equal((await on.svc('messages', '--state=dead')).out, 'There are no such messages.\n');

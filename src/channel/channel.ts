@@ -40,9 +40,9 @@ export interface Channel {
   health(): ChannelHealth;
   /**
    * On channels that hold one connection to one account. True: the other, which is open, has the
-   * same token and settings, so that a new configuration keeps it and disposes this one unopened.
-   * False, and the other has the same key: its run is ended and awaited before this one's begins.
-   * Of one that failed for good it is better false: then a new configuration is a new try.
+   * same token and settings, so that a new configuration keeps it, unless it is `failed`, and
+   * disposes this one unopened. Else, where the other has the same key, its run is ended and
+   * awaited before this one's begins.
    */
   sameAs?(other: Channel): boolean;
   /** Asks the platform whose token this is, before `open` or without it. Never throws. */

@@ -33,9 +33,11 @@ export type AskingOptions = {
   readonly version: string;
   /** Gives up the question under way. */
   readonly stop: AbortSignal;
+  /** How long an answer may take, in milliseconds; else 30 s. */
+  readonly answerMs?: number;
 };
 
-const answerMs = 30_000;
+const answerMsUsual = 30_000;
 /** The service keeps its pages well below this. */
 const bodyBytesMax = 128 * 1024 * 1024;
 
@@ -86,7 +88,7 @@ export class Asking implements AsyncDisposable {
 
   /** Whatever the service answers, a refusal too. */
   async ask({ method, path, principal }: Question): Promise<Given> {
-    const { bearer, version, stop } = this.#options;
+    const { bearer, version, stop, answerMs = answerMsUsual } = this.#options;
     if (principal === 'operator' && bearer.kind === 'none') throw new Unanswered(bearer.message);
     const authorization =
       principal === 'operator' && bearer.kind === 'token'
@@ -101,18 +103,21 @@ export class Asking implements AsyncDisposable {
       bodyBytesMax,
     };
     const result = await this.#http.send(request, stop);
-    if (result.kind === 'fault') throw new Unanswered(this.#sayFault(result.fault));
+    if (result.kind === 'fault') throw new Unanswered(this.#sayFault(result.fault, method));
     return { status: result.status, body: parse(result.body) };
   }
 
-  #sayFault(fault: HttpFault): string {
+  #sayFault(fault: HttpFault, method: Question['method']): string {
     const where = this.#origin.host;
+    const { answerMs = answerMsUsual } = this.#options;
     if (fault === 'connect_failed' || fault === 'connect_timeout') {
       return `No running svc answers at ${where}, its admin address (observability.addr).`;
     }
     if (fault === 'timeout')
       return `The svc at ${where} gave no answer within ${answerMs / 1000} s.`;
-    if (fault === 'cancelled') return 'Given up; it may have been done all the same.';
+    if (fault === 'cancelled') {
+      return method === 'GET' ? 'Given up.' : 'Given up; it may have been done all the same.';
+    }
     if (fault === 'answer_too_large') return 'That page is too large; ask with a smaller --limit.';
     return `The connection to the svc at ${where} broke before its answer was whole.`;
   }

@@ -1,14 +1,15 @@
 /**
  * Turns signals into one abort, and hang-ups into what a command makes of them. A signal may reach
  * this process directly, through the launcher in bin/svc.js, or both ways at once; what comes both
- * ways counts once. The end of the launcher, or of the npm that started it, counts as a SIGTERM, so
- * that a kill of theirs leaves nothing behind.
+ * ways ends a process once. The end of the launcher, or of the npm that started it, counts as a
+ * SIGTERM, so that a kill of theirs leaves nothing behind.
  *
  * running → stopping (the first signal) → ended (the second one, at once)
  *
  * A hang-up (SIGHUP) means two things. Where a terminal is the standard input, it is closing, and
  * that stops every command. A process without one lives on its own: a command that wants to be
- * told of hang-ups is, and goes on; any other stops.
+ * told of hang-ups is, and goes on; any other stops. It is told of each, so twice of one that comes
+ * both ways: a look too many does no harm, and one too few leaves an edit unread.
  */
 import { isatty } from 'node:tty';
 import { constants } from 'node:os';
@@ -16,18 +17,23 @@ import { heedNpm } from './npm.ts';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type Name = (typeof names)[number];
+type Way = 'direct' | 'passed';
+type Came = (signal: Name, way: Way) => void;
 
-/** What comes directly and what comes passed on, counted apart: the larger number is true. */
-export class SignalCount {
-  readonly #direct = new Map<string, number>();
-  readonly #passed = new Map<string, number>();
-  readonly #act: (signal: string) => void;
+/**
+ * What comes directly and what comes passed on, counted apart: the larger number is true. It is so
+ * for what ends a process, of which no more than two are looked at.
+ */
+class SignalCount {
+  readonly #direct = new Map<Name, number>();
+  readonly #passed = new Map<Name, number>();
+  readonly #act: (signal: Name) => void;
 
-  constructor(act: (signal: string) => void) {
+  constructor(act: (signal: Name) => void) {
     this.#act = act;
   }
 
-  came(signal: string, way: 'direct' | 'passed'): void {
+  came(signal: Name, way: Way): void {
     const here = way === 'direct' ? this.#direct : this.#passed;
     const there = way === 'direct' ? this.#passed : this.#direct;
     const count = (here.get(signal) ?? 0) + 1;
@@ -48,15 +54,18 @@ export function listenForSignals(): Signals {
   const stopping = new AbortController();
   let hangUp: (() => void) | null = null;
   const count = new SignalCount((signal) => {
-    if (signal === 'SIGHUP' && hangUp !== null) return hangUp();
     if (stopping.signal.aborted) {
       // The person has asked twice: whatever a library still does is not waited for.
-      process.exit(128 + constants.signals[signal as Name]);
+      process.exit(128 + constants.signals[signal]);
     }
     stopping.abort();
   });
-  for (const name of names) process.on(name, () => count.came(name, 'direct'));
-  if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(count, stopping);
+  const came: Came = (signal, way) => {
+    if (signal === 'SIGHUP' && hangUp !== null) hangUp();
+    else count.came(signal, way);
+  };
+  for (const name of names) process.on(name, () => came(name, 'direct'));
+  if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(came, stopping);
   if (process.env['npm_lifecycle_event'] !== undefined) heedNpm(() => stopping.abort());
   const onHangUp = (act: () => void): void => {
     // Windows gives it to a console that closes, and ends the process soon after.
@@ -65,12 +74,12 @@ export function listenForSignals(): Signals {
   return { stopping, onHangUp };
 }
 
-function heedLauncher(count: SignalCount, stopping: AbortController): void {
+function heedLauncher(came: Came, stopping: AbortController): void {
   delete process.env['SVC_LAUNCHED'];
   process.on('message', (message: unknown) => {
     const signal = (message as { signal?: unknown } | null)?.signal;
     const known = names.find((name) => name === signal);
-    if (known !== undefined) count.came(known, 'passed');
+    if (known !== undefined) came(known, 'passed');
   });
   process.on('disconnect', () => stopping.abort());
   if (process.connected) {

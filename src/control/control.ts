@@ -172,20 +172,26 @@ export class Control implements ConfigControl {
       inspection,
       this.#nextParts(source, () => true),
     );
-    if (next.kind === 'refused') return next;
+    if (next.kind === 'refused') {
+      // The text in use stands nowhere else on the disk.
+      const { revision, text } = this.#used;
+      const isOther = inspection.revision !== revision;
+      if (isOther) await this.#try(keep(source.file, text, await this.#savedWhen()));
+      return next;
+    }
     return this.#useAsItLies(source.file, next);
   }
 
-  /** The file holds the next text already; where that is another one, the text in use is kept. */
+  /**
+   * The file holds the next text already; where that is another one, the text in use is kept,
+   * whatever comes of it.
+   */
   async #useAsItLies(file: string, next: Next): Promise<Applied> {
     const { revision, text } = this.#used;
     const isOther = next.stand.revision !== revision;
     if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
     const applied = await this.#use(next);
-    if (applied.kind === 'refused') {
-      if (isOther) await this.#try(forgetKept(file, revision));
-      return applied;
-    }
+    if (applied.kind === 'refused') return applied;
     this.#savedAt = null;
     await this.#try(pruneKept(file, next.stand.revision));
     return applied;

@@ -1,6 +1,6 @@
 /** How the reader's tests make what is to be read. */
-import type { InClaim } from '../../src/store/store.ts';
-import { accept, answer, oneIn, said } from './ledger/kit.ts';
+import type { InClaim, OutClaim } from '../../src/store/store.ts';
+import { accept, answer, hook, oneIn, said, until } from './ledger/kit.ts';
 import type { It } from './reader.ts';
 
 export async function arrive(it: It): Promise<string> {
@@ -14,4 +14,14 @@ export async function answered(it: It): Promise<InClaim> {
   const claim = await oneIn(it);
   await answer(it, claim, 'hi');
   return claim;
+}
+
+/** The one reply that is due, or soon. */
+export async function dueOut(it: It): Promise<OutClaim> {
+  const claims: OutClaim[] = [];
+  await until('a reply is due', async () => {
+    claims.push(...(await it.ledger.claim('out', hook, 1)));
+    return claims.length === 1;
+  });
+  return claims[0]!;
 }

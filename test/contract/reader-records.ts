@@ -19,7 +19,7 @@ import {
   replyTo,
   said,
 } from './ledger/kit.ts';
-import { arrive } from './reader-kit.ts';
+import { arrive, dueOut } from './reader-kit.ts';
 import type { It, ReaderCase } from './reader.ts';
 
 const gone = failure('gone', { status: 410 });
@@ -212,9 +212,11 @@ const deliveries: readonly ReaderCase[] = [
       assert.deepEqual([deferred.possibleDuplicate, deferred.late], [true, true]);
       assert.deepEqual([deferred.failure?.kind, deferred.failure?.status], ['server_error', 502]);
       await ended(it);
-      await deliver(it, await oneOut(it));
+      const soon = { park: false, possibleDuplicate: false };
+      await it.ledger.defer(await oneOut(it), Date.now() + 1, down, soon);
+      await deliver(it, await dueOut(it));
       const arrived = await delivery(it);
-      assert.deepEqual([arrived.state, arrived.attempts], ['delivered', 1]);
+      assert.deepEqual([arrived.state, arrived.attempts], ['delivered', 2]);
       assert.deepEqual([arrived.nextAt, arrived.failure], [null, null]);
       await ended(it);
       await it.ledger.bury(await oneOut(it), gone);

@@ -7,12 +7,12 @@ import { suite, test } from 'node:test';
 import { failure, type Failure } from '../../src/domain/failure.ts';
 import type { ReplyId } from '../../src/domain/ids.ts';
 import type { DeadLetter, ReplyStory, Story } from '../../src/domain/story.ts';
-import type { Ledger, LedgerReader, OutClaim } from '../../src/store/store.ts';
+import type { Ledger, LedgerReader } from '../../src/store/store.ts';
 import { agentReads } from './reader-agents.ts';
-import { answered, arrive } from './reader-kit.ts';
+import { answered, arrive, dueOut } from './reader-kit.ts';
 import { pageReads } from './reader-pages.ts';
 import { recordReads } from './reader-records.ts';
-import { deliver, effects, hook, oneIn, oneOut, replyTo, until, type Bench } from './ledger/kit.ts';
+import { deliver, effects, hook, oneIn, oneOut, replyTo, type Bench } from './ledger/kit.ts';
 
 export interface ReaderBench extends AsyncDisposable {
   readonly ledger: Ledger;
@@ -278,16 +278,6 @@ async function split(it: It, ...texts: string[]) {
   }));
   assert.equal(await it.ledger.complete(claim, { ...effects(claim, []), replies }), true);
   return { message: claim.message, whole: reply.id };
-}
-
-/** The one reply that is due, or soon. */
-async function dueOut(it: It): Promise<OutClaim> {
-  const claims: OutClaim[] = [];
-  await until('a reply is due', async () => {
-    claims.push(...(await it.ledger.claim('out', hook, 1)));
-    return claims.length === 1;
-  });
-  return claims[0]!;
 }
 
 async function storyOf(it: It, id: string): Promise<Story> {

@@ -22,6 +22,8 @@ export class FakeMessenger {
   #fetching = 0;
   readonly #queue: Update[] = [];
   #wake = (): void => {};
+  /** The platform refuses the token of whoever begins to fetch. */
+  refuses = false;
 
   /** Resolves with what the service answered; a refused one waits until more is said. */
   say(sender: string, text: string, more: Partial<Inbound> = {}): Promise<Handled> {
@@ -64,6 +66,10 @@ export class FakeMessenger {
         this.#fetching++;
         this.counts.fetchingMost = Math.max(this.counts.fetchingMost, this.#fetching);
         standing.become('up');
+        if (this.refuses) {
+          standing.become('failed', 'The platform refused the token in BOT_TOKEN.');
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        }
         while (!signal.aborted) {
           const [update] = this.#queue;
           if (update === undefined) {

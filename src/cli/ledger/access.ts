@@ -5,37 +5,43 @@
  * takes.
  */
 import { existsSync } from 'node:fs';
-import type { Config } from '../../config/config.ts';
 import type { Admissions } from '../../domain/gate.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { Pairings } from '../../flow/pairing.ts';
 import { openLedger, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
-import { readConfig, readSecrets } from '../boot.ts';
+import { readSecrets } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
+import { findFirmGround, findGround, whereSvcListens, type Ground } from '../ground.ts';
 import { programVersion } from '../program.ts';
 import { Unanswered, type Bearer } from '../asking.ts';
 import { Remote, type LedgerWrites } from '../remote.ts';
 import { audited, auditedAdmissions } from './audited.ts';
 
-export type Place = {
+export type Place = Omit<Ground, 'kind'> & {
   readonly io: Io;
   /** The configuration file, as the person named it. */
   readonly file: string;
-  readonly config: Config;
-  /** Absolute; null: everything is in the memory of the running service. */
-  readonly storagePath: string | null;
 };
 
-/** @returns the place, or the exit code after the refusal was told */
-export async function findPlace(file: string | null, io: Io): Promise<Place | number> {
-  const name = file ?? 'svc.json';
-  const read = await readConfig(name, io);
-  if (read.kind === 'refused') {
-    io.stderr.write(read.report);
-    return exitCode.config;
-  }
-  return { io, file: name, config: read.config, storagePath: read.inspection.storagePath };
+/**
+ * For a command that reads.
+ * @returns the place, or the exit code after the refusal was told
+ */
+export function findPlace(file: string | null, io: Io): Promise<Place | number> {
+  return placeBy(findGround, file ?? 'svc.json', io);
+}
+
+/** The same for one that changes or copies something. */
+export function findFirmPlace(file: string | null, io: Io): Promise<Place | number> {
+  return placeBy(findFirmGround, file ?? 'svc.json', io);
+}
+
+async function placeBy(find: typeof findGround, file: string, io: Io): Promise<Place | number> {
+  const ground = await find(file, io);
+  if (ground.kind === 'found') return { ...ground, io, file };
+  io.stderr.write(ground.report);
+  return exitCode.config;
 }
 
 /** Lets a command read; what keeps it from that is told, and the exit code is 1. */
@@ -46,7 +52,9 @@ export function reading(
   return heard(place, async () => {
     const { storagePath } = place;
     if (storagePath === null) {
-      await using remote = remoteAt(place, 'Without storage only the running svc can tell this');
+      const lacking = place.source === 'nothing' ? 'a configuration' : 'storage';
+      const why = `Without ${lacking} only the running svc can tell this`;
+      await using remote = await remoteAt(place, why);
       return await use(remote);
     }
     const reader = await openReader(storagePath);
@@ -112,7 +120,7 @@ function owning(
       storagePath === null
         ? 'Without storage only the running svc can do this'
         : 'While svc runs, only it can write to its database';
-    await using remote = remoteAt(place, why);
+    await using remote = await remoteAt(place, why);
     return await useRemote(remote);
   });
 }
@@ -128,9 +136,9 @@ async function heard({ io }: Place, act: () => Promise<number>): Promise<number>
 }
 
 /** @param why begins the sentence that says what is missing */
-function remoteAt(place: Place, why: string): Remote {
-  const { enabled, address } = place.config.observability;
-  if (!enabled) {
+async function remoteAt(place: Place, why: string): Promise<Remote> {
+  const address = await whereSvcListens(place.addresses, place.io);
+  if (address === null) {
     throw new Unanswered(
       `${why}, and its admin server is switched off: ` +
         `take "enabled": false out of observability in ${place.file} and start svc again.`,
@@ -144,7 +152,11 @@ function remoteAt(place: Place, why: string): Remote {
   });
 }
 
-function bearerOf({ config, file, io }: Place, why: string): Bearer {
+function bearerOf({ config, source, file, io }: Place, why: string): Bearer {
+  if (source === 'nothing') {
+    const message = `${why}, and only for who has its admin token: mend ${file}, which names it.`;
+    return { kind: 'none', message };
+  }
   const variable = config.admin?.tokenEnv;
   if (variable === undefined) {
     const block = '"admin": {"token_env": "SVC_ADMIN_TOKEN"}';

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { backUpStorage } from '../../storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
-import { findPlace } from './access.ts';
+import { findFirmPlace } from './access.ts';
 import { bytesText } from './table.ts';
 
 export const backup: Command = {
@@ -31,7 +31,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (parsed.kind === 'wrong') return wrongUsage(io, 'backup', parsed.message);
   const [file] = parsed.positionals;
   if (file === undefined) return wrongUsage(io, 'backup', 'Say which file to make.');
-  const place = await findPlace(parsed.flags.config, io);
+  const place = await findFirmPlace(parsed.flags.config, io);
   if (typeof place === 'number') return place;
   const { storagePath } = place;
   if (storagePath === null) {

@@ -5,7 +5,7 @@ import type { DeadLetterMove } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainLine } from '../plain-text.ts';
-import { findPlace, reading, writing, type Place } from './access.ts';
+import { findFirmPlace, reading, writing, type Place } from './access.ts';
 import { allRows } from './pages.ts';
 
 export const deadLettersReplay: Command = {
@@ -54,7 +54,7 @@ async function replay(args: readonly string[], io: Io): Promise<number> {
   const { flags, positionals } = parsed;
   const fault = faultOf(flags, positionals);
   if (fault !== null) return wrongUsage(io, name, fault);
-  const place = await findPlace(flags.config, io);
+  const place = await findFirmPlace(flags.config, io);
   if (typeof place === 'number') return place;
   const ids = flags.all ? await collect(place, flags.reason as FailureKind | null) : positionals;
   return typeof ids === 'number' ? ids : moveAll(place, ids, 'replay');
@@ -102,7 +102,7 @@ async function discard(args: readonly string[], io: Io): Promise<number> {
   if ((reason?.length ?? 0) > reasonCharactersMax) {
     return wrongUsage(io, name, `--reason is at most ${reasonCharactersMax} characters long.`);
   }
-  const place = await findPlace(config, io);
+  const place = await findFirmPlace(config, io);
   if (typeof place === 'number') return place;
   return moveAll(place, parsed.positionals, 'discard', reason);
 }

@@ -5,6 +5,8 @@ import { messageStates, type MessageFilter, type MessageRow } from '../../domain
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { Command, Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
+import { plainLine } from '../plain-text.ts';
+import type { Place } from './access.ts';
 import { fullPage, limitRange, pageFlags, printList } from './pages.ts';
 import { left, length, localTime, right, table } from './table.ts';
 
@@ -53,10 +55,14 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const filter = filterOf(parsed.flags, Date.now());
   if (typeof filter === 'string') return wrongUsage(io, name, filter);
+  const { brain } = filter;
   const list = {
     name,
     read: fullPage<MessageRow>((reader, asked) => reader.messages(filter, asked), io.stop),
-    show: listPage,
+    show: (found: Page<MessageRow>, place: Place) => {
+      if (found.rows.length === 0 && brain !== null) hintAtBrain(brain, place);
+      return listPage(found);
+    },
   };
   return printList(list, parsed.flags, io);
 }
@@ -112,6 +118,14 @@ function timeOf(text: string, now: number): number {
 
 function notATime(flag: string, text: string): string {
   return `--${flag} is a time such as 2h, 7d, 2026-11-21 or 2026-11-21T18:30; "${text}" is none.`;
+}
+
+/** A brain of before may have had messages too, so this is no refusal. */
+function hintAtBrain(brain: string, { io, config, source, file }: Place): void {
+  const names = config.brains.map(({ name }) => name);
+  if (source === 'nothing' || names.includes(brain)) return;
+  const near = nearest(brain, names) ?? names.join(', ');
+  io.stderr.write(`${file} has no brain "${plainLine(brain)}"; it has ${near}.\n`);
 }
 
 function listPage({ rows }: Page<MessageRow>): string {

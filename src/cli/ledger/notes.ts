@@ -4,7 +4,7 @@ import { plural } from '../../domain/plural.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../flags.ts';
 import { plainJson, plainLine } from '../plain-text.ts';
-import { findPlace, reading, writing } from './access.ts';
+import { findFirmPlace, findPlace, reading, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { indented } from './story-page.ts';
 import { localTime } from './table.ts';
@@ -89,7 +89,7 @@ async function clear(args: readonly string[], io: Io): Promise<number> {
   const named = parseNotesOf(parsed.positionals, brain);
   if (typeof named === 'string') return wrongUsage(io, name, named);
   if (!yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
-  const place = await findPlace(config, io);
+  const place = await findFirmPlace(config, io);
   if (typeof place === 'number') return place;
   const of = named.kind === 'brain' ? named : await locate(place, named);
   if (typeof of === 'number') return of;

@@ -1,20 +1,20 @@
 /** Where the running service of a configuration is asked. Readers need no bearer for any of it. */
 import type { ListenAddress } from '../../config/config.ts';
 import { Asking } from '../asking.ts';
-import { readConfig } from '../boot.ts';
 import { exitCode, type Io } from '../cli.ts';
+import { findGround, whereSvcListens } from '../ground.ts';
 import { programVersion } from '../program.ts';
 
 /** @returns the address, or the exit code after the refusal was told */
 export async function findAdmin(file: string | null, io: Io): Promise<ListenAddress | number> {
   const name = file ?? 'svc.json';
-  const read = await readConfig(name, io);
-  if (read.kind === 'refused') {
-    io.stderr.write(read.report);
+  const ground = await findGround(name, io);
+  if (ground.kind === 'refused') {
+    io.stderr.write(ground.report);
     return exitCode.config;
   }
-  const { enabled, address } = read.config.observability;
-  if (enabled) return address;
+  const address = await whereSvcListens(ground.addresses, io);
+  if (address !== null) return address;
   io.stderr.write(
     'Only the running svc can tell this, and its admin server is switched off: ' +
       `take "enabled": false out of observability in ${name} and start svc again.\n`,
@@ -22,8 +22,11 @@ export async function findAdmin(file: string | null, io: Io): Promise<ListenAddr
   return exitCode.failed;
 }
 
+/** What tells how svc is comes at once, or something is wrong with svc. */
+const answerMs = 5_000;
+
 /** Asks what every reader may know. */
 export function askingAt(address: ListenAddress, { stop }: Io): Asking {
   const bearer = { kind: 'none', message: 'This needs no bearer.' } as const;
-  return new Asking({ address, bearer, version: programVersion(), stop });
+  return new Asking({ address, bearer, version: programVersion(), stop, answerMs });
 }

@@ -19,8 +19,8 @@ token, and tells nobody's words.
   --config <file>  the configuration file, for the address (default: svc.json)
   --json           print what GET /api/v1/status answers
 
-Exit codes: 0 svc works, 1 it is failing or does not answer, 2 wrong usage, 78 the configuration
-has a problem. A channel or a provider that is down is told, and is no reason for a 1.
+Exit codes: 0 svc works, 1 it is failing or does not answer, 2 wrong usage, 78 there is no
+configuration file. A channel or a provider that is down is told, and is no reason for a 1.
 `,
   run,
 };

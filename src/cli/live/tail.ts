@@ -28,8 +28,8 @@ ${kindsPage()}
   --config <file>  the configuration file, for the address (default: svc.json)
   --json           print each event as one line of JSON
 
-Exit codes: 0 it was ended, 1 no running svc answers, 2 wrong usage, 78 the configuration has a
-problem.
+Exit codes: 0 it was ended, 1 no running svc answers, 2 wrong usage, 78 there is no
+configuration file.
 `,
   run,
 };
@@ -159,8 +159,8 @@ function kindsIn(written: string | null): ReadonlySet<string> | null | string {
   for (const word of words) {
     if (frameKinds.some((kind) => kind === word)) continue;
     const near = nearest(word, frameKinds);
-    const hint = near === null ? 'See "svc help tail".' : `Did you mean ${near}?`;
-    return `There is no kind "${word}". ${hint}`;
+    const hint = near === null ? '' : ` Did you mean ${near}?`;
+    return `There is no kind "${word}".${hint}`;
   }
   return new Set(words);
 }
