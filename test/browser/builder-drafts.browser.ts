@@ -92,3 +92,25 @@ browserTest('what may be a secret is not kept, and is said', deskWith(), async (
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('This draft lasts as long as the page').waitFor({ state: 'detached' });
 });
+
+browserTest('what only the service can know of a draft is told too', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await signIn(view, 'form');
+  const { text = '' } = (await s.site.service.ask('config')).body;
+  const document = JSON.parse(text) as { brains: object[] };
+  const agent = { tools: ['read_file'], read_file: { root: './no-such-folder' } };
+  Object.assign(document.brains[0]!, { agent });
+  await show(page, 'JSON');
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText(JSON.stringify(document, null, 2));
+  const problems = page.getByRole('complementary', { name: 'Problems' });
+  await problems.getByText('There is no folder').waitFor();
+  await problems.getByText('1 warning', { exact: true }).waitFor();
+  await show(page, 'Form');
+  await problems.getByRole('button', { name: 'Go to brains[0].agent.read_file.root' }).click();
+  await page.getByLabel('Root (required)').fill('.');
+  await problems.getByText('No problems').waitFor();
+});

@@ -3,6 +3,7 @@ import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
+import { useFactsAsked } from '../document/facts.ts';
 import { closeDraft, openDraft, useKeepingUp } from '../document/keeping.ts';
 import { useDraft, type Base } from '../document/store.ts';
 import { usePresenceAsked } from '../form/presence.ts';
@@ -47,6 +48,7 @@ export function Shell() {
 
 function Desk() {
   useKeepingUp();
+  useFactsAsked();
   useKeys();
   usePresenceAsked();
   return (
