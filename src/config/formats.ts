@@ -64,6 +64,7 @@ function looksSecret(text: string): boolean {
     return true;
   }
   if (text.includes('_') || text.length < 20) return false;
+  if (/^[0-9a-f]{24,}$/i.test(text)) return true;
   const digits = text.replace(/\D/g, '').length;
   const mixed = /[a-z]/.test(text) && /[A-Z]/.test(text);
   return digits >= (mixed ? 3 : 5);

@@ -166,9 +166,10 @@ browserTest('lines that nobody touched keep their ends', deskWith(), async (s) =
 /** The draft that the browser keeps, once it holds this. */
 async function keptDraft(page: Page, until: string): Promise<string> {
   for (;;) {
-    const kept = await page.evaluate<string>(`localStorage.getItem('svc-builder-draft') ?? '{}'`);
-    const { text = '' } = JSON.parse(kept) as { text?: string };
-    if (text.includes(until)) return text;
+    const kept = await page.evaluate<string[]>('Object.values(localStorage)');
+    const texts = kept.map((one) => (JSON.parse(one) as { text: string }).text);
+    const text = texts.find((one) => one.includes(until));
+    if (text !== undefined) return text;
     await page.waitForTimeout(10);
   }
 }

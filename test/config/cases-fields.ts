@@ -282,6 +282,12 @@ export const fieldCases: readonly Case[] = [
     'channels[0].token_env',
   ),
   spoilt(
+    'a run of hex letters alone',
+    ['"HOOK_SECRET"', '«"deadbeefcafefeedfacedeadbeefcafe"'],
+    'value_not_name',
+    'channels[0].token_env',
+  ),
+  spoilt(
     'a name with a dollar',
     ['"HOOK_SECRET"', '«"$HOOK_SECRET"'],
     'value_not_name',

@@ -1,88 +1,148 @@
 /**
- * A draft that survives a reload: kept by the browser with the revision that it began from. What
- * may be a secret in the wrong place is not kept, and a token never is part of a draft.
+ * Drafts that survive a reload: kept by the browser, each with the revision that it began from. A
+ * page writes and removes its own alone; what another tab or an earlier visit left is removed when
+ * a person says so, or when it is what is in use. What may hold a secret is not kept.
  */
-import { useEffect } from 'react';
-import { create } from 'zustand';
-import { validateText } from '../../../src/config/validate.ts';
-import { pathOf } from './path.ts';
-import { isDirty, useDraft, type Draft } from './store.ts';
+import { secretPlace } from './may-be-secret.ts';
+import { isDirty, type Base, type Draft } from './store.ts';
 
 export type KeptDraft = {
+  readonly id: string;
   readonly text: string;
   readonly revision: string;
   readonly savedAt: number;
+  /** More was written after that, which could not be kept. */
+  readonly more: boolean;
 };
 
-/** What there was when the page was opened; null: nothing, or the person has seen it. */
-export const useKept = create<{ readonly kept: KeptDraft | null }>(() => ({ kept: null }));
+/** Why a draft is not kept as it is now. */
+export type Unkept =
+  | { readonly kind: 'no_json' }
+  /** `place` as a problem names it. */
+  | { readonly kind: 'secret'; readonly place: string }
+  /** The browser keeps nothing, or no more. */
+  | { readonly kind: 'full' };
+
+/** What the browser keeps for this tab, or for all of them; it may throw at anything. */
+export type Shelf = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
+
+export type Begun = {
+  /** What this tab wrote before a reload, where nothing else came into use since. */
+  readonly resumed: KeptDraft | null;
+  /** What is there besides, newest first. */
+  readonly offered: readonly KeptDraft[];
+};
 
 const place = 'svc-builder-draft';
-const restMs = 400;
+/** Beyond it the oldest goes. */
+const draftsMax = 20;
 
-/** null: there is none, or none that can be read. */
-export function readKept(): KeptDraft | null {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(place) ?? 'null');
+export class KeptDrafts {
+  readonly #tab: () => Shelf;
+  readonly #all: () => Shelf;
+  /** The draft that this page writes. */
+  #own = newId();
+
+  /** @param tab what lasts as long as the tab; what `all` holds, every tab sees */
+  constructor(tab: () => Shelf, all: () => Shelf) {
+    this.#tab = tab;
+    this.#all = all;
+  }
+
+  /** The page shows what is in use. It writes a draft of its own from now on. */
+  begin(base: Base): Begun {
+    const last = tried(() => this.#tab().getItem(place)) ?? this.#own;
+    const found = this.#list().filter((kept) => {
+      if (kept.text === base.text) this.forget(kept.id);
+      return kept.text !== base.text;
+    });
+    const resumed = found.find(({ id, revision }) => id === last && revision === base.revision);
+    this.#own = newId();
+    // A tab that was made a double of another one has its name too: what goes on gets a new one.
+    if (resumed !== undefined) this.#rename(resumed);
+    tried(() => this.#tab().setItem(place, this.#own));
+    return { resumed: resumed ?? null, offered: found.filter((kept) => kept !== resumed) };
+  }
+
+  /** Keeps the draft as it is now, or forgets it where it says what is in use. */
+  keep(draft: Draft): Unkept | null {
+    const { base, text, readable } = draft;
+    if (base === null) return null;
+    if (!isDirty(draft)) {
+      this.forget(this.#own);
+      return null;
+    }
+    const secret = readable ? secretPlace(text) : null;
+    if (!readable) return this.#unkept({ kind: 'no_json' });
+    if (secret !== null) return this.#unkept({ kind: 'secret', place: secret });
+    const { revision } = base;
+    const kept = { id: this.#own, text, revision, savedAt: Date.now(), more: false };
+    return this.#put(kept) ? null : this.#unkept({ kind: 'full' });
+  }
+
+  /** Of the draft that the page went on with, or wrote. */
+  forgetOwn(): void {
+    this.forget(this.#own);
+  }
+
+  forget(id: string): void {
+    tried(() => this.#all().removeItem(`${place}.${id}`));
+  }
+
+  #unkept(why: Unkept): Unkept {
+    const kept = this.#read(this.#own);
+    if (kept !== null && !kept.more) this.#put({ ...kept, more: true });
+    return why;
+  }
+
+  #rename(kept: KeptDraft): void {
+    if (this.#put({ ...kept, id: this.#own })) this.forget(kept.id);
+    else this.#own = kept.id;
+  }
+
+  #put({ id, ...kept }: KeptDraft): boolean {
+    const done = tried(() => {
+      this.#all().setItem(`${place}.${id}`, JSON.stringify(kept));
+      return true;
+    });
+    if (done !== true) return false;
+    const others = this.#list().filter((other) => other.id !== id);
+    for (const { id: old } of others.slice(draftsMax - 1)) this.forget(old);
+    return true;
+  }
+
+  /** Newest first. */
+  #list(): readonly KeptDraft[] {
+    const shelf = tried(this.#all);
+    const names = Array.from({ length: shelf?.length ?? 0 }, (_, at) => shelf?.key(at) ?? '');
+    return names
+      .filter((name) => name.startsWith(`${place}.`))
+      .map((name) => this.#read(name.slice(place.length + 1)))
+      .filter((kept) => kept !== null)
+      .sort((a, b) => b.savedAt - a.savedAt);
+  }
+
+  /** null: there is none, or none that can be read. */
+  #read(id: string): KeptDraft | null {
+    const kept = tried((): unknown => JSON.parse(this.#all().getItem(`${place}.${id}`) ?? 'null'));
     if (typeof kept !== 'object' || kept === null) return null;
-    const { text, revision, savedAt } = kept as Partial<Record<keyof KeptDraft, unknown>>;
+    const { text, revision, savedAt, more } = kept as Partial<Record<keyof KeptDraft, unknown>>;
     if (typeof text !== 'string' || typeof revision !== 'string') return null;
-    return typeof savedAt === 'number' ? { text, revision, savedAt } : null;
+    if (typeof savedAt !== 'number') return null;
+    return { id, text, revision, savedAt, more: more === true };
+  }
+}
+
+/** null where the browser keeps nothing, or no more: a draft lasts as long as its page then. */
+function tried<T>(what: () => T): T | null {
+  try {
+    return what();
   } catch {
     return null;
   }
 }
 
-export function forgetKept(): void {
-  try {
-    localStorage.removeItem(place);
-  } catch {
-    // A browser that keeps nothing has nothing to forget.
-  }
-}
-
-/** Keeps the draft while it says something else than what is in use; to be used once. */
-export function useKeeping(): void {
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = useDraft.subscribe((draft, before) => {
-      if (draft.text === before.text && draft.base === before.base) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => keep(useDraft.getState()), restMs);
-    });
-    const leaving = (event: BeforeUnloadEvent): void => {
-      const draft = useDraft.getState();
-      keep(draft);
-      if (isDirty(draft)) event.preventDefault();
-    };
-    addEventListener('beforeunload', leaving);
-    return () => {
-      stop();
-      clearTimeout(timer);
-      removeEventListener('beforeunload', leaving);
-    };
-  }, []);
-}
-
-/** Keeps the draft as it is now, or forgets it where it says what is in use. */
-export function keep(draft: Draft): void {
-  const { base, text, readable } = draft;
-  if (base === null) return;
-  if (!isDirty(draft)) return forgetKept();
-  if (!readable || mayHoldSecret(text)) return;
-  const kept: KeptDraft = { text, revision: base.revision, savedAt: Date.now() };
-  try {
-    localStorage.setItem(place, JSON.stringify(kept));
-  } catch {
-    // A browser that keeps nothing, or no more: the draft lasts as long as the page.
-  }
-}
-
-/** A value in the place of a name, or under a key that nobody but its writer knows. */
-function mayHoldSecret(text: string): boolean {
-  return validateText(text).problems.some(({ code, path }) => {
-    if (code === 'value_not_name') return true;
-    const key = String(pathOf(path).at(-1) ?? '');
-    return code === 'unknown_key' && /token|secret|key|pass|auth/i.test(key);
-  });
+function newId(): string {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+  return `${high!.toString(36)}${low!.toString(36)}`;
 }

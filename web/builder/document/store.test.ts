@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Json } from '../../../src/config/locate.ts';
 import { keysAt } from './fields.ts';
 import { isSamePath, pathOf, textOf, type Path } from './path.ts';
-import { isDirty, problemsNow, redo, undo, useDraft } from './store.ts';
+import { isDirty, problemsNow, redo, tellFacts, undo, useDraft } from './store.ts';
 import { isList, isObject } from './value.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -124,4 +124,43 @@ test('a path in words is read again as what it was', () => {
   const paths: Path[] = [[], ['a'], ['brains', 0, 'policy', 'order', 12], ['a b', 'c."d"[0]', 3]];
   for (const path of paths) assert.ok(isSamePath(pathOf(textOf(path)), path), textOf(path));
   assert.equal(textOf(['brains', 0, 'policy', 'kind']), 'brains[0].policy.kind');
+});
+
+test('what the service alone knows is told once, at its place, until something else stands there', () => {
+  const agent = { tools: ['read_file'], read_file: { root: './no-folder' } };
+  const text = readFileSync(join(root, 'examples/echo.json'), 'utf8');
+  const document = JSON.parse(text) as { brains: object[] };
+  Object.assign(document.brains[0]!, { agent });
+  open(JSON.stringify(document, null, 2));
+  const own = problemsNow();
+  const place = 'brains[0].agent.read_file.root';
+  const fact = {
+    severity: 'warning',
+    code: 'read_root_missing',
+    path: place,
+    line: 1,
+    column: 1,
+    message: 'there is no folder ./no-folder',
+    remedy: 'Make it.',
+  } as const;
+  const seen = () => state().problems.filter(({ code }) => code === fact.code);
+  tellFacts(state().document, [...own, fact]);
+  assert.equal(state().problems.length, own.length + 1);
+  const line =
+    state()
+      .text.split('\n')
+      .findIndex((one) => one.includes('no-folder')) + 1;
+  assert.deepEqual(
+    seen().map((one) => [one.path, one.line]),
+    [[place, line]],
+  );
+  state().replace(`\n\n${state().text}`);
+  problemsNow();
+  assert.deepEqual(
+    seen().map((one) => one.line),
+    [line + 2],
+  );
+  state().edit(pathOf(place), './other');
+  problemsNow();
+  assert.deepEqual(seen(), []);
 });

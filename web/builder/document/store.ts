@@ -6,11 +6,12 @@ import { temporal } from 'zundo';
 import { create, useStore } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
+import { ProblemList, byPlace, type ProblemCode } from '../../../src/config/problems.ts';
 import { validateText } from '../../../src/config/validate.ts';
 import { editText, type Edit } from './edit-text.ts';
 import { keysAt } from './fields.ts';
-import type { Path } from './path.ts';
-import { isEqual, isObject } from './value.ts';
+import { pathOf, type Path } from './path.ts';
+import { isEqual, isObject, valueAt } from './value.ts';
 
 /** The configuration that the service has in use: what the draft began as. */
 export type Base = {
@@ -28,11 +29,18 @@ type Written = {
   readonly readable: boolean;
 };
 
+export type Facts = {
+  readonly of: JsonObject;
+  readonly problems: readonly ConfigProblem[];
+};
+
 export type Draft = Written & {
   /** null: nothing has been loaded. */
   readonly base: Base | null;
   /** What is wrong with the text: as of a moment ago. `problemsNow` asks at once. */
   readonly problems: readonly ConfigProblem[];
+  /** What the service alone can tell, with the document that it was told of. */
+  readonly facts: Facts | null;
   readonly selection: Path;
   /** Begins with a configuration in use, and goes on with a draft of it. Ends the history. */
   readonly open: (base: Base, text?: string) => void;
@@ -81,15 +89,17 @@ export const useDraft = create<Draft>()(
         ...written('{}', {}),
         base: null,
         problems: [],
+        facts: null,
         selection: [],
         open(base, text = base.text) {
           const document = written(base.text, {}).document;
-          set({ ...written(text, document), base, selection: [], problems: problemsOf(text) });
+          const problems = problemsOf(text, null);
+          set({ ...written(text, document), base, selection: [], problems, facts: null });
           useDraft.temporal.getState().clear();
           group = null;
         },
         close() {
-          set({ ...written('{}', {}), base: null, selection: [], problems: [] });
+          set({ ...written('{}', {}), base: null, selection: [], problems: [], facts: null });
           useDraft.temporal.getState().clear();
         },
         rebase: (base) => set({ base }),
@@ -121,9 +131,7 @@ let checking: ReturnType<typeof setTimeout> | undefined;
 useDraft.subscribe(({ text }, before) => {
   if (text === before.text) return;
   clearTimeout(checking);
-  checking = setTimeout(() => {
-    useDraft.setState({ problems: problemsOf(useDraft.getState().text) });
-  }, checkMs);
+  checking = setTimeout(problemsNow, checkMs);
 });
 
 export function undo(): void {
@@ -145,9 +153,18 @@ export function useHistory(): { readonly past: number; readonly future: number }
 
 /** What is wrong with the text as it is now. */
 export function problemsNow(): readonly ConfigProblem[] {
-  const problems = problemsOf(useDraft.getState().text);
+  const { text, facts } = useDraft.getState();
+  const problems = problemsOf(text, facts);
   useDraft.setState({ problems });
   return problems;
+}
+
+/** The service has said what is wrong with the document; what the page knows is left out. */
+export function tellFacts(of: JsonObject, told: readonly ConfigProblem[]): void {
+  const known = new Set(problemsOf(useDraft.getState().text, null).map(nameOf));
+  const problems = told.filter((problem) => !known.has(nameOf(problem)));
+  useDraft.setState({ facts: { of, problems } });
+  problemsNow();
 }
 
 /** Whether the draft says something else than what is in use. */
@@ -167,9 +184,21 @@ export function baseDocument(base: Base): JsonObject {
   return document;
 }
 
-function problemsOf(text: string): readonly ConfigProblem[] {
-  return validateText(text).problems;
+/** Facts stay until the service is asked anew, save where something else is written now. */
+function problemsOf(text: string, facts: Facts | null): readonly ConfigProblem[] {
+  const { problems } = validateText(text);
+  if (facts === null || facts.problems.length === 0) return problems;
+  const { value, places } = locate(text);
+  const held = new ProblemList(text, places);
+  for (const { code, path, message, remedy } of facts.problems) {
+    const place = pathOf(path);
+    if (value === undefined || !isEqual(valueAt(value, place), valueAt(facts.of, place))) continue;
+    held.add(code as ProblemCode, path, message, remedy);
+  }
+  return [...held.sorted(), ...problems].sort(byPlace);
 }
+
+const nameOf = ({ code, path, message }: ConfigProblem): string => `${code} ${path} ${message}`;
 
 function written(text: string, before: JsonObject): Written {
   const { value } = locate(text);

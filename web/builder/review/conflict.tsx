@@ -121,5 +121,7 @@ function Pick({ conflict, picked, onPick }: PickProps) {
 
 function Said({ value }: { readonly value: Value }) {
   if (value === undefined) return <em>not there</em>;
-  return <code className="break-all">{JSON.stringify(value)}</code>;
+  // A whole brain is read line by line.
+  const text = JSON.stringify(value, null, isObject(value) ? 2 : 0);
+  return <code className="break-all whitespace-pre-wrap">{text}</code>;
 }

@@ -3,8 +3,9 @@
  * changes of different fields go together, and what both sides changed is asked.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { isEqual, isList, isObject } from '../document/value.ts';
+import { isEqual, isList, isObject, valueAt } from '../document/value.ts';
 import { keyed, type Value } from '../../../src/config/changes/entries.ts';
+import { mergeOrders, renamesOf } from './merge-orders.ts';
 
 export type Side = 'mine' | 'theirs';
 
@@ -57,32 +58,43 @@ function mergeObjects(
   at: readonly string[],
   settle: Settle,
 ): JsonObject {
-  const from = isObject(base) ? base : {};
   const keys = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
-  const merged: Record<string, Json> = {};
+  // Without a prototype: a note may have any name.
+  const merged = Object.create(null) as Record<string, Json>;
   for (const key of keys) {
-    const three = { base: from[key], mine: mine[key], theirs: theirs[key] };
+    const [from, ours, others] = [base, mine, theirs].map((side) => valueAt(side, [key]));
+    const three = { base: from, mine: ours, theirs: others };
     const value = merge(three, [...at, key], settle);
     if (value !== undefined) merged[key] = value;
   }
   return merged;
 }
 
-/** Channels, brains, models, routes and grants: their order is theirs, save where only we moved. */
+/**
+ * Channels, brains, models, routes and grants: their order is theirs, save where only we moved.
+ * A brain that one side renamed is the same brain.
+ */
 function mergeLists({ base, mine, theirs }: Three, at: readonly string[], settle: Settle): Json {
   const name = at.at(-1) ?? '';
-  const [old, ours, others] = [base, mine, theirs].map((list) => {
-    return new Map(keyed(list, name).map(({ key, value }) => [key, value]));
-  }) as [Map<string, Json>, Map<string, Json>, Map<string, Json>];
+  const old = entriesOf(base, name);
+  const [ours, others] = [mine, theirs].map((list) => {
+    const entries = entriesOf(list, name);
+    const renamed = name === 'brains' ? renamesOf(old, entries) : new Map<string, string>();
+    return new Map([...entries].map(([key, value]) => [renamed.get(key) ?? key, value]));
+  }) as [Map<string, Json>, Map<string, Json>];
   const isTheirOrder = !isEqual(orderOf(old, others), orderOf(others, old));
   const [first, then] = isTheirOrder ? [others, ours] : [ours, others];
   const merged: Json[] = [];
-  for (const key of new Set([...first.keys(), ...then.keys()])) {
+  for (const key of mergeOrders([...first.keys()], [...then.keys()])) {
     const three = { base: old.get(key), mine: ours.get(key), theirs: others.get(key) };
     const value = merge(three, [...at, key], settle);
     if (value !== undefined) merged.push(value);
   }
   return merged;
+}
+
+function entriesOf(list: Value, name: string): Map<string, Json> {
+  return new Map(keyed(list, name).map(({ key, value }) => [key, value]));
 }
 
 /** The keys of the one that the other has too, in its order. */

@@ -3,8 +3,8 @@ import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
-import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
+import { signOut } from '../shell/leaving.tsx';
 import { lookAgain } from './applying.ts';
 import { GoTo } from './go-to.tsx';
 
@@ -90,7 +90,6 @@ function LookAgain() {
 }
 
 function Again() {
-  const signOut = useToken((state) => state.signOut);
   return (
     <Button small className="mt-2" onClick={signOut}>
       Sign in again; the draft stays

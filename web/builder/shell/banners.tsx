@@ -1,47 +1,76 @@
+import type { ReactNode } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
-import { ago } from '../../kit/words.ts';
-import { forgetKept, useKept } from '../document/kept.ts';
+import { ago, some } from '../../kit/words.ts';
+import { dropResumed, goOn, setAside, takeUp, throwAway, useKeeping } from '../document/keeping.ts';
+import type { KeptDraft } from '../document/kept.ts';
 import { useDraft } from '../document/store.ts';
+import { unkeptWords } from './unkept-words.ts';
 
-/** The draft of an earlier visit: taken up again, or offered where it began from something else. */
+/** Of drafts: that it goes on, that others are there, that this one is not kept. */
 export function Banners() {
-  const kept = useKept((state) => state.kept);
-  const onSeen = (): void => useKept.setState({ kept: null });
-  const base = useDraft((state) => state.base);
-  if (kept === null || base === null) return null;
-  const goesOn = kept.revision === base.revision;
-  const discard = (): void => {
-    forgetKept();
-    if (goesOn) useDraft.getState().replace(base.text);
-    onSeen();
-  };
-  const takeUp = (): void => {
-    useDraft.getState().replace(kept.text);
-    onSeen();
-  };
+  const { resumed, offered, unkept } = useKeeping();
+  const [first] = offered;
+  return (
+    <>
+      {resumed === null ? null : <Resumed kept={resumed} />}
+      {first === undefined ? null : <Offered kept={first} more={offered.length - 1} />}
+      {/* While a text is written in the JSON tab it is no JSON now and then: it says so itself. */}
+      {unkept === null || unkept.kind === 'no_json' ? null : (
+        <Banner words={`This draft lasts as long as the page: ${unkeptWords(unkept)}`} />
+      )}
+    </>
+  );
+}
+
+function Resumed({ kept }: { readonly kept: KeptDraft }) {
+  const words = kept.more
+    ? `Your draft is here as it was ${ago(kept.savedAt)}. What you wrote after that was not kept.`
+    : `Your draft is here again, as you left it ${ago(kept.savedAt)}.`;
+  return (
+    <Banner words={words}>
+      <Button small onClick={goOn}>
+        Go on with it
+      </Button>
+      <Button small kind="danger" onClick={dropResumed}>
+        Throw it away
+      </Button>
+    </Banner>
+  );
+}
+
+type OfferedProps = { readonly kept: KeptDraft; readonly more: number };
+
+/** It is of another tab, or of an earlier visit; or something else came into use since. */
+function Offered({ kept, more }: OfferedProps) {
+  const isOfBase = useDraft((state) => state.base?.revision === kept.revision);
+  const others = more === 0 ? '' : ` ${some(more, 'older one is', 'older ones are')} there too.`;
+  const from = isOfBase
+    ? 'It is of another tab or of an earlier visit.'
+    : 'The configuration in use has been changed since: what it changed would be taken back by ' +
+      'that draft.';
+  return (
+    <Banner words={`There is a draft from ${ago(kept.savedAt)}. ${from}${others}`}>
+      <Button small onClick={() => takeUp(kept)}>
+        Take up the draft
+      </Button>
+      <Button small onClick={() => setAside(kept)}>
+        Not now
+      </Button>
+      <Button small kind="danger" onClick={() => throwAway(kept)}>
+        Throw it away
+      </Button>
+    </Banner>
+  );
+}
+
+function Banner({ words, children }: { readonly words: string; readonly children?: ReactNode }) {
   return (
     <div className="px-3 pt-3">
       <Notice tone="wait">
         <div className="flex flex-wrap items-center gap-2">
-          <p className="min-w-0 flex-1 basis-64">
-            {goesOn
-              ? `Your draft is here again, as you left it ${ago(kept.savedAt)}.`
-              : `There is a draft from ${ago(kept.savedAt)}. The configuration in use has been ` +
-                'changed since: what it changed would be taken back by that draft.'}
-          </p>
-          {goesOn ? (
-            <Button small onClick={onSeen}>
-              Go on with it
-            </Button>
-          ) : (
-            <Button small onClick={takeUp}>
-              Take up the draft
-            </Button>
-          )}
-          <Button small kind="danger" onClick={discard}>
-            Throw it away
-          </Button>
+          <p className="min-w-0 flex-1 basis-64 break-words">{words}</p>
+          {children}
         </div>
       </Notice>
     </div>

@@ -1,6 +1,5 @@
 /** What the palette offers: every place of the configuration, and what can be done to it. */
 import { goTo } from '../../kit/place.ts';
-import { useToken } from '../../kit/token.ts';
 import { textOf, type Path } from '../document/path.ts';
 import { startOf } from '../document/starts.ts';
 import { redo, undo, useDraft } from '../document/store.ts';
@@ -8,6 +7,7 @@ import { isList, valueAt } from '../document/value.ts';
 import { treeOf, type TreeNode } from '../outline/tree.ts';
 import { nextProblem } from '../problems/next.ts';
 import { goToField } from './going.ts';
+import { signOut } from './leaving.tsx';
 import { views } from './views.ts';
 
 export type Command = {
@@ -34,7 +34,7 @@ export function commands(): readonly Command[] {
     command('Next problem', 'F8', nextProblem),
     command('Undo', 'Ctrl Z', undo),
     command('Redo', 'Ctrl Shift Z', redo),
-    command('Sign out', '', () => useToken.getState().signOut()),
+    command('Sign out', '', signOut),
   ];
 }
 

@@ -2,16 +2,15 @@ import { Button } from '../../kit/button.tsx';
 import { goTo } from '../../kit/place.ts';
 import { State } from '../../kit/state.tsx';
 import { ThemeSwitch } from '../../kit/theme-switch.tsx';
-import { useToken } from '../../kit/token.ts';
 import { some } from '../../kit/words.ts';
 import { isDirty, redo, undo, useDraft, useHistory } from '../document/store.ts';
+import { signOut } from './leaving.tsx';
 import { openOverlay } from './overlay.ts';
 import { useView } from './tabs.tsx';
 
 /** What is being changed, whether it is changed, and the way back. */
 export function Head() {
   const { past, future } = useHistory();
-  const signOut = useToken((state) => state.signOut);
   const file = useDraft((state) => state.base?.file ?? '');
   const problems = useDraft((state) => state.problems.length);
   const view = useView();

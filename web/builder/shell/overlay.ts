@@ -1,6 +1,6 @@
 import { create } from 'zustand';
 
-type Overlay = 'palette' | 'keys';
+type Overlay = 'palette' | 'keys' | 'leaving';
 
 /** What is open over the page. */
 export const useOverlay = create<{ readonly open: Overlay | null }>(() => ({ open: null }));

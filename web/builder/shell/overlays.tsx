@@ -1,6 +1,7 @@
 import { useRef } from 'react';
 import { Dialog } from '../../kit/dialog.tsx';
 import { keys } from './keys.ts';
+import { Leaving } from './leaving.tsx';
 import { closeOverlay, useOverlay } from './overlay.ts';
 import { Palette } from './palette.tsx';
 
@@ -26,6 +27,7 @@ export function Overlays() {
           ))}
         </dl>
       </Dialog>
+      <Leaving />
     </>
   );
 }

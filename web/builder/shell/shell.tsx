@@ -3,7 +3,8 @@ import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
-import { keep, readKept, useKeeping, useKept } from '../document/kept.ts';
+import { useFactsAsked } from '../document/facts.ts';
+import { closeDraft, openDraft, useKeepingUp } from '../document/keeping.ts';
 import { useDraft, type Base } from '../document/store.ts';
 import { usePresenceAsked } from '../form/presence.ts';
 import { Outline } from '../outline/outline.tsx';
@@ -21,15 +22,9 @@ export function Shell() {
   const signOut = useToken((state) => state.signOut);
   const base = useDraft((state) => state.base);
   useEffect(() => {
-    if (value === null || useDraft.getState().base !== null) return;
-    const found = readKept();
-    // What was applied from elsewhere in the meantime is no draft any more.
-    const kept = found?.text === value.text ? null : found;
-    const goesOn = kept?.revision === value.revision;
-    useDraft.getState().open(value, goesOn ? kept.text : value.text);
-    useKept.setState({ kept });
+    if (value !== null && useDraft.getState().base === null) openDraft(value);
   }, [value]);
-  useEffect(() => leave, []);
+  useEffect(() => closeDraft, []);
   if (base !== null) return <Desk />;
   return (
     <main className="mx-auto flex min-h-screen max-w-md flex-col justify-center gap-4 px-4">
@@ -51,14 +46,9 @@ export function Shell() {
   );
 }
 
-/** Nothing of the configuration stays in the page when somebody signs out. */
-function leave(): void {
-  keep(useDraft.getState());
-  useDraft.getState().close();
-}
-
 function Desk() {
-  useKeeping();
+  useKeepingUp();
+  useFactsAsked();
   useKeys();
   usePresenceAsked();
   return (

@@ -1,0 +1,116 @@
+/** Drafts of the builder that outlast a page: of several tabs, and what is not kept. */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { browserTest } from './browser.ts';
+import { deskWith, enter, show, signIn } from './builder-desk.ts';
+
+const state = (page: Page) => page.locator('#draft-state');
+const countKept = (page: Page) => page.evaluate<number>('localStorage.length');
+
+async function rename(page: Page, name: string): Promise<void> {
+  await page
+    .getByRole('treeitem', { name: /^(?:echo|mine)/ })
+    .first()
+    .click();
+  await page.getByLabel('Name (required)').fill(name);
+  await page.getByRole('treeitem', { name: new RegExp(`^${name}`) }).waitFor();
+}
+
+browserTest('a draft that is offered stays until somebody decides', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await signIn(view, 'form');
+  await rename(page, 'mine');
+  const { text = '' } = (await s.site.service.ask('config')).body;
+  await s.site.service.put(`${text}\n`);
+  for (let visit = 0; visit < 3; visit++) {
+    await page.reload();
+    await enter(page);
+    await page.getByText('There is a draft from').waitFor();
+    await state(page).getByText('as in use').waitFor();
+  }
+  await page.getByRole('button', { name: 'Not now' }).click();
+  await page.reload();
+  await enter(page);
+  await page.getByRole('button', { name: 'Take up the draft' }).click();
+  await page.getByRole('treeitem', { name: /^mine/ }).waitFor();
+  assert.equal(await countKept(page), 1);
+});
+
+browserTest('another tab leaves a draft alone, and is offered it', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await signIn(view, 'form');
+  await rename(page, 'mine');
+  const other = await page.context().newPage();
+  await other.goto('/builder?view=form');
+  await enter(other);
+  await other.getByText('It is of another tab or of an earlier visit.').waitFor();
+  await other.reload();
+  await enter(other);
+  await other.getByText('It is of another tab or of an earlier visit.').waitFor();
+  await other.getByRole('button', { name: 'Throw it away' }).click();
+  await other.getByText('There is a draft from').waitFor({ state: 'detached' });
+  assert.equal(await countKept(page), 0);
+  await other.close();
+});
+
+browserTest('who signs out is told what would be lost', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await signIn(view, 'form');
+  await rename(page, 'mine');
+  await show(page, 'JSON');
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type(' unfinished');
+  await page.getByText('Something stands after the end', { exact: false }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('its text is no JSON').waitFor();
+  await view.assertAccessible();
+  await page.getByRole('button', { name: 'Stay' }).click();
+  await state(page).getByText('changed, not applied').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign out, and lose it' }).click();
+  await enter(page);
+  await page.getByText('What you wrote after that was not kept').waitFor();
+});
+
+browserTest('what may be a secret is not kept, and is said', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await signIn(view, 'form');
+  await page.getByRole('treeitem', { name: /^llama/ }).click();
+  await page.getByLabel('Base URL').fill('http://me:pass-of-mine@127.0.0.1:1');
+  await page.getByText('what stands at brains[0].models[0].base_url may be a secret').waitFor();
+  assert.ok(!(await page.evaluate<string>('JSON.stringify(localStorage)')).includes('pass-of'));
+  await view.assertAccessible();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('This draft lasts as long as the page').waitFor({ state: 'detached' });
+});
+
+browserTest('what only the service can know of a draft is told too', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await signIn(view, 'form');
+  const { text = '' } = (await s.site.service.ask('config')).body;
+  const document = JSON.parse(text) as { brains: object[] };
+  const agent = { tools: ['read_file'], read_file: { root: './no-such-folder' } };
+  Object.assign(document.brains[0]!, { agent });
+  await show(page, 'JSON');
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText(JSON.stringify(document, null, 2));
+  const problems = page.getByRole('complementary', { name: 'Problems' });
+  await problems.getByText('There is no folder').waitFor();
+  await problems.getByText('1 warning', { exact: true }).waitFor();
+  await show(page, 'Form');
+  await problems.getByRole('button', { name: 'Go to brains[0].agent.read_file.root' }).click();
+  await page.getByLabel('Root (required)').fill('.');
+  await problems.getByText('No problems').waitFor();
+});

@@ -1,0 +1,31 @@
+/** Asks the service about the draft what no page can know: folders and files where svc runs. */
+import { useEffect } from 'react';
+import type { ConfigProblem } from '../../../src/config/config.ts';
+import { ask } from '../../kit/api.ts';
+import { problemsNow, tellFacts, useDraft } from './store.ts';
+
+type Answer = { readonly problems: readonly ConfigProblem[] };
+
+const restMs = 500;
+
+/** While the page itself finds no error, and the service answers; to be used once. */
+export function useFactsAsked(): void {
+  const text = useDraft((state) => state.text);
+  useEffect(() => {
+    const giveUp = new AbortController();
+    const timer = setTimeout(() => void askFacts(text, giveUp.signal), restMs);
+    return () => {
+      clearTimeout(timer);
+      giveUp.abort();
+    };
+  }, [text]);
+}
+
+/** The service looks at files of what is in order otherwise, and at nothing else. */
+async function askFacts(text: string, signal: AbortSignal): Promise<void> {
+  if (problemsNow().some(({ severity }) => severity === 'error')) return;
+  const { document } = useDraft.getState();
+  const question = { method: 'POST', body: text, signal } as const;
+  const answer = await ask<Answer>('config/validate', question);
+  if (answer.kind === 'ok' && !signal.aborted) tellFacts(document, answer.value.problems);
+}

@@ -1,0 +1,96 @@
+/** Keeps the draft while it is written, and knows what was kept before. */
+import { useEffect } from 'react';
+import { create } from 'zustand';
+import { KeptDrafts, type KeptDraft, type Unkept } from './kept.ts';
+import { isDirty, useDraft, type Base } from './store.ts';
+
+type Keeping = {
+  /** The draft goes on from there, and the person has not said that they saw it. */
+  readonly resumed: KeptDraft | null;
+  /** Drafts of other tabs and earlier visits, newest first; those that wait for a word. */
+  readonly offered: readonly KeptDraft[];
+  /** Why the draft is not kept as it is; null: it is kept, or there is none. */
+  readonly unkept: Unkept | null;
+};
+
+const nothing: Keeping = { resumed: null, offered: [], unkept: null };
+
+export const useKeeping = create<Keeping>(() => nothing);
+
+const drafts = new KeptDrafts(
+  () => sessionStorage,
+  () => localStorage,
+);
+const restMs = 400;
+
+/** Opens what is in use, or the draft that this tab had of it. */
+export function openDraft(base: Base): void {
+  const { resumed, offered } = drafts.begin(base);
+  useDraft.getState().open(base, resumed?.text ?? base.text);
+  useKeeping.setState({ resumed, offered, unkept: null });
+}
+
+/** The draft stays kept where it can be; nothing of it stays in the page. */
+export function closeDraft(): void {
+  keepNow();
+  useDraft.getState().close();
+  useKeeping.setState(nothing);
+}
+
+/** @returns why it is not kept as it is now; null where nothing would be lost */
+export function keepNow(): Unkept | null {
+  const unkept = drafts.keep(useDraft.getState());
+  useKeeping.setState({ unkept });
+  return unkept;
+}
+
+/** Keeps the draft while it says something else than what is in use; to be used once. */
+export function useKeepingUp(): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = useDraft.subscribe((draft, before) => {
+      if (draft.text === before.text && draft.base === before.base) return;
+      clearTimeout(timer);
+      timer = setTimeout(keepNow, restMs);
+    });
+    const leaving = (event: BeforeUnloadEvent): void => {
+      keepNow();
+      if (isDirty(useDraft.getState())) event.preventDefault();
+    };
+    addEventListener('beforeunload', leaving);
+    return () => {
+      stop();
+      clearTimeout(timer);
+      removeEventListener('beforeunload', leaving);
+    };
+  }, []);
+}
+
+export function goOn(): void {
+  useKeeping.setState({ resumed: null });
+}
+
+/** The draft that was gone on with is not wanted. */
+export function dropResumed(): void {
+  const { base, replace } = useDraft.getState();
+  if (base !== null) replace(base.text);
+  drafts.forgetOwn();
+  goOn();
+}
+
+/** What was offered becomes this page's draft; what stood here can be had again by Undo. */
+export function takeUp(kept: KeptDraft): void {
+  useDraft.getState().replace(kept.text);
+  if (keepNow() === null) drafts.forget(kept.id);
+  setAside(kept);
+}
+
+export function throwAway(kept: KeptDraft): void {
+  drafts.forget(kept.id);
+  setAside(kept);
+}
+
+/** It stays kept, and is offered again by the next visit. */
+export function setAside(kept: KeptDraft): void {
+  useKeeping.setState(({ offered }) => ({ offered: offered.filter((one) => one !== kept) }));
+}
