@@ -1,6 +1,7 @@
 import type { Status } from '../../../src/admin/admin.ts';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
+import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
@@ -28,10 +29,14 @@ export function FlowMap() {
       <Refusal refused={refused} />
       {status === null ? (
         refused === null && <p className="text-soft">Asking …</p>
-      ) : isWide ? (
-        <Drawing graph={graphOf(status)} rates={rates} />
       ) : (
-        <Lists graph={graphOf(status)} rates={rates} />
+        <OfBefore when={refused !== null}>
+          {isWide ? (
+            <Drawing graph={graphOf(status)} rates={rates} />
+          ) : (
+            <Lists graph={graphOf(status)} rates={rates} />
+          )}
+        </OfBefore>
       )}
     </Panel>
   );
