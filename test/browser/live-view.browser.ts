@@ -217,7 +217,7 @@ browserTest(
     await page.getByText('Live', { exact: true }).waitFor();
     await talk(site, ['after']);
     await page.getByText('2 messages.').waitFor();
-    assert.equal(await page.getByRole('alert').count(), 0);
+    await page.getByRole('alert').waitFor({ state: 'detached' });
   },
 );
 

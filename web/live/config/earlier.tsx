@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { Applied, ConfigInUse, ConfigKept } from '../../../src/admin/config-control.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
@@ -102,7 +103,9 @@ function Done({ told: { revision, changes, warnings } }: { readonly told: Restor
         <p>Revision {revision} is in use now.</p>
         <ul className="list-disc ps-5">
           {changes.map((change) => (
-            <li key={change}>{change}</li>
+            <li key={change}>
+              <AsWritten text={change} />
+            </li>
           ))}
         </ul>
       </Notice>

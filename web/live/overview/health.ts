@@ -1,9 +1,9 @@
 /** The one sentence about the service, from its status and from whether that is of now. */
 import type { Status } from '../../../src/admin/admin.ts';
 import type { Refused } from '../../kit/api.ts';
-import type { Tone } from '../../kit/state.tsx';
+import { visible } from '../../kit/visible.ts';
 
-export type HealthWords = { readonly tone: Tone; readonly words: string };
+export type HealthWords = { readonly tone: 'good' | 'wait' | 'bad'; readonly words: string };
 
 /**
  * Green only where each message can be answered and replied to: a channel that failed, or a brain
@@ -42,7 +42,7 @@ function silentBrains({ channels, brains, providers }: Status): readonly string[
 }
 
 const listed = (word: string, names: readonly string[]): string =>
-  `${names.length === 1 ? word : `${word}s`} ${names.join(', ')}`;
+  `${names.length === 1 ? word : `${word}s`} ${names.map(visible).join(', ')}`;
 
 /** Why what is shown is not of now. @param since when it was told, in words */
 export function absenceOf({ status, detail }: Refused, since: string): string {

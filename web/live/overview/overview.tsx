@@ -1,4 +1,5 @@
 import type { Status } from '../../../src/admin/admin.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import type { Refused } from '../../kit/api.ts';
 import { Link } from '../../kit/link.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
@@ -91,7 +92,9 @@ function Headline({ status }: { readonly status: Status }) {
   return (
     <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
       <h2 className="text-lg">
-        <State tone={tone}>{words}</State>
+        <State tone={tone}>
+          <AsWritten text={words} />
+        </State>
       </h2>
       <p className="text-soft">
         up for {length(uptimeMs - (uptimeMs % 1_000))} · svc {version} · configuration{' '}
@@ -113,7 +116,12 @@ function Concerns({ concerns }: { readonly concerns: readonly Concern[] }) {
           <li key={key} className="flex flex-wrap items-baseline gap-x-3 px-3 py-2">
             <State tone={tone}>{tone === 'bad' ? 'Urgent' : 'Notice'}</State>
             <span className="min-w-0 flex-1 wrap-anywhere">
-              {what} {remedy === null ? null : <span className="text-soft">{remedy}</span>}
+              <AsWritten text={what} />{' '}
+              {remedy === null ? null : (
+                <span className="text-soft">
+                  <AsWritten text={remedy} />
+                </span>
+              )}
             </span>
             {place === null ? null : <Link to={place}>Look</Link>}
           </li>

@@ -1,5 +1,6 @@
 import type { BrainStatus, ProviderStatus, Status } from '../../../src/admin/admin.ts';
 import { failure } from '../../../src/domain/failure.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -108,8 +109,8 @@ function usesOf(brains: readonly BrainStatus[]): readonly Use[] {
 }
 
 const askedColumns: readonly Column<Use>[] = [
-  { title: 'Model', cell: ({ model }) => model },
-  { title: 'Brain', cell: ({ brain }) => brain },
+  { title: 'Model', cell: ({ model }) => <AsWritten text={model} /> },
+  { title: 'Brain', cell: ({ brain }) => <AsWritten text={brain} /> },
   {
     title: 'Asked?',
     cell: ({ isDropped }) => (
