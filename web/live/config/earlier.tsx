@@ -7,7 +7,7 @@ import { Dialog } from '../../kit/dialog.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
-import { moment } from '../../kit/words.ts';
+import { moment, sentence } from '../../kit/words.ts';
 import { NotRestored } from './not-restored.tsx';
 
 type Restored = Omit<Extract<Applied, { kind: 'applied' }>, 'kind'>;
@@ -112,7 +112,7 @@ function Done({ told: { revision, changes, warnings } }: { readonly told: Restor
       {warnings.map(({ path, message, remedy }) => (
         <Notice key={`${path} ${message}`} tone="wait">
           {path === '' ? '' : `${path}: `}
-          {message}. {remedy}
+          {sentence(message)} {remedy}
         </Notice>
       ))}
     </div>
