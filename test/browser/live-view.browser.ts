@@ -217,6 +217,28 @@ browserTest(
     await page.getByText('Live', { exact: true }).waitFor();
     await talk(site, ['after']);
     await page.getByText('2 messages.').waitFor();
-    assert.equal(await page.getByRole('alert').count(), 0);
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  },
+);
+
+browserTest(
+  'the overview is not green over a service that is gone, nor over models that all fail',
+  () => startLiveStage({ status: 401, body: '{}' }),
+  async ({ site, open }) => {
+    const view = await open();
+    const { page } = view;
+    await page.goto('/ui');
+    await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
+    await site.say('one');
+    const silent = 'Not working: no model answers for brain desk';
+    await page.getByRole('heading', { name: silent }).waitFor();
+    view.expectFault(/Failed to load resource/);
+    await site.stop();
+    await page.getByRole('heading', { name: /^svc does not answer since / }).waitFor();
+    assert.equal(await page.getByText(silent).count(), 0);
+    await page.getByText('1 message since the start').waitFor();
+    await view.assertAccessible();
+    await site.start();
+    await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
   },
 );

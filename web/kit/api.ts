@@ -45,11 +45,13 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
   }
 }
 
-/** The headers of every request of the pages. */
+/** The headers of every request of the pages; a header holds bytes, each written as a letter. */
 export function headersFor(
   token: string | null = useToken.getState().token,
 ): Readonly<Record<string, string>> {
-  return token === null ? {} : { authorization: `Bearer ${token}` };
+  if (token === null) return {};
+  const bytes = Array.from(new TextEncoder().encode(token), (byte) => String.fromCharCode(byte));
+  return { authorization: `Bearer ${bytes.join('')}` };
 }
 
 function requestOf({ method = 'GET', body, ifMatch, signal, token }: Question): RequestInit {

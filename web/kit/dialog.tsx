@@ -1,5 +1,6 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import type { ReactNode, RefObject } from 'react';
+import { AsWritten } from './as-written.tsx';
 import { Button } from './button.tsx';
 
 type Props = {
@@ -26,7 +27,9 @@ export function Dialog(props: Props) {
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
         <Base.Popup initialFocus={first} className={`${place} ${look} ${width}`}>
           <div className="flex items-start justify-between gap-4">
-            <Base.Title className="text-lg font-semibold">{title}</Base.Title>
+            <Base.Title className="min-w-0 text-lg font-semibold wrap-anywhere">
+              <AsWritten text={title} />
+            </Base.Title>
             <Base.Close render={<Button kind="quiet" small aria-label="Close" />}>✕</Base.Close>
           </div>
           <div className="-m-1 min-h-0 overflow-y-auto p-1">{children}</div>

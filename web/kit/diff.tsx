@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { AsWritten } from './as-written.tsx';
 import { diffLines, folded, type DiffLine } from './line-diff.ts';
 import { some } from './words.ts';
 
@@ -66,7 +67,9 @@ function Line({ line: { kind, text, old, now } }: { readonly line: DiffLine }) {
         <span aria-hidden="true">{marks[kind]}</span>
         {kind === 'same' ? null : <span className="sr-only">{kind}</span>}
       </td>
-      <td className="px-2 whitespace-pre">{text}</td>
+      <td className="px-2 whitespace-pre">
+        <AsWritten text={text} lines />
+      </td>
     </tr>
   );
 }

@@ -1,4 +1,5 @@
 import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
+import { visible } from './visible.ts';
 
 export const inputLook =
   'w-full min-h-9 rounded-md border border-edge bg-card px-2.5 py-1 text-ink ' +
@@ -75,7 +76,7 @@ export function SelectField({ id, label, hint, fault, options, ...rest }: Select
       >
         {options.map(({ value, label: text }) => (
           <option key={value} value={value}>
-            {text}
+            {visible(text)}
           </option>
         ))}
       </select>

@@ -1,4 +1,5 @@
 import { useId, type ReactNode } from 'react';
+import { AsWritten } from './as-written.tsx';
 
 /** A part of a page under a heading of its own. */
 export function Panel({
@@ -14,8 +15,8 @@ export function Panel({
   return (
     <section aria-labelledby={id} className="flex flex-col gap-2">
       <div className="flex flex-wrap items-baseline justify-between gap-2">
-        <h2 id={id} className="text-base">
-          {title}
+        <h2 id={id} className="min-w-0 text-base wrap-anywhere">
+          <AsWritten text={title} />
         </h2>
         {aside}
       </div>

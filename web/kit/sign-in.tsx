@@ -3,6 +3,7 @@ import type { Status } from '../../src/admin/admin.ts';
 import { ask, type Refused } from './api.ts';
 import { Button } from './button.tsx';
 import { TextField } from './field.tsx';
+import { readPasted } from './pasted-token.ts';
 import { useToken } from './token.ts';
 
 /** Asks for the administrator's token and tries it; it is kept in memory alone. */
@@ -13,8 +14,9 @@ export function SignIn({ onDone }: { readonly onDone?: () => void }) {
   const [busy, setBusy] = useState(false);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const token = written.trim();
-    if (token === '') return setFault('Write the token.');
+    const pasted = readPasted(written);
+    if (pasted.kind === 'fault') return setFault(pasted.fault);
+    const { token } = pasted;
     setBusy(true);
     // A wrong bearer is refused here as well, though none is needed.
     const answer = await ask('status', { token });

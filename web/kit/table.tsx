@@ -44,7 +44,7 @@ export function Table<Row>({ name, columns, rows, keyOf, none, renderDetail }: P
             <Fragment key={keyOf(row)}>
               <tr className="border-t border-line align-top">
                 {columns.map(({ title, number, cell }) => (
-                  <td key={title} className={`px-3 py-2 ${sideOf(number)}`}>
+                  <td key={title} className={`px-3 py-2 ${nameLook} ${sideOf(number)}`}>
                     {cell(row)}
                   </td>
                 ))}
@@ -68,6 +68,11 @@ function Below({ columns, children }: { readonly columns: number; readonly child
     </tr>
   );
 }
+
+/** A name without a gap in it breaks before it takes the room of all the others. */
+const nameLook =
+  '[&_bdi]:inline-block [&_bdi]:max-w-[40ch] [&_bdi]:align-top [&_bdi]:break-words ' +
+  '[&_a_bdi]:underline [&_s_bdi]:line-through';
 
 /** Many columns are rather scrolled to than read word below word. */
 const widthOf = (columns: number): string => (columns > 3 ? 'min-w-[44rem]' : '');

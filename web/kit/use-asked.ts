@@ -5,6 +5,8 @@ import { useToken } from './token.ts';
 export type Asked<T> = {
   /** The last answer; null before the first. It stays while a later one fails. */
   readonly value: T | null;
+  /** When it came, milliseconds since 1970; null before the first. */
+  readonly answeredAt: number | null;
   readonly refused: Refused | null;
   /** Asks now. */
   readonly again: () => void;
@@ -20,8 +22,9 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
   const [state, setState] = useState<{
     readonly of: string | null;
     readonly value: T | null;
+    readonly answeredAt: number | null;
     readonly refused: Refused | null;
-  }>({ of: null, value: null, refused: null });
+  }>({ of: null, value: null, answeredAt: null, refused: null });
   const [round, setRound] = useState(0);
   const asking = useRef<AbortController | null>(null);
   useEffect(() => {
@@ -36,8 +39,11 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
       const answer = await ask<T>(path, { signal: giveUp.signal });
       if (giveUp.signal.aborted) return;
       setState((before) => {
-        if (answer.kind === 'ok') return { of: path, value: answer.value, refused: null };
-        return { of: path, value: before.of === path ? before.value : null, refused: answer };
+        if (answer.kind === 'ok') {
+          return { of: path, value: answer.value, answeredAt: Date.now(), refused: null };
+        }
+        const { value, answeredAt } = before.of === path ? before : nothing;
+        return { of: path, value, answeredAt, refused: answer };
       });
       if (everyMs !== null) timer = setTimeout(() => void look(), everyMs);
     };
@@ -58,6 +64,8 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
     // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [path, everyMs, token, round]);
   const again = useCallback(() => setRound((before) => before + 1), []);
-  const isOfPath = state.of === path;
-  return { value: isOfPath ? state.value : null, refused: isOfPath ? state.refused : null, again };
+  const { value, answeredAt, refused } = state.of === path ? state : nothing;
+  return { value, answeredAt, refused, again };
 }
+
+const nothing = { value: null, answeredAt: null, refused: null };

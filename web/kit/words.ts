@@ -58,3 +58,6 @@ export const upper = (words: string): string => words.charAt(0).toUpperCase() + 
 export function some(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
+
+/** Ends what is not ended, so that another sentence may follow. */
+export const sentence = (words: string): string => (/[.!?…:]$/.test(words) ? words : `${words}.`);

@@ -1,5 +1,6 @@
 import { Handle, Position, type Node, type NodeProps } from '@xyflow/react';
 import { memo } from 'react';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { State } from '../../kit/state.tsx';
 import type { GraphNode } from './drawing.ts';
 
@@ -23,7 +24,7 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
     >
       <div className="flex items-baseline justify-between gap-2">
         <strong className={`truncate ${crossed ? 'line-through' : ''}`} title={title}>
-          {title}
+          <AsWritten text={title} />
         </strong>
         <span className="shrink-0 text-xs text-soft">{kinds[kind]}</span>
       </div>

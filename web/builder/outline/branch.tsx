@@ -1,6 +1,7 @@
 import { startsWith, pathOf } from '../document/path.ts';
 import { useDraft } from '../document/store.ts';
 import type { Row } from './tree.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 
 type Props = {
   readonly row: Row;
@@ -43,7 +44,9 @@ export function Branch({ row, current, selected, open, onToggle }: Props) {
       >
         {hasChildren ? '›' : ''}
       </span>
-      <span className="min-w-0 truncate">{node.label}</span>
+      <span className="min-w-0 truncate">
+        <AsWritten text={node.label} />
+      </span>
       {node.note === null ? null : (
         <span className="shrink-0 text-xs font-normal text-soft">{node.note}</span>
       )}

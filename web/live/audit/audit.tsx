@@ -1,4 +1,5 @@
 import type { AuditRow } from '../../../src/domain/audit.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State, type Tone } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
@@ -51,7 +52,7 @@ const columns: readonly Column<AuditRow>[] = [
       <ul>
         {Object.entries(target).map(([name, value]) => (
           <li key={name} className="wrap-anywhere">
-            <span className="text-soft">{spaced(name)}</span> {value}
+            <span className="text-soft">{spaced(name)}</span> <AsWritten text={value} />
           </li>
         ))}
       </ul>
@@ -68,7 +69,7 @@ const columns: readonly Column<AuditRow>[] = [
       );
     },
   },
-  { title: 'Why', cell: ({ reason }) => <span className="wrap-anywhere">{reason ?? '–'}</span> },
+  { title: 'Why', cell: ({ reason }) => (reason === null ? '–' : <AsWritten text={reason} />) },
 ];
 
 /** Of an HTTP status. */

@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import type { Applied, ConfigInUse, ConfigKept } from '../../../src/admin/config-control.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { ask, type Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
-import { moment } from '../../kit/words.ts';
+import { moment, sentence } from '../../kit/words.ts';
 import { NotRestored } from './not-restored.tsx';
 
 type Restored = Omit<Extract<Applied, { kind: 'applied' }>, 'kind'>;
@@ -102,14 +103,16 @@ function Done({ told: { revision, changes, warnings } }: { readonly told: Restor
         <p>Revision {revision} is in use now.</p>
         <ul className="list-disc ps-5">
           {changes.map((change) => (
-            <li key={change}>{change}</li>
+            <li key={change}>
+              <AsWritten text={change} />
+            </li>
           ))}
         </ul>
       </Notice>
       {warnings.map(({ path, message, remedy }) => (
         <Notice key={`${path} ${message}`} tone="wait">
           {path === '' ? '' : `${path}: `}
-          {message}. {remedy}
+          {sentence(message)} {remedy}
         </Notice>
       ))}
     </div>

@@ -1,14 +1,16 @@
 import type { ReactNode } from 'react';
 import type { ConfigNames, Status } from '../../../src/admin/admin.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
+import { visible } from '../../kit/visible.ts';
 import { moment } from '../../kit/words.ts';
 
 /** What the configuration names; no setting, and no secret. */
 export function Names({ names }: { readonly names: ConfigNames }) {
   const { revision, usedAt, channels, brains, routes, storage, session, secrets } = names;
   return (
-    <dl className="grid gap-x-6 gap-y-2 rounded-md border border-line bg-card px-4 py-3 sm:grid-cols-[max-content_1fr]">
+    <dl className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2 rounded-md border border-line bg-card px-4 py-3 sm:grid-cols-[max-content_minmax(0,1fr)]">
       <Fact name="Revision">
         <code>{revision}</code> since {moment(usedAt)}
       </Fact>
@@ -17,7 +19,9 @@ export function Names({ names }: { readonly names: ConfigNames }) {
           {routes.map(({ channel, brain }) => (
             <li key={`${channel} ${brain}`}>
               <Link to={{ view: 'messages', channel }}>{channel}</Link> →{' '}
-              <Link to={{ view: 'messages', brain }}>{brain}</Link>
+              <Link to={{ view: 'messages', brain }}>
+                <AsWritten text={brain} />
+              </Link>
             </li>
           ))}
         </List>
@@ -28,10 +32,14 @@ export function Names({ names }: { readonly names: ConfigNames }) {
           routes.map(({ channel }) => channel),
         ) ?? 'no channel'}
         ;{' '}
-        {without(
-          brains,
-          routes.map(({ brain }) => brain),
-        ) ?? 'no brain'}
+        <AsWritten
+          text={
+            without(
+              brains,
+              routes.map(({ brain }) => brain),
+            ) ?? 'no brain'
+          }
+        />
       </Fact>
       <Fact name="Storage">{storage === 'sqlite' ? 'SQLite' : 'none: kept in memory only'}</Fact>
       <Fact name="Sessions">{session ? 'on' : 'off'}</Fact>
@@ -55,7 +63,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   return (
     <div className="contents">
       <dt className="text-soft">{name}</dt>
-      <dd className="min-w-0 max-sm:mb-1">{children}</dd>
+      <dd className="min-w-0 wrap-anywhere max-sm:mb-1">{children}</dd>
     </div>
   );
 }
@@ -67,7 +75,7 @@ function List({ children }: { readonly children: ReactNode }) {
 /** null: each of them has a route. */
 function without(names: readonly string[], routed: readonly string[]): string | null {
   const left = names.filter((name) => !routed.includes(name));
-  return left.length === 0 ? null : left.join(', ');
+  return left.length === 0 ? null : left.map(visible).join(', ');
 }
 
 /** The builder is there where there is a bearer; else the file and a restart are the way. */

@@ -2,6 +2,7 @@ import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { ConfigRefused } from '../../../src/admin/config-control.ts';
 import type { Refused } from '../../kit/api.ts';
 import { Notice } from '../../kit/notice.tsx';
+import { sentence } from '../../kit/words.ts';
 
 const titles: Readonly<Record<ConfigRefused['code'], string>> = {
   revision_conflict: 'Another one came into use meanwhile',
@@ -30,7 +31,7 @@ export function NotRestored({ refused }: { readonly refused: Refused }) {
             {problems.map(({ path, message, remedy }) => (
               <li key={`${path} ${message}`} className="wrap-anywhere">
                 {path === '' ? null : <code>{path}: </code>}
-                {message}. {remedy}
+                {sentence(message)} {remedy}
               </li>
             ))}
           </ul>

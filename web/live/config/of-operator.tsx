@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ConfigInUse, ConfigRow } from '../../../src/admin/config-control.ts';
 import type { SecretRow } from '../../../src/admin/questions.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -111,7 +112,7 @@ function Text({ now: { text, file } }: { readonly now: ConfigInUse }) {
         tabIndex={0}
         className="max-h-[70vh] overflow-auto rounded-md border border-line bg-card px-3 py-2 text-sm"
       >
-        {text}
+        <AsWritten text={text} lines />
       </pre>
     </>
   );

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import type { ConversationCount } from '../../../src/domain/records.ts';
 import type { ConversationRow } from '../../../src/domain/story.ts';
 import type { Page } from '../../../src/domain/page.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -117,7 +118,7 @@ const columns: readonly Column<ConversationRow>[] = [
           goTo({ view: 'conversations', open });
         }}
       >
-        {row.conversation}
+        <AsWritten text={row.conversation} />
       </button>
     ),
   },

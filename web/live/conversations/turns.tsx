@@ -3,6 +3,7 @@ import { Tabs } from '@base-ui/react/tabs';
 import type { Page } from '../../../src/domain/page.ts';
 import type { ConversationText, TurnText } from '../../../src/domain/story.ts';
 import { cutReasons } from '../../../src/domain/timeline.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import type { Refused } from '../../kit/api.ts';
 import { Refusal } from '../../kit/notice.tsx';
 import { moment } from '../../kit/words.ts';
@@ -69,7 +70,8 @@ function Session({ turns, cut }: SessionProps) {
           // oxlint-disable-next-line react/no-array-index-key
           <li key={index} className="flex flex-col gap-1">
             <p className="text-sm text-soft wrap-anywhere">
-              {moment(at)} · {sender ?? 'from an earlier session, quoted'}
+              {moment(at)} ·{' '}
+              {sender === null ? 'from an earlier session, quoted' : <AsWritten text={sender} />}
             </p>
             <Words>{text}</Words>
             <div className="ps-6">

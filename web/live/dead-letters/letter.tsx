@@ -1,4 +1,5 @@
 import type { DeadLetter, DeadLetterText } from '../../../src/domain/story.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
@@ -19,9 +20,9 @@ export function Letter({ letter, onMove }: Props) {
     <div className="flex flex-col gap-3 rounded-md bg-raised p-3">
       <p className="wrap-anywhere">
         {upper(boxWords[box])}
-        {parts > 1 ? `, in ${some(parts, 'part')}` : ''}: {failure.detail}. It belongs to{' '}
-        <Link to={{ view: 'message', id: messageId }}>message {messageId}</Link>, accepted{' '}
-        {moment(acceptedAt)}.
+        {parts > 1 ? `, in ${some(parts, 'part')}` : ''}: <AsWritten text={failure.detail} />. It
+        belongs to <Link to={{ view: 'message', id: messageId }}>message {messageId}</Link>,
+        accepted {moment(acceptedAt)}.
       </p>
       <Reveal<DeadLetterText>
         path={`dead-letters/${encodeURIComponent(id)}`}
@@ -46,7 +47,9 @@ export function Letter({ letter, onMove }: Props) {
 function Inside({ text: { conversation, text, tries } }: { readonly text: DeadLetterText }) {
   return (
     <div className="flex flex-col gap-2">
-      <p className="text-sm text-soft wrap-anywhere">In the conversation {conversation}</p>
+      <p className="text-sm text-soft wrap-anywhere">
+        In the conversation <AsWritten text={conversation} />
+      </p>
       {text === null ? <p className="text-soft">Its text is not kept.</p> : <Words>{text}</Words>}
       {tries.length === 0 ? null : (
         <Table

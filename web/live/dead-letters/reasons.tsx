@@ -1,4 +1,5 @@
 import type { DeadLetterReason } from '../../../src/domain/story.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -63,7 +64,9 @@ function Reason({ group, isChosen, onWish }: ReasonProps) {
         </span>
         <span className="text-sm font-normal text-soft">{boxWords[box]}</span>
       </h3>
-      <p className="wrap-anywhere">{upper(detail)}.</p>
+      <p className="wrap-anywhere">
+        <AsWritten text={upper(detail)} />.
+      </p>
       <p className="text-soft">{adviceOn(group)}</p>
       <p className="mt-1 flex flex-wrap items-center gap-3">
         {isChosen ? (

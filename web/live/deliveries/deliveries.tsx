@@ -1,5 +1,6 @@
 import type { ConfigNames } from '../../../src/admin/admin.ts';
 import { deliveryStates, type DeliveryRow } from '../../../src/domain/records.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { SelectField } from '../../kit/field.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -136,7 +137,8 @@ const columnsAt = (now: number): readonly Column<DeliveryRow>[] => [
         {failure === null ? null : (
           <p className="text-soft">
             {spaced(failure.kind)}
-            {failure.status === null ? '' : ` (status ${failure.status})`}: {failure.detail}
+            {failure.status === null ? '' : ` (status ${failure.status})`}:{' '}
+            <AsWritten text={failure.detail} />
           </p>
         )}
       </>

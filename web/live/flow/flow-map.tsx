@@ -1,9 +1,12 @@
 import type { Status } from '../../../src/admin/admin.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Refusal } from '../../kit/notice.tsx';
+import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
+import { visible } from '../../kit/visible.ts';
 import { count, some } from '../../kit/words.ts';
 import { useMedia } from '../use-media.ts';
 import { graphOf, type FlowGraph, type FlowNode } from './graph.ts';
@@ -28,10 +31,14 @@ export function FlowMap() {
       <Refusal refused={refused} />
       {status === null ? (
         refused === null && <p className="text-soft">Asking …</p>
-      ) : isWide ? (
-        <Drawing graph={graphOf(status)} rates={rates} />
       ) : (
-        <Lists graph={graphOf(status)} rates={rates} />
+        <OfBefore when={refused !== null}>
+          {isWide ? (
+            <Drawing graph={graphOf(status)} rates={rates} />
+          ) : (
+            <Lists graph={graphOf(status)} rates={rates} />
+          )}
+        </OfBefore>
       )}
     </Panel>
   );
@@ -147,7 +154,7 @@ function Node({ node, rates }: { readonly node: FlowNode; readonly rates: Rates 
           to={place}
           className="truncate font-medium text-ink no-underline after:absolute after:inset-0"
         >
-          {name}
+          <AsWritten text={name} />
         </Link>
         <span className="shrink-0 tabular-nums">{count(rate)}</span>
       </div>
@@ -158,7 +165,7 @@ function Node({ node, rates }: { readonly node: FlowNode; readonly rates: Rates 
         <p className="truncate text-sm text-soft">
           <span aria-hidden="true">→ </span>
           <span className="sr-only">leads to </span>
-          {to.join(', ')}
+          <AsWritten text={to.map(visible).join(', ')} />
         </p>
       )}
     </div>

@@ -1,4 +1,5 @@
 import type { Story, StoryText } from '../../../src/domain/story.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { Reveal } from '../reveal.tsx';
 import { Words } from '../words.tsx';
@@ -21,12 +22,20 @@ function Said({ text: { sender, conversation, text, media, replies } }: { text: 
   return (
     <div className="flex flex-col gap-3">
       <p className="text-sm text-soft wrap-anywhere">
-        {sender.name === null ? sender.id : `${sender.name} (${sender.id})`}, in {conversation}
+        {sender.name === null ? null : <AsWritten text={sender.name} />}{' '}
+        {sender.name === null ? (
+          <AsWritten text={sender.id} />
+        ) : (
+          <>
+            (<AsWritten text={sender.id} />)
+          </>
+        )}
+        , in <AsWritten text={conversation} />
       </p>
       <Words>{text}</Words>
       {media === null ? null : (
         <p className="text-sm wrap-anywhere">
-          Attachment: {[media.type, media.reference].filter(Boolean).join(' ')}
+          Attachment: <AsWritten text={[media.type, media.reference].filter(Boolean).join(' ')} />
         </p>
       )}
       {replies.map((reply) => (

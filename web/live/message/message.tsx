@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import type { Story } from '../../../src/domain/story.ts';
 import { endOf, sayFailure, sayState, timelineOf } from '../../../src/domain/timeline.ts';
 import { unexplainedIn } from '../../../src/domain/timeline.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -56,7 +57,11 @@ function Told({ story }: { readonly story: Story }) {
         aside={<State tone={toneOfStory(story)}>{sayState(story)}</State>}
       >
         <Facts story={story} endMs={endMs} lostMs={unexplainedIn(rows)} />
-        {story.failure === null ? null : <Notice tone="bad">{sayFailure(story.failure)}</Notice>}
+        {story.failure === null ? null : (
+          <Notice tone="bad">
+            <AsWritten text={sayFailure(story.failure)} lines />
+          </Notice>
+        )}
       </Panel>
       <Panel title="What happened" aside={<CopyJson value={story} />}>
         <Waterfall rows={rows} endMs={endMs} />
@@ -85,8 +90,8 @@ function Facts({ story, endMs, lostMs }: FactsProps) {
     <dl className="flex flex-wrap gap-x-8 gap-y-2 rounded-md border border-line bg-card px-4 py-3">
       <Fact name="Accepted">{moment(acceptedAt)}</Fact>
       <Fact name="Channel">{channel}</Fact>
-      <Fact name="Brain">{trace?.brain ?? '–'}</Fact>
-      <Fact name="Answer by">{policy?.winner ?? '–'}</Fact>
+      <Fact name="Brain">{trace === null ? '–' : <AsWritten text={trace.brain} />}</Fact>
+      <Fact name="Answer by">{policy?.winner ? <AsWritten text={policy.winner} /> : '–'}</Fact>
       <Fact name={isOver(story) ? 'In all' : 'So far'}>{length(endMs)}</Fact>
       <Fact name="Not accounted for">{lostMs === 0 ? 'nothing' : length(lostMs)}</Fact>
       {diedUnder > 0 ? (

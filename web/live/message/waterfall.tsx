@@ -1,4 +1,5 @@
 import type { Row } from '../../../src/domain/timeline.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { length } from '../../kit/words.ts';
 import { clockOf, type Clock } from './clock.ts';
 
@@ -77,7 +78,7 @@ function Line({ row, clock }: { readonly row: Row; readonly clock: Clock }) {
         className={`min-w-0 wrap-anywhere max-sm:col-span-3 ${deep ? 'ps-4 text-soft' : ''} ${tone}`}
       >
         {ended === 'badly' ? <span aria-hidden="true">✕ </span> : null}
-        {what}
+        <AsWritten text={what} />
       </span>
       <span aria-hidden="true" className="relative h-5 max-sm:order-2 sm:border-x sm:border-line">
         <Bar row={row} clock={clock} />

@@ -31,14 +31,19 @@ export function MessageFilters({ place }: { readonly place: Place }) {
   };
   const isNarrowed = filterNames.some((name) => (place[name] ?? '') !== '');
   return (
-    <div className="grid grid-cols-2 items-end gap-3 sm:grid-cols-3 lg:flex">
-      {select('channel', 'Channel', choicesOf(names?.channels ?? []))}
-      {select('brain', 'Brain', choicesOf(names?.brains ?? []))}
+    <div className="grid grid-cols-2 items-end gap-3 sm:grid-cols-3 lg:grid-cols-[repeat(5,minmax(0,12rem))_auto]">
+      {select('channel', 'Channel', choicesOf(names?.channels ?? [], String))}
+      {select('brain', 'Brain', choicesOf(names?.brains ?? [], String))}
       {select('state', 'State', choicesOf(messageStates))}
       {select('outcome', 'Outcome', choicesOf(turnOutcomes))}
       <Time place={place} set={set} />
       {isNarrowed ? (
-        <Button onClick={() => goTo({ view: 'messages' }, { replace: true })}>Show all</Button>
+        <Button
+          className="justify-self-start"
+          onClick={() => goTo({ view: 'messages' }, { replace: true })}
+        >
+          Show all
+        </Button>
       ) : null}
     </div>
   );
@@ -47,8 +52,8 @@ export function MessageFilters({ place }: { readonly place: Place }) {
 /** In the page's address. */
 export const filterNames = ['channel', 'brain', 'state', 'outcome', 'within', 'since', 'until'];
 
-function choicesOf(names: readonly string[]): readonly Choice[] {
-  return [any, ...names.map((name) => ({ value: name, label: spaced(name) }))];
+function choicesOf(names: readonly string[], say = spaced): readonly Choice[] {
+  return [any, ...names.map((name) => ({ value: name, label: say(name) }))];
 }
 
 type TimeProps = { readonly place: Place; readonly set: (change: Place) => void };

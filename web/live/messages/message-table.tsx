@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { MessageRow } from '../../../src/domain/records.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State } from '../../kit/state.tsx';
 import { length, moment } from '../../kit/words.ts';
@@ -166,10 +167,10 @@ function Row({ row, index, topPx, heightPx, isWanted, onCurrent }: RowProps) {
         {row.channel}
       </span>
       <span role="cell" className="truncate max-sm:hidden">
-        {row.brain ?? '–'}
+        {row.brain === null ? '–' : <AsWritten text={row.brain} />}
       </span>
       <span role="cell" className="truncate max-lg:hidden">
-        {row.model ?? '–'}
+        {row.model === null ? '–' : <AsWritten text={row.model} />}
       </span>
       <span role="cell" className="text-right tabular-nums max-sm:order-4">
         {length(row.totalMs)}

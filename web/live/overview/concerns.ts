@@ -1,6 +1,6 @@
 /** What of a service's status may need a person, the gravest first. */
 import type { Status } from '../../../src/admin/admin.ts';
-import { ago, count, length, some, spaced } from '../../kit/words.ts';
+import { ago, count, length, sentence, some, spaced } from '../../kit/words.ts';
 
 export type Concern = {
   readonly key: string;
@@ -25,7 +25,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
     ...ofDeadLetters(status),
     ...ofLeftOut(status),
     ...status.warnings.map(({ code, path, message, remedy }) => {
-      const what = path === '' ? message : `${path}: ${message}`;
+      const what = sentence(path === '' ? message : `${path}: ${message}`);
       return { key: `${code} ${path}`, tone: 'wait', what, remedy, place: null } as const;
     }),
   ].toSorted((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'));
@@ -34,7 +34,7 @@ export function concernsOf(status: Status, now: number): readonly Concern[] {
 function ofService({ status, reason, counts }: Status): readonly Concern[] {
   const concerns: Concern[] = [];
   if (status === 'failing') {
-    const what = `svc cannot work: ${reason ?? 'why is not known'}`;
+    const what = sentence(`svc cannot work: ${reason ?? 'why is not known'}`);
     concerns.push({ key: 'failing', tone: 'bad', what, remedy: null, place: null });
   }
   if (counts.faults > 0) {
@@ -49,7 +49,7 @@ function ofChannels({ channels }: Status): readonly Concern[] {
   return channels.flatMap(({ type, state, reason }) => {
     if (state !== 'failed' && state !== 'degraded') return [];
     const tone = state === 'failed' ? 'bad' : 'wait';
-    const what = `The channel ${type} is ${state}${reason === null ? '.' : `: ${reason}`}`;
+    const what = `The channel ${type} is ${state}${reason === null ? '.' : `: ${sentence(reason)}`}`;
     return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
   });
 }

@@ -1,43 +1,72 @@
 import type { Status } from '../../../src/admin/admin.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
+import type { Refused } from '../../kit/api.ts';
 import { Link } from '../../kit/link.tsx';
-import { Refusal } from '../../kit/notice.tsx';
+import { Notice, Refusal } from '../../kit/notice.tsx';
+import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { State, toneOf } from '../../kit/state.tsx';
+import { State } from '../../kit/state.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { count, length, moment, some } from '../../kit/words.ts';
 import { useFrames } from '../feed.ts';
 import { concernsOf, type Concern } from './concerns.ts';
 import { Figures } from './figures.tsx';
+import { absenceOf, healthOf } from './health.ts';
 import { BrainTable, ChannelTable, ModelTable } from './parts.tsx';
 
 const everyMs = 2_000;
 
 /** How the service is, at a glance. */
 export function Overview() {
-  const { value: status, refused, again } = useAsked<Status>('status', everyMs);
+  const { value: status, answeredAt, refused, again } = useAsked<Status>('status', everyMs);
   useFrames(({ kind }) => {
     if (kind === 'channel_changed' || kind === 'plan_used') again();
   });
+  if (status === null) {
+    return refused === null ? <p className="text-soft">Asking …</p> : <Refusal refused={refused} />;
+  }
+  const isOfNow = refused === null;
   return (
     <>
-      <Refusal refused={refused} />
-      {status === null ? (
-        refused === null && <p className="text-soft">Asking …</p>
-      ) : (
-        <Shown status={status} />
-      )}
+      {isOfNow ? null : <Absence refused={refused} since={moment(answeredAt)} />}
+      <OfBefore when={!isOfNow}>
+        <Shown status={status} toldAt={isOfNow ? null : answeredAt} />
+      </OfBefore>
     </>
   );
 }
 
-function Shown({ status }: { readonly status: Status }) {
-  const now = useNow();
+/** In the place of the headline: nothing that was told before is true of now. */
+function Absence({ refused, since }: { readonly refused: Refused; readonly since: string }) {
+  return (
+    <Notice tone="bad">
+      <h2 className="text-lg">
+        <State tone="bad">{absenceOf(refused, since)}</State>
+      </h2>
+      <p>{refused.status === 0 ? 'Is it running? ' : ''}What follows is of then.</p>
+    </Notice>
+  );
+}
+
+type ShownProps = {
+  readonly status: Status;
+  /** null: it is of now. */
+  readonly toldAt: number | null;
+};
+
+function Shown({ status, toldAt }: ShownProps) {
+  const clock = useNow();
+  const now = toldAt ?? clock;
   const { counts } = status;
   return (
     <>
-      <Headline status={status} />
-      <Concerns concerns={concernsOf(status, now)} />
+      {toldAt === null ? (
+        <>
+          <Headline status={status} />
+          <Concerns concerns={concernsOf(status, now)} />
+        </>
+      ) : null}
       <Figures status={status} now={now} />
       <Panel title="Channels">
         <ChannelTable status={status} now={now} />
@@ -59,11 +88,12 @@ function Shown({ status }: { readonly status: Status }) {
 
 function Headline({ status }: { readonly status: Status }) {
   const { uptimeMs, version, revision, plan, storage, access } = status;
+  const { tone, words } = healthOf(status);
   return (
     <div className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
       <h2 className="text-lg">
-        <State tone={toneOf(status.status)}>
-          {status.status === 'ok' ? 'Working' : (status.reason ?? 'Failing')}
+        <State tone={tone}>
+          <AsWritten text={words} />
         </State>
       </h2>
       <p className="text-soft">
@@ -86,7 +116,12 @@ function Concerns({ concerns }: { readonly concerns: readonly Concern[] }) {
           <li key={key} className="flex flex-wrap items-baseline gap-x-3 px-3 py-2">
             <State tone={tone}>{tone === 'bad' ? 'Urgent' : 'Notice'}</State>
             <span className="min-w-0 flex-1 wrap-anywhere">
-              {what} {remedy === null ? null : <span className="text-soft">{remedy}</span>}
+              <AsWritten text={what} />{' '}
+              {remedy === null ? null : (
+                <span className="text-soft">
+                  <AsWritten text={remedy} />
+                </span>
+              )}
             </span>
             {place === null ? null : <Link to={place}>Look</Link>}
           </li>

@@ -6,6 +6,7 @@ import type {
   ProviderStatus,
   Status,
 } from '../../../src/admin/admin.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
@@ -43,13 +44,20 @@ const channelColumns: readonly Column<ChannelRow>[] = [
       </>
     ),
   },
-  { title: 'Brain', cell: ({ channel }) => channel.brain ?? '–' },
+  {
+    title: 'Brain',
+    cell: ({ channel: { brain } }) => (brain === null ? '–' : <AsWritten text={brain} />),
+  },
   {
     title: 'State',
     cell: ({ channel: { state, reason } }) => (
       <>
         <State tone={toneOf(state)}>{spaced(state)}</State>
-        {reason === null ? null : <p className="text-soft">{reason}</p>}
+        {reason === null ? null : (
+          <p className="text-soft">
+            <AsWritten text={reason} />
+          </p>
+        )}
       </>
     ),
   },
@@ -104,7 +112,14 @@ export function ModelTable({ status: { models, providers }, now }: Now) {
 }
 
 const modelColumns: readonly Column<ModelRow>[] = [
-  { title: 'Model', cell: ({ model }) => <Link to={{ view: 'providers' }}>{model.model}</Link> },
+  {
+    title: 'Model',
+    cell: ({ model }) => (
+      <Link to={{ view: 'providers' }}>
+        <AsWritten text={model.model} />
+      </Link>
+    ),
+  },
   {
     title: 'Provider',
     cell: ({ provider, now }) => {
@@ -147,7 +162,11 @@ const modelColumns: readonly Column<ModelRow>[] = [
 const brainColumns: readonly Column<BrainStatus>[] = [
   {
     title: 'Brain',
-    cell: ({ name }) => <Link to={{ view: 'messages', brain: name }}>{name}</Link>,
+    cell: ({ name }) => (
+      <Link to={{ view: 'messages', brain: name }}>
+        <AsWritten text={name} />
+      </Link>
+    ),
   },
   { title: 'Sensitivity', cell: ({ sensitivity }) => sensitivity },
   { title: 'Asks', cell: ({ dispatch }) => (dispatch === 'fanout' ? 'all at once' : 'in turn') },
@@ -158,7 +177,13 @@ const brainColumns: readonly Column<BrainStatus>[] = [
       <ul>
         {models.map(({ name, locality, state }) => (
           <li key={name}>
-            {state === 'dropped' ? <s className="text-soft">{name}</s> : name}{' '}
+            {state === 'dropped' ? (
+              <s className="text-soft">
+                <AsWritten text={name} />
+              </s>
+            ) : (
+              <AsWritten text={name} />
+            )}{' '}
             <span className="text-soft">
               {locality}
               {state === 'dropped' ? ', dropped by the shield' : ''}

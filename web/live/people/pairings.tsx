@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from 'react';
 import type { Pairing } from '../../../src/domain/gate.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { ask } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
@@ -9,6 +10,7 @@ import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
+import { visible } from '../../kit/visible.ts';
 import { ago, ahead } from '../../kit/words.ts';
 import { useRefresh } from '../use-refresh.ts';
 
@@ -60,7 +62,10 @@ function AdmitForm({ onDone }: { readonly onDone: () => void }) {
     setBusy(false);
     if (answer.kind === 'refused') return setSaid({ tone: 'bad', words: answer.detail });
     const { name, sender, channel } = answer.value;
-    setSaid({ tone: 'good', words: `${name ?? sender} may talk on ${channel} from now on.` });
+    setSaid({
+      tone: 'good',
+      words: `${visible(name ?? sender)} may talk on ${channel} from now on.`,
+    });
     setCode('');
     onDone();
   };
@@ -85,7 +90,9 @@ function AdmitForm({ onDone }: { readonly onDone: () => void }) {
       </Button>
       {said === null ? null : (
         <div role="status">
-          <Notice tone={said.tone}>{said.words}</Notice>
+          <Notice tone={said.tone}>
+            <AsWritten text={said.words} />
+          </Notice>
         </div>
       )}
     </form>
@@ -96,8 +103,8 @@ const columnsAt = (
   now: number,
   onRemove: (pairing: Pairing) => void,
 ): readonly Column<Pairing>[] => [
-  { title: 'Name', cell: ({ name }) => <span className="wrap-anywhere">{name ?? '–'}</span> },
-  { title: 'Sender', cell: ({ sender }) => sender },
+  { title: 'Name', cell: ({ name }) => (name === null ? '–' : <AsWritten text={name} />) },
+  { title: 'Sender', cell: ({ sender }) => <AsWritten text={sender} /> },
   { title: 'Channel', cell: ({ channel }) => channel },
   {
     title: 'State',
@@ -120,7 +127,7 @@ const columnsAt = (
       <Button
         small
         kind="danger"
-        aria-label={`Remove ${pairing.name ?? pairing.sender}`}
+        aria-label={`Remove ${visible(pairing.name ?? pairing.sender)}`}
         onClick={() => onRemove(pairing)}
       >
         Remove …
@@ -137,7 +144,7 @@ type RemoveProps = {
 
 function RemoveDialog({ pairing, onClose, onDone }: RemoveProps) {
   const { channel, sender, name, state } = pairing;
-  const who = name ?? sender;
+  const who = visible(name ?? sender);
   const stranger =
     `${who} is a stranger on ${channel} again, turned away unless access.allow lists them. ` +
     'What they said before is kept.';

@@ -1,4 +1,5 @@
 import type { TurnedAway, TurnedAwayReason } from '../../../src/domain/gate.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
@@ -65,7 +66,10 @@ function TurnedAwayList() {
 }
 
 function columnsAt(now: number, isOperator: boolean): readonly Column<Row>[] {
-  const sender: Column<Row> = { title: 'Sender', cell: (row) => row.sender ?? '–' };
+  const sender: Column<Row> = {
+    title: 'Sender',
+    cell: ({ sender: id }) => (id === undefined ? '–' : <AsWritten text={id} />),
+  };
   return [
     { title: 'Last', cell: ({ at }) => <span title={moment(at)}>{ago(at, now)}</span> },
     { title: 'Channel', cell: ({ channel }) => channel },

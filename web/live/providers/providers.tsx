@@ -1,6 +1,8 @@
 import type { BrainStatus, ProviderStatus, Status } from '../../../src/admin/admin.ts';
 import { failure } from '../../../src/domain/failure.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Refusal } from '../../kit/notice.tsx';
+import { OfBefore } from '../../kit/of-before.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
@@ -21,7 +23,7 @@ export function Providers() {
       {status === null ? (
         refused === null && <p className="text-soft">Asking …</p>
       ) : (
-        <>
+        <OfBefore when={refused !== null}>
           <Panel title="Providers">
             <p className="max-w-prose text-soft">
               How a provider stands is told by the last call that shows it. What svc gave up itself,
@@ -48,7 +50,7 @@ export function Providers() {
               none="No brain is configured."
             />
           </Panel>
-        </>
+        </OfBefore>
       )}
     </>
   );
@@ -107,8 +109,8 @@ function usesOf(brains: readonly BrainStatus[]): readonly Use[] {
 }
 
 const askedColumns: readonly Column<Use>[] = [
-  { title: 'Model', cell: ({ model }) => model },
-  { title: 'Brain', cell: ({ brain }) => brain },
+  { title: 'Model', cell: ({ model }) => <AsWritten text={model} /> },
+  { title: 'Brain', cell: ({ brain }) => <AsWritten text={brain} /> },
   {
     title: 'Asked?',
     cell: ({ isDropped }) => (

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { ToolOutcome, ToolUseRow, ToolUseText } from '../../../src/domain/tool-use.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State, toneOf, type Tone } from '../../kit/state.tsx';
@@ -72,7 +73,9 @@ function Arguments({ of }: { readonly of: string }) {
         {({ arguments: given, conversation }) => (
           <>
             {conversation === '' ? null : (
-              <p className="text-sm text-soft wrap-anywhere">In the conversation {conversation}</p>
+              <p className="text-sm text-soft wrap-anywhere">
+                In the conversation <AsWritten text={conversation} />
+              </p>
             )}
             {given === null ? <p>Without storage they are not kept.</p> : <Words>{given}</Words>}
           </>
@@ -84,7 +87,14 @@ function Arguments({ of }: { readonly of: string }) {
 
 const factsAt = (now: number): readonly Column<ToolUseRow>[] => [
   { title: 'Called', cell: ({ at }) => <span title={moment(at)}>{ago(at, now)}</span> },
-  { title: 'Tool', cell: ({ tool }) => <code>{tool}</code> },
+  {
+    title: 'Tool',
+    cell: ({ tool }) => (
+      <code>
+        <AsWritten text={tool} />
+      </code>
+    ),
+  },
   { title: 'Mode', cell: ({ mode }) => <State tone={toneOf(mode)}>{mode}</State> },
   {
     title: 'Outcome',

@@ -1,0 +1,8 @@
+import type { ReactNode } from 'react';
+
+type Props = { readonly when?: boolean; readonly children: ReactNode };
+
+/** Takes the colours from what was told before and may not hold now. Why stands above it. */
+export function OfBefore({ when = true, children }: Props) {
+  return <div className={`flex flex-col gap-6 ${when ? 'of-before' : ''}`}>{children}</div>;
+}

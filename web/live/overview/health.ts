@@ -1,0 +1,52 @@
+/** The one sentence about the service, from its status and from whether that is of now. */
+import type { Status } from '../../../src/admin/admin.ts';
+import type { Refused } from '../../kit/api.ts';
+import { visible } from '../../kit/visible.ts';
+
+export type HealthWords = { readonly tone: 'good' | 'wait' | 'bad'; readonly words: string };
+
+/**
+ * Green only where each message can be answered and replied to: a channel that failed, or a brain
+ * of which every provider fails, is said in the first place.
+ */
+export function healthOf(status: Status): HealthWords {
+  if (status.status === 'failing') return { tone: 'bad', words: status.reason ?? 'Failing' };
+  const routed = status.channels.filter(({ brain }) => brain !== null);
+  const failed = routed.filter(({ state }) => state === 'failed').map(({ type }) => type);
+  const silent = silentBrains(status);
+  const isNoneLeft = routed.every(
+    ({ type, brain }) => failed.includes(type) || silent.includes(brain!),
+  );
+  const what = [
+    failed.length === 0 ? '' : `${listed('channel', failed)} failed`,
+    silent.length === 0 ? '' : `no model answers for ${listed('brain', silent)}`,
+  ].filter((part) => part !== '');
+  if (what.length === 0) return { tone: 'good', words: 'Working' };
+  const [tone, begin] = isNoneLeft
+    ? (['bad', 'Not working'] as const)
+    : (['wait', 'Working in part'] as const);
+  return { tone, words: `${begin}: ${what.join('; ')}` };
+}
+
+/** Brains to which messages come, and of which every provider that may be asked fails. */
+function silentBrains({ channels, brains, providers }: Status): readonly string[] {
+  const failing = new Set(
+    providers.flatMap(({ provider, state }) => (state === 'failing' ? [provider] : [])),
+  );
+  return brains.flatMap(({ name, models }) => {
+    const asked = models.filter(({ state }) => state === 'asked');
+    const isRouted = channels.some(({ brain }) => brain === name);
+    const isSilent = asked.every((model) => failing.has(model.name.split('/')[0]!));
+    return isRouted && asked.length > 0 && isSilent ? [name] : [];
+  });
+}
+
+const listed = (word: string, names: readonly string[]): string =>
+  `${names.length === 1 ? word : `${word}s`} ${names.map(visible).join(', ')}`;
+
+/** Why what is shown is not of now. @param since when it was told, in words */
+export function absenceOf({ status, detail }: Refused, since: string): string {
+  return status === 0
+    ? `svc does not answer since ${since}`
+    : `svc told nothing new since ${since}: ${detail}`;
+}
