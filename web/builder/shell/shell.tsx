@@ -71,7 +71,7 @@ function Desk() {
       </a>
       <Head />
       <Banners />
-      <div className="grid min-h-0 flex-1 lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
+      <div className="grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
         <aside
           aria-label="Outline"
           className="relative flex max-h-96 min-h-0 flex-col border-b border-line bg-card p-3 lg:max-h-none lg:border-e lg:border-b-0"
@@ -81,7 +81,7 @@ function Desk() {
         <Middle />
         <aside
           aria-label="Problems"
-          className="relative min-h-0 overflow-y-auto border-t border-line bg-paper p-3 lg:border-s lg:border-t-0"
+          className="relative min-h-0 overflow-y-auto border-t wrap-anywhere border-line bg-paper p-3 lg:border-s lg:border-t-0"
         >
           <Problems />
         </aside>
