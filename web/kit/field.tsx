@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
+import type { InputHTMLAttributes, ReactNode, Ref, SelectHTMLAttributes } from 'react';
 
 export const inputLook =
   'w-full min-h-9 rounded-md border border-edge bg-card px-2.5 py-1 text-ink ' +
@@ -42,7 +42,8 @@ export function Field({ id, label, hint, fault, children }: Around) {
   );
 }
 
-type TextProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & Omit<Around, 'children'>;
+type TextProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> &
+  Omit<Around, 'children'> & { readonly ref?: Ref<HTMLInputElement> };
 
 export function TextField({ id, label, hint, fault, className = '', ...rest }: TextProps) {
   return (

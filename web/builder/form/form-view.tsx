@@ -10,7 +10,7 @@ import { useDraft } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
 import { crumbsOf, type TreeNode } from '../outline/tree.ts';
 import { announce } from '../shell/announce.tsx';
-import { idOf, useArrival } from '../shell/going.ts';
+import { idOf, leadTo, useArrival } from '../shell/going.ts';
 import { useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
@@ -116,6 +116,7 @@ function Removal({ path, title }: PageProps) {
     if (!draft.remove(path)) return;
     // A block that is absent has its place; an entry of a list has none.
     if (typeof path.at(-1) === 'number') draft.select(path.slice(0, -1));
+    else leadTo(path);
     announce(`${title} is removed; undo brings it back.`);
   };
   return (

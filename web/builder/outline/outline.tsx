@@ -145,6 +145,9 @@ function removed({ node, parent }: Row): boolean {
   announce(`${node.label} is removed; undo brings it back.`);
   const stands = valueAt(useDraft.getState().document, node.path) !== undefined;
   if (!stands && isEntry && parent !== null) draft.select(node.path.slice(0, -1));
+  requestAnimationFrame(() => {
+    document.querySelector<HTMLElement>('[role=treeitem][tabindex="0"]')?.focus();
+  });
   return true;
 }
 
