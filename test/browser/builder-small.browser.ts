@@ -1,6 +1,6 @@
 /** The builder on a small telephone, with names that are long. */
 import assert from 'node:assert/strict';
-import { assertTabFits, deskWith, show, signIn } from './builder-desk.ts';
+import { assertTabFits, deskWith, show, signIn, unfold } from './builder-desk.ts';
 import { browserTest, type View } from './browser.ts';
 
 const small = { viewport: { width: 360, height: 740 } };
@@ -44,6 +44,7 @@ for (const name of long) {
     }
     for (const at of [`^${name} private`, '^hf.co', 'Webhook → ']) {
       await show(page, 'Form');
+      await unfold(page);
       await page.getByRole('treeitem', { name: new RegExp(at) }).click();
       await view.assertFits();
       await assertTabFits(page);
@@ -59,3 +60,41 @@ async function assertApart({ page }: View): Promise<void> {
   );
   assert.ok(words <= room, `the heading is ${words} wide in a place of ${room}`);
 }
+
+browserTest('the outline makes room for the form', deskWith(), async ({ open }) => {
+  const { page } = await open(small).then(async (view) => ({ page: await signIn(view, 'form') }));
+  const outline = page.getByRole('tree', { name: 'Configuration' });
+  assert.equal(await outline.isVisible(), false);
+  await page.keyboard.press('/');
+  await page.locator('#outline-search:focus').waitFor();
+  await page.getByRole('treeitem', { name: /^echo/ }).click();
+  await page.locator('h2:focus').filter({ hasText: 'echo' }).waitFor();
+  await outline.waitFor({ state: 'hidden' });
+  const heading = await page.locator('h2:focus').boundingBox();
+  assert.ok(heading!.y >= 0 && heading!.y < 200, `the form begins at ${heading!.y}`);
+});
+
+browserTest('errors are told before warnings', deskWith(), async ({ open }) => {
+  const page = await signIn(await open(), 'form');
+  await page.getByRole('treeitem', { name: /^echo/ }).click();
+  await page.getByLabel('Name (required)').fill('other');
+  const problems = page.getByRole('complementary', { name: 'Problems' }).getByRole('listitem');
+  await problems.first().getByText('No brain has this name').waitFor();
+  await problems.last().getByText('No route names this brain').waitFor();
+});
+
+const coloured = { forcedColors: 'active', colorScheme: 'dark' } as const;
+
+browserTest('what is chosen is told in forced colours', deskWith(), async ({ open }) => {
+  const page = await signIn(await open(coloured), 'form');
+  await page.getByRole('treeitem', { name: /^echo/ }).click();
+  const [chosen, other] = await page.evaluate<[string[], string[]]>(`['true', 'false'].map((is) =>
+    ['[role=tab]', '[role=treeitem]'].map((role) => {
+      const { borderBottomColor, borderInlineStartWidth } = getComputedStyle(
+        document.querySelector(role + '[aria-selected=' + is + ']'),
+      );
+      return role === '[role=tab]' ? borderBottomColor : borderInlineStartWidth;
+    }))`);
+  assert.notEqual(chosen[0], other[0], 'the tabs look alike');
+  assert.notEqual(chosen[1], other[1], 'the rows look alike');
+});

@@ -24,6 +24,14 @@ export function headingOfView(): HTMLElement | null {
   return document.querySelector<HTMLElement>('#view h2') ?? document.getElementById('view');
 }
 
+/** Brings what is shown in the tab into view, and the focus to it. */
+export function goToContent(): void {
+  requestAnimationFrame(() => {
+    focusOn(headingOfView());
+    document.getElementById('view')?.scrollIntoView();
+  });
+}
+
 /** Opens a tab, and puts the focus on its heading. */
 export function goToView(view: string): void {
   goTo({ view });

@@ -6,6 +6,7 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { keep, readKept, useKeeping, useKept } from '../document/kept.ts';
 import { useDraft, type Base } from '../document/store.ts';
 import { usePresenceAsked } from '../form/presence.ts';
+import { Folding } from '../outline/folding.tsx';
 import { Outline } from '../outline/outline.tsx';
 import { Problems } from '../problems/problems.tsx';
 import { Announcer } from './announce.tsx';
@@ -74,9 +75,11 @@ function Desk() {
       <div className="grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
         <aside
           aria-label="Outline"
-          className="relative flex max-h-96 min-h-0 flex-col border-b border-line bg-card p-3 lg:max-h-none lg:border-e lg:border-b-0"
+          className="relative flex max-h-96 min-h-0 flex-col border-b border-line bg-card p-3 max-lg:py-2 lg:max-h-none lg:border-e lg:border-b-0"
         >
-          <Outline />
+          <Folding>
+            <Outline />
+          </Folding>
         </aside>
         <Middle />
         <aside
