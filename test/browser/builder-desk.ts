@@ -47,6 +47,12 @@ export async function answerConfig(page: Page, text: string, revision = 'r-1'): 
   await page.route('**/api/v1/config', (route) => route.fulfill({ json }));
 }
 
+/** Opens the outline where a small screen folds it away. */
+export async function unfold(page: Page): Promise<void> {
+  const button = page.getByRole('button', { name: 'Outline', exact: true, expanded: false });
+  if (await button.isVisible()) await button.click();
+}
+
 /** Opens a tab of the middle. */
 export async function show(page: Page, tab: string): Promise<void> {
   await page.getByRole('tab', { name: tab, exact: true }).click();

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { answerConfig, deskWith, enter, knock, signIn } from './builder-desk.ts';
+import { answerConfig, deskWith, enter, knock, signIn, unfold } from './builder-desk.ts';
 import { browserTest, type View } from './browser.ts';
 
 const golden = join(import.meta.dirname, '../golden');
@@ -35,6 +35,7 @@ async function walkMoreForms(view: View, look: Look): Promise<void> {
 
 async function lookAt(page: Page, names: readonly RegExp[], look: Look): Promise<void> {
   for (const name of names) {
+    await unfold(page);
     await page.getByRole('treeitem', { name }).first().click();
     await look();
   }

@@ -19,11 +19,13 @@ export function Button({ kind = 'plain', small = false, className = '', ...rest 
   const size = small ? 'min-h-7 px-2 py-0.5 text-sm' : 'min-h-9 px-3 py-1';
   const shape = 'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium';
   const ground = kind === 'quiet' ? '' : 'disabled:border-line disabled:bg-raised';
+  // Said outright, since the browser's own forcing is not seen by what measures contrasts.
+  const forced = 'forced-colors:text-[ButtonText] forced-colors:disabled:text-[GrayText]';
   const off = `disabled:text-soft disabled:opacity-100 disabled:hover:bg-transparent ${ground}`;
   return (
     <button
       type="button"
-      className={`${shape} ${size} ${looks[kind]} ${off} ${className}`}
+      className={`${shape} ${size} ${looks[kind]} ${off} ${forced} ${className}`}
       {...rest}
     />
   );

@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from 'react';
+import type { InputHTMLAttributes, ReactNode, Ref, SelectHTMLAttributes } from 'react';
 import { visible } from './visible.ts';
 
 export const inputLook =
@@ -43,7 +43,8 @@ export function Field({ id, label, hint, fault, children }: Around) {
   );
 }
 
-type TextProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & Omit<Around, 'children'>;
+type TextProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> &
+  Omit<Around, 'children'> & { readonly ref?: Ref<HTMLInputElement> };
 
 export function TextField({ id, label, hint, fault, className = '', ...rest }: TextProps) {
   return (

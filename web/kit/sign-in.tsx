@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from 'react';
+import { useRef, useState, type FormEvent } from 'react';
 import type { Status } from '../../src/admin/admin.ts';
 import { ask, type Refused } from './api.ts';
 import { Button } from './button.tsx';
@@ -12,17 +12,23 @@ export function SignIn({ onDone }: { readonly onDone?: () => void }) {
   const [written, setWritten] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
+    const refuse = (why: string): void => {
+      setFault(why);
+      input.current?.focus();
+    };
     const pasted = readPasted(written);
-    if (pasted.kind === 'fault') return setFault(pasted.fault);
+    if (pasted.kind === 'fault') return refuse(pasted.fault);
     const { token } = pasted;
     setBusy(true);
     // A wrong bearer is refused here as well, though none is needed.
     const answer = await ask('status', { token });
     const why = answer.kind === 'refused' ? await faultOf(answer) : null;
     setBusy(false);
-    if (why !== null) return setFault(why);
+    if (why !== null) return refuse(why);
     signIn(token);
     onDone?.();
   };
@@ -30,6 +36,7 @@ export function SignIn({ onDone }: { readonly onDone?: () => void }) {
     <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-3" noValidate>
       <TextField
         id="token"
+        ref={input}
         label="Administrator token"
         type="password"
         autoComplete="off"
@@ -39,7 +46,7 @@ export function SignIn({ onDone }: { readonly onDone?: () => void }) {
         hint="The value of the variable that admin.token_env names; this page alone keeps it."
         fault={fault}
       />
-      <Button kind="main" type="submit" disabled={busy}>
+      <Button kind="main" type="submit" aria-disabled={busy}>
         Sign in
       </Button>
     </form>

@@ -5,7 +5,7 @@ import { startOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject, wordOf } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
-import { idOf } from '../shell/going.ts';
+import { idOf, leadTo } from '../shell/going.ts';
 import { useProblems, useValue } from './at.ts';
 import type { InputProps } from './row.tsx';
 import { ToldList } from './told.tsx';
@@ -23,10 +23,14 @@ export function Block({ path, field, required, children }: Props) {
   const isOdd = !isThere && value !== undefined && value !== null;
   const add = (): void => {
     const draft = useDraft.getState();
-    if (draft.edit(path, startOf(path, draft.document))) announce(`${labelOf(key)} added.`);
+    if (!draft.edit(path, startOf(path, draft.document))) return;
+    announce(`${labelOf(key)} added.`);
+    leadTo(path);
   };
   const remove = (): void => {
-    if (useDraft.getState().remove(path)) announce(`${labelOf(key)} removed; undo brings it back.`);
+    if (!useDraft.getState().remove(path)) return;
+    announce(`${labelOf(key)} removed; undo brings it back.`);
+    leadTo(path);
   };
   return (
     <section

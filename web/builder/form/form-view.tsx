@@ -10,7 +10,7 @@ import { useDraft } from '../document/store.ts';
 import { isObject } from '../document/value.ts';
 import { crumbsOf, type TreeNode } from '../outline/tree.ts';
 import { announce } from '../shell/announce.tsx';
-import { idOf, useArrival } from '../shell/going.ts';
+import { idOf, leadTo, useArrival } from '../shell/going.ts';
 import { useValue } from './at.ts';
 import { Block } from './block.tsx';
 import { Entries } from './entries.tsx';
@@ -27,7 +27,10 @@ export function FormView() {
   const path = crumbs.at(-1)?.path ?? [];
   useArrival();
   return (
-    <fieldset disabled={!readable} className="flex min-w-0 max-w-3xl flex-col gap-4 p-4">
+    <fieldset
+      disabled={!readable}
+      className="mx-auto flex w-full min-w-0 max-w-3xl flex-col gap-4 p-4 wrap-anywhere"
+    >
       <Crumbs crumbs={crumbs} />
       <Page key={textOf(path)} path={path} title={crumbs.at(-1)?.label ?? 'The configuration'} />
     </fieldset>
@@ -37,19 +40,21 @@ export function FormView() {
 function Crumbs({ crumbs }: { readonly crumbs: readonly TreeNode[] }) {
   const select = useDraft((state) => state.select);
   if (crumbs.length === 0) return null;
-  const look = 'rounded-sm text-link underline underline-offset-2';
+  const look = 'min-w-0 rounded-sm text-start text-link underline underline-offset-2';
   return (
     <nav aria-label="Where this stands" className="flex flex-wrap gap-x-2 text-sm">
       <button type="button" className={look} onClick={() => select([])}>
         The configuration
       </button>
       {crumbs.map(({ path, label }, at) => (
-        <span key={textOf(path)} className="flex gap-x-2">
+        <span key={textOf(path)} className="flex min-w-0 gap-x-2">
           <span aria-hidden="true" className="text-soft">
             ›
           </span>
           {at === crumbs.length - 1 ? (
-            <span aria-current="location">{label}</span>
+            <span aria-current="location" className="min-w-0">
+              {label}
+            </span>
           ) : (
             <button type="button" className={look} onClick={() => select(path)}>
               {label}
@@ -111,6 +116,7 @@ function Removal({ path, title }: PageProps) {
     if (!draft.remove(path)) return;
     // A block that is absent has its place; an entry of a list has none.
     if (typeof path.at(-1) === 'number') draft.select(path.slice(0, -1));
+    else leadTo(path);
     announce(`${title} is removed; undo brings it back.`);
   };
   return (

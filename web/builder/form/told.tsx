@@ -1,8 +1,10 @@
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { fixesOf, type Fix } from '../document/fixes.ts';
+import { pathOf } from '../document/path.ts';
 import { useDraft } from '../document/store.ts';
 import { Button } from '../../kit/button.tsx';
 import { announce } from '../shell/announce.tsx';
+import { leadTo } from '../shell/going.ts';
 
 /** A problem as a person is told of it: what is wrong, and what to do. */
 export function Told({ problem }: { readonly problem: ConfigProblem }) {
@@ -45,7 +47,7 @@ export function ToldList({
 
 type FixesProps = {
   readonly problem: ConfigProblem;
-  /** The buttons go with the problem: where the focus is to be. */
+  /** The buttons go with the problem: moves the focus; else it goes to the field. */
   readonly onMended?: () => void;
 };
 
@@ -57,7 +59,8 @@ export function Fixes({ problem, onMended }: FixesProps) {
   const apply = ({ label, edits }: Fix): void => {
     if (!useDraft.getState().apply(edits)) return;
     announce(`Done: ${label}.`);
-    onMended?.();
+    if (onMended === undefined) leadTo(pathOf(problem.path));
+    else onMended();
   };
   return (
     <div className="mt-1 flex flex-wrap gap-1.5">

@@ -52,7 +52,7 @@ function Chosen({ node }: { readonly node: GraphNode }) {
   return (
     <>
       <div>
-        <h2 className="text-base break-words">
+        <h2 className="text-base wrap-anywhere">
           {kind} {title}
         </h2>
         <p className="text-sm text-soft">{facts}</p>

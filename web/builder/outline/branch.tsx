@@ -1,5 +1,6 @@
 import { startsWith, pathOf } from '../document/path.ts';
 import { useDraft } from '../document/store.ts';
+import { leaveOutline } from './folding.tsx';
 import type { Row } from './tree.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 
@@ -30,9 +31,12 @@ export function Branch({ row, current, selected, open, onToggle }: Props) {
       aria-selected={selected}
       aria-expanded={hasChildren ? open : undefined}
       tabIndex={current ? 0 : -1}
-      onClick={() => select(node.path)}
+      onClick={() => {
+        select(node.path);
+        leaveOutline();
+      }}
       onKeyDown={undefined}
-      className={`flex min-h-8 cursor-default items-center gap-1.5 rounded-md pe-2 text-sm hover:bg-raised aria-selected:bg-accent-ground aria-selected:font-medium ${indents[level] ?? 'ps-9'} ${faint}`}
+      className={`flex min-h-8 cursor-default items-center gap-1.5 rounded-md pe-2 text-sm hover:bg-raised aria-selected:bg-accent-ground aria-selected:font-medium forced-colors:aria-selected:border-s-4 forced-colors:aria-selected:border-[Highlight] ${indents[level] ?? 'ps-9'} ${faint}`}
     >
       <span
         aria-hidden="true"

@@ -8,7 +8,7 @@ import { isList, valueAt } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';
 import { goToField } from '../shell/going.ts';
 import { Branch } from './branch.tsx';
-import { rowsOf, treeOf, type Row } from './tree.ts';
+import { firstFound, rowsOf, treeOf, type Row } from './tree.ts';
 
 /** Everything in the configuration, for eye and keyboard; what is selected is in the form. */
 export function Outline() {
@@ -50,7 +50,8 @@ export function Outline() {
         onChange={(event) => setSearch(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Escape') setSearch('');
-          if (event.key === 'ArrowDown' || event.key === 'Enter') choose(rows[0]);
+          if (event.key === 'Enter') choose(firstFound(rows, search));
+          if (event.key === 'ArrowDown') choose(rows[0]);
         }}
         className={inputLook}
       />
@@ -145,6 +146,9 @@ function removed({ node, parent }: Row): boolean {
   announce(`${node.label} is removed; undo brings it back.`);
   const stands = valueAt(useDraft.getState().document, node.path) !== undefined;
   if (!stands && isEntry && parent !== null) draft.select(node.path.slice(0, -1));
+  requestAnimationFrame(() => {
+    document.querySelector<HTMLElement>('[role=treeitem][tabindex="0"]')?.focus();
+  });
   return true;
 }
 

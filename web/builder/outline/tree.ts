@@ -147,6 +147,12 @@ export function rowsOf(
   return walk(nodes, 1, null);
 }
 
+/** Of the rows of a search the first that bears its words; the others hold one that does. */
+export function firstFound(rows: readonly Row[], search: string): Row | undefined {
+  const wanted = search.trim().toLowerCase();
+  return rows.find(({ node }) => node.label.toLowerCase().includes(wanted)) ?? rows[0];
+}
+
 function isFound(node: TreeNode, wanted: string): boolean {
   return (
     node.label.toLowerCase().includes(wanted) || node.children.some((one) => isFound(one, wanted))

@@ -6,6 +6,13 @@ import { goToField } from '../shell/going.ts';
 
 const isTextShown = (): boolean => new URLSearchParams(location.search).get('view') === 'json';
 
+/** As they are told: errors before warnings, each in the order of the file. */
+export function errorsFirst(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
+  return problems.toSorted(
+    (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
+  );
+}
+
 /** To the field of a problem; to its place in the text where that is shown, or it has none. */
 export function goToProblem(problem: ConfigProblem): void {
   const { readable } = useDraft.getState();
@@ -18,7 +25,7 @@ let lastProblem = '';
 
 /** To the first problem after the one that this led to last. */
 export function nextProblem(): void {
-  const { problems } = useDraft.getState();
+  const problems = errorsFirst(useDraft.getState().problems);
   const names = problems.map(({ code, path }) => `${code} ${path}`);
   const at = names.indexOf(lastProblem) + 1;
   const problem = problems[at] ?? problems[0];

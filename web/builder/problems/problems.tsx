@@ -5,9 +5,9 @@ import { State } from '../../kit/state.tsx';
 import { some } from '../../kit/words.ts';
 import { useDraft } from '../document/store.ts';
 import { Fixes, Told } from '../form/told.tsx';
-import { goToProblem } from './next.ts';
+import { errorsFirst, goToProblem } from './next.ts';
 
-/** All that is wrong with the draft, in the order of the file; each leads to its place. */
+/** All that is wrong with the draft, errors before warnings; each leads to its place. */
 export function Problems() {
   const problems = useDraft((state) => state.problems);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -21,7 +21,7 @@ export function Problems() {
         <Sum errors={errors} warnings={problems.length - errors} />
       </p>
       <ol className="flex flex-col gap-2">
-        {problems.map((problem) => (
+        {errorsFirst(problems).map((problem) => (
           <li
             key={`${problem.code} ${problem.path} ${problem.message}`}
             className="rounded-md border border-line bg-card p-2 text-sm"

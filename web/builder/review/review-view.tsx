@@ -1,12 +1,14 @@
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { Button } from '../../kit/button.tsx';
 import { Diff } from '../../kit/diff.tsx';
+import { focusOn } from '../../kit/focus.ts';
 import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { some } from '../../kit/words.ts';
 import { baseDocument, problemsNow, useDraft, type Base } from '../document/store.ts';
+import { headingOfView } from '../shell/going.ts';
 import { apply, noticeOthers, useApplying } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
 import { changesOf, type Change } from '../../../src/config/changes/changes.ts';
@@ -22,6 +24,7 @@ export function ReviewView() {
   const base = useDraft((state) => state.base);
   const theirs = useApplying((state) => state.theirs);
   useEffect(() => void noticeOthers(), []);
+  useOutcomeFocused();
   if (base === null) return null;
   return (
     <div className="mx-auto flex w-full min-w-0 max-w-4xl flex-col gap-6 p-4">
@@ -122,7 +125,7 @@ function Apply({ changes }: { readonly changes: readonly Change[] }) {
       )}
       {isConflict ? <p className="text-wait">Choose above first whose changes hold.</p> : null}
       <div className="flex flex-wrap items-center gap-3">
-        <Button kind="main" disabled={blocked || sending} onClick={start}>
+        <Button kind="main" disabled={blocked} aria-disabled={sending} onClick={start}>
           {sending ? 'Applying …' : 'Apply'}
         </Button>
         <span className="text-soft">
@@ -132,6 +135,16 @@ function Apply({ changes }: { readonly changes: readonly Change[] }) {
       </div>
     </Panel>
   );
+}
+
+/** The end of an attempt is where the focus goes: its heading stands first. */
+function useOutcomeFocused(): void {
+  const kind = useApplying(({ state }) => state.kind);
+  const before = useRef(kind);
+  useEffect(() => {
+    if (before.current === 'sending' && kind !== 'sending') focusOn(headingOfView());
+    before.current = kind;
+  }, [kind]);
 }
 
 /** How the last attempt ended. */

@@ -1,12 +1,11 @@
 /** What the palette offers: every place of the configuration, and what can be done to it. */
-import { goTo } from '../../kit/place.ts';
 import { textOf, type Path } from '../document/path.ts';
 import { startOf } from '../document/starts.ts';
 import { redo, undo, useDraft } from '../document/store.ts';
 import { isList, valueAt } from '../document/value.ts';
 import { treeOf, type TreeNode } from '../outline/tree.ts';
 import { nextProblem } from '../problems/next.ts';
-import { goToField } from './going.ts';
+import { goToField, goToView } from './going.ts';
 import { signOut } from './leaving.tsx';
 import { views } from './views.ts';
 
@@ -26,7 +25,7 @@ export function commands(): readonly Command[] {
   const { document } = useDraft.getState();
   return [
     ...placesOf(treeOf(document), ''),
-    ...views.map(({ name, title }) => command(`Show ${title}`, '', () => goTo({ view: name }))),
+    ...views.map(({ name, title }) => command(`Show ${title}`, '', () => goToView(name))),
     ...lists.map((list) => command(`Add a ${list.slice(0, -1)}`, '', () => addTo([list]))),
     ...blocks
       .filter((block) => valueAt(document, [block]) === undefined)

@@ -1,6 +1,7 @@
 /** Leading a person to a place of the configuration, and the focus with them. */
 import { useEffect } from 'react';
 import { create } from 'zustand';
+import { focusOn } from '../../kit/focus.ts';
 import { goTo } from '../../kit/place.ts';
 import { textOf, type Path } from '../document/path.ts';
 import { useDraft } from '../document/store.ts';
@@ -17,6 +18,25 @@ export const useGoing = create<Going>(() => ({ opened: {}, target: null }));
 
 /** The id of what stands for a place in a form. */
 export const idOf = (path: Path): string => `field-${textOf(path)}`;
+
+/** What the tab that is shown begins with; the tab itself where it has no heading. */
+export function headingOfView(): HTMLElement | null {
+  return document.querySelector<HTMLElement>('#view h2') ?? document.getElementById('view');
+}
+
+/** Brings what is shown in the tab into view, and the focus to it. */
+export function goToContent(): void {
+  requestAnimationFrame(() => {
+    focusOn(headingOfView());
+    document.getElementById('view')?.scrollIntoView();
+  });
+}
+
+/** Opens a tab, and puts the focus on its heading. */
+export function goToView(view: string): void {
+  goTo({ view });
+  requestAnimationFrame(() => focusOn(headingOfView()));
+}
 
 /** Opens the form of a place, and puts the focus on its field. */
 export function goToField(path: Path): void {

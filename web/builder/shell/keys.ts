@@ -2,6 +2,7 @@
 import { useEffect } from 'react';
 import { goTo } from '../../kit/place.ts';
 import { redo, undo } from '../document/store.ts';
+import { searchOutline } from '../outline/folding.tsx';
 import { nextProblem } from '../problems/next.ts';
 import { openOverlay } from './overlay.ts';
 import { views } from './views.ts';
@@ -50,7 +51,7 @@ function actionOf(event: KeyboardEvent): (() => void) | null {
   }
   if (key === 'f8') return nextProblem;
   if (isWriting(event)) return null;
-  if (key === '/') return () => document.getElementById('outline-search')?.focus();
+  if (key === '/') return searchOutline;
   return key === '?' ? () => openOverlay('keys') : null;
 }
 

@@ -93,7 +93,7 @@ function Option({ id, row, chosen, onRun }: OptionProps) {
       aria-selected={chosen}
       onClick={onRun}
       onKeyDown={undefined}
-      className="flex cursor-default flex-wrap items-baseline gap-x-3 rounded-md px-2 py-1 hover:bg-raised aria-selected:bg-accent-ground"
+      className="flex cursor-default flex-wrap items-baseline gap-x-3 rounded-md px-2 py-1 hover:bg-raised aria-selected:bg-accent-ground forced-colors:aria-selected:border-s-4 forced-colors:aria-selected:border-[Highlight]"
     >
       <span className="min-w-0 break-words">{row.name}</span>
       <span className="ms-auto text-xs text-soft">{row.note}</span>

@@ -7,6 +7,7 @@ import { useFactsAsked } from '../document/facts.ts';
 import { closeDraft, openDraft, useKeepingUp } from '../document/keeping.ts';
 import { useDraft, type Base } from '../document/store.ts';
 import { usePresenceAsked } from '../form/presence.ts';
+import { Folding } from '../outline/folding.tsx';
 import { Outline } from '../outline/outline.tsx';
 import { Problems } from '../problems/problems.tsx';
 import { Announcer } from './announce.tsx';
@@ -61,17 +62,19 @@ function Desk() {
       </a>
       <Head />
       <Banners />
-      <div className="grid min-h-0 flex-1 lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
+      <div className="grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
         <aside
           aria-label="Outline"
-          className="relative flex max-h-96 min-h-0 flex-col border-b border-line bg-card p-3 lg:max-h-none lg:border-e lg:border-b-0"
+          className="relative flex max-h-96 min-h-0 flex-col border-b border-line bg-card p-3 max-lg:py-2 lg:max-h-none lg:border-e lg:border-b-0"
         >
-          <Outline />
+          <Folding>
+            <Outline />
+          </Folding>
         </aside>
         <Middle />
         <aside
           aria-label="Problems"
-          className="relative min-h-0 overflow-y-auto border-t border-line bg-paper p-3 lg:border-s lg:border-t-0"
+          className="relative min-h-0 overflow-y-auto border-t wrap-anywhere border-line bg-paper p-3 lg:border-s lg:border-t-0"
         >
           <Problems />
         </aside>

@@ -36,7 +36,7 @@ export function Tabs() {
           aria-selected={name === current.name}
           tabIndex={name === current.name ? 0 : -1}
           onClick={() => goTo({ view: name })}
-          className="min-h-9 border-b-2 border-transparent px-3 text-soft hover:text-ink aria-selected:border-accent aria-selected:font-medium aria-selected:text-ink"
+          className="min-h-9 border-b-2 border-transparent px-3 text-soft hover:text-ink aria-selected:border-accent aria-selected:font-medium aria-selected:text-ink forced-colors:border-[ButtonFace] forced-colors:aria-selected:border-[Highlight]"
         >
           {title}
         </button>

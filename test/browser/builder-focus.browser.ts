@@ -1,0 +1,91 @@
+/** After each action in the builder the focus is on what it led to, never nowhere. */
+import type { Page } from 'playwright-core';
+import { adminToken } from '../config-program.ts';
+import { answerConfig, deskWith, enter, knock, show, signIn } from './builder-desk.ts';
+import { browserTest } from './browser.ts';
+
+const timeout = '[id="field-brains[0].models[0].timeout_seconds"]';
+
+/** Waits until the focus is on the heading with these words. */
+const onHeading = (page: Page, words: string) =>
+  page.locator('h2:focus').filter({ hasText: words }).waitFor();
+
+browserTest('a refused token leaves the focus in its field', deskWith(), async ({ open }) => {
+  const page = await knock(await open(), 'form');
+  const token = page.getByLabel('Administrator token');
+  await token.fill('another');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('The service does not accept it').waitFor();
+  await token.and(page.locator(':focus')).waitFor();
+  await token.fill(adminToken);
+  await page.keyboard.press('Enter');
+  await onHeading(page, 'The configuration');
+});
+
+browserTest('a block that goes leaves the focus with the way back', deskWith(), async (s) => {
+  const page = await signIn(await s.open(), 'form');
+  await page.getByRole('treeitem', { name: /^Storage/ }).click();
+  await page.getByRole('button', { name: 'Add storage' }).press('Enter');
+  await page.locator('[id="field-storage"]:focus').waitFor();
+  await page.getByRole('button', { name: 'Remove Storage' }).press('Enter');
+  await page.locator('button[id="field-storage"]:focus').waitFor();
+  const undo = page.getByRole('button', { name: 'Undo' });
+  await undo.press('Enter');
+  await undo.press('Enter');
+  await onHeading(page, 'Storage');
+});
+
+browserTest('what is removed leaves the focus with its like', deskWith(), async ({ open }) => {
+  const page = await signIn(await open());
+  await page.locator('.react-flow__node').filter({ hasText: 'echo' }).click();
+  await page.locator('#view').getByRole('button', { name: 'Remove' }).press('Enter');
+  await onHeading(page, 'Nothing is chosen');
+  await page.getByRole('treeitem', { name: 'Webhook' }).first().click();
+  await page.getByRole('treeitem', { name: 'Webhook' }).first().press('Delete');
+  await page.locator('[role=treeitem]:focus').filter({ hasText: 'Channels' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Go to, or do' }).fill('show review');
+  await page.keyboard.press('Enter');
+  await onHeading(page, 'What changes');
+});
+
+browserTest('the end of an apply has the focus', deskWith(), async ({ open }) => {
+  const view = await open();
+  view.expectFault(/503 \(Service Unavailable\)/);
+  const page = await signIn(view, 'templates');
+  await page.getByRole('button', { name: 'Choose Private local assistant' }).press('Enter');
+  await page.getByRole('button', { name: 'Replace mine with it' }).press('Enter');
+  await onHeading(page, 'Nothing is chosen');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('treeitem', { name: /^llama3.2/ }).click();
+  await show(page, 'Form');
+  await page.locator(timeout).fill('61');
+  await show(page, 'Review');
+  const apply = page.getByRole('button', { name: 'Apply', exact: true });
+  await page.route('**/api/v1/config', (route) => {
+    const problem = { code: 'not_saved', detail: 'No room.', status: 503 };
+    return route.fulfill({ status: 503, json: problem });
+  });
+  await apply.press('Enter');
+  await onHeading(page, 'The file could not be written');
+  await page.unroute('**/api/v1/config');
+  await apply.press('Enter');
+  await onHeading(page, 'The configuration is in use');
+  await page.getByRole('button', { name: /^Look at/ }).press('Enter');
+  await page.getByRole('button', { name: 'Put it into use now' }).press('Enter');
+  await onHeading(page, 'The earlier configuration is in use');
+});
+
+browserTest('a conflict that is settled leads to what changes', deskWith(), async (s) => {
+  const page = await signIn(await s.open(), 'form');
+  await page.getByRole('treeitem', { name: /^llama3.2/ }).click();
+  await page.locator(timeout).fill('61');
+  const { first } = s.site.service;
+  await answerConfig(page, JSON.stringify({ ...first, _note: 'theirs' }, null, 2), 'r-2');
+  await show(page, 'Review');
+  await page.getByRole('button', { name: 'Keep mine over theirs' }).press('Enter');
+  await onHeading(page, 'What changes');
+  await page.getByRole('button', { name: 'Sign out' }).press('Enter');
+  await page.locator('#token:focus').waitFor();
+  await enter(page);
+});
