@@ -18,6 +18,8 @@ export type Told = {
     readonly detail?: string;
     readonly problems?: readonly { readonly code: string; readonly path: string }[];
     readonly fields?: readonly string[];
+    /** Of the status. */
+    readonly models?: readonly { readonly model: string; readonly answers: number }[];
     readonly text?: string;
     readonly rows?: readonly { readonly revision: string; readonly used: boolean }[];
   };
