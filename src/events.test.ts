@@ -186,7 +186,7 @@ test('states, notices and warnings have the level that they deserve', async () =
   hub.channelChanged({ channel: 'webhook', state: 'up', reason: null });
   hub.channelChanged({ channel: 'webhook', state: 'degraded', reason: 'it answers 502' });
   hub.channelChanged({ channel: 'webhook', state: 'failed', reason: 'the token was refused' });
-  hub.planUsed({ revision: 'abc', channels: 1, brains: 1 });
+  hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models: [] });
   hub.warned({ code: 'open_bind', message: 'Anyone can reach it.', path: 'channels[0]' });
   hub.noticed({ code: 'listening', message: 'Ready.', details: { port: 1 } });
   assert.deepEqual(
@@ -256,6 +256,37 @@ test('however many models are named, so many are counted apart', () => {
   assert.equal(hub.meters.models.size, 500);
   const provider = hub.meters.providers.get('local_runtime')!;
   assert.equal(provider.calls.get('answer')?.took.count, 1_000);
+});
+
+test('models in no plan any more are let go of, of providers what they showed', () => {
+  const { hub } = start('error');
+  const named = (from: number, count: number, provider = 'local_runtime') =>
+    Array.from({ length: count }, (_, i) => {
+      return { name: `${provider}/${from + i}` as ModelName, provider };
+    });
+  const use = (models: ReturnType<typeof named>): void => {
+    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
+    for (const { name, provider } of models) {
+      hub.modelAnswered({ model: name, provider, result: 'timeout', ms: 1 });
+    }
+  };
+  const hosted = () => hub.meters.providers.get('hosted_runtime')!;
+  const gone = named(0, 1, 'hosted_runtime');
+  use([...named(0, 499), ...gone]);
+  assert.equal(hosted().standing.state, 'failing');
+  use(named(400, 500));
+  assert.deepEqual(
+    [...hub.meters.models.keys()].toSorted(),
+    named(400, 500)
+      .map(({ name }) => name)
+      .toSorted(),
+  );
+  assert.equal(hub.meters.providers.get('local_runtime')!.standing.state, 'failing');
+  assert.equal(hosted().standing.state, 'unknown');
+  assert.equal(hosted().calls.get('timeout')?.took.count, 1, 'counters only go up');
+  hub.modelAnswered({ model: gone[0]!.name, ...gone[0]!, result: 'timeout', ms: 1 });
+  hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models: gone });
+  assert.equal(hosted().standing.state, 'unknown', 'a late call of the old plan says nothing');
 });
 
 test('messages of the last minute are counted, those that came before are not', () => {

@@ -7,11 +7,11 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
-import { channelTypeOf, type ChannelKey, type ModelName } from './domain/ids.ts';
+import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
-import { callOf, ChannelCounts, entryOf, isNews, ModelCounts, Pace } from './meters.ts';
-import { newPace, newProvider, newTallies, newTally, type ProviderCounts } from './meters.ts';
+import { AskedCounts, ChannelCounts, entryOf, isNews, Pace } from './meters.ts';
+import { newPace, newTallies, newTally } from './meters.ts';
 import type { Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing } from './frames.ts';
 
@@ -28,8 +28,6 @@ export function createEvents(options: { log: Log; now: () => number }): EventHub
 
 /** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
 const codesMax = 64;
-/** Of models that were asked; plans come and go. What is beyond counts under its provider alone. */
-const modelsMax = 500;
 
 class Hub implements EventHub {
   readonly #log: Log;
@@ -37,8 +35,7 @@ class Hub implements EventHub {
   readonly #debug: boolean;
   readonly #byKey = new Map<ChannelKey, ChannelCounts>();
   readonly #channels = new Map<string, ChannelCounts>();
-  readonly #providers = new Map<string, ProviderCounts>();
-  readonly #models = new Map<ModelName, ModelCounts>();
+  readonly #asked = new AskedCounts();
   readonly #recent = new RecentCount();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
   readonly #totals = {
@@ -59,8 +56,8 @@ class Hub implements EventHub {
     const totals = this.#totals;
     this.meters = {
       channels: this.#channels,
-      providers: this.#providers,
-      models: this.#models,
+      providers: this.#asked.providers,
+      models: this.#asked.models,
       perMinute: () => this.#recent.count(now()),
       tools: this.#tools,
       decisions: totals.decisions,
@@ -158,18 +155,13 @@ class Hub implements EventHub {
   }
 
   modelAnswered(e: Parameters<Events['modelAnswered']>[0]): void {
-    const { model, provider, result, ms } = e;
-    const counts = entryOf(this.#providers, provider, newProvider);
-    const calls = callOf(counts.calls, result);
-    calls.took.observe(ms);
-    counts.ended(result, this.#now());
-    const ofModel = this.#models.get(model) ?? this.#meetModel(model, provider);
-    if (ofModel !== null) callOf(ofModel.calls, result).took.observe(ms);
+    const { model, result } = e;
+    const { pace } = this.#asked.ended(e, this.#now());
     this.frames.modelAnswered(e);
-    if (isNews(result) && calls.pace.isDue(this.#now())) {
+    if (isNews(result) && pace.isDue(this.#now())) {
       this.#log.warn('model_failed', `${model} gave no answer: ${result}.`, {
         ...e,
-        ...calls.pace.unsaid(),
+        ...pace.unsaid(),
       });
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
   }
@@ -224,8 +216,10 @@ class Hub implements EventHub {
   }
 
   planUsed(e: Parameters<Events['planUsed']>[0]): void {
+    const { models, ...told } = e;
+    this.#asked.keep(models);
     this.frames.planUsed(e);
-    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, e);
+    this.#log.info('plan_used', `Configuration ${e.revision} is in use.`, told);
   }
 
   warned(e: Parameters<Events['warned']>[0]): void {
@@ -290,10 +284,5 @@ class Hub implements EventHub {
     const counts = entryOf(this.#channels, type, () => new ChannelCounts(type));
     this.#byKey.set(key, counts);
     return counts;
-  }
-
-  #meetModel(model: ModelName, provider: string): ModelCounts | null {
-    if (this.#models.size >= modelsMax) return null;
-    return entryOf(this.#models, model, () => new ModelCounts(provider));
   }
 }

@@ -100,6 +100,7 @@ export class Host {
       revision: plan.revision,
       channels: plan.channels.length,
       brains: plan.brains.size,
+      models: plan.models.map(({ model: { name, provider } }) => ({ name, provider })),
     });
     if (before !== null) this.#retire(before);
     return null;

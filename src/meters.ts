@@ -136,7 +136,7 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
 ]);
 
 /** A provider: reached or not, as its calls show. */
-export class ProviderCounts implements ProviderMeters {
+class ProviderCounts implements ProviderMeters {
   readonly calls = new Map<CallResult, CallCounts>();
   standing: Standing = { state: 'unknown' };
 
@@ -154,7 +154,7 @@ export class ProviderCounts implements ProviderMeters {
   }
 }
 
-export class ModelCounts implements ModelMeters {
+class ModelCounts implements ModelMeters {
   readonly provider: string;
   readonly calls = new Map<CallResult, CallCounts>();
 
@@ -163,8 +163,56 @@ export class ModelCounts implements ModelMeters {
   }
 }
 
-/** Counts one call. */
-export function callOf(calls: Map<CallResult, CallCounts>, result: CallResult): CallCounts {
+/** Of the plan in use. What is beyond counts under its provider alone. */
+const modelsMax = 500;
+
+type Named = { readonly name: ModelName; readonly provider: string };
+
+/** The providers and models that were asked, over plans that come and go. */
+export class AskedCounts {
+  readonly providers = new Map<string, ProviderCounts>();
+  readonly models = new Map<ModelName, ModelCounts>();
+  #used: ReadonlySet<string> = new Set();
+
+  /**
+   * @param now milliseconds since 1970
+   * @returns where the provider's calls that end so are counted
+   */
+  ended(
+    e: { model: ModelName; provider: string; result: CallResult; ms: number },
+    now: number,
+  ): CallCounts {
+    const { model, provider, result, ms } = e;
+    const counts = entryOf(this.providers, provider, newProvider);
+    const calls = callOf(counts.calls, result);
+    calls.took.observe(ms);
+    counts.ended(result, now);
+    const ofModel = this.models.get(model) ?? this.#meet(model, provider);
+    if (ofModel !== null) callOf(ofModel.calls, result).took.observe(ms);
+    return calls;
+  }
+
+  /**
+   * Forgets the models that are not in the plan in use. A provider keeps its counts; what its calls
+   * showed holds only while every plan has had it.
+   */
+  keep(inPlan: readonly Named[]): void {
+    const names = new Set(inPlan.map(({ name }) => name));
+    for (const name of this.models.keys()) if (!names.has(name)) this.models.delete(name);
+    const used = new Set(inPlan.map(({ provider }) => provider));
+    for (const [name, counts] of this.providers) {
+      if (!used.has(name) || !this.#used.has(name)) counts.standing = { state: 'unknown' };
+    }
+    this.#used = used;
+  }
+
+  #meet(model: ModelName, provider: string): ModelCounts | null {
+    if (this.models.size >= modelsMax) return null;
+    return entryOf(this.models, model, () => new ModelCounts(provider));
+  }
+}
+
+function callOf(calls: Map<CallResult, CallCounts>, result: CallResult): CallCounts {
   return entryOf(calls, result, newCalls);
 }
 
@@ -182,6 +230,6 @@ export function isNews(result: CallResult): boolean {
 }
 
 export const newPace = (): Pace => new Pace();
-export const newProvider = (): ProviderCounts => new ProviderCounts();
+const newProvider = (): ProviderCounts => new ProviderCounts();
 export const newTally = (): { count: number } => ({ count: 0 });
 export const newTallies = (): Map<number, { count: number }> => new Map();

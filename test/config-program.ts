@@ -22,6 +22,8 @@ export type Told = {
     readonly readable?: boolean;
     readonly why?: string | null;
     readonly rows?: readonly ConfigRow[];
+    /** Of the status. */
+    readonly models?: readonly { readonly model: string; readonly answers: number }[];
   };
 };
 

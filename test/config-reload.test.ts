@@ -36,6 +36,9 @@ test('a hang-up takes the edited file; the text before can be restored', async (
   const ifMatch = await service.revision();
   assert.equal((await service.ask(path, { method: 'POST', ifMatch })).status, 200);
   assert.equal(await service.say('three'), 'of first');
+  const { models } = (await service.ask('status')).body;
+  const told = models?.map(({ model, answers }) => [model, answers]);
+  assert.deepEqual(told, [['local_runtime/llama3.2', 2]], 'it was in every plan');
   service.program.child.kill('SIGTERM');
   assert.equal(await service.program.ended, 0);
 });

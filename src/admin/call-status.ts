@@ -1,6 +1,7 @@
-/** What the calls to models say of providers and models: those that are configured, and asked. */
+/** What the calls to models say of the providers and models of the configuration in use. */
 import type { Config } from '../config/config.ts';
 import type { FailureKind } from '../domain/failure.ts';
+import type { ModelName } from '../domain/ids.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { CallMeters, Meters } from '../meters.ts';
 import type { CallsStatus, ModelCallsStatus, ProviderStatus, TimesStatus } from './admin.ts';
@@ -9,7 +10,7 @@ type Configured = Pick<Config, 'brains'>;
 
 export function providersOf({ providers }: Meters, config: Configured): ProviderStatus[] {
   const configured = modelsIn(config).map(({ provider }) => provider);
-  return [...new Set<string>([...configured, ...providers.keys()])].map((provider) => {
+  return [...new Set<string>(configured)].map((provider) => {
     const met = providers.get(provider);
     const standing = met?.standing ?? { state: 'unknown' };
     return {
@@ -22,15 +23,14 @@ export function providersOf({ providers }: Meters, config: Configured): Provider
 }
 
 export function modelsOf({ models }: Meters, config: Configured): ModelCallsStatus[] {
-  const configured = modelsIn(config).map(({ provider, modelId }): [string, Asked] => [
-    `${provider}/${modelId}`,
-    { provider, calls: none },
+  const configured = modelsIn(config).map(({ provider, modelId }): [ModelName, string] => [
+    `${provider}/${modelId}` as ModelName,
+    provider,
   ]);
-  const all = new Map<string, Asked>([...configured, ...models]);
-  return [...all].map(([model, { provider, calls }]) => ({ model, ...callsOf(provider, calls) }));
+  return [...new Map(configured)].map(([model, provider]) => {
+    return { model, ...callsOf(provider, models.get(model)?.calls ?? none) };
+  });
 }
-
-type Asked = { readonly provider: string; readonly calls: CallMeters };
 
 const none: CallMeters = new Map();
 

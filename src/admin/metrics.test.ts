@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { live, makeWorld, messageId, senderId } from '../../test/fake/admin-world.ts';
-import type { ChannelKey } from '../domain/ids.ts';
+import type { ChannelKey, ModelName } from '../domain/ids.ts';
 import { expose } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { MetricsPage } from './metrics.ts';
+import { statusOf } from './status.ts';
 
 const label = String.raw`[a-z_]+="(?:[^"\\\n]|\\["\\n])*"`;
 const number = String.raw`-?[\d.]+(?:e[+-]?\d+)?|NaN|[+-]Inf`;
@@ -147,4 +148,37 @@ test('whom a gate turned away is counted, and how long a platform was not heard 
   assert.ok(page.includes(`${away},reason="stranger"} 3\n`));
   assert.ok(page.includes(`${away},reason="not_addressed"} 1\n`));
   assert.ok(page.includes('svc_channel_last_seen_seconds{channel="messenger_a"} 2.5\n'));
+});
+
+test('what left the configuration has counters, and no state', async () => {
+  const world = makeWorld();
+  live(world.events);
+  const model = 'hosted_runtime/big' as ModelName;
+  world.events.modelAnswered({ model, provider: 'hosted_runtime', result: 'timeout', ms: 40 });
+  const plan = world.ports.plan();
+  const brains = plan.config.brains.map((brain) => {
+    return { ...brain, models: brain.models.filter(({ locality }) => locality === 'local') };
+  });
+  const none = { inFlight: 0, waiting: 0 };
+  const loads = new Map([
+    ['local_runtime', none],
+    ['hosted_runtime', none],
+  ]);
+  world.ports = {
+    ...world.ports,
+    plan: () => ({ ...plan, config: { ...plan.config, brains } }),
+    modelLoads: () => loads,
+  };
+  using metrics = new MetricsPage(world.ports);
+  const page = await metrics.text();
+  assert.match(page, /svc_model_seconds_count\{provider="hosted_runtime",outcome="timeout"\} 1/);
+  assert.doesNotMatch(page, /svc_(provider_state|model_calls)\{provider="hosted_runtime"/);
+  assert.match(page, /svc_model_calls\{provider="local_runtime",state="waiting"\} 0/);
+  loads.set('hosted_runtime', { inFlight: 1, waiting: 0 });
+  assert.match(await metrics.text(), /svc_model_calls\{provider="hosted_runtime"[^}]*\} 1/);
+  const { providers, models } = statusOf(world.ports, 'read_only', 'reader');
+  assert.deepEqual(
+    [providers.map(({ provider }) => provider), models.map(({ model: name }) => name)],
+    [['local_runtime'], ['local_runtime/small']],
+  );
 });

@@ -259,10 +259,18 @@ function operatorFamilies({ meters }: AdminPorts): Family[] {
 }
 
 function loadFamily(ports: AdminPorts): Family {
-  const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => [
-    one(inFlight, { provider, state: 'in_flight' }),
-    one(waiting, { provider, state: 'waiting' }),
-  ]);
+  const { brains } = ports.plan().config;
+  const inUse = new Set<string>(
+    brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
+  );
+  const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => {
+    // One that left the configuration stays while it has calls of a plan that ends.
+    if (!inUse.has(provider) && inFlight + waiting === 0) return [];
+    return [
+      one(inFlight, { provider, state: 'in_flight' }),
+      one(waiting, { provider, state: 'waiting' }),
+    ];
+  });
   return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
 }
 

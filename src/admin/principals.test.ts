@@ -51,6 +51,7 @@ operator DELETE /api/v1/pairings/{channel}/{sender}
 reader   GET /api/v1/config/names
 operator GET /api/v1/config
 operator PUT /api/v1/config
+operator GET /api/v1/config/disk
 operator GET /api/v1/config/history
 operator GET /api/v1/config/history/{revision}
 operator POST /api/v1/config/history/{revision}/restore

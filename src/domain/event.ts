@@ -75,7 +75,13 @@ export interface Events {
   /** A dead letter; the only method that counts one. */
   buried(e: { box: Box; channel: ChannelKey; id: string; failure: Failure }): void;
   channelChanged(e: { channel: string; state: ChannelState; reason: string | null }): void;
-  planUsed(e: { revision: string; channels: number; brains: number }): void;
+  /** `models`: all that its brains may ask. */
+  planUsed(e: {
+    revision: string;
+    channels: number;
+    brains: number;
+    models: readonly { readonly name: ModelName; readonly provider: string }[];
+  }): void;
   /** Something an operator should know and may act on; `code` is stable. */
   warned(e: { code: string; message: string; path?: string }): void;
   /** A milestone of the process: listening, draining, drained. */

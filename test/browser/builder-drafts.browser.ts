@@ -98,8 +98,8 @@ browserTest('what only the service can know of a draft is told too', deskWith(),
   const { page } = view;
   page.on('dialog', (dialog) => void dialog.accept());
   await signIn(view, 'form');
-  const { text = '' } = (await s.site.service.ask('config')).body;
-  const document = JSON.parse(text) as { brains: object[] };
+  const { text } = (await s.site.service.ask('config')).body;
+  const document = JSON.parse(text ?? '') as { brains: object[] };
   const agent = { tools: ['read_file'], read_file: { root: './no-such-folder' } };
   Object.assign(document.brains[0]!, { agent });
   await show(page, 'JSON');
