@@ -1,7 +1,7 @@
 /** A signal makes the service read its file again. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { revisionOf } from '../src/config/inspect.ts';
@@ -65,6 +65,35 @@ test('a broken file changes nothing, and is told until one is taken', async () =
   service.program.child.kill('SIGHUP');
   await untilTrue('nothing is wrong any more', async () => (await warnings(service)).length === 0);
   assert.equal(await service.say('two'), 'of second');
+});
+
+test('one that is put ends the warning, too, and an edit has the time of its file', async () => {
+  await using service = await startConfigured();
+  await writeFile(service.file, '{"channels": [], "brains": 7');
+  service.program.child.kill('SIGHUP');
+  await service.program.saw('"config_not_applied"');
+  assert.equal((await warnings(service)).length, 1);
+  const edited = (await service.ask('config/disk')).body.revision!;
+  const put = await service.put(service.withOther(), { edited });
+  assert.equal(put.status, 200, JSON.stringify(put));
+  assert.deepEqual(await warnings(service), []);
+  const text = JSON.stringify({ ...service.first, _by: 'hand' });
+  await writeFile(service.file, text);
+  const savedAt = Date.UTC(2020, 1, 2);
+  await utimes(service.file, savedAt / 1_000, savedAt / 1_000);
+  service.program.child.kill('SIGHUP');
+  const revision = revisionOf(text);
+  await untilTrue('the edit is in use', async () => (await service.revision()) === revision);
+  const [row] = (await service.ask('config/history')).body.rows!;
+  assert.deepEqual([row!.revision, row!.savedAt], [revision, savedAt]);
+  // By hand back to one of before: it is in use, and none of before any more.
+  await writeFile(service.file, JSON.stringify(service.withOther(), null, 2));
+  service.program.child.kill('SIGHUP');
+  await untilTrue('so is that', async () => (await service.revision()) === put.etag);
+  await untilTrue('it is no text of before', async () => {
+    const names = await readdir(`${service.file}.history`);
+    return !names.some((name) => name.includes(put.etag!));
+  });
 });
 
 test('what needs a restart is named, and the rest of the file waits for it', async () => {

@@ -146,6 +146,32 @@ test('a turn that hangs under the old plan is given to the new one after the gra
   assert.equal((await host.drain()).rows, 0);
 });
 
+test('unless told otherwise, a turn under way is not given up when a plan comes', async () => {
+  const { ledger, platform } = house();
+  const events = createEvents({ log, now });
+  const host = new Host({ ledger, events, ids, now, random: Math.random });
+  const stuck = hanging('stuck');
+  let answer = (): void => {};
+  const think: Brain['think'] = (turnOf, desk) =>
+    Promise.race([
+      stuck.brain.think(turnOf, desk),
+      new Promise<ReturnType<typeof replied>>((resolve) => {
+        answer = () => resolve(replied('old'));
+      }),
+    ]);
+  await host.use(planOf(platform.channel(), { ...stuck.brain, think }));
+  await platform.say('ada', 'one');
+  await until(() => stuck.held.length === 1);
+  await host.use(planOf(platform.channel(), prompt('next')));
+  // A grace of nothing would be over by then.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(!stuck.held[0]!.aborted);
+  answer();
+  await until(() => platform.delivered.length === 1);
+  assert.equal(platform.delivered[0]!.text, 'old');
+  await host.drain();
+});
+
 test('a drain aborts what hangs under a plan that was being retired', async () => {
   const { host, platform } = house({ drainMs: 20 });
   const stuck = hanging('stuck');

@@ -102,7 +102,7 @@ export function historyFault(error: unknown, file: string): string {
     case 'EPERM':
     case 'EROFS':
       return (
-        `svc may not read and write ${folder} (${code}). Give its user the right to, there and in ` +
+        `svc may not read and write ${folder} (${code}). Give its user the right to, also in ` +
         'the folder around it.'
       );
     case 'EEXIST':
@@ -112,6 +112,6 @@ export function historyFault(error: unknown, file: string): string {
     case 'EDQUOT':
       return `The disk of ${folder} is full (${code}). Make room on it.`;
     default:
-      return `${folder} cannot be read and written (${code}). Move it away; svc makes a new one.`;
+      return `${folder} cannot be read and written (${code}). Move it away; svc makes one.`;
   }
 }

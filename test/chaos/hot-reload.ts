@@ -20,6 +20,10 @@ const peopleOnTelegram = 6;
 const pauseMs = 300;
 /** So many messages are accepted under each configuration at least. */
 const messagesEach = 60;
+/** What users are promised meanwhile; at the size of the tests it is only told. */
+const wanted = { aSecond: 200, share: 0.95, p99MsBelow: 1_000 } as const;
+
+const sizes = { test: 6, change: 50, nightly: 200 } as const;
 
 export const hotReload: Proof = {
   name: 'hot-reload',
@@ -28,7 +32,7 @@ export const hotReload: Proof = {
     'accepted message is lost, run twice or out of order, no address that should listen refuses, ' +
     'and the file is whole',
   unit: 'configurations',
-  sizes: { test: 6, change: 50, nightly: 200 },
+  sizes,
   async run(count, seed, say) {
     const random = seeded(seed);
     const memory = await putUnderLoad('memory', count, random, say);
@@ -82,13 +86,21 @@ async function putUnderLoad(
   const { said, ...wrong } = chats.audit();
   assert.deepEqual(wrong, { unanswered: 0, twice: 0, disordered: 0, odd: 0 });
   assert.deepEqual(putter.faults, []);
+  const p99Ms = Math.round(percentile(putter.acceptMs, 0.99));
+  if (count >= sizes.change) assertPace(rate, p99Ms);
   return {
     messages: figures.messages,
     'a second': rate,
     'on Telegram': said,
     broken: putter.broken,
-    'ms p99 of a 200': Math.round(percentile(putter.acceptMs, 0.99)),
+    'ms p99 of a 200': p99Ms,
   };
+}
+
+function assertPace(aSecond: number, p99Ms: number): void {
+  const least = wanted.aSecond * wanted.share;
+  assert.ok(aSecond >= least, `${aSecond} messages a second; ${least} are wanted`);
+  assert.ok(p99Ms < wanted.p99MsBelow, `99 of 100 had their 200 within ${p99Ms} ms`);
 }
 
 /** Puts one after the other, and watches who is turned away meanwhile. */
