@@ -7,7 +7,7 @@ import { asks, inTurn } from './agent-stage.ts';
 import { hostedModel, key, localModel, resultOf, start } from './questions-program.ts';
 import { token, unused } from './questions-program.ts';
 
-test('no answer of a trial holds a secret of the draft, or of the configuration in use', async () => {
+test('no answer of a trial holds a secret of the draft, or of what is in use', async () => {
   await using started = await start();
   // The draft names the key of the hosted model; the token is named by what is in use alone.
   const agent = { tools: ['calc', 'echo'] };
