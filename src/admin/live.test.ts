@@ -1,8 +1,9 @@
 /** The stream of live frames, over real connections. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { ids } from '../../test/fake/admin-ledger.ts';
 import { live, makeWorld, messageId, openAdmin } from '../../test/fake/admin-world.ts';
@@ -86,6 +87,7 @@ test('each event is a frame with an id, a kind and a time, and nothing of anyone
   const [head] = listener.blocks;
   assert.match(head!, /^content-type: text\/event-stream\r$/im);
   assert.match(head!, /^x-content-type-options: nosniff\r$/im);
+  assert.match(head!, /^x-accel-buffering: no\r$/im, 'no proxy gathers frames');
   const { told } = listener;
   assert.deepEqual(
     told.map(({ event }) => event),
@@ -141,6 +143,74 @@ test('who comes back gets what it missed, and is told of what is gone', async ()
   assert.equal(dropped.id.split('-')[1], '205', 'and who leaves now comes back behind it');
   assert.equal(rest.length, 1_000);
   assert.equal(rest[0]?.id.split('-')[1], '206');
+});
+
+test('who leaves before the first frame knows where it was', async () => {
+  const world = makeWorld();
+  await using admin = await openAdmin(world);
+  refuse(world.events, 3);
+  const { blocks, socket } = await listen(admin.port);
+  const place = `${world.ports.frames.epoch}-3`;
+  assert.ok(blocks.some((block) => block.endsWith(`retry: 2000\nid: ${place}`)));
+  socket.destroy();
+  refuse(world.events, 2);
+  const back = await listen(admin.port, `Last-Event-ID: ${place}`);
+  await back.until(5);
+  assert.equal(back.told.length, 2);
+  back.socket.destroy();
+});
+
+/** A response that keeps what is written to it. */
+function kept() {
+  const socket = new PassThrough();
+  let text = '';
+  socket.on('data', (part) => (text += String(part)));
+  return { response: socket as unknown as ServerResponse, text: () => text };
+}
+
+test('of a frame that carries more than it should, the schema alone is told', async () => {
+  const more = { kind: 'message_refused', at: 1, channel, code: 'inbox_full', text: 'of ada' };
+  const ring = {
+    epoch: 'a',
+    newest: 1,
+    oldest: 1,
+    at: () => more as Frame,
+    onFrame: () => () => {},
+  };
+  using streams = new LiveListeners(ring, () => 1);
+  const { response, text } = kept();
+  streams.stream('a-0')(response);
+  await new Promise(setImmediate);
+  assert.match(
+    text(),
+    /data: {"kind":"message_refused","at":1,"channel":"webhook","code":"inbox_full"}/,
+  );
+  assert.doesNotMatch(text(), /ada/);
+});
+
+test('the ring is asked to wake while somebody listens, and no longer', async () => {
+  let waiting = 0;
+  const ring = {
+    epoch: 'a',
+    newest: 0,
+    oldest: 1,
+    at: () => null,
+    onFrame() {
+      waiting++;
+      return () => waiting--;
+    },
+  };
+  using streams = new LiveListeners(ring, () => 1);
+  for (let round = 0; round < 3; round++) {
+    const two = [kept().response, kept().response];
+    for (const response of two) streams.stream(null)(response);
+    assert.equal(waiting, 1);
+    for (const response of two) {
+      response.destroy();
+      await once(response, 'close');
+    }
+    assert.equal(waiting, 0);
+  }
 });
 
 test('an id of another life of svc is no place in this one', async () => {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { addressOf, listeners, live, makeWorld, openAdmin } from '../../test/fake/admin-world.ts';
 import {
@@ -205,6 +208,20 @@ test('a file of the page that is not there is a 404, not a fault', async () => {
   await using admin = await openAdmin(world, { webRoot: `${webRoot}/none` });
   assert.equal((await admin.get('/ui')).status, 404);
   assert.equal(world.events.meters.faults, 0);
+});
+
+test('an asset is a file of the folder of assets, whatever name is asked for', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'svc-pages-'));
+  await mkdir(join(folder.path, 'live', 'assets', 'deep'), { recursive: true });
+  for (const name of ['assets/page.js', 'assets/deep/page.js', 'beside.js', 'assets/.hidden.js']) {
+    await writeFile(join(folder.path, 'live', name), '1');
+  }
+  await using admin = await openAdmin(makeWorld(), { webRoot: folder.path });
+  const statusOf = async (name: string) => (await admin.get(`/ui/assets/${name}`)).status;
+  assert.equal(await statusOf('page.js'), 200);
+  for (const name of ['..%2Fbeside.js', '%2E%2E%2Fbeside.js', 'deep%2Fpage.js', '.hidden.js']) {
+    assert.equal(await statusOf(name), 404, name);
+  }
 });
 
 test('an address that is taken is a problem that names it, for the caller to judge', async () => {

@@ -75,7 +75,7 @@ function leadsNowhere(end: string | undefined, names: ReadonlySet<string> | null
 }
 
 function namesOf(names: ReadonlySet<string> | null, most: number): readonly string[] {
-  return names?.values().take(most).toArray() ?? [];
+  return [...(names ?? [])].slice(0, most);
 }
 
 function listOf(names: ReadonlySet<string> | null): string {

@@ -85,7 +85,7 @@ test('deliveries come as their replies were made, whichever message came first',
   assert.deepEqual(await it.deliveries(2, second.next), { ids: ['r2-0'], next: null });
 });
 
-test('the replies of a forgotten message are too, and of very many the newest are told', async () => {
+test('a forgotten message takes its replies along; of very many the newest are told', async () => {
   const it = ringOf(3);
   it.accept(3);
   for (const message of [1, 2, 3]) it.settle(message);
