@@ -85,11 +85,11 @@ test('dead letters are listed by reason, page by page', async (t) => {
   assert.equal((await svc('dead-letters list')).out, 'There are no dead letters.\n');
   admin.rows.letters.push(letter(10), letter(11, 'rejected'), letter(12));
   const { code, out, err } = await svc('dead-letters list --limit 2');
-  assert.deepEqual([code, err], [0, 'There is more: --after=2\n']);
+  assert.deepEqual([code, err], [0, 'There is more: --after=WzJd\n']);
   assert.match(out, /^3 dead letters\n\ncount {2}box {2}reason {4}status {2}whose {5}what\n/);
   assert.match(out, /\n {4}2 {2}out {2}gone {9}410 {2}operator {2}the target is gone for good\n/);
   assert.match(out, /\n01kaabcdefghjkmnpqrs11 {2}out {2}webhook {2}2026-11-21 .* rejected {2}01ka/);
-  const rest = await svc('dead-letters list --limit 2 --after=2 --json');
+  const rest = await svc('dead-letters list --limit 2 --after=WzJd --json');
   const json = JSON.parse(rest.out) as { reasons: unknown[]; rows: { id: string }[]; next: null };
   assert.deepEqual([json.reasons.length, json.rows.length, json.next], [2, 1, null]);
   assert.equal(json.rows[0]!.id, '01kaabcdefghjkmnpqrs12');

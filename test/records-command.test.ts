@@ -148,6 +148,7 @@ test('what cannot be listed is told, with 2, before anything is read', async (t)
     '--since=yesterday': /--since is a time such as 2h, .* "yesterday" is none/,
     '--until=2026-13-45': /--until is a time/,
     '--limit=0': /--limit is a number from 1/,
+    '--after=junk': /--after is what the list before ended with; "junk" is no such thing/,
     '--brains=x': /Did you mean --brain\?/,
   };
   for (const [flag, pattern] of Object.entries(wrong)) {

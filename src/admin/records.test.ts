@@ -34,9 +34,9 @@ test('what a list is asked for comes to the ledger as it is meant', async () => 
   await get('messages?since=1700000000000&until=1800000000000&channel=messenger_b:47');
   const span = { since: 1_700_000_000_000, until: 1_800_000_000_000, channel: 'messenger_b:47' };
   assert.deepEqual(world.calls.at(-1), ['messages', { ...anyMessage, ...span }, page]);
-  await get('deliveries?state=deferred&channel=webhook&after=x');
+  await get('deliveries?state=deferred&channel=webhook&after=WzJd');
   const deferred = { channel: 'webhook', state: 'deferred' };
-  assert.deepEqual(world.calls.at(-1), ['deliveries', deferred, { after: 'x', limit: 100 }]);
+  assert.deepEqual(world.calls.at(-1), ['deliveries', deferred, { after: 'WzJd', limit: 100 }]);
 });
 
 test('a word that no list knows is 400 and named, and nothing is asked', async () => {

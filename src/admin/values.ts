@@ -1,5 +1,6 @@
 /** The values that a request gives to a route, of its path, query and head, checked. */
 import type { IncomingMessage } from 'node:http';
+import { isPlace } from '../domain/page.ts';
 import type { Parameter, Parameters, Values } from './routes/route.ts';
 
 type Value = Values[string];
@@ -10,7 +11,8 @@ export type ValuesRead = { readonly kind: 'read'; readonly values: Values } | Va
 
 /**
  * @param captured the parameters of the path, as sent
- * @param query as sent, without its question mark; of no use to a route without parameters in it
+ * @param query as sent, without its question mark; not looked at for a route without parameters
+ *   in it
  * @param headers each with all of its lines
  */
 export function readValues(
@@ -22,6 +24,11 @@ export function readValues(
   const entries = Object.entries(parameters);
   const asked = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
   if (asked === null) return fault('The query has a malformed percent-encoding.');
+  const known = entries.filter(([, { kind }]) => isOfQuery(kind)).map(([name]) => name);
+  // Else a filter that is mistyped would be none.
+  if (asked.some(([key]) => !known.includes(key))) {
+    return fault(`The query has a name that means nothing here; it may have ${known.join(', ')}.`);
+  }
   const values: Record<string, Value> = {};
   for (const [name, parameter] of entries) {
     const given = isOfQuery(parameter.kind)
@@ -55,6 +62,8 @@ function valueOf(parameter: Parameter, given: string | undefined): Value | undef
       return /^\d{1,15}$/.test(given) ? Number(given) : undefined;
     case 'word':
       return parameter.words.find((word) => word === given);
+    case 'place':
+      return given.length <= parameter.charactersMax && isPlace(given) ? given : undefined;
     case 'header':
     case 'segment':
     case 'text':
@@ -72,6 +81,8 @@ function limitOf(parameter: Parameter): string {
       return 'a time in milliseconds since 1970';
     case 'word':
       return `one of ${parameter.words.join(', ')}`;
+    case 'place':
+      return 'the "next" of a page, as it was given';
     case 'header':
     case 'segment':
     case 'text':

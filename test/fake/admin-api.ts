@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DeadLetterText, Story, StoryText, TurnText } from '../../src/domain/story.ts';
+import { nextOf, placeAfter } from '../../src/store/pages.ts';
 
 export const adminToken = 'an-admin-token-of-the-tests';
 
@@ -131,9 +132,9 @@ function withoutText({ text: _text, conversation: _c, tries: _tries, ...letter }
 }
 
 function page(list: readonly unknown[], query: URLSearchParams): unknown {
-  const from = Number(query.get('after') ?? 0);
+  const [from = 0] = placeAfter({ after: query.get('after'), limit: 0 }, [0]) ?? [];
   const to = from + Number(query.get('limit') ?? 100);
-  return { rows: list.slice(from, to), next: to < list.length ? String(to) : null };
+  return { rows: list.slice(from, to), next: to < list.length ? nextOf([to]) : null };
 }
 
 function reasons(letters: readonly DeadLetterText[]): unknown[] {

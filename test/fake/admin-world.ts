@@ -1,4 +1,6 @@
 /** A small world for the admin server: real events and counters, a config, a real listener. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -225,6 +227,7 @@ export async function openAdmin(
     access?: OperatorAccess;
   } = {},
 ) {
+  assert.ok(existsSync(webRoot), 'web/dist is missing: "npm run pages" builds it');
   const server = createAdminServer(world.ports, {
     address: addressOf('127.0.0.1', options.loopback ?? true),
     allowedHosts: () => options.allowedHosts ?? [],

@@ -162,6 +162,7 @@ function schemaOf(parameter: Parameter): unknown {
     case 'word':
       return { type: 'string', enum: parameter.words };
     case 'header':
+    case 'place':
     case 'segment':
     case 'text':
       return { type: 'string', maxLength: parameter.charactersMax };

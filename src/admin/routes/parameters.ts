@@ -12,7 +12,7 @@ export function segment(summary: string) {
 
 /** Of a list: where it goes on, and how much of it. */
 export const page = {
-  after: { kind: 'text', summary: 'The `next` of the page before.', charactersMax: 8_192 },
+  after: { kind: 'place', summary: 'The `next` of the page before.', charactersMax: 8_192 },
   limit: {
     kind: 'integer',
     summary: 'How many rows at most.',

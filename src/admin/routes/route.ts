@@ -18,6 +18,8 @@ export type Parameter =
   | { readonly kind: 'header'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'segment'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'text'; readonly summary: string; readonly charactersMax: number }
+  /** The `next` of a page before. */
+  | { readonly kind: 'place'; readonly summary: string; readonly charactersMax: number }
   | { readonly kind: 'word'; readonly summary: string; readonly words: readonly string[] }
   /** Milliseconds since 1970. */
   | { readonly kind: 'time'; readonly summary: string }
@@ -32,7 +34,7 @@ export type Parameter =
 export type Parameters = Readonly<Record<string, Parameter>>;
 
 /**
- * What a route gets: a text or header is null where it was left out, an integer then is its
+ * What a route gets: a text, place or header is null where it was left out, an integer then is its
  * `otherwise`.
  */
 export type Values<P extends Parameters = Parameters> = {
@@ -41,7 +43,7 @@ export type Values<P extends Parameters = Parameters> = {
 
 type ValueOf<P> = P extends { readonly kind: 'segment' }
   ? string
-  : P extends { readonly kind: 'text' | 'header' }
+  : P extends { readonly kind: 'text' | 'header' | 'place' }
     ? string | null
     : P extends { readonly kind: 'word'; readonly words: readonly (infer Word)[] }
       ? Word | null

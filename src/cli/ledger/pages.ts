@@ -1,5 +1,11 @@
 /** Lists that come in pages: the page that was asked for, and all of them one after the other. */
-import { pageRowsMax, pageRowsUsual, type Page, type PageAsked } from '../../domain/page.ts';
+import {
+  isPlace,
+  pageRowsMax,
+  pageRowsUsual,
+  type Page,
+  type PageAsked,
+} from '../../domain/page.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../flags.ts';
@@ -61,6 +67,9 @@ export async function printList<Found extends { readonly next: string | null }>(
 export function askedPage(limit: string | null, after: string | null): PageAsked | string {
   const rows = limit === null ? pageRowsUsual : wholeNumber(limit, 1, pageRowsMax);
   if (rows === null) return `--limit is a number from 1 to ${pageRowsMax}; "${limit}" is none.`;
+  if (after !== null && !isPlace(after)) {
+    return `--after is what the list before ended with; "${plainLine(after)}" is no such thing.`;
+  }
   return { after, limit: rows };
 }
 
