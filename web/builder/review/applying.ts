@@ -5,7 +5,7 @@
  */
 import { create } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
-import { ask, type Answered, type Refused } from '../../kit/api.ts';
+import { ask, longLimitMs, type Answered, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft, type Base } from '../document/store.ts';
 
@@ -42,7 +42,12 @@ export async function apply(): Promise<void> {
   const { base, text } = useDraft.getState();
   if (base === null || now().state.kind === 'sending') return;
   become({ state: { kind: 'sending' } });
-  const answer = await ask<Taken>('config', { method: 'PUT', body: text, ifMatch: base.revision });
+  const answer = await ask<Taken>('config', {
+    method: 'PUT',
+    body: text,
+    ifMatch: base.revision,
+    limitMs: longLimitMs,
+  });
   if (answer.kind === 'ok') return taken(answer.value, text, false);
   await refusedWith(answer, text);
 }
@@ -54,7 +59,7 @@ export async function restore(revision: string, text: string): Promise<void> {
   become({ state: { kind: 'sending' } });
   const answer: Answered<Taken> = await ask(
     `config/history/${encodeURIComponent(revision)}/restore`,
-    { method: 'POST', ifMatch: base.revision },
+    { method: 'POST', ifMatch: base.revision, limitMs: longLimitMs },
   );
   if (answer.kind === 'refused') return refusedWith(answer, text);
   if (draft === base.text) useDraft.getState().replace(text);

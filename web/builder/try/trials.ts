@@ -1,7 +1,7 @@
 /** Trials of draft brains: what was answered, kept for as long as the page is open. */
 import { create } from 'zustand';
 import type { TryResult } from '../../../src/admin/questions.ts';
-import { ask, type Refused } from '../../kit/api.ts';
+import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
 import type { Earlier, TestCase } from './cases.ts';
@@ -56,6 +56,7 @@ export async function attempt({ brain, text, history, channel }: Attempt): Promi
       ...(history.length === 0 ? {} : { history }),
     },
     signal: leaving.signal,
+    limitMs: longLimitMs,
   });
   if (under.get(key) !== leaving) return;
   under.delete(key);
