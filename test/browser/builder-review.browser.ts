@@ -74,11 +74,25 @@ browserTest(
     await paste(page, { ...service.first, channels: [{ ...channel, webhook }] });
     await page.getByText(/the webhook listener restarts/).waitFor();
     view.expectFault(/409 \(Conflict\)/);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v1/config', async (route) => {
+      if (route.request().method() === 'PUT') await held.promise;
+      await route.continue();
+    });
     await apply(page);
+    await show(page, 'Graph');
+    await page.getByText('Applying …').waitFor();
+    held.resolve();
+    await page.getByText(/could not be taken into use; the old one/).waitFor();
+    await view.assertAccessible();
+    await page.getByRole('button', { name: 'Look at it in Review' }).click();
     await page.getByRole('heading', { name: /could not be taken into use; the old one/ }).waitFor();
     assert.match(await page.getByRole('alert').innerText(), new RegExp(`${port}`));
     await view.assertAccessible();
     assert.equal(await service.say('still there?'), 'of first');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Nothing: the draft is what is in use.').waitFor();
+    assert.equal(await page.getByText(/could not be taken into use/).count(), 0);
     taken.close();
   },
 );
@@ -129,6 +143,22 @@ browserTest('what another person applied is put together with mine', deskWith(),
   assert.equal(used.brains[0].dispatch, 'sequential');
   assert.equal(used.brains[0].deadline_seconds, 60);
 });
+
+browserTest(
+  'who changed nothing is shown what another person applied',
+  deskWith(),
+  async (stage) => {
+    const { service } = stage.site;
+    const page = await signIn(await stage.open());
+    assert.equal((await service.put(slow(service))).status, 200);
+    await show(page, 'Review');
+    await page.getByText('theirs is shown now').waitFor();
+    await page.getByText('Nothing: the draft is what is in use.').waitFor();
+    assert.equal(await page.getByText('Your draft began before that').count(), 0);
+    await show(page, 'JSON');
+    await page.getByText('"deadline_seconds": 60').waitFor();
+  },
+);
 
 browserTest('where both changed one thing, it is asked', deskWith(), async ({ site, open }) => {
   const { service } = site;

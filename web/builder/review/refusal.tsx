@@ -29,6 +29,8 @@ export function NotApplied({ refused }: { readonly refused: Refused }) {
   );
 }
 
+export const titleOf = (refused: Refused): string => adviceFor(refused).title;
+
 type Advice = { readonly title: string; readonly next: ReactNode };
 
 const stays = 'Nothing was changed: the configuration before runs on.';

@@ -8,6 +8,7 @@ import { useDraft, type Base } from '../document/store.ts';
 import { usePresenceAsked } from '../form/presence.ts';
 import { Outline } from '../outline/outline.tsx';
 import { Problems } from '../problems/problems.tsx';
+import { OutcomeElsewhere } from '../review/outcome.tsx';
 import { Announcer } from './announce.tsx';
 import { Banners } from './banners.tsx';
 import { Head } from './head.tsx';
@@ -71,6 +72,7 @@ function Desk() {
       </a>
       <Head />
       <Banners />
+      <Elsewhere />
       <div className="grid min-h-0 flex-1 lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
         <aside
           aria-label="Outline"
@@ -90,6 +92,11 @@ function Desk() {
       <Announcer />
     </div>
   );
+}
+
+/** Review tells it itself. */
+function Elsewhere() {
+  return useView().name === 'review' ? null : <OutcomeElsewhere />;
 }
 
 function Middle() {
