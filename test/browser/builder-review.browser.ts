@@ -213,3 +213,17 @@ browserTest(
     );
   },
 );
+
+browserTest('earlier configurations are asked for again', deskWith(), async ({ open }) => {
+  const view = await open();
+  const page = await signIn(view);
+  view.expectFault(/status of 503/);
+  const json = { code: 'down', detail: 'Not now.' };
+  const history = '**/api/v1/config/history';
+  await page.route(history, (route) => route.fulfill({ status: 503, json }));
+  await show(page, 'Review');
+  await page.getByText('Not now.').waitFor();
+  await page.unroute(history);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('In use', { exact: true }).waitFor();
+});

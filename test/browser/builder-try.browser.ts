@@ -135,3 +135,26 @@ browserTest(
     await assertTabFits(page);
   },
 );
+
+browserTest(
+  'what is written, and a trial under way, are there again after another tab',
+  deskAsking({ fail: 'hang' }),
+  async ({ site, open }) => {
+    const page = await signIn(await open(), 'try');
+    const text = page.getByLabel('What a sender says');
+    await text.fill('hello');
+    await page.getByText('Earlier turns: none').click();
+    await page.getByRole('button', { name: 'Add an earlier turn' }).click();
+    await page.getByLabel('Turn 1: the sender').fill('before');
+    await page.getByRole('button', { name: 'Ask the draft' }).click();
+    const call = await site.model.call(0);
+    await show(page, 'Form');
+    await show(page, 'Try');
+    assert.equal(await text.inputValue(), 'hello');
+    await page.getByText('1 earlier turn').waitFor();
+    await page.getByText('Asking …').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('It was stopped.').waitFor();
+    assert.equal(await call.over, 'gone');
+  },
+);

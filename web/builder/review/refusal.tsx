@@ -91,7 +91,8 @@ function LookAgain() {
   );
 }
 
-function Again() {
+/** Another token, where the service takes this one no more. */
+export function Again() {
   const signOut = useToken((state) => state.signOut);
   return (
     <Button small className="mt-2" onClick={signOut}>

@@ -18,9 +18,23 @@ type Trials = {
   readonly runs: ReadonlyMap<string, Run>;
   /** Several are run one after the other. */
   readonly series: boolean;
+  /** What is written and not kept, by the brain's name. */
+  readonly asked: ReadonlyMap<string, Asked>;
 };
 
-export const useTrials = create<Trials>(() => ({ runs: new Map(), series: false }));
+export type Asked = Pick<Attempt, 'text' | 'history' | 'channel'>;
+
+const none = { runs: new Map(), series: false, asked: new Map() };
+
+export const useTrials = create<Trials>(() => none);
+
+export const nothingAsked: Asked = { text: '', history: [], channel: '' };
+
+export function write(brain: string, part: Partial<Asked>): void {
+  useTrials.setState(({ asked }) => {
+    return { asked: new Map(asked).set(brain, { ...(asked.get(brain) ?? nothingAsked), ...part }) };
+  });
+}
 
 /** Names the words that are tried, on one brain. */
 export function keyOf(brain: string, { text, history }: Omit<TestCase, 'note'>): string {
@@ -89,7 +103,7 @@ useToken.subscribe(({ token }) => {
   if (token !== null) return;
   stopAll();
   under.clear();
-  useTrials.setState({ runs: new Map() });
+  useTrials.setState(none);
 });
 
 function put(key: string, run: Run): void {
