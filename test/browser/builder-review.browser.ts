@@ -215,7 +215,8 @@ browserTest(
   },
 );
 
-browserTest('earlier configurations are asked for again', deskWith(), async ({ open }) => {
+browserTest('earlier configurations are asked for again', deskWith(), async ({ site, open }) => {
+  assert.equal((await site.service.put(slow(site.service))).status, 200);
   const view = await open();
   const page = await signIn(view);
   view.expectFault(/status of 503/);
@@ -227,4 +228,7 @@ browserTest('earlier configurations are asked for again', deskWith(), async ({ o
   await page.unroute(history);
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('In use', { exact: true }).waitFor();
+  await paste(page, site.service.withOther());
+  await page.getByRole('button', { name: /^Look at [0-9a-f]/ }).click();
+  await page.getByRole('dialog').getByText('There is a draft that is not applied.').waitFor();
 });

@@ -124,7 +124,7 @@ export async function noticeOthers(): Promise<void> {
   if (used.value.revision !== base.revision) meet(used.value);
 }
 
-/** Where nothing was changed here there is nothing to choose: theirs is what the draft begins as. */
+/** Where nothing was changed here there is nothing to choose: theirs is where the draft begins. */
 function meet(theirs: Base): void {
   const { base, text, open, selection, select } = useDraft.getState();
   if (text !== base?.text) return become({ theirs });

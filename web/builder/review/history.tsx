@@ -4,12 +4,13 @@ import { locate } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { Diff } from '../../kit/diff.tsx';
+import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { ago, count, moment } from '../../kit/words.ts';
-import { baseDocument, useDraft } from '../document/store.ts';
+import { baseDocument, isDirty, useDraft } from '../document/store.ts';
 import { restore } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
 import { NotRead } from './not-read.tsx';
@@ -77,6 +78,7 @@ function Earlier({ row, onClose }: EarlierProps) {
     `config/history/${encodeURIComponent(row.revision)}`,
   );
   const base = useDraft((state) => state.base);
+  const dirty = useDraft(isDirty);
   const changes = useMemo(() => {
     if (base === null || value === null) return [];
     return changesOf(baseDocument(base), locate(value.text).value);
@@ -109,6 +111,12 @@ function Earlier({ row, onClose }: EarlierProps) {
       <NotRead refused={refused} again={again} />
       {value === null || base === null ? null : (
         <div className="flex flex-col gap-3">
+          {dirty ? (
+            <Notice tone="wait">
+              There is a draft that is not applied. “Make it the draft” takes its place (Undo brings
+              it back). “Put it into use now” leaves it, and to apply it then takes this one back.
+            </Notice>
+          ) : null}
           <p>Against what is in use now:</p>
           <ChangeList changes={changes} none="It says the same as what is in use." />
           <Diff name="Lines that differ" before={base.text} after={value.text} />
