@@ -26,7 +26,8 @@ browserTest(
     const page = await signIn(view);
     const node = (name: string) => page.locator('.react-flow__node').filter({ hasText: name });
     await node('paid').getByText('never asked: private brain').waitFor();
-    await node('idle').getByText('no route leads here: not started').waitFor();
+    await node('idle').getByText('no route names this brain').waitFor();
+    await node('idle').getByText('no route leads here').waitFor({ state: 'detached' });
     assert.equal(await page.getByLabel('echo never asks paid').count(), 1);
     await node('idle').click();
     await page.getByRole('heading', { name: 'brain idle' }).waitFor();

@@ -74,11 +74,25 @@ browserTest(
     await paste(page, { ...service.first, channels: [{ ...channel, webhook }] });
     await page.getByText(/the webhook listener restarts/).waitFor();
     view.expectFault(/409 \(Conflict\)/);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/api/v1/config', async (route) => {
+      if (route.request().method() === 'PUT') await held.promise;
+      await route.continue();
+    });
     await apply(page);
+    await show(page, 'Graph');
+    await page.getByText('Applying …').waitFor();
+    held.resolve();
+    await page.getByText(/could not be taken into use; the old one/).waitFor();
+    await view.assertAccessible();
+    await page.getByRole('button', { name: 'Look at it in Review' }).click();
     await page.getByRole('heading', { name: /could not be taken into use; the old one/ }).waitFor();
     assert.match(await page.getByRole('alert').innerText(), new RegExp(`${port}`));
     await view.assertAccessible();
     assert.equal(await service.say('still there?'), 'of first');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Nothing: the draft is what is in use.').waitFor();
+    assert.equal(await page.getByText(/could not be taken into use/).count(), 0);
     taken.close();
   },
 );
@@ -98,6 +112,7 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   await paste(page, { ...service.first, channels: [{ ...channel, token_env: 'NOT_SET' }] });
   await apply(page);
   await alert.getByText('A variable is not set where svc runs').waitFor();
+  await alert.getByText('(Webhook)').waitFor();
   await paste(page, { ...service.first, routes: [] });
   await page.getByText('1 problem to mend first:').waitFor();
   assert.ok(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled());
@@ -129,6 +144,22 @@ browserTest('what another person applied is put together with mine', deskWith(),
   assert.equal(used.brains[0].dispatch, 'sequential');
   assert.equal(used.brains[0].deadline_seconds, 60);
 });
+
+browserTest(
+  'who changed nothing is shown what another person applied',
+  deskWith(),
+  async (stage) => {
+    const { service } = stage.site;
+    const page = await signIn(await stage.open());
+    assert.equal((await service.put(slow(service))).status, 200);
+    await show(page, 'Review');
+    await page.getByText('theirs is shown now').waitFor();
+    await page.getByText('Nothing: the draft is what is in use.').waitFor();
+    assert.equal(await page.getByText('Your draft began before that').count(), 0);
+    await show(page, 'JSON');
+    await page.getByText('"deadline_seconds": 60').waitFor();
+  },
+);
 
 browserTest('where both changed one thing, it is asked', deskWith(), async ({ site, open }) => {
   const { service } = site;
@@ -183,3 +214,21 @@ browserTest(
     );
   },
 );
+
+browserTest('earlier configurations are asked for again', deskWith(), async ({ site, open }) => {
+  assert.equal((await site.service.put(slow(site.service))).status, 200);
+  const view = await open();
+  const page = await signIn(view);
+  view.expectFault(/status of 503/);
+  const json = { code: 'down', detail: 'Not now.' };
+  const history = '**/api/v1/config/history';
+  await page.route(history, (route) => route.fulfill({ status: 503, json }));
+  await show(page, 'Review');
+  await page.getByText('Not now.').waitFor();
+  await page.unroute(history);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('In use', { exact: true }).waitFor();
+  await paste(page, site.service.withOther());
+  await page.getByRole('button', { name: /^Look at [0-9a-f]/ }).click();
+  await page.getByRole('dialog').getByText('There is a draft that is not applied.').waitFor();
+});

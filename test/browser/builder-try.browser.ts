@@ -1,7 +1,9 @@
 /** A brain of a draft that is tried: asked for real, with nothing delivered or kept. */
 import assert from 'node:assert/strict';
+import { startFakeOllama } from '../fake/ollama.ts';
+import type { FakeModel, Script } from '../fake/model-server.ts';
 import { browserTest } from './browser.ts';
-import { assertTabFits, deskWith, enter, show, signIn } from './builder-desk.ts';
+import { assertTabFits, deskWith, enter, show, signIn, type Desk } from './builder-desk.ts';
 
 browserTest(
   'a draft is tried, kept as a case and run again',
@@ -94,5 +96,65 @@ browserTest(
       'nothing is left of it',
     );
     assert.equal(await page.getByText('may cost money').count(), 0);
+  },
+);
+
+/** Its one model follows a script. */
+const deskAsking = (script: Script) => async (): Promise<Desk & { readonly model: FakeModel }> => {
+  const own = new AsyncDisposableStack();
+  const model = own.use(await startFakeOllama(script));
+  const [near] = models;
+  const asked = { ...brain, models: [{ ...near, base_url: model.url }] };
+  const desk = own.use(await deskWith({ brains: [{ ...asked, sensitivity: 'private' }] })());
+  return { ...desk, model, [Symbol.asyncDispose]: () => own.disposeAsync() };
+};
+
+const endless = 'A'.repeat(20_000);
+
+browserTest(
+  'a long answer shows its beginning, and all of it when asked for',
+  deskAsking({ answer: endless }),
+  async ({ open }) => {
+    const view = await open({ viewport: { width: 360, height: 740 } });
+    const page = await signIn(view, 'try');
+    await page.getByLabel('What a sender says').fill('hello');
+    await page.getByRole('button', { name: 'Ask the draft' }).click();
+    const said = page.getByRole('group', { name: 'What local_runtime/near said' });
+    const beginning = `${'A'.repeat(2_000)} …`;
+    await said.waitFor();
+    assert.equal(await said.innerText(), beginning);
+    assert.equal(
+      await page.getByRole('group', { name: 'The text of the reply' }).innerText(),
+      beginning,
+    );
+    await view.assertAccessible();
+    await page.getByRole('article').getByRole('button', { name: 'Show all 20,000' }).click();
+    await page.getByRole('button', { name: 'Show its beginning alone' }).waitFor();
+    assert.equal(await said.innerText(), endless);
+    await view.assertFits();
+    await assertTabFits(page);
+  },
+);
+
+browserTest(
+  'what is written, and a trial under way, are there again after another tab',
+  deskAsking({ fail: 'hang' }),
+  async ({ site, open }) => {
+    const page = await signIn(await open(), 'try');
+    const text = page.getByLabel('What a sender says');
+    await text.fill('hello');
+    await page.getByText('Earlier turns: none').click();
+    await page.getByRole('button', { name: 'Add an earlier turn' }).click();
+    await page.getByLabel('Turn 1: the sender').fill('before');
+    await page.getByRole('button', { name: 'Ask the draft' }).click();
+    const call = await site.model.call(0);
+    await show(page, 'Form');
+    await show(page, 'Try');
+    assert.equal(await text.inputValue(), 'hello');
+    await page.getByText('1 earlier turn').waitFor();
+    await page.getByText('Asking …').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('It was stopped.').waitFor();
+    assert.equal(await call.over, 'gone');
   },
 );

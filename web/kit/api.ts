@@ -1,5 +1,6 @@
 /** Asks the service that served this page; the bearer goes along where there is one. */
 import { useToken } from './token.ts';
+import { length } from './words.ts';
 
 export type Answered<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly etag: string | null }
@@ -24,14 +25,24 @@ export type Question = {
   /** The revision that is to be changed. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
+  /** For the whole answer; half a minute where nothing is said. */
+  readonly limitMs?: number;
   /** In the place of the one that is signed in: to try one. */
   readonly token?: string;
 };
 
+const limitMs = 30_000;
+/** Of what opens connections, or asks models, before it answers. */
+export const longLimitMs = 120_000;
+
 /** @param path below /api/v1/, each part already encoded */
 export async function ask<T>(path: string, question: Question = {}): Promise<Answered<T>> {
+  const { signal, limitMs: ownMs = limitMs } = question;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ownMs);
   try {
-    const response = await fetch(`/api/v1/${path}`, requestOf(question));
+    const ends = AbortSignal.any([late.signal, ...(signal === undefined ? [] : [signal])]);
+    const response = await fetch(`/api/v1/${path}`, requestOf(question, ends));
     const text = await response.text();
     if (response.ok) {
       const etag = response.headers.get('etag')?.replaceAll('"', '') ?? null;
@@ -39,10 +50,20 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
     }
     return refusedWith(response.status, text);
   } catch (error) {
-    if (question.signal?.aborted === true) return refused(0, 'given_up', 'It was given up.');
+    if (signal?.aborted === true) return refused(0, 'given_up', 'It was given up.');
+    if (late.signal.aborted) return refused(0, 'too_slow', lateDetail(ownMs));
     const detail = 'The service does not answer. Is it running?';
     return refused(0, error instanceof SyntaxError ? 'unreadable' : 'unreachable', detail);
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+function lateDetail(ms: number): string {
+  return (
+    `The service did not answer within ${length(ms)}. Look on its machine whether it still runs ` +
+    'and what its log says last, and ask again.'
+  );
 }
 
 /** The headers of every request of the pages; a header holds bytes, each written as a letter. */
@@ -54,7 +75,8 @@ export function headersFor(
   return { authorization: `Bearer ${bytes.join('')}` };
 }
 
-function requestOf({ method = 'GET', body, ifMatch, signal, token }: Question): RequestInit {
+function requestOf(question: Question, signal: AbortSignal): RequestInit {
+  const { method = 'GET', body, ifMatch, token } = question;
   const headers = new Headers(headersFor(token));
   if (body !== undefined) headers.set('content-type', 'application/json');
   if (ifMatch !== undefined) headers.set('if-match', `"${ifMatch}"`);
@@ -62,7 +84,7 @@ function requestOf({ method = 'GET', body, ifMatch, signal, token }: Question): 
     method,
     headers,
     body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
-    signal: signal ?? null,
+    signal,
     credentials: 'omit',
     cache: 'no-store',
   };

@@ -117,7 +117,8 @@ function brainNodes(
     const routed = routes.some(({ brain }) => brain === name && name !== '');
     const models = modelNodes(value, path, y, found);
     const problems = found.of(path);
-    const remark = routed ? null : 'no route leads here: not started';
+    const isTold = problems.some(({ code }) => code === 'brain_without_route');
+    const remark = routed || isTold ? null : 'no route leads here: not started';
     const height = heightOf(remark, problems);
     const end = models.at(-1);
     const below = Math.max(end === undefined ? 0 : end.y + end.height - y, height);
@@ -191,7 +192,8 @@ function channelNodes(
     const route = routes.find(({ channel }) => channel === type && type !== '');
     const brain = brains.find(({ kind, title }) => kind === 'brain' && title === route?.brain);
     const problems = found.of(path);
-    const remark = route === undefined ? 'no route: not started' : null;
+    const isTold = problems.some(({ code }) => code === 'channel_without_route');
+    const remark = route === undefined && !isTold ? 'no route: not started' : null;
     const height = heightOf(remark, problems);
     const node: GraphNode = {
       kind: 'channel',

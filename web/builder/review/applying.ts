@@ -5,9 +5,11 @@
  */
 import { create } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
-import { ask, type Answered, type Refused } from '../../kit/api.ts';
+import { ask, longLimitMs, type Answered, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft, type Base } from '../document/store.ts';
+import { valueAt } from '../document/value.ts';
+import { announce } from '../shell/announce.tsx';
 
 /** What the service answers. */
 type Taken = {
@@ -20,21 +22,28 @@ type Taken = {
 export type ApplyState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'sending' }
-  | { readonly kind: 'applied'; readonly taken: Taken; readonly restored: boolean }
-  | { readonly kind: 'refused'; readonly refused: Refused };
+  | (Of & { readonly kind: 'applied'; readonly taken: Taken; readonly restored: boolean })
+  | (Of & { readonly kind: 'refused'; readonly refused: Refused });
+
+/** The draft as it was then. */
+type Of = { readonly text: string };
 
 type Applying = {
   readonly state: ApplyState;
   /** What is in use in the place of the draft's base. */
   readonly theirs: Base | null;
+  /** The state that the person has been told of; null: none yet. */
+  readonly seen: ApplyState | null;
 };
 
-export const useApplying = create<Applying>(() => ({ state: { kind: 'idle' }, theirs: null }));
+const idle = { state: { kind: 'idle' }, theirs: null } as const;
+
+export const useApplying = create<Applying>(() => ({ ...idle, seen: null }));
 
 const { getState: now, setState: become } = useApplying;
 
 useToken.subscribe(({ token }) => {
-  if (token === null) become({ state: { kind: 'idle' }, theirs: null });
+  if (token === null) become(idle);
 });
 
 /** Puts the draft as it is into use. */
@@ -42,9 +51,14 @@ export async function apply(): Promise<void> {
   const { base, text } = useDraft.getState();
   if (base === null || now().state.kind === 'sending') return;
   become({ state: { kind: 'sending' } });
-  const answer = await ask<Taken>('config', { method: 'PUT', body: text, ifMatch: base.revision });
+  const answer = await ask<Taken>('config', {
+    method: 'PUT',
+    body: text,
+    ifMatch: base.revision,
+    limitMs: longLimitMs,
+  });
   if (answer.kind === 'ok') return taken(answer.value, text, false);
-  await refusedWith(answer, text);
+  await refusedWith(answer, text, text);
 }
 
 /** Puts an earlier one into use. A draft that is the same as what was in use goes along. */
@@ -54,9 +68,9 @@ export async function restore(revision: string, text: string): Promise<void> {
   become({ state: { kind: 'sending' } });
   const answer: Answered<Taken> = await ask(
     `config/history/${encodeURIComponent(revision)}/restore`,
-    { method: 'POST', ifMatch: base.revision },
+    { method: 'POST', ifMatch: base.revision, limitMs: longLimitMs },
   );
-  if (answer.kind === 'refused') return refusedWith(answer, text);
+  if (answer.kind === 'refused') return refusedWith(answer, text, draft);
   if (draft === base.text) useDraft.getState().replace(text);
   taken(answer.value, text, true);
 }
@@ -64,11 +78,12 @@ export async function restore(revision: string, text: string): Promise<void> {
 function taken(value: Taken, text: string, restored: boolean): void {
   const { base, rebase } = useDraft.getState();
   rebase({ ...base!, revision: value.revision, usedAt: value.usedAt, text });
-  become({ state: { kind: 'applied', taken: value, restored }, theirs: null });
+  const { text: draft } = useDraft.getState();
+  become({ state: { kind: 'applied', taken: value, restored, text: draft }, theirs: null });
 }
 
 /** Without an answer it may have been taken all the same: what is in use tells. */
-async function refusedWith(refused: Refused, text: string): Promise<void> {
+async function refusedWith(refused: Refused, text: string, draft: string): Promise<void> {
   if (refused.code === 'revision_conflict' || refused.status === 0) {
     const used = await ask<Base>('config');
     if (used.kind === 'ok') {
@@ -76,20 +91,28 @@ async function refusedWith(refused: Refused, text: string): Promise<void> {
         const { revision, usedAt } = used.value;
         return taken({ revision, usedAt, changes: [], warnings: [] }, text, false);
       }
-      if (used.value.revision !== useDraft.getState().base?.revision) {
-        become({ theirs: used.value });
+      const { base } = useDraft.getState();
+      if (used.value.revision !== base?.revision) {
+        const isClean = draft === base?.text;
+        meet(used.value);
+        // Then the refusal is told beside theirs, and not of a text that is gone.
+        if (isClean) return become({ state: { kind: 'refused', refused, text: used.value.text } });
       }
     }
   }
-  become({ state: { kind: 'refused', refused } });
+  become({ state: { kind: 'refused', refused, text: draft } });
 }
 
 /** Looks whether what is in use is still what the draft began as. */
 export async function lookAgain(): Promise<void> {
   const used = await ask<Base>('config');
-  if (used.kind === 'refused') return become({ state: { kind: 'refused', refused: used } });
+  if (used.kind === 'refused') {
+    const { text } = useDraft.getState();
+    return become({ state: { kind: 'refused', refused: used, text } });
+  }
   const isOther = used.value.revision !== useDraft.getState().base?.revision;
-  become({ theirs: isOther ? used.value : null, state: { kind: 'idle' } });
+  become(idle);
+  if (isOther) meet(used.value);
 }
 
 /** The same without a word where all is as it was, or nobody answers. */
@@ -98,7 +121,17 @@ export async function noticeOthers(): Promise<void> {
   const used = await ask<Base>('config');
   const hasMoved = useDraft.getState().base !== base || now().state.kind === 'sending';
   if (used.kind === 'refused' || base === null || hasMoved) return;
-  if (used.value.revision !== base.revision) become({ theirs: used.value });
+  if (used.value.revision !== base.revision) meet(used.value);
+}
+
+/** Where nothing was changed here there is nothing to choose: theirs is where the draft begins. */
+function meet(theirs: Base): void {
+  const { base, text, open, selection, select } = useDraft.getState();
+  if (text !== base?.text) return become({ theirs });
+  become({ theirs: null });
+  open(theirs);
+  if (valueAt(useDraft.getState().document, selection) !== undefined) select(selection);
+  announce('Somebody else has changed the configuration: theirs is shown now.');
 }
 
 /** The conflict is over: the draft is a change of theirs now. */
@@ -106,5 +139,5 @@ export function settle(theirs: Base, text: string): void {
   const { replace, rebase, text: draft } = useDraft.getState();
   if (text !== draft) replace(text);
   rebase(theirs);
-  become({ theirs: null, state: { kind: 'idle' } });
+  become(idle);
 }

@@ -19,12 +19,18 @@ export function ConflictChoice({ theirs }: { readonly theirs: Base }) {
   const [merging, setMerging] = useState(false);
   if (base === null) return null;
   const changes = changesOf(baseDocument(base), baseDocument(theirs));
+  const isClean = text === base.text;
   return (
     <Notice tone="wait">
       <h2 className="font-semibold">
         Somebody else changed the configuration {ago(theirs.usedAt)}
       </h2>
-      <p>Your draft began before that. They changed:</p>
+      <p>
+        {isClean
+          ? 'You have changed nothing that is not in use. '
+          : 'Your draft began before that. '}
+        They changed:
+      </p>
       <ul className="my-1 ms-5 list-disc">
         {changes.map((one) => (
           <li key={one.text}>{one.text}</li>
@@ -32,16 +38,22 @@ export function ConflictChoice({ theirs }: { readonly theirs: Base }) {
         {changes.length === 0 ? <li>nothing but the layout of the file</li> : null}
       </ul>
       <div className="mt-2 flex flex-wrap gap-2">
-        <Button kind="main" disabled={!readable} onClick={() => setMerging(true)}>
-          Put both together
+        {isClean ? null : (
+          <>
+            <Button kind="main" disabled={!readable} onClick={() => setMerging(true)}>
+              Put both together
+            </Button>
+            <Button onClick={() => settle(theirs, text)}>Keep mine over theirs</Button>
+          </>
+        )}
+        <Button onClick={() => settle(theirs, theirs.text)}>
+          {isClean ? 'Show theirs' : 'Take theirs, drop my draft'}
         </Button>
-        <Button onClick={() => settle(theirs, text)}>Keep mine over theirs</Button>
-        <Button onClick={() => settle(theirs, theirs.text)}>Take theirs, drop my draft</Button>
       </div>
       <p className="mt-1 text-sm text-soft">
         Nothing is applied by this, and each can be undone until you leave the page.
       </p>
-      {merging ? <Merging base={base} theirs={theirs} /> : null}
+      {merging && !isClean ? <Merging base={base} theirs={theirs} /> : null}
     </Notice>
   );
 }

@@ -1,8 +1,14 @@
 import { pathOf } from '../document/path.ts';
+import { useDraft } from '../document/store.ts';
+import { crumbsOf } from '../outline/tree.ts';
 import { goToField } from '../shell/going.ts';
 
-/** Leads to the field of a place of the draft; the whole file has none. */
+/** Leads to the field of a place of the draft, and names whose it is; the whole file has none. */
 export function GoTo({ path }: { readonly path: string }) {
+  const whose = useDraft(({ document }) => {
+    const [, ...inside] = crumbsOf(pathOf(path), document);
+    return inside.map(({ label }) => label).join(' → ');
+  });
   if (path === '') return <span>the file</span>;
   return (
     <button
@@ -11,6 +17,7 @@ export function GoTo({ path }: { readonly path: string }) {
       className="text-start text-link underline"
     >
       <code className="break-all">{path}</code>
+      {whose === '' ? null : <span className="wrap-anywhere"> ({whose})</span>}
     </button>
   );
 }

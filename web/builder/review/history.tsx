@@ -4,15 +4,16 @@ import { locate } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { Diff } from '../../kit/diff.tsx';
-import { Refusal } from '../../kit/notice.tsx';
+import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
 import { State } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { ago, count, moment } from '../../kit/words.ts';
-import { baseDocument, useDraft } from '../document/store.ts';
+import { baseDocument, isDirty, useDraft } from '../document/store.ts';
 import { restore } from './applying.ts';
 import { ChangeList } from './change-list.tsx';
+import { NotRead } from './not-read.tsx';
 import { changesOf } from '../../../src/config/changes/changes.ts';
 
 /** What was in use before, and the way back to it. */
@@ -22,12 +23,14 @@ export function History() {
 }
 
 function Rows() {
-  const { value, refused } = useAsked<{ readonly rows: readonly ConfigRow[] }>('config/history');
+  const { value, refused, again } = useAsked<{ readonly rows: readonly ConfigRow[] }>(
+    'config/history',
+  );
   const [looked, setLooked] = useState<ConfigRow | null>(null);
   const columns = useMemo(() => [...facts, lookColumn(setLooked)], []);
   return (
     <Panel title="Earlier configurations">
-      <Refusal refused={refused} />
+      <NotRead refused={refused} again={again} />
       {value === null ? null : (
         <Table
           name="Earlier configurations"
@@ -71,10 +74,11 @@ type EarlierProps = { readonly row: ConfigRow; readonly onClose: () => void };
 
 /** One of them, as what would change if it were in use again. */
 function Earlier({ row, onClose }: EarlierProps) {
-  const { value, refused } = useAsked<ConfigKept>(
+  const { value, refused, again } = useAsked<ConfigKept>(
     `config/history/${encodeURIComponent(row.revision)}`,
   );
   const base = useDraft((state) => state.base);
+  const dirty = useDraft(isDirty);
   const changes = useMemo(() => {
     if (base === null || value === null) return [];
     return changesOf(baseDocument(base), locate(value.text).value);
@@ -104,9 +108,15 @@ function Earlier({ row, onClose }: EarlierProps) {
         </>
       }
     >
-      <Refusal refused={refused} />
+      <NotRead refused={refused} again={again} />
       {value === null || base === null ? null : (
         <div className="flex flex-col gap-3">
+          {dirty ? (
+            <Notice tone="wait">
+              There is a draft that is not applied. “Make it the draft” takes its place (Undo brings
+              it back). “Put it into use now” leaves it, and to apply it then takes this one back.
+            </Notice>
+          ) : null}
           <p>Against what is in use now:</p>
           <ChangeList changes={changes} none="It says the same as what is in use." />
           <Diff name="Lines that differ" before={base.text} after={value.text} />

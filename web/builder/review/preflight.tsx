@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { CheckLine, Preflighted } from '../../../src/admin/questions.ts';
-import { ask, type Answered } from '../../kit/api.ts';
+import { ask, longLimitMs, type Answered } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -30,7 +30,11 @@ export function Preflight() {
     setBusy(true);
     setResult({
       text,
-      answer: await ask<Preflighted>('config/preflight', { method: 'POST', body: text }),
+      answer: await ask<Preflighted>('config/preflight', {
+        method: 'POST',
+        body: text,
+        limitMs: longLimitMs,
+      }),
     });
     setBusy(false);
   };

@@ -29,6 +29,8 @@ export function NotApplied({ refused }: { readonly refused: Refused }) {
   );
 }
 
+export const titleOf = (refused: Refused): string => adviceFor(refused).title;
+
 type Advice = { readonly title: string; readonly next: ReactNode };
 
 const stays = 'Nothing was changed: the configuration before runs on.';
@@ -89,7 +91,8 @@ function LookAgain() {
   );
 }
 
-function Again() {
+/** Another token, where the service takes this one no more. */
+export function Again() {
   return (
     <Button small className="mt-2" onClick={signOut}>
       Sign in again; the draft stays

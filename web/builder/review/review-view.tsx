@@ -1,11 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
-import type { ConfigProblem } from '../../../src/config/config.ts';
 import { Button } from '../../kit/button.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { focusOn } from '../../kit/focus.ts';
 import { Notice } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import { State } from '../../kit/state.tsx';
 import { some } from '../../kit/words.ts';
 import { baseDocument, problemsNow, useDraft, type Base } from '../document/store.ts';
 import { headingOfView } from '../shell/going.ts';
@@ -17,7 +15,7 @@ import { consequencesOf } from '../../../src/config/changes/consequences.ts';
 import { GoTo } from './go-to.tsx';
 import { History } from './history.tsx';
 import { Preflight } from './preflight.tsx';
-import { NotApplied } from './refusal.tsx';
+import { Outcome } from './outcome.tsx';
 
 /** What the draft changes, whether it would work, and the step that takes it into use. */
 export function ReviewView() {
@@ -147,45 +145,7 @@ function useOutcomeFocused(): void {
   }, [kind]);
 }
 
-/** How the last attempt ended. */
-function Outcome() {
-  const state = useApplying((applying) => applying.state);
-  const isConflict = useApplying(({ theirs }) => theirs !== null);
-  switch (state.kind) {
-    case 'idle':
-      return null;
-    case 'sending':
-      return (
-        <Notice tone="plain">
-          <State tone="wait">Applying</State> The service checks it, opens what is new, saves the
-          file and moves over.
-        </Notice>
-      );
-    case 'applied':
-      return (
-        <Notice tone="good">
-          <h2 className="font-semibold">
-            {state.restored ? 'The earlier configuration is in use' : 'The configuration is in use'}
-          </h2>
-          <p>
-            Revision <code>{state.taken.revision.slice(0, 12)}</code>.{' '}
-            {saidOf(state.taken.warnings)}
-          </p>
-        </Notice>
-      );
-    case 'refused':
-      return isConflict ? null : <NotApplied refused={state.refused} />;
-    default:
-      return state satisfies never;
-  }
-}
-
 function warningWords(warnings: number): string {
   if (warnings === 0) return '';
   return `${some(warnings, 'warning')} ${warnings === 1 ? 'does' : 'do'} not stand in the way. `;
-}
-
-function saidOf(warnings: readonly ConfigProblem[]): string {
-  if (warnings.length === 0) return 'The service warns of nothing.';
-  return `The service warns: ${warnings.map(({ message }) => message).join('; ')}.`;
 }

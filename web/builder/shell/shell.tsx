@@ -10,6 +10,7 @@ import { usePresenceAsked } from '../form/presence.ts';
 import { Folding } from '../outline/folding.tsx';
 import { Outline } from '../outline/outline.tsx';
 import { Problems } from '../problems/problems.tsx';
+import { OutcomeElsewhere } from '../review/outcome.tsx';
 import { Announcer } from './announce.tsx';
 import { Banners } from './banners.tsx';
 import { Head } from './head.tsx';
@@ -62,6 +63,7 @@ function Desk() {
       </a>
       <Head />
       <Banners />
+      <Elsewhere />
       <div className="grid min-h-0 flex-1 grid-cols-[minmax(0,1fr)] lg:grid-cols-[17rem_minmax(0,1fr)_19rem]">
         <aside
           aria-label="Outline"
@@ -83,6 +85,11 @@ function Desk() {
       <Announcer />
     </div>
   );
+}
+
+/** Review tells it itself. */
+function Elsewhere() {
+  return useView().name === 'review' ? null : <OutcomeElsewhere />;
 }
 
 function Middle() {

@@ -1,6 +1,8 @@
 import type { TryResult } from '../../../src/admin/questions.ts';
 import { Button } from '../../kit/button.tsx';
+import { LongText } from '../../kit/long-text.tsx';
 import { Panel } from '../../kit/panel.tsx';
+import { beginningOf } from '../../kit/shorten.ts';
 import { State } from '../../kit/state.tsx';
 import { length, some } from '../../kit/words.ts';
 import type { Path } from '../document/path.ts';
@@ -59,11 +61,14 @@ export function Cases({ brain, name }: Props) {
 function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
   const run = useTrials(({ runs }) => runs.get(keyOf(name, kept)));
   const { text, note, history, index } = kept;
+  const named = beginningOf(text, 100);
   return (
     <li className="flex flex-col gap-2 rounded-md border border-line bg-card p-3">
       <div className="flex flex-wrap items-start justify-between gap-2">
         <div className="min-w-0">
-          <p className="font-medium break-words whitespace-pre-wrap">{text}</p>
+          <div className="font-medium">
+            <LongText text={text} name={`Test case ${index + 1}`} />
+          </div>
           <p className="text-sm text-soft">
             {[note, history.length === 0 ? '' : `after ${some(history.length, 'earlier turn')}`]
               .filter((part) => part !== '')
@@ -73,7 +78,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
         <div className="flex gap-2">
           <Button
             small
-            aria-label={`Run “${text}”`}
+            aria-label={`Run “${named}”`}
             disabled={run?.now.kind === 'asking'}
             onClick={() => void attempt({ brain: name, channel: '', text, history })}
           >
@@ -82,7 +87,7 @@ function Case({ brain, name, kept }: Props & { readonly kept: KeptCase }) {
           <Button
             small
             kind="danger"
-            aria-label={`Drop “${text}”`}
+            aria-label={`Drop “${named}”`}
             onClick={() => change((now) => dropCase(now, brain, index))}
           >
             Drop
@@ -110,9 +115,12 @@ function BeforeAfter({ before, after }: { readonly before: TryResult; readonly a
         {isSame ? 'The same as the last time' : 'Not the same as the last time'}
       </State>
       {isSame ? null : (
-        <p className="border-s-4 border-line ps-3 break-words whitespace-pre-wrap text-soft">
-          Before ({length(before.ms)}): {before.decision.text}
-        </p>
+        <div className="border-s-4 border-line ps-3 text-soft">
+          <LongText
+            text={`Before (${length(before.ms)}): ${before.decision.text}`}
+            name="The reply before"
+          />
+        </div>
       )}
     </div>
   );

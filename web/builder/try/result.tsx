@@ -1,4 +1,5 @@
 import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/questions.ts';
+import { LongText } from '../../kit/long-text.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { State, toneOf, type Tone } from '../../kit/state.tsx';
 import { length, some, spaced } from '../../kit/words.ts';
@@ -15,7 +16,7 @@ export function Result({ result }: { readonly result: TryResult }) {
             ? 'The reply'
             : `No reply, so the sender is told (${spaced(decision.apology)})`}
         </h3>
-        <p className="break-words whitespace-pre-wrap">{decision.text}</p>
+        <LongText text={decision.text} name="The text of the reply" />
         <p className="text-sm text-soft">
           {length(ms)} · {why}
         </p>
@@ -56,16 +57,7 @@ function Answer({ answer, won }: { readonly answer: AnswerRow; readonly won: boo
         {ms === null ? null : <span className="text-soft">{length(ms)}</span>}
         {won ? <strong className="text-good">this is the reply</strong> : null}
       </p>
-      {text === null ? null : (
-        <div
-          role="group"
-          aria-label={`What ${model} said`}
-          tabIndex={0}
-          className="max-h-60 overflow-y-auto break-words whitespace-pre-wrap"
-        >
-          {text}
-        </div>
-      )}
+      {text === null ? null : <LongText text={text} name={`What ${model} said`} />}
       {reason === null ? null : <p className="text-sm text-soft">{reason}</p>}
       {failure === null ? null : (
         <p className="text-sm text-soft">
@@ -110,9 +102,13 @@ function Tools({ tools }: { readonly tools: readonly ToolRow[] }) {
               <State tone={outcomeTone(outcome)}>{outcomes[outcome] ?? spaced(outcome)}</State>
               <span className="text-soft">{mode}</span>
             </span>
-            <code className="break-all">{given}</code>
+            <div className="font-mono">
+              <LongText text={given} name={`What ${tool} was called with`} />
+            </div>
             {result === null ? null : (
-              <span className="break-words whitespace-pre-wrap text-soft">{result}</span>
+              <div className="text-soft">
+                <LongText text={result} name={`What ${tool} gave`} />
+              </div>
             )}
           </li>
         ))}

@@ -1,7 +1,7 @@
 /** Trials of draft brains: what was answered, kept for as long as the page is open. */
 import { create } from 'zustand';
 import type { TryResult } from '../../../src/admin/questions.ts';
-import { ask, type Refused } from '../../kit/api.ts';
+import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';
 import type { Earlier, TestCase } from './cases.ts';
@@ -18,9 +18,23 @@ type Trials = {
   readonly runs: ReadonlyMap<string, Run>;
   /** Several are run one after the other. */
   readonly series: boolean;
+  /** What is written and not kept, by the brain's name. */
+  readonly asked: ReadonlyMap<string, Asked>;
 };
 
-export const useTrials = create<Trials>(() => ({ runs: new Map(), series: false }));
+export type Asked = Pick<Attempt, 'text' | 'history' | 'channel'>;
+
+const none = { runs: new Map(), series: false, asked: new Map() };
+
+export const useTrials = create<Trials>(() => none);
+
+export const nothingAsked: Asked = { text: '', history: [], channel: '' };
+
+export function write(brain: string, part: Partial<Asked>): void {
+  useTrials.setState(({ asked }) => {
+    return { asked: new Map(asked).set(brain, { ...(asked.get(brain) ?? nothingAsked), ...part }) };
+  });
+}
 
 /** Names the words that are tried, on one brain. */
 export function keyOf(brain: string, { text, history }: Omit<TestCase, 'note'>): string {
@@ -56,6 +70,7 @@ export async function attempt({ brain, text, history, channel }: Attempt): Promi
       ...(history.length === 0 ? {} : { history }),
     },
     signal: leaving.signal,
+    limitMs: longLimitMs,
   });
   if (under.get(key) !== leaving) return;
   under.delete(key);
@@ -88,7 +103,7 @@ useToken.subscribe(({ token }) => {
   if (token !== null) return;
   stopAll();
   under.clear();
-  useTrials.setState({ runs: new Map() });
+  useTrials.setState(none);
 });
 
 function put(key: string, run: Run): void {

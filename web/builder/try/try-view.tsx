@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { Field, inputLook, SelectField } from '../../kit/field.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -8,12 +7,12 @@ import { valueAt } from '../document/value.ts';
 import { change } from '../graph/doing.ts';
 import { entriesOf, textAt } from '../graph/reading.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';
-import { keepCase, type Earlier } from './cases.ts';
+import { keepCase } from './cases.ts';
 import { Cases } from './cases-view.tsx';
 import { History } from './history-fields.tsx';
 import { CostWarning, paidModels } from './cost.tsx';
 import { Told } from './told.tsx';
-import { attempt, keyOf, stopAll, useTrials } from './trials.ts';
+import { attempt, keyOf, nothingAsked, stopAll, useTrials, write } from './trials.ts';
 
 /** Asks a brain of the draft: nothing is delivered, and nothing stored. */
 export function TryView() {
@@ -57,13 +56,15 @@ type AskingProps = { readonly brain: Path; readonly name: string };
 function Asking({ brain, name }: AskingProps) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);
-  const [text, setText] = useState('');
-  const [history, setHistory] = useState<readonly Earlier[]>([]);
-  const [channel, setChannel] = useState('');
+  const { text, history, channel } = useTrials(({ asked }) => asked.get(name) ?? nothingAsked);
   const said = { text: text.trim(), history: history.filter(({ asked }) => asked.trim() !== '') };
   const run = useTrials(({ runs }) => runs.get(keyOf(name, said)));
   const paid = paidModels(document, brain);
   const asking = run?.now.kind === 'asking';
+  // Whatever is written by now: each that is under way holds a model, and may cost money.
+  const anyAsking = useTrials(({ runs }) => {
+    return runs.values().some(({ now }) => now.kind === 'asking');
+  });
   const ask = (): void => void attempt({ brain: name, channel, ...said });
   const keep = (): void => void change((now) => keepCase(now, brain, { ...said, note: '' }));
   const canAsk = said.text !== '' && readable && !asking;
@@ -80,20 +81,20 @@ function Asking({ brain, name }: AskingProps) {
           className={inputLook}
           value={text}
           aria-describedby="try-text-hint"
-          onChange={({ target }) => setText(target.value)}
+          onChange={({ target }) => write(name, { text: target.value })}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && canAsk) ask();
           }}
         />
       </Field>
-      <History turns={history} onChange={setHistory} />
-      <Channel brain={brain} value={channel} onChange={setChannel} />
+      <History turns={history} onChange={(turns) => write(name, { history: turns })} />
+      <Channel brain={brain} value={channel} onChange={(type) => write(name, { channel: type })} />
       <CostWarning models={paid} />
       <div className="flex flex-wrap gap-2">
         <Button kind="main" disabled={!canAsk} onClick={ask}>
           {paid.length === 0 ? 'Ask the draft' : 'Ask the draft, which may cost money'}
         </Button>
-        {asking ? <Button onClick={stopAll}>Stop</Button> : null}
+        {anyAsking ? <Button onClick={stopAll}>Stop</Button> : null}
         <Button disabled={said.text === '' || !readable} onClick={keep}>
           Keep as a test case
         </Button>
