@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { notYet } from './not-yet.ts';
 import { rankModels } from './rules.ts';
+import { schema } from './schema.ts';
 import { validateText } from './validate.ts';
 
 const models = [
@@ -62,4 +63,6 @@ test('what this version cannot run yet is named, and nothing else', () => {
   const agent = { tools: ['time'] };
   assert.deepEqual(notYetOf({ brains: [{ ...brain, agent }] }), []);
   assert.match(notYetOf({ storage: { url_env: 'U' } }).join('\n'), /^A database server .*\.$/);
+  // Where the field is described and offered, too.
+  assert.match(schema.fields.storage.fields.url_env.description, /cannot use it yet\.$/);
 });

@@ -42,7 +42,9 @@ const storage = {
     },
     url_env: {
       type: 'text',
-      description: 'Environment variable with the URL of a database server, in place of a file.',
+      description:
+        'Environment variable with the URL of a database server, in place of a file. ' +
+        'This version cannot use it yet.',
       format: 'env',
       added: true,
     },

@@ -46,7 +46,16 @@ const cases: readonly (readonly [string, object, readonly string[]])[] = [
   ['unknown_value', { channels: [{ ...messenger, mode: 'gateway' }, hook] }, ['Write polling']],
   ['out_of_range', { storage: {}, session: { recall_max: 99 } }, ['Write 50']],
   ['clamped', { brains: [{ ...brain, deadline_seconds: 9999 }] }, ['Write 3600']],
+  ['wrong_type', { routes: {} }, ['Begin it anew']],
+  [
+    'wrong_type',
+    { routes: { channel: 'webhook', brain: 'a' } },
+    ['Write [{"channel":"webhook","brain":"a"}]'],
+  ],
   ['too_few', { brains: [{ ...brain, models: [] }] }, ['Add an entry']],
+  ['too_few', { routes: [] }, ['Add an entry']],
+  ['too_few', agent({ tools: [] }), ['Add time']],
+  ['too_few', agent({ tools: ['http_fetch'], http_fetch: { allow_hosts: [] } }), []],
   ['not_here', { channels: [{ ...hook, access: {} }] }, ['Remove it']],
   ['duplicate_channel', { channels: [hook, hook] }, ['Remove this channel']],
   ['duplicate_brain', { brains: [brain, brain] }, ['Write a-2']],
@@ -96,6 +105,9 @@ function cloudModel(): JsonObject {
   return { provider: 'hosted_runtime', model_id: 'big', locality: 'cloud', api_key_env: 'K' };
 }
 
+const errorsIn = (problems: readonly { readonly severity: string }[]) =>
+  problems.filter(({ severity }) => severity === 'error').length;
+
 test('a fix makes its problem go away', () => {
   for (const [code, more, labels] of cases) {
     const document = { ...base, ...more };
@@ -118,6 +130,9 @@ test('a fix makes its problem go away', () => {
       const rest = validateText(after).problems;
       const stays = rest.some((one) => one.code === code && one.path === problem.path);
       assert.ok(!stays, `${code} stays after ${label}: ${after}`);
+      if (code !== 'too_few' && code !== 'wrong_type') continue;
+      const most = errorsIn(problems) - (label === 'Add time' ? 1 : 0);
+      assert.ok(errorsIn(rest) <= most, `${label} brings errors for ${code}: ${after}`);
     }
   }
 });

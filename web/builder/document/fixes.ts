@@ -37,9 +37,7 @@ const fixers: Partial<Record<ProblemCode, (fault: Fault) => readonly Fix[]>> = {
   unknown_value: unknownValue,
   out_of_range: toBound,
   clamped: toBound,
-  too_few: ({ path, document }) => [
-    { label: 'Add an entry', edits: [insert(path, 0, startOf([...path, 0], document))] },
-  ],
+  too_few: firstEntry,
   not_here: removal,
   bad_path: ({ path, value }) =>
     typeof value === 'string' && !value.startsWith('/') ? setTo(path, `/${value}`) : [],
@@ -113,6 +111,14 @@ function unknownKey({ path, outer, key, value, document }: Fault): readonly Fix[
   return [...other, { label: 'Remove it', edits: [remove(path)] }, ...note];
 }
 
+/** None of a text that nobody can guess: an empty one would be the next fault. */
+function firstEntry({ path, document }: Fault): readonly Fix[] {
+  const entry = startOf([...path, 0], document);
+  if (entry === '') return [];
+  const label = typeof entry === 'string' ? `Add ${entry}` : 'Add an entry';
+  return [{ label, edits: [insert(path, 0, entry)] }];
+}
+
 function missing({ path, outer, key, document }: Fault): readonly Fix[] {
   const around = fieldAt(outer);
   const only =
@@ -145,8 +151,11 @@ function ofAnotherType({ path, value, document }: Fault): readonly Fix[] {
   if (value === null || value === '') return removal({ path } as Fault);
   const as = field === null || value === undefined ? undefined : converted(field, value);
   if (as !== undefined) return setTo(path, as);
-  if (field?.type !== 'object') return [];
-  return [{ label: 'Begin it anew', edits: [set(path, startOf(path, document))] }];
+  if (field?.type !== 'object' && !(field?.type === 'list' && field.items.type === 'object')) {
+    return [];
+  }
+  const first = field.type === 'list' ? [startOf([...path, 0], document)] : startOf(path, document);
+  return [{ label: 'Begin it anew', edits: [set(path, first)] }];
 }
 
 function converted(field: Field, value: Json): Json | undefined {
@@ -157,9 +166,15 @@ function converted(field: Field, value: Json): Json | undefined {
   if (field.type === 'boolean') {
     return value === 'true' ? true : value === 'false' ? false : undefined;
   }
-  if (field.type === 'list') return isList(value) ? undefined : [value];
+  if (field.type === 'list') return isEntryOf(field.items, value) ? [value] : undefined;
   if (field.type === 'text' && typeof value === 'number') return wordOf(value);
   return undefined;
+}
+
+/** Whether a value that stands in the place of a list is one entry of it. */
+function isEntryOf(items: Field, value: Json): boolean {
+  if (items.type !== 'object') return typeof value === 'string';
+  return isObject(value) && Object.keys(value).some((key) => Object.hasOwn(items.fields, key));
 }
 
 function toBound({ path, value }: Fault): readonly Fix[] {

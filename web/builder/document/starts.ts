@@ -16,7 +16,8 @@ export function startOf(path: Path, document: JsonObject): Json {
   const kind = String(typeof last === 'number' ? path.at(-2) : last);
   const make = Object.hasOwn(starts, kind) ? starts[kind]! : null;
   const field = fieldAt(path);
-  if (make !== null && field?.type === 'object') return make(path, document);
+  const isMade = field?.type === 'object' || (field?.type === 'choice' && typeof last === 'number');
+  if (make !== null && isMade) return make(path, document);
   return field === null ? '' : emptyOf(field);
 }
 
@@ -28,6 +29,7 @@ const starts: Readonly<Record<string, (path: Path, document: JsonObject) => Json
   governance: (path, document) => ({ tool: ungranted(path, document), mode: 'allow' }),
   policy: () => ({ kind: 'priority' }),
   agent: () => ({ tools: ['time'] }),
+  tools: () => 'time',
   admin: () => ({ token_env: 'ADMIN_TOKEN' }),
 };
 

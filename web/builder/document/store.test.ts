@@ -126,7 +126,7 @@ test('a path in words is read again as what it was', () => {
   assert.equal(textOf(['brains', 0, 'policy', 'kind']), 'brains[0].policy.kind');
 });
 
-test('what the service alone knows is told once, at its place, until something else stands there', () => {
+test('what the service alone knows is told once, until something else stands there', () => {
   const agent = { tools: ['read_file'], read_file: { root: './no-folder' } };
   const text = readFileSync(join(root, 'examples/echo.json'), 'utf8');
   const document = JSON.parse(text) as { brains: object[] };
