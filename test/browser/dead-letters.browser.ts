@@ -75,6 +75,7 @@ browserTest(
     await dialog.getByText('2 of 2 are deleted.').waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('Everything that was accepted was answered').waitFor();
+    await page.locator('section:focus, main:focus').waitFor();
 
     await page.getByRole('link', { name: 'Audit' }).click();
     const rows = page.getByRole('row').filter({ hasText: 'the shop has closed' });

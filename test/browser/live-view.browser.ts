@@ -238,7 +238,37 @@ browserTest(
     assert.equal(await page.getByText(silent).count(), 0);
     await page.getByText('1 message since the start').waitFor();
     await view.assertAccessible();
+    await page.getByText('Not live').waitFor();
+    for (const width of [1280, 1410]) {
+      await page.setViewportSize({ width, height: 800 });
+      const cut = "(nav => nav.scrollWidth - nav.clientWidth)(document.querySelector('nav'))";
+      assert.equal(await page.evaluate(cut), 0, `views are cut at ${width}`);
+    }
     await site.start();
     await page.getByRole('heading', { name: 'Working', exact: true }).waitFor();
+  },
+);
+
+browserTest(
+  'the focus stays where the work is, when what had it is gone',
+  startLiveStage,
+  async ({ site, open }) => {
+    await talk(site, ['one']);
+    const { page } = await open();
+    await page.goto('/ui?view=conversations');
+    await page.getByRole('button', { name: 'Sign in to see it' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Administrator token').fill(operatorToken);
+    await page.keyboard.press('Enter');
+    await page.locator('section:focus', { hasText: 'Each conversation' }).waitFor();
+    await page.getByRole('button', { name: 'lobby' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.locator('button:focus', { hasText: 'lobby' }).press('Enter');
+    await page.locator('main:focus').waitFor();
+    await page.getByRole('button', { name: 'Reveal what was said' }).press('Enter');
+    await page.getByText('one', { exact: true }).waitFor();
+    await page.locator('button:focus', { hasText: 'Hide what was said' }).press('Enter');
+    await page.locator('button:focus', { hasText: 'Reveal what was said' }).waitFor();
   },
 );

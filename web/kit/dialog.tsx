@@ -1,5 +1,5 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
-import type { ReactNode, RefObject } from 'react';
+import { useLayoutEffect, useRef, type ReactNode, type RefObject } from 'react';
 import { AsWritten } from './as-written.tsx';
 import { Button } from './button.tsx';
 
@@ -18,6 +18,12 @@ type Props = {
 /** A question over the page: the focus stays inside, Escape closes, and it goes back after. */
 export function Dialog(props: Props) {
   const { open, title, onClose, actions, wide = false, first, children } = props;
+  const opener = useRef<Element | null>(null);
+  useLayoutEffect(() => {
+    if (open) opener.current = document.activeElement;
+  }, [open]);
+  // Where it was opened from is gone: the page knows better than the dialog where to go on.
+  const isBackThere = (): boolean => opener.current?.isConnected ?? true;
   const width = wide ? 'max-w-4xl' : 'max-w-lg';
   const place = 'fixed inset-x-2 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col gap-3';
   const look = 'rounded-lg border border-edge bg-card p-4 text-ink shadow-xl';
@@ -25,7 +31,11 @@ export function Dialog(props: Props) {
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
-        <Base.Popup initialFocus={first} className={`${place} ${look} ${width}`}>
+        <Base.Popup
+          initialFocus={first}
+          finalFocus={isBackThere}
+          className={`${place} ${look} ${width}`}
+        >
           <div className="flex items-start justify-between gap-4">
             <Base.Title className="min-w-0 text-lg font-semibold wrap-anywhere">
               <AsWritten text={title} />

@@ -2,6 +2,7 @@ import { useEffect, useRef, type ReactNode } from 'react';
 import { Link } from './link.tsx';
 import type { Place } from './place.ts';
 import { ThemeSwitch } from './theme-switch.tsx';
+import { useKeptFocus } from './use-kept-focus.ts';
 
 export type View = { readonly name: string; readonly title: string; readonly place: Place };
 
@@ -17,6 +18,7 @@ type Props = {
 /** What surrounds every view: the way to the others, and a way past it for the keyboard. */
 export function Frame({ title, views, current, aside, children }: Props) {
   const nav = useRef<HTMLElement>(null);
+  useKeptFocus();
   // Where the views have too little room, they scroll to the current one.
   useEffect(() => {
     const place = nav.current?.querySelector('[aria-current="page"]');
@@ -37,7 +39,7 @@ export function Frame({ title, views, current, aside, children }: Props) {
         <nav
           ref={nav}
           aria-label="Views"
-          className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-xl:order-last max-xl:basis-full"
+          className="flex min-w-0 flex-1 gap-0.5 overflow-x-auto p-1 text-sm max-[88rem]:order-last max-[88rem]:basis-full"
         >
           {views.map(({ name, title: label, place }) => (
             <Link

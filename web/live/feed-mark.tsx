@@ -14,7 +14,7 @@ export function FeedMark() {
   useFrames(() => undefined);
   const [tone, word] = words[useFeed(({ state }) => state)];
   return (
-    <span role="status" className="text-sm">
+    <span role="status" className="min-w-[6.5rem] text-right text-sm max-sm:min-w-0">
       <State tone={tone}>{word}</State>
     </span>
   );

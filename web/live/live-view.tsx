@@ -45,9 +45,9 @@ const inNavigation = views
   .map(({ name, title }) => ({ name, title, place: { view: name } }));
 
 export function LiveView() {
-  const { view, id } = usePlace();
+  const { view, id, open } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
-  useArrival(`${name} ${id ?? ''}`, title);
+  useArrival(`${name} ${id ?? ''} ${open ?? ''}`, title);
   return (
     <Frame
       title="svc"

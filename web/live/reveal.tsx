@@ -36,20 +36,25 @@ function Hidden<T>({
 }: Omit<Props<T>, 'children'> & { readonly shows: Props<T>['children'] }) {
   const [wanted, setWanted] = useState(false);
   const { value, refused } = useAsked<T>(wanted ? path : null);
-  if (!wanted) {
-    return (
-      <Button className="self-start" onClick={() => setWanted(true)}>
-        Reveal {what}
-      </Button>
-    );
-  }
+  // The one button stays where it is, and with it the focus.
   return (
     <div className="flex flex-col gap-2">
-      <Button small className="self-start" onClick={() => setWanted(false)}>
-        Hide {what}
+      <Button
+        small={wanted}
+        aria-expanded={wanted}
+        className="self-start"
+        onClick={() => setWanted(!wanted)}
+      >
+        {wanted ? 'Hide' : 'Reveal'} {what}
       </Button>
-      <Refusal refused={refused} />
-      {value === null ? refused === null && <p className="text-soft">Asking …</p> : shows(value)}
+      {wanted ? (
+        <>
+          <Refusal refused={refused} />
+          {value === null
+            ? refused === null && <p className="text-soft">Asking …</p>
+            : shows(value)}
+        </>
+      ) : null}
     </div>
   );
 }

@@ -49,7 +49,8 @@ function ofChannels({ channels }: Status): readonly Concern[] {
   return channels.flatMap(({ type, state, reason }) => {
     if (state !== 'failed' && state !== 'degraded') return [];
     const tone = state === 'failed' ? 'bad' : 'wait';
-    const what = `The channel ${type} is ${state}${reason === null ? '.' : `: ${sentence(reason)}`}`;
+    const why = reason === null ? '' : `: ${reason}`;
+    const what = sentence(`The channel ${type} is ${state}${why}`);
     return [{ key: `channel ${type}`, tone, what, remedy: null, place: null }];
   });
 }

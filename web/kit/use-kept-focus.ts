@@ -1,0 +1,71 @@
+import { useEffect } from 'react';
+
+const inDialog = '[role="dialog"], [role="alertdialog"]';
+/** Where the keyboard may go on from, the nearest first. */
+const parts = 'section, main';
+
+/**
+ * Where what has the focus is taken from the page, the focus goes to the part of the page that it
+ * was in, and not to the very beginning. A dialog counts as the place from which it was opened.
+ */
+export function useKeptFocus(): void {
+  useEffect(() => {
+    let held: Element | null = null;
+    let around: readonly HTMLElement[] = [];
+    const hold = ({ target }: FocusEvent): void => {
+      if (!(target instanceof HTMLElement)) return;
+      held = target;
+      if (target.closest(inDialog) === null) around = partsAround(target);
+    };
+    /** By the person's own wish, and not since it is gone. */
+    const leave = ({ target, relatedTarget }: FocusEvent): void => {
+      queueMicrotask(() => {
+        const isLeft = relatedTarget === null && target === held && document.hasFocus();
+        if (isLeft && held?.isConnected === true) held = null;
+      });
+    };
+    const look = (): void => {
+      if (held === null || held.isConnected || document.activeElement !== document.body) return;
+      if (document.querySelector(inDialog) !== null) return;
+      held = null;
+      const part = around.find(({ isConnected }) => isConnected);
+      giveFocus(part ?? document.getElementById('main'));
+    };
+    let due = 0;
+    // A dialog gives the focus back a moment after it is gone, and views take it themselves.
+    const lookSoon = (): void => {
+      if (held === null || held.isConnected) return;
+      cancelAnimationFrame(due);
+      due = requestAnimationFrame(() => requestAnimationFrame(look));
+    };
+    const observer = new MutationObserver(lookSoon);
+    observer.observe(document.body, { childList: true, subtree: true });
+    document.addEventListener('focusin', hold);
+    document.addEventListener('focusout', leave);
+    return () => {
+      observer.disconnect();
+      cancelAnimationFrame(due);
+      document.removeEventListener('focusin', hold);
+      document.removeEventListener('focusout', leave);
+    };
+  }, []);
+}
+
+function partsAround(target: HTMLElement): readonly HTMLElement[] {
+  const found: HTMLElement[] = [];
+  let part = target.parentElement?.closest<HTMLElement>(parts) ?? null;
+  while (part !== null) {
+    found.push(part);
+    part = part.parentElement?.closest<HTMLElement>(parts) ?? null;
+  }
+  return found;
+}
+
+function giveFocus(part: HTMLElement | null): void {
+  if (part === null) return;
+  if (!part.hasAttribute('tabindex')) {
+    part.tabIndex = -1;
+    part.addEventListener('blur', () => part.removeAttribute('tabindex'), { once: true });
+  }
+  part.focus({ preventScroll: true });
+}
