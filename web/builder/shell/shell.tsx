@@ -9,6 +9,7 @@ import { usePresenceAsked } from '../form/presence.ts';
 import { Folding } from '../outline/folding.tsx';
 import { Outline } from '../outline/outline.tsx';
 import { Problems } from '../problems/problems.tsx';
+import { useAddress } from './address.ts';
 import { Announcer } from './announce.tsx';
 import { Banners } from './banners.tsx';
 import { Head } from './head.tsx';
@@ -61,6 +62,7 @@ function leave(): void {
 function Desk() {
   useKeeping();
   useKeys();
+  useAddress();
   usePresenceAsked();
   return (
     <div className="flex min-h-screen flex-col lg:h-screen lg:min-h-0">
