@@ -13,8 +13,9 @@ export function Audit() {
   return (
     <Panel title="Audit">
       <p className="max-w-prose text-soft">
-        Every use of what changes something, whether it succeeded or not. With storage it is kept
-        for 365 days; without, the last thousand uses are.
+        Every use of what changes something, whether it succeeded or not, and each time that what
+        people wrote was shown. With storage it is kept for 365 days; without, the last thousand
+        uses are.
       </p>
       <OperatorOnly may="see what operators did">
         <Uses />
@@ -34,7 +35,7 @@ function Uses() {
           columns={columns}
           rows={rows}
           keyOf={(row) => JSON.stringify(row)}
-          none="Nothing was changed by an operator so far."
+          none="Nothing was changed by an operator, or shown to one, so far."
         />
       )}
     </Paged>
