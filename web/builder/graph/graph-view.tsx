@@ -62,6 +62,8 @@ function useFitting(count: number, wide: Wideness): (event: unknown) => void {
   const isMoved = useRef(false);
   useEffect(() => {
     if (width > 0 && height > 0 && count <= fittedMax && !isMoved.current) void fitView(fit);
+    // How wide the columns are is a reason to fit them anew.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
   }, [width, height, count, wide, fitView]);
   return useCallback((event: unknown) => {
     if (event !== null) isMoved.current = true;

@@ -34,8 +34,7 @@ export function tells(at: string, selection: Path, document: JsonObject): boolea
 
 /** Keeps the address and what is selected the same; to be used once, over a draft. */
 export function useAddress(): void {
-  const place = usePlace();
-  const { at = '' } = place;
+  const { view = '', at = '' } = usePlace();
   const selection = useDraft((state) => state.selection);
   useEffect(() => {
     follow();
@@ -45,10 +44,8 @@ export function useAddress(): void {
   useEffect(() => {
     const { document } = useDraft.getState();
     if (tells(at, selection, document)) return;
-    goTo({ ...place, at: addressOf(selection) }, { replace: true });
-    // The place is another object each time; what counts of it is here.
-    // oxlint-disable-next-line react/exhaustive-effect-dependencies
-  }, [at, selection, place['view']]);
+    goTo({ view, at: addressOf(selection) }, { replace: true });
+  }, [view, at, selection]);
 }
 
 /** Selects what the address names, and leads to the field where it names one. */
