@@ -89,3 +89,14 @@ browserTest('a conflict that is settled leads to what changes', deskWith(), asyn
   await page.locator('#token:focus').waitFor();
   await enter(page);
 });
+
+browserTest('an address leads to what is selected, and to a field', deskWith(), async (s) => {
+  const page = await signIn(await s.open(), 'form&at=brains[0].name');
+  await page.locator('[id="field-brains[0].name"]:focus').waitFor();
+  await page.getByRole('treeitem', { name: /^llama3.2/ }).click();
+  await page.waitForURL((url) => url.searchParams.get('at') === 'brains[0].models[0]');
+  await show(page, 'Review');
+  await page.waitForURL(/view=review&at=brains/);
+  await page.goBack();
+  await page.getByRole('heading', { name: 'llama3.2' }).waitFor();
+});

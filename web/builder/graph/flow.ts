@@ -4,12 +4,20 @@ import { isSamePath, type Path } from '../document/path.ts';
 import { nodeWidth, type Drawing, type GraphNode } from './drawing.ts';
 import type { FlowNode } from './node-view.tsx';
 
-const known = new WeakMap<GraphNode, FlowNode>();
+/** How much of their width the columns take: on a telephone all three are to be seen. */
+export const wideness = { whole: 1, narrow: 0.5 } as const;
 
-export function flowNodes({ nodes }: Drawing, selection: Path): FlowNode[] {
+export type Wideness = keyof typeof wideness;
+
+const known = {
+  whole: new WeakMap<GraphNode, FlowNode>(),
+  narrow: new WeakMap<GraphNode, FlowNode>(),
+};
+
+export function flowNodes({ nodes }: Drawing, selection: Path, wide: Wideness): FlowNode[] {
   return nodes.map((shown) => {
-    const node = known.get(shown) ?? flowNode(shown);
-    known.set(shown, node);
+    const node = known[wide].get(shown) ?? flowNode(shown, wideness[wide]);
+    known[wide].set(shown, node);
     if (!isSamePath(shown.path, selection)) return node;
     return {
       ...node,
@@ -19,16 +27,18 @@ export function flowNodes({ nodes }: Drawing, selection: Path): FlowNode[] {
   });
 }
 
-function flowNode(shown: GraphNode): FlowNode {
-  const { id, kind, x, y, height } = shown;
-  const size = { width: nodeWidth, height };
+function flowNode(shown: GraphNode, part: number): FlowNode {
+  const { id, kind, y, height } = shown;
+  const x = shown.x * part;
+  const width = nodeWidth * part;
+  const size = { width, height };
   const middle = { y: height / 2 - 7, width: 14, height: 14 };
   const target = { ...middle, type: 'target', position: Position.Left, x: -7 } as const;
   const source = {
     ...middle,
     type: 'source',
     position: Position.Right,
-    x: nodeWidth - 7,
+    x: width - 7,
   } as const;
   return {
     id,

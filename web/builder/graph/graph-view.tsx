@@ -11,7 +11,7 @@ import { Adding } from './adding.tsx';
 import { change, connect } from './doing.ts';
 import { removeFrom } from './actions.ts';
 import { drawingOf, type Drawing } from './drawing.ts';
-import { flowEdges, flowNodes } from './flow.ts';
+import { flowEdges, flowNodes, type Wideness } from './flow.ts';
 import { NodeView, type FlowNode } from './node-view.tsx';
 import { Selected } from './selected.tsx';
 
@@ -48,18 +48,23 @@ export function GraphView() {
   );
 }
 
+/** In a place of less than so many pixels the columns are narrow. */
+const narrowBelow = 500;
+
 /** So many are shown all at once; of more the first ones, at a size that can be read. */
 const fittedMax = 24;
 
 /** Keeps all in view while the room for it changes, until a person has moved it. */
-function useFitting(count: number): (event: unknown) => void {
+function useFitting(count: number, wide: Wideness): (event: unknown) => void {
   const { fitView } = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
   const isMoved = useRef(false);
   useEffect(() => {
     if (width > 0 && height > 0 && count <= fittedMax && !isMoved.current) void fitView(fit);
-  }, [width, height, count, fitView]);
+    // How wide the columns are is a reason to fit them anew.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [width, height, count, wide, fitView]);
   return useCallback((event: unknown) => {
     if (event !== null) isMoved.current = true;
   }, []);
@@ -67,7 +72,8 @@ function useFitting(count: number): (event: unknown) => void {
 
 function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const selection = useDraft((state) => state.selection);
-  const nodes = useMemo(() => flowNodes(drawing, selection), [drawing, selection]);
+  const wide = useStore(({ width }) => (width > 0 && width < narrowBelow ? 'narrow' : 'whole'));
+  const nodes = useMemo(() => flowNodes(drawing, selection, wide), [drawing, selection, wide]);
   const edges = useMemo(() => flowEdges(drawing, selection), [drawing, selection]);
   const onNodesChange = useCallback((changes: NodeChange<FlowNode>[]) => {
     const chosen = changes.find((one) => one.type === 'select' && one.selected);
@@ -81,7 +87,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
   const onDelete = useCallback(({ edges: gone }: { edges: Edge[] }) => {
     for (const { id } of gone) change((now) => removeFrom(now, pathOf(id)));
   }, []);
-  const onMove = useFitting(drawing.nodes.length);
+  const onMove = useFitting(drawing.nodes.length, wide);
   return (
     <div className="min-h-0 flex-1">
       <ReactFlow

@@ -20,13 +20,13 @@ export const NodeView = memo(function NodeView({ data, selected }: NodeProps<Flo
   const crossed = kind === 'model' && dim;
   return (
     <div
-      className={`flex h-full w-full flex-col rounded-md border px-3 py-1.5 text-sm text-ink ${edge} ${ring} ${ground}`}
+      className={`@container flex h-full w-full flex-col rounded-md border px-3 py-1.5 text-sm text-ink ${edge} ${ring} ${ground}`}
     >
       <div className="flex items-baseline justify-between gap-2">
         <strong className={`truncate ${crossed ? 'line-through' : ''}`} title={title}>
           <AsWritten text={title} />
         </strong>
-        <span className="shrink-0 text-xs text-soft">{kinds[kind]}</span>
+        <span className="shrink-0 text-xs text-soft @max-[9rem]:hidden">{kinds[kind]}</span>
       </div>
       <span className="truncate text-soft" title={facts}>
         {facts}

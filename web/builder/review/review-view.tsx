@@ -140,8 +140,12 @@ function useOutcomeFocused(): void {
   const kind = useApplying(({ state }) => state.kind);
   const before = useRef(kind);
   useEffect(() => {
-    if (before.current === 'sending' && kind !== 'sending') focusOn(headingOfView());
+    const hasEnded = before.current === 'sending' && kind !== 'sending';
     before.current = kind;
+    if (!hasEnded) return undefined;
+    // A dialog that led here gives the focus back first.
+    const timer = setTimeout(() => focusOn(headingOfView()), 50);
+    return () => clearTimeout(timer);
   }, [kind]);
 }
 

@@ -11,6 +11,7 @@ import { Folding } from '../outline/folding.tsx';
 import { Outline } from '../outline/outline.tsx';
 import { Problems } from '../problems/problems.tsx';
 import { OutcomeElsewhere } from '../review/outcome.tsx';
+import { useAddress } from './address.ts';
 import { Announcer } from './announce.tsx';
 import { Banners } from './banners.tsx';
 import { Head } from './head.tsx';
@@ -52,6 +53,7 @@ function Desk() {
   useKeepingUp();
   useFactsAsked();
   useKeys();
+  useAddress();
   usePresenceAsked();
   return (
     <div className="flex min-h-screen flex-col lg:h-screen lg:min-h-0">
