@@ -64,7 +64,7 @@ test('what is offered stays until a person decides, whatever is done beside it',
   later.keep(draftOf('{ "a": 0 }', baseOf('r2')));
   const again = page();
   assert.deepEqual(textsOf(again.begin(baseOf('r2')).offered), ['{ "a": 1 }']);
-  again.forget(offered[0]!.id);
+  again.forget(offered[0].id);
   assert.deepEqual(page().begin(baseOf('r2')), { resumed: null, offered: [] });
 });
 

@@ -39,7 +39,7 @@ function placesOf(value: Json, path: Path = []): (readonly [Path, Json])[] {
 function editSomething(random: (below: number) => number): void {
   const { document, edit, remove, insert, move, replace, text } = state();
   const places = placesOf(document);
-  const [path, value] = places[random(places.length)]!;
+  const [path, value] = places[random(places.length)];
   switch (random(6)) {
     case 0:
       return void edit(path, `text ${random(1_000)}`);
@@ -130,7 +130,7 @@ test('what the service alone knows is told once, until something else stands the
   const agent = { tools: ['read_file'], read_file: { root: './no-folder' } };
   const text = readFileSync(join(root, 'examples/echo.json'), 'utf8');
   const document = JSON.parse(text) as { brains: object[] };
-  Object.assign(document.brains[0]!, { agent });
+  Object.assign(document.brains[0], { agent });
   open(JSON.stringify(document, null, 2));
   const own = problemsNow();
   const place = 'brains[0].agent.read_file.root';

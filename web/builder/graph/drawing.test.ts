@@ -55,11 +55,11 @@ test('an order gives ranks, and an agent leaves all but the best out', () => {
   const document = example('consensus') as {
     brains: { agent?: object; policy: object }[];
   } & object;
-  document.brains[0]!.policy = { kind: 'priority', order: ['gemma3'] };
+  document.brains[0].policy = { kind: 'priority', order: ['gemma3'] };
   const remarks = (): unknown =>
     draw(document).nodes.flatMap((node) => (node.kind === 'model' ? [node.remark] : []));
   assert.deepEqual(remarks(), ['rank 2 of 3', 'rank 3 of 3', 'rank 1 of 3']);
-  document.brains[0]!.agent = { tools: ['time'] };
+  document.brains[0].agent = { tools: ['time'] };
   const left = 'left out: an agent asks one model';
   assert.deepEqual(remarks(), [left, left, null]);
 });

@@ -7,7 +7,7 @@ import { validateText } from '../../../src/config/validate.ts';
 import { casesOf, dropCase, keepCase, type TestCase } from './cases.ts';
 
 const brain = ['brains', 0] as const;
-const start = textOf(templates[0]!.document);
+const start = textOf(templates[0].document);
 const written = (text: string) => ({ text, document: JSON.parse(text) as JsonObject });
 const some: TestCase = { text: 'When do you open?', note: '', history: [] };
 const other: TestCase = {

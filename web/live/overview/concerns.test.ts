@@ -41,5 +41,5 @@ test('a warning is a sentence before its remedy begins', () => {
   const warning = { code: 'brain_unused', path: 'brains[0]', remedy: 'Add a route for it.' };
   const status = { ...quiet, warnings: [{ ...warning, message: 'no route names this brain' }] };
   const [told] = concernsOf(status, 0);
-  assert.equal(told!.what, 'brains[0]: no route names this brain.');
+  assert.equal(told.what, 'brains[0]: no route names this brain.');
 });

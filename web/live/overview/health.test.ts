@@ -57,7 +57,7 @@ test('a brain that one of its providers still answers for is not silent', () => 
 
 test('a channel that failed takes the green away; the only one takes the work', () => {
   const [webhook, messenger] = working.channels;
-  const failed = { ...webhook!, state: 'failed' };
+  const failed = { ...webhook, state: 'failed' };
   const one = healthOf(but({ channels: [failed, messenger] }));
   assert.deepEqual(one, { tone: 'wait', words: 'Working in part: channel webhook failed' });
   assert.equal(healthOf(but({ channels: [failed] })).tone, 'bad');
