@@ -62,19 +62,20 @@ type Document = ReturnType<typeof webhookConfig>;
 
 /** Runs; its model says "<name>: <last line>". @param settings of the document, beside the usual */
 export async function startConfigured(settings: object = {}, env: Record<string, string> = {}) {
-  const own = new AsyncDisposableStack();
-  const folder = own.use(await scratch());
-  const receiver = own.use(await startReceiver());
+  await using parts = new AsyncDisposableStack();
+  const folder = parts.use(await scratch());
+  const receiver = parts.use(await startReceiver());
   const models = ['first', 'second'].map((name) => startFakeOllama({ answer: `of ${name}` }));
   const [model, other] = await Promise.all(models);
-  own.use(model!);
-  own.use(other!);
+  parts.use(model!);
+  parts.use(other!);
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: model!.url, receiverUrl: receiver.url };
   const admin = { token_env: 'ADMIN_TOKEN' };
   const first = { ...webhookConfig(where), admin, ...settings } as Document;
   const file = await writeConfig(folder.path, first);
-  const program = own.use(await serve(file, port, { ADMIN_TOKEN: adminToken, ...env }));
+  const program = parts.use(await serve(file, port, { ADMIN_TOKEN: adminToken, ...env }));
+  const own = parts.move();
   let replies = 0;
   const revision = async (): Promise<string> => (await askAdmin(adminPort, 'config')).etag!;
   const put = async (document: object | string, asking: Asking = {}): Promise<Told> => {

@@ -41,6 +41,10 @@ export async function scratch(): Promise<AsyncDisposable & { readonly path: stri
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
+/** Test files run at once, each in a process of its own: each takes its ports from another place. */
+let portsTaken = 0;
+const portsFrom = process.pid * 97;
+
 /**
  * A port that nobody listens on just now, from below those that the system gives to outgoing
  * connections: one of those could take it before the program does.
@@ -48,7 +52,7 @@ export async function scratch(): Promise<AsyncDisposable & { readonly path: stri
 export async function freePort(): Promise<number> {
   for (;;) {
     // Fetch refuses 10,080: https://fetch.spec.whatwg.org/#port-blocking
-    const port = 10_100 + Math.floor(Math.random() * 20_000);
+    const port = 10_100 + ((portsFrom + portsTaken++) % 20_000);
     const server = createServer().listen(port, '127.0.0.1');
     const free = await Promise.race([
       once(server, 'listening').then(() => true),
