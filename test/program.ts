@@ -41,7 +41,7 @@ export async function scratch(): Promise<AsyncDisposable & { readonly path: stri
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Test files run at once, each in a process of its own: each takes its ports from another place. */
+/** Test files run at once, each in a process of its own: their ports lie apart. */
 let portsTaken = 0;
 const portsFrom = process.pid * 97;
 
