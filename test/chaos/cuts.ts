@@ -6,6 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { Disk, filesOf, put, readLog, type DiskRecord, type Fault, type Image } from './disk.ts';
 import type { World } from './world.ts';
 
+/** What SQLite says of a database's pages, and which messages are not in it. */
+type Look = { readonly whole: string; readonly lost: readonly string[] };
+
 export class Cuts {
   readonly figures = {
     'cuts looked at': 0,
@@ -93,31 +96,37 @@ export class Cuts {
     const keep = draw < 0.4 ? 'nothing' : draw < 0.5 ? 'everything' : 'some';
     const image = this.#disk.cut(keep, this.#random);
     const fresh = this.#new.filter((one) => one.logBytes <= logBytes).map(({ id }) => id);
-    const lost = this.#lostIn(image, [...this.#old, ...fresh]);
+    const { whole, lost } = this.#lookInto(image, [...this.#old, ...fresh]);
+    assert.equal(whole, 'ok', 'the database after a cut');
     assert.deepEqual(lost, [], `of ${this.#old.size + fresh.length} messages after a cut`);
     this.figures['cuts looked at']++;
     if (fresh.length === 0) return image;
     this.figures['of them with something to lose']++;
-    if (this.#lostIn(this.#control.cut(keep, this.#random), fresh).length > 0) {
+    // The control may be worse off: a log that lost frames can spoil the database itself.
+    const control = this.#lookInto(this.#control.cut(keep, this.#random), fresh);
+    if (control.whole !== 'ok' || control.lost.length > 0) {
       this.figures['lost by the control']++;
     }
     return image;
   }
 
-  #lostIn(image: Image, ids: readonly string[]): readonly string[] {
-    if (!image.has('svc.db')) return ids;
+  #lookInto(image: Image, ids: readonly string[]): Look {
+    if (!image.has('svc.db')) return { whole: 'ok', lost: ids };
     const folder = join(this.#world.folder, 'looked-at');
     put(image, folder);
     const db = new DatabaseSync(join(folder, 'svc.db'));
     try {
-      const whole = db.prepare('PRAGMA integrity_check').get()?.['integrity_check'];
-      assert.equal(whole, 'ok');
+      const whole = String(db.prepare('PRAGMA integrity_check').get()?.['integrity_check']);
+      if (whole !== 'ok') return { whole, lost: ids };
       if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'inbox'").get() === undefined) {
-        return ids;
+        return { whole, lost: ids };
       }
       const rows = db.prepare('SELECT id FROM inbox').all();
       const there = new Set(rows.map((row) => row['id']));
-      return ids.filter((id) => !there.has(id));
+      return { whole, lost: ids.filter((id) => !there.has(id)) };
+    } catch (error) {
+      // It is too spoiled to be asked.
+      return { whole: (error as Error).message, lost: ids };
     } finally {
       db.close();
     }
