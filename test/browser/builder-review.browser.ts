@@ -121,6 +121,13 @@ browserTest('each refusal says what to do', deskWith(), async ({ site, open }) =
   await apply(page);
   await alert.getByText('Somebody has edited the file itself').waitFor();
   assert.equal(await service.say('still there?'), 'of first');
+  await alert.getByRole('button', { name: 'Put mine over it' }).click();
+  await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
+  const { rows = [] } = (await service.ask('config/history')).body;
+  const kept = await Promise.all(
+    rows.map(({ revision }) => service.ask(`config/history/${revision}`)),
+  );
+  assert.ok(kept.some(({ body }) => body.text === '{"edited": "by hand"}'));
 });
 
 browserTest('what another person applied is put together with mine', deskWith(), async (stage) => {

@@ -46,12 +46,16 @@ useToken.subscribe(({ token }) => {
   if (token === null) become(idle);
 });
 
-/** Puts the draft as it is into use. */
-export async function apply(): Promise<void> {
+/**
+ * Puts the draft as it is into use.
+ * @param edited the revision of a text that somebody wrote into the file by hand, and that the
+ *   draft may replace; the service keeps it in the history
+ */
+export async function apply(edited: string | null = null): Promise<void> {
   const { base, text } = useDraft.getState();
   if (base === null || now().state.kind === 'sending') return;
   become({ state: { kind: 'sending' } });
-  const answer = await ask<Taken>('config', {
+  const answer = await ask<Taken>(edited === null ? 'config' : `config?edited=${edited}`, {
     method: 'PUT',
     body: text,
     ifMatch: base.revision,

@@ -5,7 +5,7 @@ import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { useDraft } from '../document/store.ts';
 import { signOut } from '../shell/leaving.tsx';
-import { lookAgain } from './applying.ts';
+import { apply, lookAgain } from './applying.ts';
 import { GoTo } from './go-to.tsx';
 
 /** Why a configuration was not taken into use, and what comes next. The one before runs on. */
@@ -35,7 +35,7 @@ type Advice = { readonly title: string; readonly next: ReactNode };
 
 const stays = 'Nothing was changed: the configuration before runs on.';
 
-function adviceFor({ code, status }: Refused): Advice {
+function adviceFor({ code, status, extra }: Refused): Advice {
   switch (code) {
     case 'rolled_back':
       return { title: 'It could not be taken into use; the old one runs on', next: null };
@@ -59,7 +59,10 @@ function adviceFor({ code, status }: Refused): Advice {
     case 'would_lock_out':
       return { title: 'It would lock you out', next: null };
     case 'file_changed':
-      return { title: 'Somebody has edited the file itself', next: <LookAgain /> };
+      return {
+        title: 'Somebody has edited the file itself',
+        next: <OverTheEdit revision={extra['revision']} />,
+      };
     case 'revision_conflict':
       return { title: 'Somebody else has applied another one', next: <LookAgain /> };
     case 'not_saved':
@@ -72,8 +75,12 @@ function adviceFor({ code, status }: Refused): Advice {
   }
 }
 
-/** Where each problem is listed, the sentence that strings them together is left out. */
+/**
+ * Where each problem is listed, the sentence that strings them together is left out; where a
+ * button does it, the sentence that says how a program would.
+ */
 function shownDetail(refused: Refused): string {
+  if (refused.code === 'file_changed') return `${stays} The file is as it was edited.`;
   return problemsOf(refused).length > 0 ? '' : refused.detail;
 }
 
@@ -81,6 +88,20 @@ function problemsOf({ extra }: Refused): readonly ConfigProblem[] {
   const { problems } = extra;
   if (!Array.isArray(problems)) return [];
   return (problems as ConfigProblem[]).filter(({ severity }) => severity === 'error');
+}
+
+/** The edit is not lost: it goes into the history when the draft takes its place. */
+function OverTheEdit({ revision }: { readonly revision: unknown }) {
+  return (
+    <div className="flex flex-wrap gap-2">
+      <LookAgain />
+      {typeof revision === 'string' ? (
+        <Button small kind="danger" className="mt-2" onClick={() => void apply(revision)}>
+          Put mine over it; the edit is kept in the history
+        </Button>
+      ) : null}
+    </div>
+  );
 }
 
 function LookAgain() {
