@@ -220,7 +220,7 @@ type Writes = Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
 export function fakeReader(calls: Calls): LedgerReader {
   const page = <Row>(asked: PageAsked, rows: readonly Row[]): Page<Row> => {
     if (asked.after !== null || rows.length === 0) return { rows: [], next: null };
-    return { rows, next: 'further' };
+    return { rows, next: Buffer.from('["further"]').toString('base64url') };
   };
   const isIt = (whose: Whose): boolean =>
     whose.channel === channel &&
