@@ -146,6 +146,10 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
       return others.length === 3;
     });
     assert.deepEqual(others.sort(), ['b', 'c', 'new']);
+    await until('the last is cleared', async () => {
+      now += 10;
+      return it.ledger.gauges().suspects === 0;
+    });
     await accept(it, said('eve', 'a commit after it'));
     const next = await crashes.crash();
     assert.equal(next.ledger.gauges().suspects, 0, 'all had lived long enough');
