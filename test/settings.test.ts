@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import type { Brain } from '../src/brain/brain.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { Config } from '../src/config/config.ts';
@@ -98,10 +99,15 @@ test('timeout_seconds and deadline_seconds end what hangs', async () => {
 
 test('max_in_flight holds further calls back', async () => {
   await using stage = new Stage();
-  await using model = await startFakeOllama({ fail: 'hang' });
-  const brain = stage.brainOf([{ base_url: model.url, max_in_flight: 1 }], { deadline_seconds: 1 });
-  await Promise.all([ask(brain), ask(brain)]);
-  assert.equal(model.calls.length, 1);
+  let inFlight = 0;
+  let most = 0;
+  await using model = await startFakeOllama(() => {
+    most = Math.max(most, ++inFlight);
+    return { answer: '4', after: setTimeout(20).then(() => void inFlight--) };
+  });
+  const brain = stage.brainOf([{ base_url: model.url, max_in_flight: 1 }]);
+  assert.deepEqual(await Promise.all([ask(brain), ask(brain), ask(brain)]), ['4', '4', '4']);
+  assert.deepEqual([model.calls.length, most], [3, 1]);
 });
 
 /** The status of `/api/v1/status` under this Host header. */
