@@ -106,14 +106,14 @@ test('a channel counts from zero, before its first message', async () => {
 });
 
 test('the lag of the event loop is how late a timer rang', async () => {
+  const startedAt = performance.now();
   using watch = new LagWatch();
   const endAt = performance.now() + 160;
   while (performance.now() < endAt);
   while (watch.histogram.count === 0) await new Promise(setImmediate);
-  assert.ok(
-    watch.histogram.sumMs > 40 && watch.histogram.sumMs < 1_000,
-    `${watch.histogram.sumMs}`,
-  );
+  const { sumMs } = watch.histogram;
+  const lastedMs = performance.now() - startedAt;
+  assert.ok(sumMs > 40 && sumMs < lastedMs - 90, `${sumMs} of ${lastedMs}`);
 });
 
 test('more messages make no more lines', async () => {
