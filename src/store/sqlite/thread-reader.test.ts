@@ -19,13 +19,14 @@ class Bench implements AsyncDisposable {
   readonly threads: Worker[] = [];
   readonly reader;
 
+  /** @param limits no read takes too long unless they say so, however slow the machine is */
   constructor(limits: Partial<ReaderLimits> = {}) {
     const db = new DatabaseSync(this.path);
     db.exec('PRAGMA journal_mode = WAL');
     migrate(db);
     db.close();
     process.on('worker', this.#note);
-    this.reader = createThreadReader(this.path, limits);
+    this.reader = createThreadReader(this.path, { readMs: 100_000, ...limits });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -85,13 +86,40 @@ suite('the reading thread', { concurrency: 1 }, () => {
     assert.equal(it.threads.length, 2);
   });
 
-  test('is given up when a read takes too long', async () => {
+  // Where nothing but ticks passes, no answer can come between.
+  const tick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+
+  test('is given up when a read takes too long', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     await using it = new Bench({ readMs: 1 });
-    const first = it.reader.story('nobody');
-    const second = it.reader.story('nobody');
-    assert.equal(await reasonOf(first), 'too_slow');
-    assert.equal(await reasonOf(second), 'too_slow');
+    const ends = [it.reader.story('nobody'), it.reader.story('nobody')].map(reasonOf);
+    t.mock.timers.tick(1);
+    t.mock.timers.tick(1);
+    assert.deepEqual(await Promise.all(ends), ['too_slow', 'too_slow']);
+    await tick();
     assert.equal(it.threads.length, 2);
+  });
+
+  test('has ended when the reader has, also one that was given up', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const it = new Bench({ readMs: 1 });
+    const ends = [it.reader.story('nobody'), it.reader.story('nobody')].map(reasonOf);
+    await tick();
+    const [first] = it.threads;
+    const mayEnd = Promise.withResolvers<number>();
+    const { mock } = t.mock.method(first!, 'terminate', () => mayEnd.promise);
+    t.mock.timers.tick(1);
+    mock.restore();
+    await tick();
+    const closing = it[Symbol.asyncDispose]();
+    let closed = false;
+    void closing.then(() => (closed = true));
+    assert.deepEqual(await Promise.all(ends), ['too_slow', 'closed']);
+    await once(it.threads[1]!, 'exit');
+    await new Promise(setImmediate);
+    assert.equal(closed, false);
+    mayEnd.resolve(await first!.terminate());
+    await closing;
   });
 
   test('ends with the reader, which then answers nobody', async () => {

@@ -46,7 +46,8 @@ class ReaderThread {
   #read: Read | null = null;
   /** Ends the read that takes too long, or the thread that nobody asks. */
   #timer: NodeJS.Timeout | null = null;
-  #ended: Promise<unknown> = Promise.resolve();
+  /** When all that were started are gone. */
+  #ended: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(path: string, limits: ReaderLimits) {
@@ -143,7 +144,7 @@ class ReaderThread {
     this.#timer = null;
     const worker = this.#worker;
     this.#worker = null;
-    if (worker !== null) this.#ended = worker.terminate();
+    if (worker !== null) this.#ended = bothEnded(this.#ended, worker.terminate());
   }
 
   #after(ms: number, then: () => void): NodeJS.Timeout {
@@ -151,6 +152,11 @@ class ReaderThread {
     this.#timer = setTimeout(then, ms);
     return this.#timer;
   }
+}
+
+async function bothEnded(one: Promise<void>, other: Promise<unknown>): Promise<void> {
+  await one;
+  await other;
 }
 
 /** A page of the longest texts fits many times over. */
