@@ -61,9 +61,11 @@ test('a message that waits, and a reply whose next try is due later, last until 
   ]);
   const [reply] = story.replies;
   const tries = reply!.tries.slice(0, 1);
-  const due = { ...reply!, state: 'waiting', settledAt: null, tries, dueAt: later } as const;
-  const page = says({ ...story, replies: [due] }, acceptedAt + 500);
-  assert.match(page.at(-1)!, /^130 370 waits in the outbox: next try 2026-11-21 /);
+  const delayed = { ...reply!, state: 'waiting', settledAt: null, tries, dueAt: later } as const;
+  const page = says({ ...story, replies: [delayed] }, acceptedAt + 500);
+  const due = localTime(later);
+  assert.match(due, /^2026-11-2[12] \d\d:\d\d:00$/);
+  assert.equal(page.at(-1), `130 370 waits in the outbox: next try ${due}`);
   assert.equal(
     page.some((line) => line.startsWith('118 - > 1 earlier try')),
     true,
