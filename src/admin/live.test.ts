@@ -23,7 +23,7 @@ async function listen(port: number, ...lines: string[]) {
   const heard = new Heard();
   socket.on('data', (part) => heard.take(String(part)));
   socket.on('error', () => {});
-  const closed = once(socket, 'close');
+  const closed = new Promise((resolve) => socket.on('close', resolve));
   void closed.then(() => heard.end());
   await heard.until((block) => block.includes('retry') || block === 'closed');
   return { socket, closed, told: heard.told, blocks: heard.blocks, until: heard.until };
