@@ -87,7 +87,9 @@ async function start() {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const send = async (method: string, path: string, headers: Head, body: string | Buffer) => {
-    const asked = ask({ port, method, path, headers, agent: false });
+    // A server that is to close does so with what it has not read, which resets the connection.
+    const kept = { ...headers, connection: 'keep-alive' };
+    const asked = ask({ port, method, path, headers: kept, agent: false });
     asked.end(body);
     const [response] = (await once(asked, 'response')) as [
       AsyncIterable<Buffer> & { statusCode: number },
