@@ -70,6 +70,9 @@ class Place implements AsyncDisposable {
   }
 }
 
+/** Writes beside a ledger, whose thread may be deleting what is old just now. */
+const intrude = (place: Place): DatabaseSync => new DatabaseSync(place.path, { timeout: 30_000 });
+
 type Bench = Parameters<typeof accept>[0];
 const ended = (ledger: Ledger): Promise<void> => ledger[Symbol.asyncDispose]();
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
@@ -195,7 +198,7 @@ suite('a ledger whose commit fails', () => {
     const it = await place.open({ onFault: (error) => faults.push(error) });
     await accept(it, said('ann', 'safe'), said('bob', 'safe too'));
     const [ann] = await takeIn(it, 1);
-    const intruder = new DatabaseSync(place.path);
+    const intruder = intrude(place);
     intruder.exec('DROP TABLE turns');
     intruder.close();
 
@@ -239,7 +242,7 @@ suite('a ledger that cannot read what a conversation remembers', () => {
         void it.ledger.claim('in', channel, 10);
     });
     await accept(it, said('ann', 'one'), said('bob', 'two'));
-    const intruder = new DatabaseSync(place.path);
+    const intruder = intrude(place);
     intruder.exec('ALTER TABLE turns RENAME TO elsewhere');
     assert.deepEqual(await it.ledger.claim('in', said('ann', '').channel, 10), []);
     const { inboxClaimed, inboxWaiting } = it.ledger.gauges();
