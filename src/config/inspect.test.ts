@@ -107,7 +107,8 @@ test('one byte over 1 MiB is too much', async () => {
 });
 
 test('a file that others can change, and a database that they can read, are warnings', async () => {
-  const text = JSON.stringify({ ...config, storage: { path: 'an open.db' } });
+  const brains = config.brains.map(({ agent: _agent, ...brain }) => brain);
+  const text = JSON.stringify({ ...config, brains, storage: { path: 'an open.db' } });
   const database = join(folder, 'an open.db');
   await writeFile(database, '');
   await chmod(database, 0o644);
