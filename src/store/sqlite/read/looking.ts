@@ -6,8 +6,10 @@ import type { Place } from '../../pages.ts';
 
 /** A page looks at so many rows at most. */
 export const looksMax = 10_000;
-/** Rows with long texts take longer to look at; a page ends after this all the same. */
+/** Rows with long texts take longer to look at; a page ends after this all the same, */
 const looksMs = 50;
+/** but not before so many rows: what an index finds is whole, however busy the machine is. */
+const looksAlways = 500;
 
 export type Looked<Row> = {
   readonly rows: readonly Row[];
@@ -30,7 +32,9 @@ export function lookThrough<Row>(
       if (rows.length === limit) return { rows, next: placeOf(rows.at(-1)!) };
       rows.push(row);
     }
-    if (++looked >= looksMax || performance.now() > endAt) return { rows, next: placeOf(row) };
+    looked++;
+    const tooLong = looked > looksAlways && performance.now() > endAt;
+    if (looked >= looksMax || tooLong) return { rows, next: placeOf(row) };
   }
   return { rows, next: null };
 }
