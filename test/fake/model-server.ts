@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { closedPort } from './closed-port.ts';
 import { upstreamWords } from './failures.ts';
 import type { FailureName } from './failures.ts';
 
@@ -67,7 +68,7 @@ export type FakeWire = {
 };
 
 export interface FakeModel extends AsyncDisposable {
-  /** What belongs into `base_url`. */
+  /** What belongs into `base_url`; while it refuses, a place where nobody listens. */
   readonly url: string;
   readonly origin: string;
   /** Questions (POST), in order. */
@@ -110,7 +111,7 @@ class ModelServer implements FakeModel {
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return `http://127.0.0.1:${this.server.listening ? this.port : closedPort}`;
   }
 
   get url(): string {
