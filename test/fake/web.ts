@@ -93,13 +93,17 @@ export function redirectTo(location: string, status = 302): Page {
   return { status, headers: { location } };
 }
 
-/** Raw bytes, over and over, until the other side has had enough. */
-export function endless(head: string, again: string, everyMs = 0): Show {
+/**
+ * Raw bytes, over and over, until the other side has had enough.
+ * @param wrote told of each piece behind the head
+ */
+export function endless(head: string, again: string, everyMs = 0, wrote = (): void => {}): Show {
   return (socket) => {
     socket.write(head);
     const go = (): void => {
       if (socket.destroyed) return;
       const flows = socket.write(again);
+      wrote();
       if (everyMs > 0 || flows) setTimeout(go, everyMs);
       else socket.once('drain', go);
     };
