@@ -156,22 +156,20 @@ suite('http_fetch', { concurrency: 4 }, () => {
   });
 
   test('an answer that takes too long ends at the deadline, in its head or its body', async () => {
-    let pieces = 0;
-    const drip = (head: string, again: string): Show => endless(head, again, 5, () => pieces++);
-    const slow: readonly (readonly [page: Show, drips: boolean])[] = [
-      [() => {}, false],
-      [drip('HTTP/1.1 200 OK\r\n', 'x: y\r\n'), true],
-      [drip('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n', 'x'), true],
-      [drip('', 'HTTP/1.1 100 Continue\r\n\r\n'), true],
+    const slow: readonly ((flows: () => void) => Show)[] = [
+      (flows) => () => flows(),
+      (flows) => endless('HTTP/1.1 200 OK\r\n', 'x: y\r\n', 5, flows),
+      (flows) => endless('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n', 'x', 5, flows),
+      (flows) => endless('', 'HTTP/1.1 100 Continue\r\n\r\n', 5, flows),
     ];
-    for (const [page, drips] of slow) {
-      await using web = await startWeb({ '/': page });
+    for (const page of slow) {
+      const flowing = Promise.withResolvers<void>();
+      await using web = await startWeb({ '/': page(flowing.resolve) });
       const clock = handClock();
       const deadlineAt = clock.now() + 20;
       const settings = { allowHosts: ['127.0.0.1'] };
       const calling = fetchWith(settings, web.origin, { deadlineAt }, clock);
-      pieces = 0;
-      while (web.visits.length === 0 || (drips && pieces < 5)) await tick();
+      await flowing.promise;
       clock.pass(20);
       const text = 'The answer did not come whole in time.';
       assert.deepEqual(await calling, { kind: 'failed', text });

@@ -80,12 +80,12 @@ test('a status that is no success is a failure, told with its text', async () =>
 
 test('what became of a call is told as far as it is known, and it is sent once', async () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n';
-  let pieces = 0;
+  const [asked, flowing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using web = await startWeb({
-    '/never': () => {},
+    '/never': () => asked.resolve(),
     '/reset': (socket) => void socket.resetAndDestroy(),
     '/closed': (socket) => void socket.end(),
-    '/slow': endless(head, 'x', 20, () => pieces++),
+    '/slow': endless(head, 'x', 20, flowing.resolve),
     '/half': (socket) => void socket.end('HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\nhalf'),
   });
   const table = {
@@ -98,10 +98,12 @@ test('what became of a call is told as far as it is known, and it is sent once',
   for (const [path, told] of Object.entries(table)) {
     const clock = handClock();
     const calling = post(web, path, {}, {}, clock);
-    while (web.visits.at(-1)?.path !== path) await tick();
-    if (path === '/slow') while (pieces < 5) await tick();
     // What is left to come of 100 bytes takes far longer than the call has.
-    if (path === '/slow' || path === '/never') clock.pass(timeoutMs);
+    const late = { '/never': asked, '/slow': flowing }[path];
+    if (late !== undefined) {
+      await late.promise;
+      clock.pass(timeoutMs);
+    }
     const called = await calling;
     assert.equal(called.kind, 'failed');
     assert.match(called.text, told, path);
@@ -142,5 +144,3 @@ test('a url that is no text, and a body beyond its bound, are not sent', async (
     assert.equal((await callTool(tool, args)).kind, 'invalid');
   }
 });
-
-const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
