@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { closedPort } from '../../test/fake/closed-port.ts';
+import { ownHost } from '../../test/fake/own-host.ts';
 import { handClock } from '../../test/hand-clock.ts';
 import { createHttpClient } from './http-client.ts';
 import type { HttpRequest } from './http-client.ts';
@@ -16,9 +17,9 @@ async function bench(listener: RequestListener) {
   const server = createServer(listener);
   let connections = 0;
   server.on('connection', () => connections++);
-  server.listen(0, '127.0.0.1');
+  server.listen(0, ownHost);
   await once(server, 'listening');
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/path?q=1`);
+  const url = new URL(`http://${ownHost}:${(server.address() as AddressInfo).port}/path?q=1`);
   const clock = handClock();
   const { deadlines } = clock;
   const client = createHttpClient(deadlines, { connectMs: 60_000 });
@@ -133,7 +134,7 @@ suite('the HTTP client', { concurrency: true }, () => {
     await using it = await bench((request) => request.socket.destroy());
     const lost = await it.client.send(it.request());
     assert.ok(lost.kind === 'fault' && lost.fault === 'connection_lost' && lost.sent);
-    const url = new URL(`http://127.0.0.1:${closedPort}/`);
+    const url = new URL(`http://${ownHost}:${closedPort}/`);
     const refused = await it.client.send(it.request({ url }));
     const code = 'ECONNREFUSED';
     assert.deepEqual(refused, { kind: 'fault', fault: 'connect_failed', sent: false, code });
@@ -209,12 +210,12 @@ suite('the HTTP client', { concurrency: true }, () => {
       import { createHttpClient } from './http-client.ts';
       const client = createHttpClient(createDeadlines());
       const result = await client.send({
-        method: 'GET', url: new URL('http://127.0.0.1:${it.port}/'), headers: {}, body: null,
+        method: 'GET', url: new URL('http://${ownHost}:${it.port}/'), headers: {}, body: null,
         deadlineAt: Date.now() + 60_000, bodyBytesMax: 100,
       });
       process.stdout.write(result.body ?? result.fault);
       await client.close();`;
-    const address = `http://127.0.0.1:${proxy.port}`;
+    const address = `http://${ownHost}:${proxy.port}`;
     const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
       cwd: import.meta.dirname,
       env: { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: address, http_proxy: address },
