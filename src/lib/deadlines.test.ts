@@ -83,10 +83,10 @@ test('many deadlines set and cancelled leave nothing behind, and the rest still 
   assert.equal(deadlines.size, 0);
 });
 
-/** The timer of the deadlines lets the process end, so a test holds it; and gives up after 2 s. */
+/** The timer of the deadlines lets the process end, so a test holds it; and gives up after 30 s. */
 async function until(start: (resolve: () => void) => void): Promise<void> {
   const reached = Promise.withResolvers<void>();
-  const hold = setTimeout(reached.reject, 2_000, new Error('no deadline acted'));
+  const hold = setTimeout(reached.reject, 30_000, new Error('no deadline acted'));
   start(reached.resolve);
   await reached.promise.finally(() => clearTimeout(hold));
 }

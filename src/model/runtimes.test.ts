@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import { Bench, failedKind, neverAborted, requestOf } from '../../test/contract/model.ts';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
+import { ownHost as host } from '../../test/fake/own-host.ts';
 
 const local = { provider: 'local_runtime', modelId: 'llama3' } as const;
 const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
@@ -12,19 +13,19 @@ const priv = { sensitivity: 'private' } as const;
 suite('the local runtime', { concurrency: true }, () => {
   test('an answer of a vendor is refused in private, and no private text follows', async () => {
     const more = { remote_host: 'https://vendor.example', remote_model: 'big' };
-    await using fake = await startFakeOllama({ answer: 'hi', more });
+    await using fake = await startFakeOllama({ answer: 'hi', more }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 1);
     assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
-    const found = await model.check(Date.now() + 5_000);
+    const found = await model.check(bench.clock.now() + 5_000);
     assert.ok(found.kind === 'reached' && found.leavesMachine, 'a list takes back no answer');
   });
 
   test('a model with a tag of the cloud is asked nothing private', async () => {
-    await using fake = await startFakeOllama();
+    await using fake = await startFakeOllama(undefined, { host });
     await using bench = new Bench();
     const model = bench.build({ ...local, modelId: 'gpt-oss:120b-cloud' }, fake.url);
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
@@ -33,10 +34,10 @@ suite('the local runtime', { concurrency: true }, () => {
 
   test('a check that finds a model to be handed on shuts it to private requests', async () => {
     const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
-    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts });
+    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
-    const found = await model.check(Date.now() + 5_000);
+    const found = await model.check(bench.clock.now() + 5_000);
     assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: true });
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 0);
@@ -44,7 +45,7 @@ suite('the local runtime', { concurrency: true }, () => {
 
   test('a private request waits for the look, and one look serves all who wait', async () => {
     const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
-    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts });
+    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
     const asking = [1, 2, 3].map(() => model.ask(requestOf(priv), neverAborted));
@@ -55,21 +56,21 @@ suite('the local runtime', { concurrency: true }, () => {
 
   test('what one model learnt, the next of that id at that address knows', async () => {
     const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
-    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts });
+    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
-    await bench.build(local, fake.url).check(Date.now() + 5_000);
+    await bench.build(local, fake.url).check(bench.clock.now() + 5_000);
     await fake.script({ fail: '500' }, 'looks');
     const next = bench.build(local, fake.url);
     assert.equal(failedKind(await next.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.deepEqual([fake.calls.length, fake.looks.length], [0, 1]);
-    await using other = await startFakeOllama({ answer: 'hi' });
+    await using other = await startFakeOllama({ answer: 'hi' }, { host });
     const elsewhere = bench.build(local, other.url);
     assert.equal((await elsewhere.ask(requestOf(priv), neverAborted)).kind, 'answer');
   });
 
   test('a look without an answer is no evidence, and the next request looks again', async () => {
     const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
-    await using fake = await startFakeOllama({ fail: '503' }, { remoteHosts });
+    await using fake = await startFakeOllama({ fail: '503' }, { remoteHosts, host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
     await fake.script((_call, before) => {
@@ -87,7 +88,7 @@ suite('the local runtime', { concurrency: true }, () => {
   });
 
   test('a request that is given up while it waits for the look is not sent', async () => {
-    await using fake = await startFakeOllama({ answer: 'hi' });
+    await using fake = await startFakeOllama({ answer: 'hi' }, { host });
     await using bench = new Bench();
     const seen = Promise.withResolvers<void>();
     const look = Promise.withResolvers<void>();
@@ -105,7 +106,7 @@ suite('the local runtime', { concurrency: true }, () => {
   });
 
   test('an answer that is not done is no answer', async () => {
-    await using fake = await startFakeOllama({ answer: 'hel', more: { done: false } });
+    await using fake = await startFakeOllama({ answer: 'hel', more: { done: false } }, { host });
     await using bench = new Bench();
     const outcome = await bench.build(local, fake.url).ask(requestOf(), neverAborted);
     assert.equal(failedKind(outcome), 'malformed_answer');
@@ -114,7 +115,7 @@ suite('the local runtime', { concurrency: true }, () => {
 
 suite('the hosted runtime', { concurrency: true }, () => {
   test('an address without a path is tried once with /v1, which is remembered', async () => {
-    await using fake = await startFakeOpenai();
+    await using fake = await startFakeOpenai(undefined, { host });
     await using bench = new Bench();
     const model = bench.build(hosted, fake.origin);
     const first = await model.ask(requestOf(), neverAborted);
@@ -132,16 +133,16 @@ suite('the hosted runtime', { concurrency: true }, () => {
   });
 
   test('a check finds /v1 too', async () => {
-    await using fake = await startFakeOpenai();
+    await using fake = await startFakeOpenai(undefined, { host });
     await using bench = new Bench();
     const model = bench.build(hosted, fake.origin);
-    const found = await model.check(Date.now() + 5_000);
+    const found = await model.check(bench.clock.now() + 5_000);
     assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: false });
     assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
   });
 
   test('an address with a path is taken as it is', async () => {
-    await using fake = await startFakeOpenai({ fail: '404' }, { base: '/api/v3' });
+    await using fake = await startFakeOpenai({ fail: '404' }, { base: '/api/v3', host });
     await using bench = new Bench();
     const outcome = await bench.build(hosted, fake.url).ask(requestOf(), neverAborted);
     assert.equal(failedKind(outcome), 'not_found');
@@ -149,16 +150,16 @@ suite('the hosted runtime', { concurrency: true }, () => {
   });
 
   test('a runtime without a list of models is reached all the same', async () => {
-    await using fake = await startFakeOpenai({ answer: 'hi' }, { models: null });
+    await using fake = await startFakeOpenai({ answer: 'hi' }, { models: null, host });
     await using bench = new Bench();
-    const found = await bench.build(hosted, fake.url).check(Date.now() + 5_000);
+    const found = await bench.build(hosted, fake.url).check(bench.clock.now() + 5_000);
     assert.deepEqual(found, { kind: 'reached', hasModel: null, leavesMachine: false });
   });
 });
 
 suite('the calls in flight to a model', { concurrency: true }, () => {
   test('holds back what is over the bound until an answer is there', async () => {
-    await using fake = await startFakeOllama({ answer: 'hi', delayMs: 20 });
+    await using fake = await startFakeOllama({ answer: 'hi', delayMs: 20 }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url, { inFlightMax: 1 });
     const asking = [1, 2, 3].map(() => model.ask(requestOf(), neverAborted));
@@ -168,13 +169,17 @@ suite('the calls in flight to a model', { concurrency: true }, () => {
   });
 
   test('lets a request go whose time is over while it waits, without asking', async () => {
-    await using fake = await startFakeOllama({ fail: 'hang' });
+    await using fake = await startFakeOllama({ fail: 'hang' }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url, { inFlightMax: 1 });
     const ending = new AbortController();
     const first = model.ask(requestOf(), ending.signal);
     await fake.call(0);
-    const late = await model.ask(requestOf({ deadlineAt: Date.now() + 20 }), neverAborted);
+    const deadlineAt = bench.clock.now() + 20;
+    const waiting = model.ask(requestOf({ deadlineAt }), neverAborted);
+    assert.equal(bench.bounds.loads.get('local_runtime')!.waiting, 1);
+    bench.clock.pass(20);
+    const late = await waiting;
     assert.equal(failedKind(late), 'deadline');
     assert.deepEqual(late.tries, []);
     ending.abort();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
+import { closedPort } from '../../test/fake/closed-port.ts';
 import {
   endless,
   redirectTo,
@@ -12,6 +13,7 @@ import {
   type Show,
   type Web,
 } from '../../test/fake/web.ts';
+import { handClock } from '../../test/hand-clock.ts';
 import { callTool, type Called } from '../../test/tool-call.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpFetch } from './http-fetch.ts';
@@ -24,19 +26,16 @@ type Settings = {
   readonly names?: Readonly<Record<string, readonly string[]>>;
 };
 
+/** Its time stands still, so that no limit ends it because the machine is busy. */
 function fetchWith(
   { allowHosts, bytesMax = 65_536, redirectsMax = 3, names = {} }: Settings,
   url: string,
   surroundings: Partial<ToolSurroundings> = {},
+  { now, deadlines } = handClock(),
 ): Promise<Called> {
   const tool = createHttpFetch(
     { allowHosts, bytesMax, redirectsMax },
-    {
-      now: Date.now,
-      deadlines: createDeadlines(),
-      resolve: async (name) => names[name] ?? [],
-      version: '1.2.3',
-    },
+    { now, deadlines, resolve: async (name) => names[name] ?? [], version: '1.2.3' },
   );
   return callTool(tool, { url }, surroundings);
 }
@@ -157,17 +156,23 @@ suite('http_fetch', { concurrency: 4 }, () => {
   });
 
   test('an answer that takes too long ends at the deadline, in its head or its body', async () => {
-    const slow: readonly Show[] = [
-      () => {},
-      endless('HTTP/1.1 200 OK\r\n', 'x: y\r\n', 50),
-      endless('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n', 'x', 50),
-      endless('', 'HTTP/1.1 100 Continue\r\n\r\n', 50),
+    const slow: readonly ((flows: () => void) => Show)[] = [
+      (flows) => () => flows(),
+      (flows) => endless('HTTP/1.1 200 OK\r\n', 'x: y\r\n', 5, flows),
+      (flows) => endless('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n', 'x', 5, flows),
+      (flows) => endless('', 'HTTP/1.1 100 Continue\r\n\r\n', 5, flows),
     ];
     for (const page of slow) {
-      await using web = await startWeb({ '/': page });
-      const deadlineAt = Date.now() + 400;
-      const called = await fetchWith({ allowHosts: ['127.0.0.1'] }, web.origin, { deadlineAt });
-      assert.deepEqual(called, { kind: 'failed', text: 'The answer did not come whole in time.' });
+      const flowing = Promise.withResolvers<void>();
+      await using web = await startWeb({ '/': page(flowing.resolve) });
+      const clock = handClock();
+      const deadlineAt = clock.now() + 20;
+      const settings = { allowHosts: ['127.0.0.1'] };
+      const calling = fetchWith(settings, web.origin, { deadlineAt }, clock);
+      await flowing.promise;
+      clock.pass(20);
+      const text = 'The answer did not come whole in time.';
+      assert.deepEqual(await calling, { kind: 'failed', text });
       await closed(web);
     }
   });
@@ -219,8 +224,7 @@ suite('http_fetch', { concurrency: 4 }, () => {
     const called = await fetchWith(settings, `http://two.example:${web.port}/`);
     assert.equal(bodyOf(called), 'here');
     assert.equal(web.visits[0]!.headers.host, `two.example:${web.port}`);
-    await web[Symbol.asyncDispose]();
-    const gone = await fetchWith(settings, `http://two.example:${web.port}/`);
+    const gone = await fetchWith(settings, `http://two.example:${closedPort}/`);
     assert.deepEqual(gone, {
       kind: 'failed',
       text: 'No connection could be made (ECONNREFUSED).',
@@ -248,8 +252,8 @@ suite('http_fetch', { concurrency: 4 }, () => {
 test('a fetch has 30 s in all and 5 s to connect, and never more than its turn', async () => {
   await using web = await startWeb({ '/': { body: 'hello' } });
   const limitsMs = async (turnMs: number): Promise<readonly number[]> => {
-    const startAt = Date.now();
-    const deadlines = createDeadlines();
+    const { now, deadlines } = handClock();
+    const startAt = now();
     const asked: number[] = [];
     const at: typeof deadlines.at = (time, act) => {
       asked.push(time - startAt);
@@ -257,7 +261,7 @@ test('a fetch has 30 s in all and 5 s to connect, and never more than its turn',
     };
     const tool = createHttpFetch(
       { allowHosts: ['127.0.0.1'], bytesMax: 1_000, redirectsMax: 0 },
-      { now: () => startAt, deadlines: { at, size: 0 }, resolve: async () => [], version: '0' },
+      { now, deadlines: { at, size: 0 }, resolve: async () => [], version: '0' },
     );
     const called = await callTool(tool, { url: web.origin }, { deadlineAt: startAt + turnMs });
     assert.equal(bodyOf(called), 'hello');

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { closedPort } from '../../test/fake/closed-port.ts';
 import { endless, redirectTo, startWeb, type Web } from '../../test/fake/web.ts';
+import { handClock } from '../../test/hand-clock.ts';
 import { callTool, type Called } from '../../test/tool-call.ts';
-import { createDeadlines } from '../lib/deadlines.ts';
 import type { Tool, ToolSurroundings } from './tool.ts';
 import { createWebhookCall } from './webhook-call.ts';
 
-function toolFor(allowHosts: readonly string[], timeoutMs = 10_000, bytesMax = 100): Tool {
+const timeoutMs = 20;
+
+/** Its time stands still, so that no limit ends a call because the machine is busy. */
+function toolFor(allowHosts: readonly string[], { now, deadlines } = handClock()): Tool {
   return createWebhookCall(
-    { allowHosts, bytesMax, timeoutMs },
+    { allowHosts, bytesMax: 100, timeoutMs },
     {
-      now: Date.now,
-      deadlines: createDeadlines(),
+      now,
+      deadlines,
       resolve: async (name) => (name === 'two.example' ? ['127.0.0.2', '127.0.0.1'] : []),
       version: '1.2.3',
     },
@@ -19,12 +23,13 @@ function toolFor(allowHosts: readonly string[], timeoutMs = 10_000, bytesMax = 1
 }
 
 const post = (
-  { origin, port }: Web,
+  { origin, port }: Pick<Web, 'origin' | 'port'>,
   path: string,
   body: unknown = {},
   surroundings: Partial<ToolSurroundings> = {},
+  clock = handClock(),
 ): Promise<Called> =>
-  callTool(toolFor([`127.0.0.1:${port}`], 400), { url: origin + path, body }, surroundings);
+  callTool(toolFor([`127.0.0.1:${port}`], clock), { url: origin + path, body }, surroundings);
 
 test('any JSON is sent once, with the key of the call, and the answer is told', async () => {
   await using web = await startWeb({
@@ -75,11 +80,12 @@ test('a status that is no success is a failure, told with its text', async () =>
 
 test('what became of a call is told as far as it is known, and it is sent once', async () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n';
+  const [asked, flowing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   await using web = await startWeb({
-    '/never': () => {},
+    '/never': () => asked.resolve(),
     '/reset': (socket) => void socket.resetAndDestroy(),
     '/closed': (socket) => void socket.end(),
-    '/slow': endless(head, 'x', 20),
+    '/slow': endless(head, 'x', 20, flowing.resolve),
     '/half': (socket) => void socket.end('HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\nhalf'),
   });
   const table = {
@@ -90,8 +96,15 @@ test('what became of a call is told as far as it is known, and it is sent once',
     '/half': /^The connection broke off .*\. The status was 500\.$/,
   };
   for (const [path, told] of Object.entries(table)) {
-    // 100 bytes come at once only after two seconds.
-    const called = await post(web, path);
+    const clock = handClock();
+    const calling = post(web, path, {}, {}, clock);
+    // What is left to come of 100 bytes takes far longer than the call has.
+    const late = { '/never': asked, '/slow': flowing }[path];
+    if (late !== undefined) {
+      await late.promise;
+      clock.pass(timeoutMs);
+    }
+    const called = await calling;
     assert.equal(called.kind, 'failed');
     assert.match(called.text, told, path);
   }
@@ -99,8 +112,9 @@ test('what became of a call is told as far as it is known, and it is sent once',
     web.visits.map(({ path }) => path),
     Object.keys(table),
   );
-  await web[Symbol.asyncDispose]();
-  assert.match((await post(web, '/')).text, /^No connection .*\(ECONNREFUSED\)\. Nothing was sent/);
+  const nobody = { origin: `http://127.0.0.1:${closedPort}`, port: closedPort };
+  const { text } = await post(nobody, '/');
+  assert.match(text, /^No connection .*\(ECONNREFUSED\)\. Nothing was sent/);
 });
 
 test('a broken connection is not tried again at the next address of a name', async () => {

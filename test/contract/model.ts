@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ModelConfig } from '../../src/config/config.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
@@ -11,6 +10,7 @@ import { Forwardings } from '../../src/model/forwarding.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
+import { handClock } from '../hand-clock.ts';
 
 export type ModelKind = {
   readonly provider: ModelConfig['provider'];
@@ -43,14 +43,17 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
   };
 }
 
-/** Models as one process of the service makes them, and what they told the events hub. */
+/**
+ * Models as one process of the service makes them, and what they told the events hub. Their time
+ * stands still, so that no limit ends a call because the machine is busy.
+ */
 export class Bench implements AsyncDisposable {
   readonly answered: string[] = [];
   readonly faults: unknown[] = [];
-  private readonly deadlines = createDeadlines();
+  readonly clock = handClock();
   readonly bounds = new CallBounds();
   private readonly forwardings = new Forwardings();
-  private readonly http = createHttpClient(this.deadlines);
+  private readonly http = createHttpClient(this.clock.deadlines, { connectMs: 60_000 });
 
   build(
     kind: Pick<ModelKind, 'provider' | 'modelId'>,
@@ -70,8 +73,8 @@ export class Bench implements AsyncDisposable {
     };
     return buildModel(config, key, {
       http: this.http,
-      deadlines: this.deadlines,
-      now: Date.now,
+      deadlines: this.clock.deadlines,
+      now: this.clock.now,
       forwardings: this.forwardings,
       bounds: this.bounds,
       events: {
@@ -167,9 +170,15 @@ function testFailures(kind: ModelKind): void {
     test(`meets ${name} with ${failures[name]}`, async () => {
       await using fake = await kind.start({ fail: name });
       await using bench = new Bench();
+      const timeoutMs = 80;
+      const model = bench.build(kind, fake.url, { timeoutMs });
+      const asking = model.ask(requestOf(), neverAborted);
       const slow = name === 'hang' || name === 'drip';
-      const model = bench.build(kind, fake.url, slow ? { timeoutMs: 80 } : {});
-      const outcome = await model.ask(requestOf(), neverAborted);
+      if (slow) {
+        await fake.call(0);
+        bench.clock.pass(timeoutMs);
+      }
+      const outcome = await asking;
       assert.equal(failedKind(outcome), failures[name]);
       assert.ok(outcome.kind === 'failed');
       assert.equal(outcome.failure.retryable, retryable.has(failures[name]));
@@ -179,7 +188,7 @@ function testFailures(kind: ModelKind): void {
         outcome.tries.map((one) => one.failed),
         [failures[name]],
       );
-      assert.ok(outcome.tries[0]!.ms < 3_000, 'its own time limit held');
+      assert.equal(outcome.tries[0]!.ms, slow ? timeoutMs : 0, 'its own time limit held');
       assert.deepEqual(bench.answered, [failures[name]]);
     });
   }
@@ -248,16 +257,18 @@ function testEndings(kind: ModelKind): void {
   test("when the turn's time is over first, says so", async () => {
     await using fake = await kind.start({ fail: 'drip' });
     await using bench = new Bench();
-    const request = requestOf({ deadlineAt: Date.now() + 1_000 });
-    const outcome = await bench.build(kind, fake.url).ask(request, neverAborted);
-    assert.equal(failedKind(outcome), 'deadline');
-    assert.equal(await fake.calls[0]!.over, 'gone');
+    const request = requestOf({ deadlineAt: bench.clock.now() + 50 });
+    const asking = bench.build(kind, fake.url).ask(request, neverAborted);
+    const call = await fake.call(0);
+    bench.clock.pass(50);
+    assert.equal(failedKind(await asking), 'deadline');
+    assert.equal(await call.over, 'gone');
   });
 
   test('checks that the provider is there and has the model', async () => {
     await using fake = await kind.start();
     await using bench = new Bench();
-    const deadlineAt = Date.now() + 5_000;
+    const deadlineAt = bench.clock.now() + 5_000;
     const model = bench.build(kind, fake.url);
     const expected = { kind: 'reached', hasModel: true, leavesMachine: false };
     assert.deepEqual(await model.check(deadlineAt), expected);
@@ -272,7 +283,7 @@ function testEndings(kind: ModelKind): void {
     assert.ok(refused.kind === 'failed' && refused.failure.kind === 'unauthorized');
     await fake.script({ fail: 'refused' }, 'looks');
     await using later = new Bench();
-    const gone = await later.build(kind, fake.url).check(deadlineAt);
+    const gone = await later.build(kind, fake.url).check(later.clock.now() + 5_000);
     assert.ok(gone.kind === 'failed' && gone.failure.kind === 'connect_failed');
     assert.equal(fake.calls.length, 0, 'no question was asked');
     assert.ok(fake.looks.every((look) => look.text === ''));

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { closedPort } from './closed-port.ts';
 import { upstreamWords } from './failures.ts';
 import type { FailureName } from './failures.ts';
 
@@ -56,6 +57,8 @@ export type ModelCall = {
 
 /** What differs between two wires. */
 export type FakeWire = {
+  /** The address that it listens on; 127.0.0.1 where it is left out. */
+  readonly host?: string | undefined;
   /** Where it stands under the origin: `''` or `/v1`. */
   readonly base: string;
   readonly chatPath: string;
@@ -67,7 +70,7 @@ export type FakeWire = {
 };
 
 export interface FakeModel extends AsyncDisposable {
-  /** What belongs into `base_url`. */
+  /** What belongs into `base_url`; while it refuses, a place where nobody listens. */
   readonly url: string;
   readonly origin: string;
   /** Questions (POST), in order. */
@@ -94,6 +97,7 @@ class ModelServer implements FakeModel {
   readonly looks: ModelCall[] = [];
   connections = 0;
   private port = 0;
+  private readonly host: string;
   private readonly wire: FakeWire;
   private readonly server: Server;
   private onCalls: Script = { answer: 'hello' };
@@ -102,6 +106,7 @@ class ModelServer implements FakeModel {
 
   constructor(wire: FakeWire) {
     this.wire = wire;
+    this.host = wire.host ?? '127.0.0.1';
     this.server = createServer((request, response) => {
       this.take(request, response).catch(() => response.destroy());
     });
@@ -110,7 +115,7 @@ class ModelServer implements FakeModel {
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return `http://${this.host}:${this.server.listening ? this.port : closedPort}`;
   }
 
   get url(): string {
@@ -120,7 +125,7 @@ class ModelServer implements FakeModel {
   async open(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen(this.port, '127.0.0.1', resolve);
+      this.server.listen(this.port, this.host, resolve);
     });
     this.port = (this.server.address() as AddressInfo).port;
   }

@@ -14,14 +14,16 @@ export function startFakeOllama(
   options: {
     readonly models?: readonly string[];
     readonly remoteHosts?: Readonly<Record<string, string>>;
+    readonly host?: string;
   } = {},
 ): Promise<FakeModel> {
-  const { models = ['llama3:latest'], remoteHosts = {} } = options;
+  const { models = ['llama3:latest'], remoteHosts = {}, host } = options;
   const tags = models.map((name) => {
-    const host = remoteHosts[name];
-    return { name, model: name, size: 4_661_224_676, ...(host && { remote_host: host }) };
+    const away = remoteHosts[name];
+    return { name, model: name, size: 4_661_224_676, ...(away && { remote_host: away }) };
   });
   const wire: FakeWire = {
+    host,
     base: '',
     chatPath: '/api/chat',
     answer: (text, call, calls) => ({

@@ -8,11 +8,16 @@ import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './mod
 /** @param options `models` null: it has no list of models; `base` is where it stands */
 export function startFakeOpenai(
   script: Script = { answer: 'hello' },
-  options: { readonly models?: readonly string[] | null; readonly base?: string } = {},
+  options: {
+    readonly models?: readonly string[] | null;
+    readonly base?: string;
+    readonly host?: string;
+  } = {},
 ): Promise<FakeModel> {
-  const { models = ['gpt-test'], base = '/v1' } = options;
+  const { models = ['gpt-test'], base = '/v1', host } = options;
   const list = models?.map((id) => ({ id, object: 'model', owned_by: 'someone' }));
   const wire: FakeWire = {
+    host,
     base,
     chatPath: '/chat/completions',
     answer: (text, call, calls) => ({

@@ -93,14 +93,19 @@ export function redirectTo(location: string, status = 302): Page {
   return { status, headers: { location } };
 }
 
-/** Raw bytes, over and over, until the other side has had enough. */
-export function endless(head: string, again: string, everyMs = 0): Show {
+/**
+ * Raw bytes, over and over, until the other side has had enough.
+ * @param flows called once, when some pieces have followed the head
+ */
+export function endless(head: string, again: string, everyMs = 0, flows = (): void => {}): Show {
   return (socket) => {
+    let pieces = 0;
     socket.write(head);
     const go = (): void => {
       if (socket.destroyed) return;
-      const flows = socket.write(again);
-      if (everyMs > 0 || flows) setTimeout(go, everyMs);
+      const taken = socket.write(again);
+      if (++pieces === 5) flows();
+      if (everyMs > 0 || taken) setTimeout(go, everyMs);
       else socket.once('drain', go);
     };
     go();

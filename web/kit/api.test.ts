@@ -23,7 +23,7 @@ async function silent(): Promise<AsyncDisposable> {
   };
 }
 
-test('what is not answered in its time is given up', { timeout: 20_000 }, async () => {
+test('what is not answered in its time is given up', { timeout: 60_000 }, async () => {
   await using _service = await silent();
   const answer = await ask('config', { limitMs: 100 });
   assert.ok(answer.kind === 'refused');
@@ -31,7 +31,7 @@ test('what is not answered in its time is given up', { timeout: 20_000 }, async 
   assert.match(answer.detail, /within 100 ms\. Look on its machine/);
 });
 
-test('who leaves first has given up', { timeout: 20_000 }, async () => {
+test('who leaves first has given up', { timeout: 60_000 }, async () => {
   await using _service = await silent();
   const leaving = new AbortController();
   const asked = ask('config', { signal: leaving.signal });
