@@ -5,7 +5,7 @@ import type { ModelConfig } from '../../src/config/config.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
-import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
@@ -46,14 +46,12 @@ export async function play(given: Case): Promise<Played> {
     const closed = isClosed(given, rank);
     urls.push(closed ? closedPort : stack.use(await start(stage.scriptOf(rank))).url);
   }
-  const http = createHttpClient(deadlines);
-  stack.defer(() => http.close());
   const events = {
     modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
   const forwardings = new Forwardings();
-  const kit = { http, deadlines, now: Date.now, events, forwardings, bounds: new CallBounds() };
+  const kit = { deadlines, now: Date.now, events, forwardings, bounds: new CallBounds() };
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',
@@ -62,7 +60,9 @@ export async function play(given: Case): Promise<Played> {
     policy: given.policy === 'priority' ? createPriority() : createConsensus(),
     members: given.listed.map((rank) => {
       const key = rank % 2 === 0 ? null : 'key-of-nobody';
-      const model = buildModel(configOf(given, rank, urls[rank]!), key, kit);
+      const http = createHttpClient(stage.deadlinesOf(rank));
+      stack.defer(() => http.close());
+      const model = buildModel(configOf(given, rank, urls[rank]!), key, { ...kit, http });
       return { model, rank, retriesMax: 2 };
     }),
     deadlines,
@@ -117,6 +117,22 @@ class Stage {
       if (plan === 'answers' || ask >= plan.times)
         return { answer: this.given.texts[rank]!, after };
       return { fail: plan.fails, location: this.elsewhere, after };
+    };
+  }
+
+  /** For the calls to one model: the time of none is over before its server has heard it. */
+  deadlinesOf(rank: number): Deadlines {
+    let asks = 0;
+    return {
+      at: (at, act) => {
+        const ask = asks++;
+        const ready = (): boolean => countOf(this.heard, rank) > ask;
+        return deadlines.at(at, () => {
+          this.waiting.push({ ready, go: act });
+          this.look();
+        });
+      },
+      size: 0,
     };
   }
 
