@@ -8,7 +8,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { isIP } from 'node:net';
 import { callbackify } from 'node:util';
 
-const resolver = new dns.promises.Resolver({ timeout: 5_000, tries: 2 });
+// One question each, however long the name server is at other things: it counts them.
+const resolver = new dns.promises.Resolver({ timeout: 60_000, tries: 1 });
 resolver.setServers([process.env['OWN_NAME_SERVER']!]);
 
 type Found = { readonly address: string; readonly family: number };
