@@ -62,7 +62,8 @@ export async function play(given: Case): Promise<Played> {
       const key = rank % 2 === 0 ? null : 'key-of-nobody';
       const http = createHttpClient(stage.deadlinesOf(rank));
       stack.defer(() => http.close());
-      const model = buildModel(configOf(given, rank, urls[rank]!), key, { ...kit, http });
+      const config = { ...configOf(given, rank, urls[rank]!), modelId: stage.modelOf(rank) };
+      const model = buildModel(config, key, { ...kit, http });
       return { model, rank, retriesMax: 2 };
     }),
     deadlines,
@@ -79,12 +80,11 @@ export async function play(given: Case): Promise<Played> {
 
 export const rankOf = (model: string): number => Number(model.at(-1));
 
-function configOf({ plans }: Case, rank: number, baseUrl: string): ModelConfig {
+function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelConfig, 'modelId'> {
   const plan = plans[rank]!;
   const hangs = plan !== 'answers' && plan.fails === 'hang';
   return {
     provider: rank % 2 === 0 ? 'local_runtime' : 'hosted_runtime',
-    modelId: `model-${rank}`,
     locality: 'local',
     baseUrl,
     apiKeyEnv: null,
@@ -101,6 +101,8 @@ class Stage {
   private readonly given: Case;
   private readonly elsewhere: string;
   private readonly endings: number[] = [];
+  /** Nobody else's: a server's port may have been that of one whom another process still asks. */
+  private readonly name = crypto.randomUUID();
   private waiting: { readonly ready: () => boolean; readonly go: () => void }[] = [];
 
   constructor(given: Case, elsewhere: string) {
@@ -108,9 +110,16 @@ class Stage {
     this.elsewhere = elsewhere;
   }
 
+  modelOf(rank: number): string {
+    return `${this.name}-${rank}`;
+  }
+
   scriptOf(rank: number): Script {
     const plan = this.given.plans[rank]!;
-    return (_call, ask): Step => {
+    return ({ body }): Step => {
+      const { model } = body as { model?: unknown };
+      if (model !== this.modelOf(rank)) return { fail: '404' };
+      const ask = countOf(this.heard, rank);
       this.heard.push(rank);
       const after = this.turnOf(rank, ask);
       this.look();
