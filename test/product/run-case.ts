@@ -39,7 +39,7 @@ const closedPort = 'http://127.0.0.1:1';
 export async function play(given: Case): Promise<Played> {
   await using stack = new AsyncDisposableStack();
   const elsewhere = stack.use(await startFakeOllama());
-  const stage = new Stage(given, `${elsewhere.origin}/api/chat`);
+  const stage = new Stage(given, elsewhere.origin);
   const urls: string[] = [];
   for (let rank = 0; rank < given.plans.length; rank++) {
     const start = rank % 2 === 0 ? startFakeOllama : startFakeOpenai;
@@ -75,7 +75,9 @@ export async function play(given: Case): Promise<Played> {
   const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
   const decision = await brain.think({ message, text: message.text, history: [] }, desk);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
-  return { decision, heard: stage.heard, steps: desk.steps, astray: elsewhere.connections };
+  const asked = [...elsewhere.calls, ...elsewhere.looks];
+  const astray = asked.filter(({ path }) => path.includes(stage.name)).length;
+  return { decision, heard: stage.heard, steps: desk.steps, astray };
 }
 
 export const rankOf = (model: string): number => Number(model.at(-1));
@@ -102,7 +104,7 @@ class Stage {
   private readonly elsewhere: string;
   private readonly endings: number[] = [];
   /** Nobody else's: a server's port may have been that of one whom another process still asks. */
-  private readonly name = crypto.randomUUID();
+  readonly name = crypto.randomUUID();
   private waiting: { readonly ready: () => boolean; readonly go: () => void }[] = [];
 
   constructor(given: Case, elsewhere: string) {
@@ -125,7 +127,7 @@ class Stage {
       this.look();
       if (plan === 'answers' || ask >= plan.times)
         return { answer: this.given.texts[rank]!, after };
-      return { fail: plan.fails, location: this.elsewhere, after };
+      return { fail: plan.fails, location: `${this.elsewhere}/${this.name}`, after };
     };
   }
 
