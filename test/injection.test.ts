@@ -22,7 +22,8 @@ const agent = {
 
 /** What each would give, were it run. */
 const forbidden = [
-  { name: 'calc', given: { expression: '6*7777' }, gives: '46662' },
+  // Longer than any run of digits in the marks of a turn, which are random.
+  { name: 'calc', given: { expression: '777777*777777' }, gives: '604937061729' },
   { name: 'time', given: { timezone: 'Asia/Kathmandu' }, gives: '+05:45' },
   { name: 'memory_note', given: { note: 'owned' }, gives: 'Kept.' },
   { name: 'read_file', given: { path: '/etc/hostname' }, gives: 'result of read_file\n/' },

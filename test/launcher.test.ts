@@ -137,7 +137,7 @@ test('a signal that reaches launcher and program counts once', { skip }, async (
 
 test(
   'no hang-up is missed, by whichever way the ones before it came',
-  { skip, timeout: 30_000 },
+  { skip, timeout: 100_000 },
   async () => {
     const run = runProbe(old ?? '', 'wait', 'hear');
     const pid = await waiting(run);

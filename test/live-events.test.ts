@@ -23,6 +23,8 @@ const canaries = {
 };
 const answer = 'canary-of-the-answer';
 const token = 'canary-of-the-administrators-token';
+/** A receiver's refusal, after which the reply waits for longer than any test takes. */
+const later = { status: 503, headers: { 'retry-after': '3600' } } as const;
 
 async function stage(t: TestContext, more: Record<string, unknown> = {}) {
   const folder = await scratch();
@@ -78,7 +80,7 @@ async function hear(t: TestContext, origin: string) {
 
 test('a message is heard of from its acceptance on, and nothing that was said', async (t) => {
   const on = await stage(t, { admin: { token_env: 'ADMIN_TOKEN' } });
-  on.receiver.script.push(503, 410);
+  on.receiver.script.push(later);
   await using program = await on.start();
   const heard = await hear(t, on.origin);
   const accepted = await post(program.url, canaries);
@@ -99,7 +101,7 @@ test('a message is heard of from its acceptance on, and nothing that was said', 
   const failed = of('delivery_failed');
   assert.deepEqual([failed.message, failed.failure, failed.status], [id, 'overloaded', 503]);
   assert.ok(Number.isInteger(failed.nextAt));
-  for (const { at } of heard.frames) assert.ok(Math.abs(at - Date.now()) < 60_000);
+  for (const { at } of heard.frames) assert.ok(Math.abs(at - Date.now()) < 120_000);
   const all = heard.texts.join('\n');
   for (const canary of [...Object.values(canaries), answer, token, on.folder]) {
     assert.ok(!all.includes(canary), `${canary} is told: ${all}`);
@@ -131,7 +133,7 @@ test('the status tells of now what the service is made of and how it stands', as
     before.providers.map(({ state, since }) => [state, since]),
     [['unknown', null]],
   );
-  on.receiver.script.push(503);
+  on.receiver.script.push(later);
   const heard = await hear(t, on.origin);
   await post(program.url, canaries);
   await heard.until('delivery_failed');
@@ -201,10 +203,13 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   const json = on.svc('tail', '--json', '--kind', 'message_accepted,turn_finished');
   t.after(() => [lines, json].forEach(({ child }) => child.kill('SIGKILL')));
   // They follow once they say something: which message is the first of it is not known.
-  const giveUp = AbortSignal.timeout(60_000);
-  while (!/message_accepted/.test(lines.out()) || !/message_accepted/.test(json.out())) {
+  const giveUp = AbortSignal.timeout(90_000);
+  const followed = (): boolean =>
+    [lines, json].every((run) => run.out().includes('message_accepted'));
+  for (let sent = 1; !followed(); sent++) {
     giveUp.throwIfAborted();
     await post(first.url, canaries);
+    await on.receiver.waitFor(sent);
   }
   await lines.until(/^\d\d:\d\d:\d\d reply_delivered +channel=webhook id=\w+ message=\w+ /m);
   await json.until(/"turn_finished"/);
@@ -215,13 +220,9 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   await lines.until(/Back again/, 'err');
   await lines.until(/svc was started anew; what happened before may have been missed/, 'err');
   await json.until(/"kind":"dropped"/);
-  const before = json.out().length;
   await post(second.url, canaries);
   await lines.until(/plan_used[\s\S]*reply_delivered/);
-  while (!/message_accepted/.test(json.out().slice(before))) {
-    giveUp.throwIfAborted();
-    await new Promise(setImmediate);
-  }
+  await json.until(/"kind":"dropped"[\s\S]*"message_accepted"/);
   for (const run of [lines, json]) {
     run.child.kill('SIGINT');
     assert.equal((await run.ended).code, 0);

@@ -26,7 +26,8 @@ async function stage(t: TestContext, more: Record<string, unknown> = {}) {
   const config = { ...document, admin: { token_env: 'TEST_ADMIN' }, ...more };
   await writeConfig(folder.path, config);
   const svc = async (args: string, env: Record<string, string> = {}): Promise<Outcome> => {
-    const run = runSvc(args.split(' '), { cwd: folder.path, env: { NO_COLOR: '1', ...env } });
+    const surroundings = { NO_COLOR: '1', TZ: 'UTC', ...env };
+    const run = runSvc(args.split(' '), { cwd: folder.path, env: surroundings });
     run.child.stdin?.end();
     const { code } = await run.ended;
     return { code, out: run.out(), err: run.err() };

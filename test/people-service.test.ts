@@ -27,7 +27,7 @@ test('without storage the running service tells a story and its dead letters', a
   const { body } = await post(program.url, { sender_id: 'ada', text: 'hello' });
   await receiver.waitFor(1);
   const id = String(body['message_id']);
-  const endAt = Date.now() + 20_000;
+  const endAt = Date.now() + 60_000;
   let story: Story;
   do {
     story = JSON.parse((await svc(`trace ${id} --json`)).out) as Story;

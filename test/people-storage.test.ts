@@ -41,7 +41,7 @@ type Stage = Awaited<ReturnType<typeof stage>>;
 
 /** The story once its replies are settled. */
 async function settled({ svc }: Stage, id: string): Promise<Story> {
-  const endAt = Date.now() + 20_000;
+  const endAt = Date.now() + 60_000;
   for (;;) {
     const { code, out } = await svc(`trace ${id} --json`);
     assert.equal(code, 0);

@@ -46,7 +46,7 @@ async function stop(program: Program): Promise<void> {
 /** Says something and waits until its reply has this state; returns the reply's id. */
 async function say(on: Stage, url: string, text: string, state: string): Promise<string> {
   const { body } = await post(url, { sender_id: 'ada', conversation_id: 7, text });
-  const endAt = Date.now() + 20_000;
+  const endAt = Date.now() + 60_000;
   for (;;) {
     const { out } = await on.svc(`trace ${String(body['message_id'])} --json`);
     const [reply] = (JSON.parse(out) as Story).replies;

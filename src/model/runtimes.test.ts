@@ -87,6 +87,22 @@ suite('the local runtime', { concurrency: true }, () => {
     }
   });
 
+  test('a look that fails while a private request waits for it is taken up again', async () => {
+    const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
+    await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    const list = JSON.stringify({ models: [{ name: 'llama3:latest', remote_host: 'vendor' }] });
+    await fake.script((_call, before) => {
+      return before === 0 ? { fail: 'reset' } : { status: 200, body: list };
+    }, 'looks');
+    const check = model.check(Date.now() + 5_000);
+    const asked = model.ask(requestOf(priv), neverAborted);
+    assert.equal((await check).kind, 'failed');
+    assert.equal(failedKind(await asked), 'left_machine');
+    assert.equal(fake.calls.length, 0);
+  });
+
   test('a request that is given up while it waits for the look is not sent', async () => {
     await using fake = await startFakeOllama({ answer: 'hi' }, { host });
     await using bench = new Bench();

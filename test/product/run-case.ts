@@ -5,7 +5,7 @@ import type { ModelConfig } from '../../src/config/config.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
-import { createDeadlines } from '../../src/lib/deadlines.ts';
+import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
@@ -39,21 +39,19 @@ const closedPort = 'http://127.0.0.1:1';
 export async function play(given: Case): Promise<Played> {
   await using stack = new AsyncDisposableStack();
   const elsewhere = stack.use(await startFakeOllama());
-  const stage = new Stage(given, `${elsewhere.origin}/api/chat`);
+  const stage = new Stage(given, elsewhere.origin);
   const urls: string[] = [];
   for (let rank = 0; rank < given.plans.length; rank++) {
     const start = rank % 2 === 0 ? startFakeOllama : startFakeOpenai;
     const closed = isClosed(given, rank);
     urls.push(closed ? closedPort : stack.use(await start(stage.scriptOf(rank))).url);
   }
-  const http = createHttpClient(deadlines);
-  stack.defer(() => http.close());
   const events = {
     modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
   const forwardings = new Forwardings();
-  const kit = { http, deadlines, now: Date.now, events, forwardings, bounds: new CallBounds() };
+  const kit = { deadlines, now: Date.now, events, forwardings, bounds: new CallBounds() };
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',
@@ -62,7 +60,10 @@ export async function play(given: Case): Promise<Played> {
     policy: given.policy === 'priority' ? createPriority() : createConsensus(),
     members: given.listed.map((rank) => {
       const key = rank % 2 === 0 ? null : 'key-of-nobody';
-      const model = buildModel(configOf(given, rank, urls[rank]!), key, kit);
+      const http = createHttpClient(stage.deadlinesOf(rank));
+      stack.defer(() => http.close());
+      const config = { ...configOf(given, rank, urls[rank]!), modelId: stage.modelOf(rank) };
+      const model = buildModel(config, key, { ...kit, http });
       return { model, rank, retriesMax: 2 };
     }),
     deadlines,
@@ -74,17 +75,18 @@ export async function play(given: Case): Promise<Played> {
   const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
   const decision = await brain.think({ message, text: message.text, history: [] }, desk);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
-  return { decision, heard: stage.heard, steps: desk.steps, astray: elsewhere.connections };
+  const asked = [...elsewhere.calls, ...elsewhere.looks];
+  const astray = asked.filter(({ path }) => path.includes(stage.name)).length;
+  return { decision, heard: stage.heard, steps: desk.steps, astray };
 }
 
 export const rankOf = (model: string): number => Number(model.at(-1));
 
-function configOf({ plans }: Case, rank: number, baseUrl: string): ModelConfig {
+function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelConfig, 'modelId'> {
   const plan = plans[rank]!;
   const hangs = plan !== 'answers' && plan.fails === 'hang';
   return {
     provider: rank % 2 === 0 ? 'local_runtime' : 'hosted_runtime',
-    modelId: `model-${rank}`,
     locality: 'local',
     baseUrl,
     apiKeyEnv: null,
@@ -101,6 +103,8 @@ class Stage {
   private readonly given: Case;
   private readonly elsewhere: string;
   private readonly endings: number[] = [];
+  /** Nobody else's: a server's port may have been that of one whom another process still asks. */
+  readonly name = crypto.randomUUID();
   private waiting: { readonly ready: () => boolean; readonly go: () => void }[] = [];
 
   constructor(given: Case, elsewhere: string) {
@@ -108,15 +112,38 @@ class Stage {
     this.elsewhere = elsewhere;
   }
 
+  modelOf(rank: number): string {
+    return `${this.name}-${rank}`;
+  }
+
   scriptOf(rank: number): Script {
     const plan = this.given.plans[rank]!;
-    return (_call, ask): Step => {
+    return ({ body }): Step => {
+      const { model } = body as { model?: unknown };
+      if (model !== this.modelOf(rank)) return { fail: '404' };
+      const ask = countOf(this.heard, rank);
       this.heard.push(rank);
       const after = this.turnOf(rank, ask);
       this.look();
       if (plan === 'answers' || ask >= plan.times)
         return { answer: this.given.texts[rank]!, after };
-      return { fail: plan.fails, location: this.elsewhere, after };
+      return { fail: plan.fails, location: `${this.elsewhere}/${this.name}`, after };
+    };
+  }
+
+  /** For the calls to one model: the time of none is over before its server has heard it. */
+  deadlinesOf(rank: number): Deadlines {
+    let asks = 0;
+    return {
+      at: (at, act) => {
+        const ask = asks++;
+        const ready = (): boolean => countOf(this.heard, rank) > ask;
+        return deadlines.at(at, () => {
+          this.waiting.push({ ready, go: act });
+          this.look();
+        });
+      },
+      size: 0,
     };
   }
 

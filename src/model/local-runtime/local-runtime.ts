@@ -70,8 +70,12 @@ class LocalRuntime implements Model {
     return looking;
   }
 
-  private look(deadlineAt: number): Promise<ModelCheck> {
-    return this.looking ?? this.check(Math.min(deadlineAt, this.options.now() + lookMs));
+  private async look(deadlineAt: number): Promise<void> {
+    const ownEnd = Math.min(deadlineAt, this.options.now() + lookMs);
+    // One that was under way already may end in vain long before this request has waited its time.
+    const joined = await this.looking;
+    if (joined?.kind === 'reached') return;
+    await (this.looking ?? this.check(ownEnd));
   }
 
   private async readList(deadlineAt: number): Promise<ModelCheck> {
