@@ -6,8 +6,10 @@ import type { Place } from '../../pages.ts';
 
 /** A page looks at so many rows at most. */
 export const looksMax = 10_000;
-/** Rows with long texts take longer to look at; a page ends after this all the same. */
+/** Rows with long texts take longer to look at; a page ends after this all the same… */
 const looksMs = 50;
+/** …but not before so many: a machine that stands still for a moment tells nothing of the rows. */
+const looksMin = 100;
 
 export type Looked<Row> = {
   readonly rows: readonly Row[];
@@ -15,22 +17,27 @@ export type Looked<Row> = {
   readonly next: Place | null;
 };
 
-/** @param candidates in the order of the list; they are let go before this returns */
+/**
+ * @param candidates in the order of the list; they are let go before this returns
+ * @param now milliseconds
+ */
 export function lookThrough<Row>(
   candidates: Iterable<Row>,
   limit: number,
   matches: (row: Row) => boolean,
   placeOf: (row: Row) => Place,
+  now: () => number = () => performance.now(),
 ): Looked<Row> {
   const rows: Row[] = [];
-  const endAt = performance.now() + looksMs;
+  const endAt = now() + looksMs;
   let looked = 0;
   for (const row of candidates) {
     if (matches(row)) {
       if (rows.length === limit) return { rows, next: placeOf(rows.at(-1)!) };
       rows.push(row);
     }
-    if (++looked >= looksMax || performance.now() > endAt) return { rows, next: placeOf(row) };
+    const enough = ++looked >= looksMax || (looked > looksMin && now() > endAt);
+    if (enough) return { rows, next: placeOf(row) };
   }
   return { rows, next: null };
 }
