@@ -188,16 +188,16 @@ export async function deliverAll(it: Bench, channel = hook): Promise<string[]> {
   }
 }
 
-/** Waits for something that must come to be, at most two seconds. */
+/** Waits for something that must come to be, at most half a minute. */
 export async function until(what: string, is: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 2_000;
+  const end = Date.now() + 30_000;
   while (!(await is())) {
     if (Date.now() > end) assert.fail(`in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
 
-/** Waits for a promise that must settle, at most two seconds. */
+/** Waits for a promise that must settle, at most half a minute. */
 export function settles(it: Promise<unknown>): Promise<void> {
   return until('the promise settles', () => isSettled(it));
 }
