@@ -57,7 +57,8 @@ for (const storage of [undefined, { path: 'svc.db' }]) {
 
   test(`SIGTERM ${form} finishes what is in hand and ends with 0`, async (t) => {
     const { folder, model, receiver, port, adminPort, config } = await stage(t);
-    await model.script({ answer: 'late but here', delayMs: 700 });
+    const watched = Promise.withResolvers<void>();
+    await model.script({ answer: 'late but here', after: watched.promise });
     await using program = await serve(await writeConfig(folder, { ...config, storage }), port);
     await post(program.url, { sender_id: 'ada', text: 'hello' });
     await model.call(0);
@@ -67,6 +68,7 @@ for (const storage of [undefined, { path: 'svc.db' }]) {
     program.child.kill('SIGTERM');
     await program.saw('"draining"');
     assert.equal(await health(), 503, 'who watches it sends nobody here any more');
+    watched.resolve();
     assert.equal(await program.ended, 0);
     assert.equal(receiver.received.length, 1);
   });
