@@ -187,13 +187,18 @@ test('the admin server of the running program answers each of its paths', async 
   assert.equal((await ask('/builder')).status, 404);
 });
 
-/** Of a stream, which has no end, what comes first. */
+/** Of a stream, which has no end, what comes first, whole. */
 async function bodyOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type') !== 'text/event-stream') return answer.text();
-  const reader = answer.body!.getReader();
-  const { value } = await reader.read();
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes('\n\n')) {
+    const { value, done } = await reader.read();
+    assert.ok(!done, 'it goes on');
+    text += value;
+  }
   await reader.cancel();
-  return new TextDecoder().decode(value);
+  return text.slice(0, text.lastIndexOf('\n\n'));
 }
 
 test('without storage, 10,000 unsettled messages are the most; then 503', async (t) => {
