@@ -169,22 +169,22 @@ test('every status of the contract comes from the running program', async (t) =>
 test('the admin server of the running program answers each of its paths', async (t) => {
   const { folder, port, adminPort, config } = await stage(t);
   await using _program = await serve(await writeConfig(folder, config), port);
-  const ask = (path: string, method = 'GET'): Promise<Response> =>
+  const answerOf = (path: string, method = 'GET'): Promise<Response> =>
     fetch(`http://127.0.0.1:${adminPort}${path}`, { method });
-  const api = (await (await ask('/api/v1/openapi.json')).json()) as OpenApi;
+  const api = (await (await answerOf('/api/v1/openapi.json')).json()) as OpenApi;
   const operations = operationsOf(api).filter(({ path }) => !path.includes('{'));
   const paths = new Set(operations.map(({ path }) => path));
   assert.ok(paths.has('/ui') && paths.has('/metrics'));
   assert.ok(paths.has('/api/v1/conversations') && paths.has('/api/v1/dead-letters'));
   for (const operation of operations) {
-    const answer = await ask(operation.path, operation.method);
+    const answer = await answerOf(operation.path, operation.method);
     const { status, headers } = answer;
     // For the operator alone, whom this configuration does not know.
     const closed = operation.security.length === 1;
     assert.equal(status, closed ? 403 : 200, operation.path);
     assertDescribed(api, operation, { status, headers, body: await bodyOf(answer) });
   }
-  assert.equal((await ask('/builder')).status, 404);
+  assert.equal((await answerOf('/builder')).status, 404);
 });
 
 /** Of a stream, which has no end, what comes first, whole. */
