@@ -143,6 +143,7 @@ test('a trial leaves no trace in the service that runs', async () => {
   assert.equal(started.receiver.received.length, 0);
   const list = parsed(await started.send('GET', 'conversations')) as { rows: unknown[] };
   assert.deepEqual(list.rows, []);
+  await started.program.saw('"code":"operator_wrote"');
   assert.match(
     started.program.log(),
     /"code":"operator_wrote".*"brain":"echo".*"action":"try_brain"/,

@@ -37,7 +37,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     locality,
     baseUrl: url,
     apiKeyEnv: null,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
     retriesMax: 2,
     inFlightMax: 10,
   };
@@ -52,7 +52,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
 }
 
 function desk() {
-  return new RehearsalDesk(new AbortController().signal, Date.now() + 10_000);
+  return new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
 }
 
 async function ask(
@@ -64,7 +64,7 @@ async function ask(
   const brain = createResponder({
     name: 'helper',
     sensitivity,
-    deadlineMs: 10_000,
+    deadlineMs: 60_000,
     members,
     ...common,
   });
@@ -127,7 +127,7 @@ test('the second lock suffices: the model refuses though no shield dropped it', 
     lines: [{ role: 'user', text: 'my secret' }],
     keptFrom: 0,
     tools: [],
-    deadlineAt: Date.now() + 10_000,
+    deadlineAt: Date.now() + 60_000,
   } as const;
   const { verdict, calls } = await dispatch(members, request, desk(), common);
   assert.equal(verdict.kind, 'none');

@@ -38,6 +38,8 @@ export type TelegramCall = {
   readonly at: number;
   /** What was answered; null while it is open, and when the connection ended without an answer. */
   answer: Answer | null;
+  /** The fake is through with it, however badly it was answered. */
+  over: boolean;
 };
 
 export async function startFakeTelegram(options: TelegramOptions = {}): Promise<FakeTelegram> {
@@ -327,11 +329,13 @@ export class FakeTelegram implements AsyncDisposable {
     if (file !== undefined) return this.download(rest, response);
     const body = Buffer.concat(parts).toString('utf8');
     const params = paramsOf(url, body, request.headers['content-type'] ?? '');
-    const call: TelegramCall = { method: rest, params: params ?? {}, at: this.now(), answer: null };
+    const called = { method: rest, params: params ?? {}, at: this.now() };
+    const call: TelegramCall = { ...called, answer: null, over: false };
     this.calls.push(call);
     this.watch.changed();
-    if (params === null) return send(badRequest("can't parse JSON object"), response);
-    await this.answer(call, response);
+    if (params === null) send(badRequest("can't parse JSON object"), response);
+    else await this.answer(call, response);
+    call.over = true;
     this.watch.changed();
   }
 
