@@ -59,6 +59,15 @@ test('two demos at once find places beside each other', async () => {
   }
 });
 
+test('demos that start at the same moment find places beside each other', async () => {
+  const runs = [1, 2, 3, 4].map(() => runSvc(['demo'], { env }));
+  const lines = await Promise.all(runs.map(ready));
+  const ports = lines.map(({ curl }) => /:(\d+)\/webhook/.exec(curl)![1]!);
+  assert.equal(new Set(ports).size, runs.length, ports.join());
+  for (const run of runs) run.child.kill('SIGTERM');
+  for (const run of runs) assert.equal((await run.ended).code, 0, run.err());
+});
+
 const old = oldNode();
 const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
 
