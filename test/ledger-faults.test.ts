@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import { casesFor, runCase } from './contract/ledger.ts';
 import { faults } from './contract/ledger/faults.ts';
 import { memoryForm, sqliteForm, type Form, type Plant } from './contract/ledger/forms.ts';
-import type { LedgerCase } from './contract/ledger/kit.ts';
+import { patience, type LedgerCase } from './contract/ledger/kit.ts';
 
 const cases = casesFor(memoryForm);
 
@@ -13,7 +13,8 @@ test('there are at least 60 promises and eight faults', () => {
   assert.equal(Object.keys(faults).length, 8);
 });
 
-// A case mostly fails by waiting in vain, so the faults wait together.
+// A case mostly fails by waiting in vain, so the faults wait together, and not for long.
+patience.ms = 2_000;
 suite('a planted fault is noticed in both forms', { concurrency: true }, () => {
   for (const [name, plant] of Object.entries(faults)) {
     test(name, async (t) => {
