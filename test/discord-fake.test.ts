@@ -47,9 +47,10 @@ const resumed = (fake: FakeDiscord, index: number) =>
 test('a bot of discord.js receives what people say, and its replies arrive', async () => {
   await using world = await stage();
   const { fake, client, channel, ann } = world;
+  const replies: Promise<unknown>[] = [];
   client.on(Events.MessageCreate, (message) => {
     if (message.author.id === fake.bot.id) return;
-    void message.reply({ content: `you said: ${message.content}`, nonce: '1' });
+    replies.push(message.reply({ content: `you said: ${message.content}`, nonce: '1' }));
   });
   const direct = fake.direct(ann);
   fake.say(direct, 'hello');
@@ -62,6 +63,8 @@ test('a bot of discord.js receives what people say, and its replies arrive', asy
   assert.equal(second?.message.type, 19);
   assert.equal(second?.message.referenced_message?.id, question.id);
   assert.equal(client.guilds.cache.first()?.name, 'Team');
+  // The end of the fake would break off what the client is still reading.
+  await Promise.all(replies);
 });
 
 suite('a session', { concurrency: true }, () => {
