@@ -25,14 +25,14 @@ for (const kind of kinds) {
     await mock.start();
     try {
       await using bench = new Bench();
-      const model = bench.build(kind, mock.url + kind.base);
+      const model = bench.build(kind, mock.url + kind.base, { timeoutMs: 60_000 });
       const calc = fakeTool('calc', 'expression', { does: () => '42' });
       const onFault = (error: unknown): void => assert.fail(String(error));
       const agent = createAgent({
         name: 'helper',
         sensitivity: 'public',
         dispatch: 'fanout',
-        deadlineMs: 20_000,
+        deadlineMs: 60_000,
         members: [{ model, rank: 0, retriesMax: 0 }],
         policy: createPriority(),
         deadlines: createDeadlines(Date.now),
@@ -48,7 +48,7 @@ for (const kind of kinds) {
       });
       const text = 'What is six times seven?';
       const message = { id: 'm', channel: 'webhook', text, media: null } as unknown as Message;
-      const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 20_000);
+      const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
       const decision = await agent.think({ message, text, history: [] }, desk);
       assert.ok(decision.kind === 'reply', decision.why);
       assert.equal(decision.text, 'It is 42.');

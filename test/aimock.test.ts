@@ -10,7 +10,7 @@ const kinds = [
 ] as const;
 
 const say = (text: string): ReturnType<typeof requestOf> =>
-  requestOf({ lines: [{ role: 'user', text }] });
+  requestOf({ lines: [{ role: 'user', text }], deadlineAt: Date.now() + 60_000 });
 
 for (const kind of kinds) {
   suite(`a ${kind.provider} model against aimock`, () => {
@@ -25,7 +25,7 @@ for (const kind of kinds) {
       await mock.start();
       try {
         await using bench = new Bench();
-        const model = bench.build(kind, mock.url + kind.base);
+        const model = bench.build(kind, mock.url + kind.base, { timeoutMs: 60_000 });
         const answer = await model.ask(say('hello'), neverAborted);
         assert.ok(answer.kind === 'answer');
         assert.equal(answer.text, 'Hi there!');

@@ -4,6 +4,7 @@ import { copyFile, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { untilTrue } from './chaos/outside.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
@@ -64,6 +65,8 @@ test('a backup of a live database has all that was acknowledged, and restores', 
     };
     const senders = [1, 2, 3, 4].map(send);
     await receiver.waitFor(20);
+    // A reply may come before the answer to its message has been read here.
+    await untilTrue('20 are acknowledged', () => acknowledged.length >= 20);
     const before = [...acknowledged];
     const made = await backup(folder, 'copy.db');
     over.abort();

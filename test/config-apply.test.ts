@@ -42,6 +42,7 @@ test('a configuration that is put is in use, in its file, and told in words', as
   const [row] = audit as [{ action: string; target: object; status: number }];
   const target = { from: before.etag, to: revisionOf(text) };
   assert.deepEqual([row.action, row.target, row.status], ['config_apply', target, 200]);
+  await service.program.saw('"action":"config_apply"');
   assert.match(service.program.log(), /"operator_wrote".*"action":"config_apply","status":200/);
   assert.deepEqual(await readdir(service.folder), ['svc.json', 'svc.json.history']);
 });
@@ -92,7 +93,8 @@ test('a warning is told when it comes up, and not with each configuration after'
     [spare, 1],
     [{ ...spare, _n: 1 }, 1],
     [service.withOther(), 1],
-    [spare, 2],
+    // Another text than the first: it is told apart by its revision.
+    [{ ...spare, _n: 2 }, 2],
   ] as const) {
     const told = await service.put(document);
     assert.equal(told.status, 200, JSON.stringify(told));

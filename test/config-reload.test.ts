@@ -31,7 +31,7 @@ test('a hang-up takes the edited file; the text before can be restored', async (
   await untilTrue('the edit is in use', async () => (await service.revision()) !== first);
   assert.equal(await service.revision(), revisionOf(text));
   assert.equal(await service.say('two'), 'of second');
-  assert.ok(await counted(service, 'applied'));
+  await untilTrue('it is counted', () => counted(service, 'applied'));
   const path = `config/history/${first}/restore`;
   const ifMatch = await service.revision();
   assert.equal((await service.ask(path, { method: 'POST', ifMatch })).status, 200);
@@ -123,6 +123,7 @@ test('calls under configurations of before count against the limit of the newest
   for (const round of [0, 1, 2]) {
     assert.equal((await service.put(limited(1, round))).status, 200);
     await post(service.program.url, { sender_id: `sender-${round}`, text: 'hello' });
+    await service.model.call(0);
     await untilTrue('the rest waits', async () => (await calls('waiting')) === round);
   }
   assert.equal(service.model.calls.length, 1);

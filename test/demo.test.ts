@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { findPort } from '../src/cli/demo/servers.ts';
+import { freePort } from './program.ts';
 import { childrenOf, gone, oldNode, runProgram, runSvc, type Run } from './run-svc.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-demos-'));
@@ -16,9 +16,9 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const env = { TMPDIR: folder };
 
 async function ready(run: Run): Promise<{ curl: string; storage: string }> {
+  await run.until(/Ctrl-C ends it\.\n/);
   const [, storage] = await run.until(/storage +(\S+)/);
   const [, curl] = await run.until(/^ {2}(curl .*)$/m);
-  await run.until(/Ctrl-C ends it\.\n/);
   return { curl: curl!, storage: storage! };
 }
 
@@ -59,11 +59,20 @@ test('two demos at once find places beside each other', async () => {
   }
 });
 
+test('demos that start at the same moment find places beside each other', async () => {
+  const runs = [1, 2, 3, 4].map(() => runSvc(['demo'], { env }));
+  const lines = await Promise.all(runs.map(ready));
+  const ports = lines.map(({ curl }) => /:(\d+)\/webhook/.exec(curl)![1]!);
+  assert.equal(new Set(ports).size, runs.length, ports.join());
+  for (const run of runs) run.child.kill('SIGTERM');
+  for (const run of runs) assert.equal((await run.ended).code, 0, run.err());
+});
+
 const old = oldNode();
 const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
 
 test('killed, it leaves no process and can be started again at once', { skip }, async () => {
-  const port = String(await findPort(0, true));
+  const port = String(await freePort());
   const db = join(folder, 'kept.db');
   const args = ['demo', '--port', port, '--db', db];
   const killed = runSvc(args, { node: old ?? '', env });

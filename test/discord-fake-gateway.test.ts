@@ -180,7 +180,8 @@ suite('a session', () => {
   });
 
   test('is refused on demand, and by an IDENTIFY too soon after another', async () => {
-    await using fake = await startFakeDiscord();
+    const now = Date.now();
+    await using fake = await startFakeDiscord({ now: () => now });
     fake.gateway.plan({ kind: 'invalid-session', resumable: true });
     await using first = await connect(fake);
     first.identify();

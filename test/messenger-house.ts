@@ -67,7 +67,7 @@ export function planOf(
 }
 
 export async function until(done: () => boolean): Promise<void> {
-  const limit = Date.now() + 20_000;
+  const limit = Date.now() + 60_000;
   while (!done()) {
     assert.ok(Date.now() < limit, `it never came to ${String(done)}`);
     await new Promise(setImmediate);

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runSvc } from './run-svc.ts';
@@ -41,28 +41,48 @@ export async function scratch(): Promise<AsyncDisposable & { readonly path: stri
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Test files run at once, each in a process of its own: their ports lie apart. */
+/** Below those that the system gives to outgoing connections: one of those could take one. */
+const ports = { from: 10_100, blocks: 200, inBlock: 100 };
 let portsTaken = 0;
-const portsFrom = process.pid * 97;
+let block: Promise<number> | null = null;
 
-/**
- * A port that nobody listens on just now, from below those that the system gives to outgoing
- * connections: one of those could take it before the program does.
- */
+/** A port of this process's own block that nobody listens on just now. */
 export async function freePort(): Promise<number> {
+  // Fetch refuses 10,080: https://fetch.spec.whatwg.org/#port-blocking
+  block ??= takeBlock();
+  const first = await block;
   for (;;) {
-    // Fetch refuses 10,080: https://fetch.spec.whatwg.org/#port-blocking
-    const port = 10_100 + ((portsFrom + portsTaken++) % 20_000);
+    const port = first + 1 + (portsTaken++ % (ports.inBlock - 1));
     const server = createServer().listen(port, '127.0.0.1');
-    const free = await Promise.race([
-      once(server, 'listening').then(() => true),
-      once(server, 'error').then(() => false),
-    ]);
-    if (!free) continue;
+    if (!(await isListening(server))) continue;
     server.close();
     await once(server, 'close');
     return port;
   }
+}
+
+/**
+ * Test files run at once, each in a process of its own. Each has a block of ports for itself, by
+ * listening on the first of them for as long as it lives: no other one takes, or even tries, a port
+ * between the moment when it was found free and the moment when a program listens there.
+ */
+async function takeBlock(): Promise<number> {
+  for (let tried = 0; tried < ports.blocks; tried++) {
+    const first = ports.from + ((process.pid + tried) % ports.blocks) * ports.inBlock;
+    const guard = createServer((socket) => socket.destroy()).listen(first, '127.0.0.1');
+    if (!(await isListening(guard))) continue;
+    guard.unref();
+    return first;
+  }
+  throw new Error('every block of ports is taken by another process of tests');
+}
+
+/** False: the system refuses that port. */
+function isListening(server: Server): Promise<boolean> {
+  return new Promise((resolve) => {
+    server.once('listening', () => resolve(true));
+    server.once('error', () => resolve(false));
+  });
 }
 
 type Document = Record<string, unknown>;

@@ -36,6 +36,8 @@ export function runProgram(
     env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // Where it ends without reading what it was given, its exit code and its words tell why.
+  child.stdin.on('error', () => {});
   const text = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text.out += part));
   child.stderr.setEncoding('utf8').on('data', (part: string) => (text.err += part));
@@ -73,7 +75,7 @@ function majorOf(program: string): number {
 }
 
 /** Resolves when no process has this id any more; ends it and throws when it outstays its time. */
-export async function gone(pid: number, withinMs = 10_000): Promise<void> {
+export async function gone(pid: number, withinMs = 30_000): Promise<void> {
   const lastAt = Date.now() + withinMs;
   while (lives(pid)) {
     if (Date.now() > lastAt) {

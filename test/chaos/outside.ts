@@ -13,7 +13,7 @@ export function percentile(values: readonly number[], share: number): number {
 export async function untilTrue(
   what: string,
   is: () => boolean | Promise<boolean>,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<void> {
   const end = Date.now() + withinMs;
   while (!(await is())) {

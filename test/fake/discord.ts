@@ -94,6 +94,8 @@ export class FakeDiscord implements AsyncDisposable {
     this.server = createServer((request, response) => {
       this.take(request, response).catch(() => response.destroy());
     });
+    // A client that was held up does not meet a connection that is just being closed.
+    this.server.keepAliveTimeout = 60_000;
     this.server.on('upgrade', (request, socket: Socket, head) => {
       this.upgrade(request, socket, head);
     });

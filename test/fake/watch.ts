@@ -14,7 +14,7 @@ export class Watch {
    * What `find` gives as soon as it gives something.
    * @param what said in the error when nothing came within `deadlineMs` milliseconds
    */
-  async until<T>(find: () => T | undefined, what: string, deadlineMs = 20_000): Promise<T> {
+  async until<T>(find: () => T | undefined, what: string, deadlineMs = 60_000): Promise<T> {
     const there = find();
     if (there !== undefined) return there;
     const { promise, resolve, reject } = Promise.withResolvers<T>();

@@ -59,11 +59,26 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (portText !== null && port === null) {
     return wrongUsage(io, 'demo', `--port is a number from 1 to 65535; "${portText}" is none.`);
   }
-  const ending = await runDemo({ model, port, db, level: level.level }, io);
+  const choices = { model, port, db, level: level.level };
+  let ending = await runDemo(choices, io);
+  for (let again = 0; again < againMax && isTaken(ending); again++) {
+    ending = await runDemo(choices, io);
+  }
   if (ending.kind === 'ended') return exitCode.fine;
   io.stderr.write(`svc demo: ${ending.message}\n`);
   return ending.kind === 'refused' ? exitCode.config : exitCode.failed;
 }
+
+/** Of starts at which a port was taken between the look for it and the listening on it. */
+const againMax = 5;
+
+/** Two demos that start at once find the same ports: one of them gets them, the other looks on. */
+function isTaken(ending: Ending): boolean {
+  return ending.kind === 'refused' && takenCodes.has(ending.code);
+}
+
+/** As the webhook and the admin server say it. */
+const takenCodes = new Set(['bind_failed', 'EADDRINUSE']);
 
 async function runDemo(choices: Choices, io: Io): Promise<Ending> {
   const webhookPort = await findPort(choices.port ?? ports.webhook, choices.port !== null);

@@ -84,6 +84,8 @@ const privileged = intent.guildMembers | intent.guildPresences | intent.messageC
 
 export class Gateway {
   readonly connections: Connection[] = [];
+  /** How often connections that open from now on are told to send a heartbeat. */
+  heartbeatMs: number;
   /** No heartbeat is acknowledged while false. */
   acknowledges = true;
   /** Nothing is sent at all while true; events are kept for a RESUME. */
@@ -99,8 +101,8 @@ export class Gateway {
   constructor(host: GatewayHost) {
     this.host = host;
     this.startsLeft = host.options.sessionStarts;
-    const { heartbeatMs } = host.options;
-    this.timer = setInterval(() => this.endSilent(), heartbeatMs);
+    this.heartbeatMs = host.options.heartbeatMs;
+    this.timer = setInterval(() => this.endSilent(), this.heartbeatMs);
     this.timer.unref();
   }
 
@@ -143,8 +145,7 @@ export class Gateway {
     if (fault?.kind === 'close' && fault.when === 'hello') return this.end(live, fault.code);
     if (fault?.kind === 'no-hello') return this.host.changed();
     if (fault?.kind === 'reconnect') return this.put(live, { op: op.reconnect, d: null });
-    const { heartbeatMs: heartbeat_interval } = this.host.options;
-    this.put(live, { op: op.hello, d: { heartbeat_interval, _trace: [] } });
+    this.put(live, { op: op.hello, d: { heartbeat_interval: this.heartbeatMs, _trace: [] } });
     this.host.changed();
   }
 
