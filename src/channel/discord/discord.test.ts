@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../../domain/reply.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
 
@@ -20,7 +21,7 @@ async function startBench(): Promise<ChannelBench> {
     // Nothing about a messenger ends the boot.
     hopeless: null,
     reply,
-    breakPlatform: () => bench.discord[Symbol.asyncDispose](),
+    cutOff: bench.make({ baseUrl: `http://127.0.0.1:${closedPort}` }),
     async [Symbol.asyncDispose]() {
       await channel[Symbol.asyncDispose]();
       await bench[Symbol.asyncDispose]();

@@ -5,6 +5,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { testChannel } from '../../../test/contract/channel.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { bot, said, ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
 import { noteAccept, noteEvents } from '../../../test/fake/webhook.ts';
 import type { Channel } from '../channel.ts';
@@ -57,7 +58,7 @@ testChannel('telegram', async () => {
     channel: it.channel,
     hopeless: null,
     reply,
-    breakPlatform: () => it.telegram[Symbol.asyncDispose](),
+    cutOff: it.make({ baseUrl: `http://127.0.0.1:${closedPort}` }),
     async [Symbol.asyncDispose]() {
       await it.channel[Symbol.asyncDispose]();
       await it[Symbol.asyncDispose]();
