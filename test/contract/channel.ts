@@ -12,8 +12,8 @@ export type ChannelBench = AsyncDisposable & {
   readonly hopeless: Channel | null;
   /** A reply to an address of that channel. */
   readonly reply: Reply;
-  /** Makes the platform unreachable for deliveries. */
-  breakPlatform(): Promise<void>;
+  /** One whose platform cannot be reached. */
+  readonly cutOff: Channel;
 };
 
 /** @param start a new bench for every test */
@@ -62,12 +62,12 @@ export function testChannel(name: string, start: () => Promise<ChannelBench>): v
 
   test(`${name}: a delivery that cannot arrive is an outcome, never a throw`, async () => {
     await using bench = await start();
-    await bench.channel.open();
-    await bench.breakPlatform();
+    await using channel = bench.cutOff;
+    await channel.open();
     const { signal } = new AbortController();
-    const outcome = await bench.channel.deliver(bench.reply, first, signal);
+    const outcome = await channel.deliver(bench.reply, first, signal);
     assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
-    const aborted = await bench.channel.deliver(bench.reply, first, AbortSignal.abort());
+    const aborted = await channel.deliver(bench.reply, first, AbortSignal.abort());
     assert.ok(aborted.kind === 'retry' && aborted.failure.kind === 'cancelled');
   });
 

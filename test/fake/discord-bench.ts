@@ -70,7 +70,7 @@ export type DiscordBench = AsyncDisposable & {
   readonly ledger: NotingLedger;
   readonly calls: readonly [string, unknown][];
   /** Another channel with the same settings, as after a restart. */
-  make(more?: Partial<DiscordParts> & { access?: AccessConfig }): Channel;
+  make(more?: Partial<DiscordParts> & { access?: AccessConfig; baseUrl?: string }): Channel;
   /** Makes, opens and runs one, until what it gives back is called. */
   run(more?: Partial<DiscordParts>): Promise<{ channel: Channel; stop: () => Promise<void> }>;
 };
@@ -88,9 +88,8 @@ export async function startDiscordBench(): Promise<DiscordBench> {
     discord,
     ledger,
     calls,
-    make({ access, ...more } = {}) {
+    make({ access, baseUrl = discord.url, ...more } = {}) {
       const tokenEnv = 'DISCORD_TOKEN' as EnvName;
-      const baseUrl = discord.url;
       const config = { type: 'messenger_b' as const, tokenEnv, baseUrl, access: access ?? null };
       const rest = { http, events, now: Date.now, random: Math.random, limits };
       return createDiscordChannel({ config, token: botToken, ...rest, ...more });

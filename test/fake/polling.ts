@@ -13,9 +13,9 @@ import { noteEvents } from './webhook.ts';
 
 const hurried: PollTimes = {
   ...pollTimes,
-  pollMs: 2_000,
-  callMs: 2_000,
   heldPauseMs: 20,
+  // What is only to be waited for gets the time that a busy machine may need.
+  farewellMs: 30_000,
   failurePauseMs: { baseMs: 5, capMs: 20 },
   conflictPauseMs: { baseMs: 5, capMs: 20 },
 };
@@ -59,15 +59,15 @@ export class HeldLedger {
   }
 }
 
-export async function startPolling(times: Partial<PollTimes> = {}) {
+/** @param now of the loop: milliseconds since 1970 */
+export async function startPolling(times: Partial<PollTimes> = {}, now = Date.now) {
   const telegram = await ScriptedTelegram.start(20);
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
   const ledger = new HeldLedger();
-  const now = Date.now;
   const standing = new Standing(now);
-  const parts = { token, baseUrl: telegram.url, http, deadlines, now };
+  const parts = { token, baseUrl: telegram.url, http, deadlines, now: Date.now };
   const api = await loadBotApi(parts);
   const channel = 'messenger_a:110201543' as ChannelKey;
   const rest = { channel, tokenName: 'TELEGRAM_TOKEN', api, standing, events, now };

@@ -43,6 +43,8 @@ export class ScriptedDiscord {
   sessionsLeft = 1_000;
   sessions = 0;
   sockets: WebSocket[] = [];
+  /** Connections that were made, greeted or not. */
+  connections = 0;
   /** Of this session: what a RESUME repeats. */
   #events: Frame[] = [];
   #server = createServer((request, response) => void this.#rest(request, response));
@@ -130,6 +132,8 @@ export class ScriptedDiscord {
 
   #greet(socket: WebSocket): void {
     const say = (frame: unknown): void => socket.send(JSON.stringify(frame));
+    this.connections++;
+    this.#change();
     socket.on('error', () => {});
     socket.on('close', (code) => {
       this.sockets = this.sockets.filter((one) => one !== socket);

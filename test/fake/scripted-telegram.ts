@@ -70,9 +70,9 @@ export class ScriptedTelegram implements AsyncDisposable {
 
   /** Resolves once that holds. */
   async until(holds: () => boolean): Promise<void> {
-    const limit = AbortSignal.timeout(20_000);
+    const limit = AbortSignal.timeout(30_000);
     while (!holds()) {
-      if (limit.aborted) throw new Error(`not within 20 s: ${String(holds)}`);
+      if (limit.aborted) throw new Error(`not within 30 s: ${String(holds)}`);
       await Promise.race([this.#changed.promise, new Promise((next) => setTimeout(next, 5))]);
     }
   }

@@ -5,13 +5,13 @@ import type { WebhookConfig } from '../../src/config/config.ts';
 import type { Events } from '../../src/domain/event.ts';
 import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
-import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { createListeners } from '../../src/lib/listener.ts';
-import type { ListenLimits } from '../../src/lib/listener.ts';
+import type { Listeners } from '../../src/lib/listener.ts';
 import type { Accept, Acceptance } from '../../src/channel/channel.ts';
 import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
+import { handClock } from '../hand-clock.ts';
 
 export const secret = 'a-secret-for-tests';
 
@@ -83,18 +83,15 @@ export type RunningWebhook = AsyncDisposable & {
   stop(): void;
 };
 
-export async function startWebhook(
-  more: Partial<WebhookConfig> = {},
-  limits: Partial<ListenLimits> = {},
-  outboundSecret: string | null = null,
-): Promise<RunningWebhook> {
-  const deadlines = createDeadlines();
+/** No limit in time ends anything there: a busy machine may be slower than a client may be. */
+export async function startWebhook(): Promise<RunningWebhook> {
+  const { deadlines, now } = handClock();
   const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
-  const listeners = createListeners(limits);
-  const config = webhookConfig(more);
-  const rest = { listeners, http, events, deadlines, now: Date.now, version: '1.2.3' };
-  const channel = createWebhookChannel({ config, secret, outboundSecret, ...rest });
+  const listeners = patient(createListeners({ headersMs: 60_000, requestMs: 60_000 }));
+  const rest = { listeners, http, events, deadlines, now, version: '1.2.3' };
+  const config = webhookConfig();
+  const channel = createWebhookChannel({ config, secret, outboundSecret: null, ...rest });
   const opened = await channel.open();
   if (opened.kind === 'problem') throw new Error(opened.message);
   const ending = new AbortController();
@@ -111,6 +108,20 @@ export async function startWebhook(
       await running;
       await channel[Symbol.asyncDispose]();
       await http.close();
+    },
+  };
+}
+
+/** Answers under way get a minute to end, where the channel gives them a second. */
+function patient(listeners: Listeners): Listeners {
+  return {
+    async take(address) {
+      const taken = await listeners.take(address);
+      if (taken.kind === 'fault') return taken;
+      return { ...taken, release: () => taken.release(60_000) };
+    },
+    get connections() {
+      return listeners.connections;
     },
   };
 }

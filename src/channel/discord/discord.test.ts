@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../../domain/reply.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
 
@@ -20,7 +21,7 @@ async function startBench(): Promise<ChannelBench> {
     // Nothing about a messenger ends the boot.
     hopeless: null,
     reply,
-    breakPlatform: () => bench.discord[Symbol.asyncDispose](),
+    cutOff: bench.make({ baseUrl: `http://127.0.0.1:${closedPort}` }),
     async [Symbol.asyncDispose]() {
       await channel[Symbol.asyncDispose]();
       await bench[Symbol.asyncDispose]();
@@ -89,8 +90,11 @@ test('a gateway that says nothing is given up, and another connection is made', 
   await using bench = await startDiscordBench();
   const { discord } = bench;
   discord.greets = false;
-  const limits = { connectMs: 100 };
-  const { channel } = await bench.run({ limits });
+  let skippedMs = 0;
+  const limits = { connectMs: 30_000 };
+  const { channel } = await bench.run({ limits, now: () => Date.now() + skippedMs });
+  await discord.until(() => discord.connections === 1);
+  skippedMs = 31_000;
   await discord.until(() => /not ready within/.test(channel.health().reason ?? ''));
   discord.greets = true;
   await discord.until(() => channel.health().state === 'up');
@@ -119,22 +123,23 @@ test('frames of any shape end at most the connection, never the process', async 
   await using bench = await startDiscordBench();
   const { discord, ledger } = bench;
   const { channel } = await bench.run();
-  const frames = [
-    { op: 10, d: null },
-    { op: 9 },
-    { op: 0, t: 'READY', s: 1, d: null },
-    { op: 0, t: 'MESSAGE_CREATE', s: 2, d: null },
-    { op: 99 },
-    [],
-    'text',
-    7,
-  ];
-  for (const frame of frames) {
-    await discord.until(() => channel.health().state === 'up' && discord.sockets.length === 1);
+  const stands = (): Promise<void> =>
+    discord.until(() => channel.health().state === 'up' && discord.sockets.length === 1);
+  const ending = [{ op: 10, d: null }, { op: 9 }, { op: 0, t: 'READY', s: 1, d: null }];
+  for (const [ended, frame] of ending.entries()) {
+    await stands();
     discord.send(frame);
-    discord.sendText('{not json');
+    await discord.until(() => discord.closeCodes.length > ended);
   }
-  await discord.until(() => channel.health().state === 'up' && discord.sockets.length === 1);
+  await stands();
+  const harmless = [{ op: 0, t: 'MESSAGE_CREATE', s: 2, d: null }, { op: 99 }, [], 'text', 7];
+  for (const frame of harmless) discord.send(frame);
+  discord.sendText('{not json');
+  // It is asked to beat its heart, so that it is seen to have come as far as that.
+  discord.send({ op: 1, d: null });
+  const beaten = discord.framesOf(1).length;
+  await discord.until(() => discord.framesOf(1).length > beaten);
+  assert.equal(discord.closeCodes.length, ending.length);
   discord.dispatch('MESSAGE_CREATE', said('still here'));
   await discord.until(() => ledger.texts.length === 1);
 });

@@ -73,7 +73,7 @@ suite('the gateway', { concurrency: true }, () => {
   test('heartbeats tell the committed sequence, too', async () => {
     await using bench = await startDiscordBench();
     const { discord, ledger } = bench;
-    discord.heartbeatMs = 30;
+    discord.heartbeatMs = 200;
     const { channel } = await bench.run();
     await discord.until(() => ledger.cursors.has('session'));
     const storing = Promise.withResolvers<void>();
@@ -84,7 +84,8 @@ suite('the gateway', { concurrency: true }, () => {
     assert.ok(discord.framesOf(1).every(({ d }) => ((d as unknown as number) ?? 1) === 1));
     storing.resolve();
     await discord.until(() => (discord.framesOf(1).at(-1)?.d as unknown) === 2);
-    assert.equal(channel.health().state, 'up');
+    // An answer that a busy machine brings too late costs a connection, which is made again.
+    await discord.until(() => channel.health().state === 'up');
   });
 
   test('op 7, a resumable op 9 and a missing heartbeat answer end in a resume', async () => {
@@ -105,7 +106,10 @@ suite('the gateway', { concurrency: true }, () => {
     discord.heartbeatMs = 30;
     discord.acknowledges = false;
     discord.closeAll(4000);
-    await discord.until(() => discord.framesOf(6).length >= 5);
+    await discord.until(() => discord.framesOf(6).length === 4);
+    // The connection after this one beats slowly, so that it is there to stay.
+    discord.heartbeatMs = 60_000;
+    await discord.until(() => discord.framesOf(6).length === 5);
     discord.acknowledges = true;
     await discord.until(() => channel.health().state === 'up');
     assert.ok(discord.framesOf(6).every((frame) => resumeFrom(frame) === 2));
@@ -178,7 +182,8 @@ suite('the gateway', { concurrency: true }, () => {
     await using bench = await startDiscordBench();
     const { discord } = bench;
     discord.always = 4000;
-    const { channel } = await bench.run({ limits: { pauseMs: 60_000, pauseMsMax: 60_000 } });
+    const limits = { pauseMs: 60_000, pauseMsMax: 60_000 };
+    const { channel } = await bench.run({ limits, random: () => 0.9 });
     await discord.until(() => /closed the connection 5 times/.test(channel.health().reason ?? ''));
     assert.equal(channel.health().state, 'degraded');
     assert.equal(discord.closeCodes.length, 5);

@@ -10,6 +10,7 @@ import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { untilTrue } from '../../../test/chaos/outside.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { NotingLedger } from '../../../test/fake/discord-bench.ts';
 import {
   startFakeDiscord,
@@ -26,6 +27,8 @@ type Stage = AsyncDisposable & {
   readonly fake: FakeDiscord;
   readonly ledger: NotingLedger;
   readonly channel: Channel;
+  /** Another one; its platform is elsewhere if a base URL is given. */
+  make(baseUrl?: string): Channel;
   /** Ends the run of the channel and begins another one, as a restart does. */
   restart(): Promise<void>;
   run(): Promise<void>;
@@ -36,12 +39,12 @@ async function startStage(options: DiscordOptions = {}): Promise<Stage> {
   const fake = await startFakeDiscord({ identifyGapMs: 0, ...options });
   const http = createHttpClient(createDeadlines());
   const ledger = new NotingLedger();
-  const make = (): Channel =>
+  const make = (baseUrl = fake.url): Channel =>
     createDiscordChannel({
       config: {
         type: 'messenger_b',
         tokenEnv: 'DISCORD_TOKEN' as EnvName,
-        baseUrl: fake.url,
+        baseUrl,
         access: null,
       },
       token: 'MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs',
@@ -57,6 +60,7 @@ async function startStage(options: DiscordOptions = {}): Promise<Stage> {
   const stage: Stage = {
     fake,
     ledger,
+    make,
     get channel() {
       return channel;
     },
@@ -107,7 +111,7 @@ testChannel('discord, the platform', async (): Promise<ChannelBench> => {
     channel: stage.channel,
     hopeless: null,
     reply: { id: '01kz8c4h9e2q7x5t0m3vbn', address, text: 'hi' } as unknown as Reply,
-    breakPlatform: () => stage.fake.close(),
+    cutOff: stage.make(`http://127.0.0.1:${closedPort}/api`),
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   };
 });

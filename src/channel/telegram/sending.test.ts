@@ -1,33 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../../domain/reply.ts';
-import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
 import type { Planned } from '../../../test/fake/scripted-telegram.ts';
+import { handClock } from '../../../test/hand-clock.ts';
 import { loadBotApi } from './bot-api.ts';
 import { loadLexer } from './markdown.ts';
 import { send } from './sending.ts';
 
 const first = { number: 1, possibleDuplicate: false, late: false };
 
-async function start() {
+/** Time stands still. @param given `behindMs`: how far the clock of the channel is behind */
+async function start(given: { behindMs?: number; baseUrl?: string } = {}) {
   const telegram = await ScriptedTelegram.start();
-  const deadlines = createDeadlines();
-  const http = createHttpClient(deadlines);
-  const now = { skewMs: 0 };
-  const parts = {
-    token,
-    baseUrl: telegram.url,
-    http,
-    deadlines,
-    now: () => Date.now() + now.skewMs,
-  };
+  const clock = handClock();
+  const { deadlines } = clock;
+  const http = createHttpClient(deadlines, { connectMs: 60_000 });
+  const { behindMs = 0, baseUrl = telegram.url } = given;
+  const now = (): number => clock.now() - behindMs;
+  const parts = { token, baseUrl, http, deadlines, now };
   const tools = { api: await loadBotApi(parts), lexer: await loadLexer() };
   const { signal } = new AbortController();
   return {
     telegram,
-    now,
+    clock,
     send: (text: string, target = '[501,null,null]', attempt = first, by = signal, id = 'r1') =>
       send(tools, replyTo(target, text, id), attempt, by),
     payloads: () => telegram.callsOf('sendMessage').map(({ params }) => params),
@@ -140,17 +138,18 @@ test('a send whose end was not seen is tried once more, marked, and then dead', 
 });
 
 test('no answer is a time-out after 15 s', async () => {
-  await using it = await start();
+  await using it = await start({ behindMs: 14_990 });
   it.telegram.plan('sendMessage', 'hang');
-  it.now.skewMs = -14_900;
-  const outcome = await it.send('four');
+  const sending = it.send('four');
+  await it.telegram.until(() => it.payloads().length === 1);
+  it.clock.pass(10);
+  const outcome = await sending;
   assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
   assert.equal(outcome.failure.kind, 'timeout');
 });
 
 test('a marked one that never left is tried again by the schedule', async () => {
-  await using it = await start();
-  await it.telegram[Symbol.asyncDispose]();
+  await using it = await start({ baseUrl: `http://127.0.0.1:${closedPort}` });
   const outcome = await it.send('four', undefined, { ...first, possibleDuplicate: true });
   assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
   assert.equal(outcome.failure.kind, 'connect_failed');

@@ -5,6 +5,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
 import { testChannel } from '../../../test/contract/channel.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { bot, said, ScriptedTelegram, token } from '../../../test/fake/scripted-telegram.ts';
 import { noteAccept, noteEvents } from '../../../test/fake/webhook.ts';
 import type { Channel } from '../channel.ts';
@@ -15,7 +16,7 @@ async function start(given: { token?: string; baseUrl?: string } = {}) {
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
-  const clock = { skewMs: 0 };
+  const clock = { now: Date.now };
   const config: MessengerConfig = {
     type: 'messenger_a',
     tokenEnv: 'TELEGRAM_TOKEN' as EnvName,
@@ -29,7 +30,7 @@ async function start(given: { token?: string; baseUrl?: string } = {}) {
       http,
       deadlines,
       events,
-      now: () => Date.now() + clock.skewMs,
+      now: () => clock.now(),
       random: Math.random,
     });
   return {
@@ -57,7 +58,7 @@ testChannel('telegram', async () => {
     channel: it.channel,
     hopeless: null,
     reply,
-    breakPlatform: () => it.telegram[Symbol.asyncDispose](),
+    cutOff: it.make({ baseUrl: `http://127.0.0.1:${closedPort}` }),
     async [Symbol.asyncDispose]() {
       await it.channel[Symbol.asyncDispose]();
       await it[Symbol.asyncDispose]();
@@ -137,16 +138,18 @@ test('polls are watched by their ends: a loop that hangs shows', async () => {
   assert.equal(opened.kind, 'opened');
   const ending = new AbortController();
   const hanging = noteAccept();
-  const never = new Promise<never>(() => {});
-  const running = it.channel.run(
-    Object.assign(() => never, hanging),
-    ending.signal,
-  );
-  await it.telegram.until(() => it.channel.health().state === 'up');
+  let isHanging = false;
+  const hang = (): Promise<never> => {
+    isHanging = true;
+    return new Promise(() => {});
+  };
+  const running = it.channel.run(Object.assign(hang, hanging), ending.signal);
   it.telegram.push(said(1, 'hello'));
-  it.clock.skewMs = 89_000;
+  await it.telegram.until(() => isHanging);
+  const seenAt = it.channel.health().lastSeenAt!;
+  it.clock.now = () => seenAt + 89_000;
   assert.equal(it.channel.health().state, 'up');
-  it.clock.skewMs = 120_000;
+  it.clock.now = () => seenAt + 120_000;
   const { state, reason } = it.channel.health();
   assert.deepEqual([state, /^no poll has ended for \d+ s$/.test(reason ?? '')], ['degraded', true]);
   ending.abort();

@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import type { Answer } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
+import { handClock } from '../../../test/hand-clock.ts';
 import { createDeliver } from './outbound.ts';
 import type { Deliver, OutboundParts } from './outbound.ts';
 
@@ -118,21 +120,22 @@ test('every answer of the receiver has its outcome', async (t) => {
 });
 
 test('a receiver that does not listen has certainly not got the reply', async () => {
-  const receiver = await startReceiver();
-  await receiver[Symbol.asyncDispose]();
-  await using bench = startDeliver(receiver.url);
+  await using bench = startDeliver(`http://127.0.0.1:${closedPort}/`);
   const outcome = await bench.deliver(reply, first, signal);
   assert.deepEqual(brief(outcome), ['retry', 'connect_failed', null, false]);
 });
 
 test('a receiver that never answers is a time-out that may have arrived', async () => {
   await using receiver = await startReceiver();
-  // The clock of the channel is 14.7 s behind, which leaves 0.3 s of the 15.
-  const http = createHttpClient(createDeadlines());
-  await using bench = startDeliver(receiver.url, { http, now: () => Date.now() - 14_700 });
+  const clock = handClock();
+  const http = createHttpClient(clock.deadlines);
+  // The clock of the channel is behind by all but 10 ms of the 15 s.
+  await using bench = startDeliver(receiver.url, { http, now: () => clock.now() - 14_990 });
   receiver.script.push('hang', 'drip');
-  const outcome = await bench.deliver(reply, first, signal);
-  assert.deepEqual(brief(outcome), ['retry', 'timeout', null, true]);
+  const outcome = bench.deliver(reply, first, signal);
+  await receiver.waitFor(1);
+  clock.pass(10);
+  assert.deepEqual(brief(await outcome), ['retry', 'timeout', null, true]);
   const dripped = await bench.deliver(reply, first, signal);
   assert.deepEqual(dripped, { kind: 'delivered' }, 'its 200 was an answer');
   await http.close();

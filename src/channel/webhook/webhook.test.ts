@@ -6,6 +6,7 @@ import { createHttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
 import { testChannel } from '../../../test/contract/channel.ts';
 import type { ChannelBench } from '../../../test/contract/channel.ts';
+import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import {
   exchange,
@@ -15,6 +16,7 @@ import {
   secret,
   webhookConfig,
 } from '../../../test/fake/webhook.ts';
+import { freePort } from '../../../test/program.ts';
 import { createWebhookChannel } from './webhook.ts';
 import type { WebhookChannel } from './webhook.ts';
 
@@ -58,7 +60,7 @@ async function startBench(): Promise<ChannelBench> {
     channel,
     hopeless,
     reply,
-    breakPlatform: async () => receiver[Symbol.asyncDispose](),
+    cutOff: kit.make(`http://127.0.0.1:${closedPort}/`),
     async [Symbol.asyncDispose]() {
       await channel[Symbol.asyncDispose]();
       await kit[Symbol.asyncDispose]();
@@ -80,8 +82,8 @@ test('a taken address names the field, the address and the next step', async () 
 
 test('a newer channel takes the address over without one refused message', async () => {
   await using kit = createKit();
-  // A port that was free a moment ago, given by number, so that it can be shared.
-  const given = await freePort(kit);
+  // Given by number, so that it can be shared.
+  const given = await freePort();
   const url = 'http://127.0.0.1:9/';
   const [first, second] = [kit.make(url, given), kit.make(url, given)];
   const [one, two] = [noteAccept(), noteAccept()];
@@ -105,11 +107,3 @@ test('a newer channel takes the address over without one refused message', async
   assert.equal(await send(), undefined, 'nobody listens, though replies still go out');
   await second[Symbol.asyncDispose]();
 });
-
-async function freePort(kit: Kit): Promise<number> {
-  const channel = kit.make('http://127.0.0.1:9/');
-  await channel.open();
-  const port = channel.boundPort();
-  await channel[Symbol.asyncDispose]();
-  return port;
-}
