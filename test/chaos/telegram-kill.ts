@@ -12,6 +12,7 @@ import type { FakeTelegram } from '../fake/telegram.ts';
 import { freePort, scratch } from '../program.ts';
 import type { Program } from '../program.ts';
 import { spawnOn, writeTelegramConfig } from '../telegram-program.ts';
+import { untilAll } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 
 const people = ['Ann', 'Bo', 'Cy', 'Di'];
@@ -162,14 +163,12 @@ class Talk {
     await ended;
   }
 
-  /** Resolves when every message has an answer, or when that takes too long. */
-  async answered(): Promise<void> {
-    const limit = Date.now() + 30_000;
-    while (Date.now() < limit) {
+  /** Resolves when every message has an answer, or when no more answers come. */
+  answered(): Promise<void> {
+    return untilAll(this.said.length, () => {
       const answers = new Set(this.#telegram.sent.map(({ text }) => text));
-      if (this.said.every(({ text }) => answers.has(`re: ${text}`))) return;
-      await pause(20);
-    }
+      return this.said.filter(({ text }) => answers.has(`re: ${text}`)).length;
+    });
   }
 }
 
