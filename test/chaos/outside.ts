@@ -51,7 +51,7 @@ export type Question = {
 
 /** One exchange with svc; null when no whole answer came within the time allowed. */
 export function ask(question: Question): Promise<Asked | null> {
-  const { port, path, agent = false, headers = {}, body, timeoutMs = 10_000 } = question;
+  const { port, path, agent = false, headers = {}, body, timeoutMs = 30_000 } = question;
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   const method = body === undefined ? 'GET' : 'POST';
   const signal = AbortSignal.timeout(timeoutMs);
