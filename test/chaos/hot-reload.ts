@@ -12,7 +12,7 @@ import { Crowd, type Tried } from './crowd.ts';
 import { drawDraft, spoil, type Draft, type Random } from './hot-reload/drafts.ts';
 import { assertEchoes, Chats, openStage, urlOf } from './hot-reload/stage.ts';
 import type { Form, Stage } from './hot-reload/stage.ts';
-import { percentile } from './outside.ts';
+import { percentile, untilAll } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
 
 const speakers = 120;
@@ -166,12 +166,13 @@ class Putter {
   }
 }
 
-/** Resolves when every accepted message has a reply, or when that takes too long. */
-async function answered({ receiver }: Stage, crowd: Crowd): Promise<void> {
-  for (const limit = Date.now() + 30_000; Date.now() < limit; await pause(20)) {
+/** Resolves when every accepted message has a reply, or when no more replies come. */
+function answered({ receiver }: Stage, crowd: Crowd): Promise<void> {
+  const { messages } = crowd;
+  return untilAll(messages.length, () => {
     const replied = new Set(receiver.received.map(({ body }) => body['in_reply_to']));
-    if (crowd.messages.every(({ id }) => replied.has(id))) return;
-  }
+    return messages.filter(({ id }) => replied.has(id)).length;
+  });
 }
 
 /** Kills svc while it saves; then its file is the old text or the new one, and svc starts on it. */

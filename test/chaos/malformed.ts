@@ -11,6 +11,8 @@ import { seeded, type Proof } from './proof.ts';
 
 const atOnce = 50;
 const perRound = 500;
+/** The listener's own limits are a quarter of it; those that it would have otherwise are longer. */
+const closedMsMax = 40_000;
 /** Some that are opened and then say nothing more are left to the listener's limits. */
 const shareLeft = 0.002;
 /** What garbage may lie about; at the largest size a leak of 1 KiB a request shows. */
@@ -120,11 +122,14 @@ class Attack implements AsyncDisposable {
     if (ending < 0.1) socket.write(bytes, () => socket.resetAndDestroy());
     else if (ending < 0.2) socket.write(bytes, () => socket.destroy());
     else socket.end(bytes);
-    const late = setTimeout(() => socket.destroy(new Error('late')), 20_000);
-    const startedAt = performance.now();
+    let isLate = false;
+    const late = setTimeout(() => {
+      isLate = true;
+      socket.destroy(new Error('late'));
+    }, closedMsMax);
     const text = await answer;
     clearTimeout(late);
-    assert.ok(performance.now() - startedAt < 19_000, 'a connection is closed in time');
+    assert.ok(!isLate, 'a connection is closed in time');
     this.#note(text);
   }
 

@@ -15,9 +15,23 @@ export async function untilTrue(
   is: () => boolean | Promise<boolean>,
   withinMs = 60_000,
 ): Promise<void> {
-  const end = Date.now() + withinMs;
+  const end = performance.now() + withinMs;
   while (!(await is())) {
-    assert.ok(Date.now() < end, `in vain, for ${withinMs} ms: ${what}`);
+    assert.ok(performance.now() < end, `in vain, for ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/**
+ * Waits until so many have come, or no more of them come: a slow machine needs longer, and what is
+ * missing in the end is for the audit to tell.
+ */
+export async function untilAll(all: number, came: () => number, stalledMs = 30_000): Promise<void> {
+  let most = -1;
+  let lastAt = performance.now();
+  for (let now = came(); now < all; now = came()) {
+    if (now > most) [most, lastAt] = [now, performance.now()];
+    if (performance.now() - lastAt >= stalledMs) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -37,7 +51,7 @@ export type Question = {
 
 /** One exchange with svc; null when no whole answer came within the time allowed. */
 export function ask(question: Question): Promise<Asked | null> {
-  const { port, path, agent = false, headers = {}, body, timeoutMs = 10_000 } = question;
+  const { port, path, agent = false, headers = {}, body, timeoutMs = 30_000 } = question;
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   const method = body === undefined ? 'GET' : 'POST';
   const signal = AbortSignal.timeout(timeoutMs);

@@ -11,22 +11,20 @@ import { seeded, type Proof } from './proof.ts';
 const connections = 900;
 const byteMs = 250;
 const asks = 100;
-/** Of those that were answered while all the connections were open. */
-const asksMin = 20;
-/** The smallest size runs beside other tests. */
-const delayMsMax = { alone: 50, crowded: 1_000 };
-/** What the listener allows for a head; and that it looks at intervals. */
-const headersMs = 5_000;
-const slackMs = 5_000;
+/** Only at the largest size is a machine there for this alone; who waits for a head waits 5 s. */
+const delayMsMax = { alone: 50, crowded: 4_000 };
+/** What the listener allows for a head is a sixth of it; without that limit it were twice it. */
+const closedMsMax = 30_000;
+const sizes = { test: 1, change: 2, nightly: 10 } as const;
 
 export const slowHeaders: Proof = {
   name: 'slow-headers',
   title: `${connections} connections that send a head byte by byte delay nobody and are closed`,
   unit: 'attacks',
-  sizes: { test: 1, change: 2, nightly: 10 },
+  sizes,
   async run(count, seed, say) {
     const random = seeded(seed);
-    const most = count > this.sizes.test ? delayMsMax.alone : delayMsMax.crowded;
+    const most = count >= sizes.nightly ? delayMsMax.alone : delayMsMax.crowded;
     const rounds: Found[] = [];
     for (let round = 0; round < count; round++) {
       const found = await attack(round % 2 === 0 ? 'webhook' : 'admin', random);
@@ -57,21 +55,21 @@ async function attack(listener: 'webhook' | 'admin', random: () => number): Prom
   const file = await writeConfig(folder.path, webhookConfig(where));
   await using program = await serve(file, port);
   const ports = [port, adminPort];
-  const quietMs = await healthMs(ports, () => false);
+  const quietMs = await healthMs(ports);
   const base = await openConnections(adminPort);
-  const startedAt = performance.now();
   await using slow = new Slow(listener === 'webhook' ? port : adminPort, random);
   await slow.opened;
-  const besideMs = await healthMs(ports, () => slow.closed > 0);
+  const besideMs = await healthMs(ports);
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
   const says = Array.from({ length: 20 }, (_, i) => {
     return ask({ port, path: '/webhook', headers, body: `{"sender_id":"c${i}","text":"hello"}` });
   });
   for (const answer of await Promise.all(says)) assert.equal(answer?.status, 200);
   await receiver.waitFor(says.length);
-  const done = (): boolean => slow.closed === connections;
-  await untilTrue('every slow connection is closed', done, headersMs + slackMs);
-  const closedMs = performance.now() - startedAt;
+  const endedAt = performance.now();
+  slow.endWithThese();
+  await untilTrue('every slow connection is closed', () => slow.open === 0, closedMsMax);
+  const closedMs = performance.now() - endedAt;
   await untilTrue(
     'svc counts them no more',
     async () => (await openConnections(adminPort)) <= base,
@@ -82,15 +80,14 @@ async function attack(listener: 'webhook' | 'admin', random: () => number): Prom
 }
 
 /** The 95th percentile of /healthz of both listeners, each ask on a connection of its own. */
-async function healthMs(ports: readonly number[], over: () => boolean): Promise<number> {
+async function healthMs(ports: readonly number[]): Promise<number> {
   const tookMs: number[] = [];
-  while (tookMs.length < asks && !over()) {
+  while (tookMs.length < asks) {
     const startedAt = performance.now();
     const answer = await ask({ port: ports[tookMs.length % ports.length]!, path: '/healthz' });
     assert.equal(answer?.status, 200);
     tookMs.push(performance.now() - startedAt);
   }
-  assert.ok(tookMs.length >= asksMin, `only ${tookMs.length} asks before connections were closed`);
   return percentile(tookMs, 0.95);
 }
 
@@ -99,32 +96,58 @@ async function openConnections(port: number): Promise<number> {
   return metricOf(page?.body ?? '', 'svc_connections');
 }
 
-/** Every connection sends its next byte at its own moment, for ever. */
+/**
+ * Every connection sends its next byte at its own moment, for ever. Another one comes for each that
+ * is closed, so that a machine that takes its time has as many before it until the end.
+ */
 class Slow implements AsyncDisposable {
   readonly opened: Promise<unknown>;
-  closed = 0;
-  readonly #sockets: readonly Socket[];
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #port: number;
+  readonly #random: () => number;
+  readonly #sockets = new Set<Socket>();
+  readonly #timers = new Map<Socket, NodeJS.Timeout>();
+  #ending = false;
 
   constructor(port: number, random: () => number) {
+    this.#port = port;
+    this.#random = random;
+    this.opened = Promise.all(
+      Array.from({ length: connections }, () => once(this.#connect(), 'connect')),
+    );
+  }
+
+  get open(): number {
+    return this.#sockets.size;
+  }
+
+  /** No other ones come from now on. */
+  endWithThese(): void {
+    this.#ending = true;
+  }
+
+  #connect(): Socket {
     const head = `GET /healthz HTTP/1.1\r\nhost: svc\r\nx: ${'y'.repeat(1_000)}`;
-    this.#sockets = Array.from({ length: connections }, () => connect(port, '127.0.0.1'));
-    this.opened = Promise.all(this.#sockets.map((socket) => once(socket, 'connect')));
-    for (const socket of this.#sockets) {
-      let at = 0;
-      socket.on('error', () => {}).resume();
-      socket.once('close', () => this.closed++);
-      const send = (): void => {
-        if (!socket.writable) return;
-        socket.write(head[at++]!);
-        this.#timers.push(setTimeout(send, byteMs));
-      };
-      this.#timers.push(setTimeout(send, random() * byteMs));
-    }
+    const socket = connect(this.#port, '127.0.0.1');
+    this.#sockets.add(socket);
+    let at = 0;
+    const send = (): void => {
+      if (socket.writable) socket.write(head[at++]!);
+      this.#timers.set(socket, setTimeout(send, byteMs));
+    };
+    this.#timers.set(socket, setTimeout(send, this.#random() * byteMs));
+    socket.on('error', () => {}).resume();
+    socket.once('close', () => {
+      clearTimeout(this.#timers.get(socket));
+      this.#timers.delete(socket);
+      this.#sockets.delete(socket);
+      if (!this.#ending) this.#connect();
+    });
+    return socket;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.endWithThese();
+    for (const timer of this.#timers.values()) clearTimeout(timer);
     for (const socket of this.#sockets) socket.destroy();
   }
 }

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as pause } from 'node:timers/promises';
 import { freePort, scratch, serve, webhookConfig, writeConfig } from '../program.ts';
 import { childrenOf } from '../run-svc.ts';
+import { untilTrue } from './outside.ts';
 import { seeded, type Proof, type Proved } from './proof.ts';
 import { Crowd } from './soak/crowd.ts';
 import { figures, mebibytesOf, sampleOf, type Sample } from './soak/figures.ts';
@@ -22,13 +22,17 @@ const samplesMax = 120;
 const conversationsMax = 100_000;
 const retentionDays = 1;
 
-/** Loaded into the program beside its own code: it collects its garbage when it is told to. */
+/**
+ * Loaded into the program beside its own code: it collects its garbage when it is told to, and says
+ * so. Garbage would hide a small leak for long.
+ */
 const collector = `data:text/javascript,${encodeURIComponent(
   "import { setFlagsFromString } from 'node:v8';" +
     "import { runInNewContext } from 'node:vm';" +
     "setFlagsFromString('--expose-gc');" +
     "const collect = runInNewContext('gc');" +
-    "process.on('SIGUSR2', () => collect());",
+    "let times = 0;process.on('SIGUSR2', () => {collect();" +
+    'process.stderr.write(`collected ${++times} times\\n`)});',
 ).replaceAll("'", '%27')}`;
 
 export const soak: Proof = {
@@ -58,6 +62,9 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
   for (let taken = 0; taken < wanted; taken++) {
     const left = Math.round((count * (taken + 1)) / wanted) - crowd.replied;
     await crowd.talk(left, taken / wanted);
+    process.kill(pid, 'SIGUSR2');
+    const collected = `collected ${taken + 1} times`;
+    await untilTrue('the garbage is collected', () => program.log().includes(collected));
     samples.push(await sampleAtRest(`http://127.0.0.1:${adminPort}`, pid));
     age(database);
     const ms = Date.now() - started;
@@ -80,17 +87,14 @@ async function prove(count: number, seed: number, say: (line: string) => void): 
   };
 }
 
-/**
- * Without garbage, which would hide a small leak for long. What was delivered last is written down
- * a little later: that is waited for.
- */
+/** What was delivered last is written down a little later: that is waited for. */
 async function sampleAtRest(adminUrl: string, pid: number): Promise<Sample> {
-  process.kill(pid, 'SIGUSR2');
-  for (let looks = 0; ; looks++) {
-    await pause(10);
-    const sample = await sampleOf(adminUrl, pid);
-    if (sample['rows in the ledger'] === 0 || looks === 50) return sample;
-  }
+  let sample: Sample = {};
+  await untilTrue('what was delivered is written down', async () => {
+    sample = await sampleOf(adminUrl, pid);
+    return sample['rows in the ledger'] === 0;
+  });
+  return sample;
 }
 
 /** Each figure, from the second quarter to the last; one that grows is a leak. */

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeModel, ModelCall } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
@@ -10,6 +9,7 @@ import { freePort, scratch, secret, startProgram } from '../program.ts';
 import { webhookConfig, writeConfig, type Program } from '../program.ts';
 import { assertKept, audit, leftIn, type Audit } from './audit.ts';
 import { Crowd } from './crowd.ts';
+import { untilAll } from './outside.ts';
 
 export class World implements AsyncDisposable {
   /** The folder that holds the database and nothing else. */
@@ -76,18 +76,19 @@ export class World implements AsyncDisposable {
     return figures;
   }
 
-  /** Resolves when every accepted message has a reply, or when that takes too long. */
-  async answered(): Promise<void> {
+  /** Resolves when every accepted message has a reply, or when no more replies come. */
+  answered(): Promise<void> {
     const waiting = new Set<unknown>(this.crowd.messages.map(({ id }) => id));
+    const all = waiting.size;
     let looked = 0;
-    for (const limit = Date.now() + 30_000; Date.now() < limit; await pause(10)) {
+    return untilAll(all, () => {
       const { received } = this.receiver;
       for (; looked < received.length; looked++) {
         const { body, confirmed } = received[looked]!;
         if (confirmed) waiting.delete(body['in_reply_to']);
       }
-      if (waiting.size === 0) return;
-    }
+      return all - waiting.size;
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -47,7 +47,10 @@ export class ScriptedDiscord {
   connections = 0;
   /** Of this session: what a RESUME repeats. */
   #events: Frame[] = [];
-  #server = createServer((request, response) => void this.#rest(request, response));
+  /** Whoever is killed in the middle of a request leaves it half. */
+  #server = createServer((request, response) => {
+    this.#rest(request, response).catch(() => response.destroy());
+  });
   #gateway = new WebSocketServer({ noServer: true });
   #hanging: Duplex[] = [];
   #changed: (() => void)[] = [];

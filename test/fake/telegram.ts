@@ -134,6 +134,15 @@ export class FakeTelegram implements AsyncDisposable {
     await closed;
   }
 
+  /** Resolves once nobody is connected: all that a process which has ended sent was read. */
+  async unconnected(): Promise<void> {
+    for (let open = 1; open > 0;) {
+      // Meanwhile those are let in that the system holds at the door.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open = await new Promise((resolve) => this.server.getConnections((_, n) => resolve(n)));
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.world.queue.close();
     this.watch.close();

@@ -139,7 +139,8 @@ export class Stage implements AsyncDisposable {
   /** Takes a table away under the program's hands, so that its storage fails. */
   spoil(): void {
     const db = new DatabaseSync(this.database);
-    db.exec('DROP TABLE turns');
+    // The program may be writing just now.
+    db.exec('PRAGMA busy_timeout = 30000; DROP TABLE turns');
     db.close();
   }
 

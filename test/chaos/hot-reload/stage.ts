@@ -12,6 +12,7 @@ import { startReceiver } from '../../fake/receiver.ts';
 import { startFakeTelegram } from '../../fake/telegram.ts';
 import { freePort, scratch, secret, startProgram, writeConfig } from '../../program.ts';
 import type { Program } from '../../program.ts';
+import { untilAll } from '../outside.ts';
 import { draftOf, type Draft, type Places, type Random } from './drafts.ts';
 
 export type Form = 'memory' | 'sqlite';
@@ -90,13 +91,12 @@ export class Chats {
     this.#talking = this.#talk(random);
   }
 
-  /** Nobody says more; @returns once all have their answers, or that takes too long */
+  /** Nobody says more; @returns once all have their answers, or no more answers come */
   async end(): Promise<void> {
     this.#over = true;
     await this.#talking;
-    for (const limit = Date.now() + 30_000; Date.now() < limit; await pause(20)) {
-      if (this.audit().unanswered === 0) return;
-    }
+    const { length } = this.#said;
+    await untilAll(length, () => length - this.audit().unanswered);
   }
 
   async #talk(random: Random): Promise<void> {

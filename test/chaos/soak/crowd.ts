@@ -11,7 +11,7 @@ import { secret } from '../../program.ts';
 const inFlightMax = 256;
 /** So many conversations are at work at a time, of all that there are. */
 const present = 1_000;
-const nobodyMs = 20_000;
+const nobodyMs = 30_000;
 const accepted = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
 export class Crowd implements AsyncDisposable {
