@@ -94,6 +94,7 @@ export function browserTest<S extends Site>(
     };
     try {
       await body({ site, open });
+      for (const view of views) await view.expectedCame();
     } catch (error) {
       throw await withFaults(error, name, views);
     } finally {
@@ -170,6 +171,11 @@ export class View {
       assert.ok(Date.now() < giveUpAt, `${pattern} came not: ${this.#faults.join('; ')}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+  }
+
+  /** Waits until all that was expected came: Chromium tells of it when it finds the time. */
+  async expectedCame(): Promise<void> {
+    for (const pattern of this.#expected) await this.faulted(pattern);
   }
 
   /** What went wrong so far, but for what was expected. */
