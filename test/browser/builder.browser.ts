@@ -44,6 +44,7 @@ browserTest('everything is done by the keyboard', deskWith(), async ({ open }) =
   const press = (keys: string) => page.keyboard.press(keys);
   await signIn(view, 'form');
   await press('/');
+  await focusOn(view, 'outline-search');
   await page.keyboard.type('llama');
   await press('ArrowDown');
   await press('End');
