@@ -3,6 +3,9 @@
  * fails its test over whatever a page should never do: an error on the console or a throw, a
  * breach of its content security policy, a request to anywhere but its own origin.
  *
+ * `waitForFunction` is given a function, `() => …` in a text: the policy of a page lets the first
+ * look evaluate a text, and refuses it to each further one.
+ *
  * To copy: live-view.browser.ts. `npm run browser` runs them all.
  */
 import assert from 'node:assert/strict';

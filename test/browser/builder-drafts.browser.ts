@@ -7,7 +7,7 @@ import { deskWith, enter, show, signIn } from './builder-desk.ts';
 const state = (page: Page) => page.locator('#draft-state');
 /** A page hears of what another one keeps, or keeps no more, a moment later. */
 const keeps = (page: Page, drafts: number) =>
-  page.waitForFunction(`localStorage.length === ${drafts}`);
+  page.waitForFunction(`() => localStorage.length === ${drafts}`);
 
 async function rename(page: Page, name: string): Promise<void> {
   await page
