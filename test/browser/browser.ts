@@ -21,6 +21,8 @@ import { watching, type LongFrame } from './watching.ts';
 const testMs = 120_000;
 /** How long an action or a wait of a page may take; the machine may be busy. */
 const actionMs = 30_000;
+/** How long Chromium may take to start. */
+const launchMs = 90_000;
 const pictures = join(import.meta.dirname, '../../.tmp/pictures');
 
 const named = process.env['SVC_CHROMIUM'];
@@ -64,7 +66,7 @@ after(async () => {
 });
 
 function browser(): Promise<Browser> {
-  launched ??= chromium.launch({ executablePath: program, args: flags });
+  launched ??= chromium.launch({ executablePath: program, args: flags, timeout: launchMs });
   return launched;
 }
 

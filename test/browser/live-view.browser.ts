@@ -247,7 +247,8 @@ browserTest(
     await page.getByRole('alert').getByText('The service does not answer.').waitFor();
     await page.getByText('1 message.').waitFor();
     await site.start();
-    await page.getByText('Live', { exact: true }).waitFor();
+    // The longer it was gone, the longer the page waits before it tries again: half a minute at most.
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
     await talk(site, ['after']);
     await page.getByText('2 messages.').waitFor();
     await page.getByRole('alert').waitFor({ state: 'detached' });
