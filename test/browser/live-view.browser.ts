@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
 import { operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
+import { lateEffects } from './watching.ts';
 
 const telephone = { viewport: { width: 360, height: 740 } };
 
@@ -304,5 +305,19 @@ browserTest(
     await page.getByText('one', { exact: true }).waitFor();
     await page.locator('button:focus', { hasText: 'Hide what was said' }).press('Enter');
     await page.locator('button:focus', { hasText: 'Reveal what was said' }).waitFor();
+  },
+);
+
+browserTest(
+  'the focus is kept from the moment that something can have it',
+  startLiveStage,
+  async ({ open }) => {
+    const { page } = await open();
+    await page.addInitScript(lateEffects);
+    await page.goto('/ui?view=conversations');
+    await page.getByRole('button', { name: 'Sign in to see it' }).press('Enter');
+    await page.getByLabel('Administrator token').fill(operatorToken);
+    await page.keyboard.press('Enter');
+    await page.locator('section:focus', { hasText: 'Each conversation' }).waitFor();
   },
 );
