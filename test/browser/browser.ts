@@ -18,7 +18,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { watching, type LongFrame } from './watching.ts';
 
 /** A test that ran longer than this hangs. */
-const testMs = 120_000;
+const testMs = 240_000;
 /** How long an action or a wait of a page may take; the machine may be busy. */
 const actionMs = 30_000;
 /** How long Chromium may take to start. */
