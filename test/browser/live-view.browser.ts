@@ -57,21 +57,31 @@ async function mostInMinute({ origin }: LiveStage): Promise<number> {
 }
 
 browserTest(
-  'what comes before the events are followed is counted and listed too',
+  'what comes before the events are followed is counted too, and nothing twice',
   startLiveStage,
   async ({ site, open }) => {
     const { page } = await open();
-    const held = Promise.withResolvers<void>();
+    const followed = Promise.withResolvers<void>();
     await page.route('**/api/v1/events', async (route) => {
-      await held.promise;
+      await followed.promise;
       await route.continue();
     });
-    const read = page.waitForResponse('**/api/v1/messages?since=*');
+    const readings = '**/api/v1/messages?since=*';
+    const read = page.waitForResponse(readings);
     await page.goto('/ui');
     await (await read).finished();
     await talk(site, ['one', 'two']);
-    held.resolve();
-    await page.getByText('Live', { exact: true }).waitFor();
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(readings, async (route) => {
+      asked.resolve();
+      await answered.promise;
+      await route.continue();
+    });
+    followed.resolve();
+    await asked.promise;
+    // It is heard of while what was before is read, and is in the answer as well.
+    await talk(site, ['three']);
+    answered.resolve();
     await barsOf(page, await mostInMinute(site)).waitFor();
   },
 );
