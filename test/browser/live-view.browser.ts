@@ -258,7 +258,7 @@ browserTest(
     await page.getByRole('alert').getByText('The service does not answer.').waitFor();
     await page.getByText('1 message.').waitFor();
     await site.start();
-    // The longer it was gone, the longer the page waits before it tries again: half a minute at most.
+    // The longer it was gone, the longer the page waits to try again: half a minute at most.
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
     await talk(site, ['after']);
     await page.getByText('2 messages.').waitFor();
