@@ -87,7 +87,7 @@ browserTest('a frame that takes long is told of', startPages, async ({ open }) =
     while (performance.now() < until);
     done();
   }))`);
-  await view.page.waitForFunction('globalThis.longFrames.length > 0');
+  await view.page.waitForFunction('() => globalThis.longFrames.length > 0');
   const [frame] = await view.longFrames();
   assert.ok(frame!.ms > 100);
 });

@@ -3,6 +3,9 @@
  * fails its test over whatever a page should never do: an error on the console or a throw, a
  * breach of its content security policy, a request to anywhere but its own origin.
  *
+ * `waitForFunction` is given a function, `() => …` in a text: the policy of a page lets the first
+ * look evaluate a text, and refuses it to each further one.
+ *
  * To copy: live-view.browser.ts. `npm run browser` runs them all.
  */
 import assert from 'node:assert/strict';
@@ -15,9 +18,11 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { watching, type LongFrame } from './watching.ts';
 
 /** A test that ran longer than this hangs. */
-const testMs = 120_000;
+const testMs = 240_000;
 /** How long an action or a wait of a page may take; the machine may be busy. */
 const actionMs = 30_000;
+/** How long Chromium may take to start. */
+const launchMs = 90_000;
 const pictures = join(import.meta.dirname, '../../.tmp/pictures');
 
 const named = process.env['SVC_CHROMIUM'];
@@ -61,7 +66,7 @@ after(async () => {
 });
 
 function browser(): Promise<Browser> {
-  launched ??= chromium.launch({ executablePath: program, args: flags });
+  launched ??= chromium.launch({ executablePath: program, args: flags, timeout: launchMs });
   return launched;
 }
 
@@ -94,6 +99,7 @@ export function browserTest<S extends Site>(
     };
     try {
       await body({ site, open });
+      for (const view of views) await view.expectedCame();
     } catch (error) {
       throw await withFaults(error, name, views);
     } finally {
@@ -170,6 +176,11 @@ export class View {
       assert.ok(Date.now() < giveUpAt, `${pattern} came not: ${this.#faults.join('; ')}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+  }
+
+  /** Waits until all that was expected came: Chromium tells of it when it finds the time. */
+  async expectedCame(): Promise<void> {
+    for (const pattern of this.#expected) await this.faulted(pattern);
   }
 
   /** What went wrong so far, but for what was expected. */

@@ -1,5 +1,7 @@
 /** From a template to a service that answers, without a look at JSON; and where the token goes. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { adminToken } from '../config-program.ts';
 import { freePort } from '../program.ts';
@@ -29,6 +31,9 @@ browserTest('from a template to answers, without JSON', deskWith(), async ({ sit
   await view.assertAccessible();
   await dialog.getByRole('button', { name: 'Replace mine with it' }).click();
   const [port, [model]] = [await freePort(), service.first.brains[0]!['models'] as object[]];
+  // Nobody else takes it while the rest is written.
+  const keeper = createServer().listen(port, '127.0.0.1').unref();
+  await once(keeper, 'listening');
   const { base_url: modelUrl } = model as { base_url: string };
   await fill(page, 'Webhook', {
     'channels[0].webhook.bind': `127.0.0.1:${port}`,
@@ -46,6 +51,8 @@ browserTest('from a template to answers, without JSON', deskWith(), async ({ sit
   // The browser keeps the draft itself, soon after the last edit; the test's time ends the wait.
   let kept = '';
   while (!kept.includes('triage')) kept = await assertTokenNowhere(page, urls);
+  keeper.close();
+  await once(keeper, 'close');
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
   await page.getByRole('heading', { name: 'The configuration is in use' }).waitFor();
   assert.equal(await service.say('hello', port), 'of first');

@@ -47,6 +47,11 @@ export async function answerConfig(page: Page, text: string, revision = 'r-1'): 
   await page.route('**/api/v1/config', (route) => route.fulfill({ json }));
 }
 
+/** Keys are one step of the history however long the machine takes between them. */
+export async function stopClock(page: Page): Promise<void> {
+  await page.evaluate('{ const now = Date.now(); Date.now = () => now; }');
+}
+
 /** Opens the outline where a small screen folds it away. */
 export async function unfold(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Outline', exact: true, expanded: false });

@@ -5,7 +5,9 @@ import { browserTest } from './browser.ts';
 import { deskWith, enter, show, signIn } from './builder-desk.ts';
 
 const state = (page: Page) => page.locator('#draft-state');
-const countKept = (page: Page) => page.evaluate<number>('localStorage.length');
+/** A page hears of what another one keeps, or keeps no more, a moment later. */
+const keeps = (page: Page, drafts: number) =>
+  page.waitForFunction(`() => localStorage.length === ${drafts}`);
 
 async function rename(page: Page, name: string): Promise<void> {
   await page
@@ -35,7 +37,7 @@ browserTest('a draft that is offered stays until somebody decides', deskWith(), 
   await enter(page);
   await page.getByRole('button', { name: 'Take up the draft' }).click();
   await page.getByRole('treeitem', { name: /^mine/ }).waitFor();
-  assert.equal(await countKept(page), 1);
+  await keeps(page, 1);
 });
 
 browserTest('another tab leaves a draft alone, and is offered it', deskWith(), async (s) => {
@@ -44,6 +46,7 @@ browserTest('another tab leaves a draft alone, and is offered it', deskWith(), a
   page.on('dialog', (dialog) => void dialog.accept());
   await signIn(view, 'form');
   await rename(page, 'mine');
+  await keeps(page, 1);
   const other = await page.context().newPage();
   await other.goto('/builder?view=form');
   await enter(other);
@@ -53,7 +56,7 @@ browserTest('another tab leaves a draft alone, and is offered it', deskWith(), a
   await other.getByText('It is of another tab or of an earlier visit.').waitFor();
   await other.getByRole('button', { name: 'Throw it away' }).click();
   await other.getByText('There is a draft from').waitFor({ state: 'detached' });
-  assert.equal(await countKept(page), 0);
+  await keeps(page, 0);
   await other.close();
 });
 

@@ -28,7 +28,8 @@ browserTest(
     await node('paid').getByText('never asked: private brain').waitFor();
     await node('idle').getByText('no route names this brain').waitFor();
     await node('idle').getByText('no route leads here').waitFor({ state: 'detached' });
-    assert.equal(await page.getByLabel('echo never asks paid').count(), 1);
+    // Lines are drawn once both of their ends are measured.
+    await page.getByLabel('echo never asks paid').waitFor({ state: 'attached' });
     await node('idle').click();
     await page.getByRole('heading', { name: 'brain idle' }).waitFor();
     await page.getByText('no route names this brain, so it is not started').first().waitFor();

@@ -8,14 +8,20 @@ import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { assertTabFits, deskWith, show, signIn, type Desk } from './builder-desk.ts';
 
-/** Types the whole text anew, as somebody does who pastes it. */
+/**
+ * Types the whole text anew, as somebody does who pastes it, and shows what it changes. The tab
+ * looks once whether somebody else applied something; that is over then, so that what is applied
+ * after it is met by applying.
+ */
 async function paste(page: Page, document: object): Promise<void> {
   await show(page, 'JSON');
   const editor = page.locator('.cm-content');
   await editor.click();
   await page.keyboard.press('ControlOrMeta+a');
   await page.keyboard.insertText(JSON.stringify(document, null, 2));
+  const looked = page.waitForResponse('**/api/v1/config');
   await show(page, 'Review');
+  await (await looked).finished();
 }
 
 const apply = (page: Page): Promise<void> =>

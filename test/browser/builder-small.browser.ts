@@ -102,13 +102,13 @@ browserTest('what is chosen is told in forced colours', deskWith(), async ({ ope
 browserTest('the graph shows its three columns', deskWith(), async ({ open }) => {
   const page = await signIn(await open(small));
   await page.locator('.react-flow__node').nth(2).waitFor();
-  const seen = `(() => {
+  const seen = `() => {
     const place = document.querySelector('.react-flow').getBoundingClientRect();
     return [...document.querySelectorAll('.react-flow__node')].every((one) => {
       const { left, right } = one.getBoundingClientRect();
       return left >= place.left && right <= place.right;
     });
-  })()`;
+  }`;
   await page.waitForFunction(seen);
   await page.locator('.react-flow__node').getByText('llama3.2').waitFor();
 });

@@ -8,7 +8,7 @@ import { memberPath } from '../../src/config/locate.ts';
 import type { Page } from 'playwright-core';
 import { browserTest, type View } from './browser.ts';
 import { adminToken } from '../config-program.ts';
-import { answerConfig, deskWith, enter, signIn } from './builder-desk.ts';
+import { answerConfig, deskWith, enter, signIn, stopClock } from './builder-desk.ts';
 
 const golden = join(import.meta.dirname, '../golden');
 const everything = readFileSync(join(golden, '0.1-everything.json'), 'utf8');
@@ -44,6 +44,7 @@ browserTest('everything is done by the keyboard', deskWith(), async ({ open }) =
   const press = (keys: string) => page.keyboard.press(keys);
   await signIn(view, 'form');
   await press('/');
+  await focusOn(view, 'outline-search');
   await page.keyboard.type('llama');
   await press('ArrowDown');
   await press('End');
@@ -128,6 +129,7 @@ browserTest('text and form are one; what is no JSON is said', deskWith(), async 
   const view = await s.open();
   const { page } = view;
   await signIn(view, 'form');
+  await stopClock(page);
   await page.getByRole('tab', { name: 'JSON' }).click();
   const text = page.locator('.cm-content');
   await text.getByText('"echo"').first().dblclick();
@@ -152,6 +154,7 @@ browserTest('lines that nobody touched keep their ends', deskWith(), async (s) =
   const mixed = everything.replaceAll(/\n( {4}\S)/g, '\r\n$1');
   await answerConfig(page, mixed);
   await signIn(view, 'json');
+  await stopClock(page);
   await page.locator('.cm-content').getByText('"local first"').first().dblclick();
   await page.keyboard.press('End');
   await page.keyboard.press('Enter');

@@ -1,6 +1,7 @@
 /** Dead letters and deliveries in the live view: seen by a reader, moved by an operator. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
 import { signIn, startOperatorStage, tabTo, type OperatorStage } from './operator-stage.ts';
 
@@ -8,11 +9,24 @@ const answer = 'It opens at nine.';
 
 /** Three replies that their receiver wants no more. */
 async function startWithDead(): Promise<OperatorStage> {
-  const stage = await startOperatorStage();
+  await using opened = new AsyncDisposableStack();
+  const stage = opened.use(await startOperatorStage());
   stage.receiver.script.push(410, 410, 410);
-  for (const conversation of ['a', 'b', 'c']) await stage.say('when?', conversation);
-  await stage.receiver.waitFor(3);
+  for (const [index, conversation] of ['a', 'b', 'c'].entries()) {
+    await stage.say('when?', conversation);
+    // One after the other: the first one is the oldest.
+    await untilDead(stage, index + 1);
+  }
+  opened.move();
   return stage;
+}
+
+/** Waits until so many are given up. */
+async function untilDead({ origin }: OperatorStage, number: number): Promise<void> {
+  await untilTrue(`${number} are given up`, async () => {
+    const told = await fetch(`${origin}/api/v1/dead-letters`);
+    return ((await told.json()) as { rows: readonly unknown[] }).rows.length === number;
+  });
 }
 
 async function openDead(page: Page): Promise<void> {
@@ -89,7 +103,14 @@ browserTest(
 );
 
 browserTest('all of one reason are replayed, the oldest first', startWithDead, async (it) => {
+  const { receiver } = it.site;
   const { page } = await it.open();
+  let asked = 3;
+  // Conversations do not wait for each other: each is asked for once the one before has come.
+  await page.route('**/replay', async (route) => {
+    await receiver.waitFor(asked++);
+    await route.continue();
+  });
   await openDead(page);
   await signIn(page);
   await page.getByRole('link', { name: 'Show only these' }).click();
@@ -99,9 +120,27 @@ browserTest('all of one reason are replayed, the oldest first', startWithDead, a
   await dialog.getByText('The oldest goes first').waitFor();
   await dialog.getByRole('button', { name: 'Replay 3' }).click();
   await dialog.getByText('3 of 3 will be tried again.').waitFor();
-  const received = await it.site.receiver.waitFor(6);
+  const received = await receiver.waitFor(6);
   const conversations = received.map(({ body }) => body['conversation_id']);
-  assert.deepEqual(conversations.slice(3), conversations.slice(0, 3));
+  assert.deepEqual(conversations, ['a', 'b', 'c', 'a', 'b', 'c']);
+});
+
+browserTest('what dies before the events are followed is shown', startOperatorStage, async (it) => {
+  const { receiver, say } = it.site;
+  const { page } = await it.open();
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/v1/events', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.goto('/ui?view=dead-letters');
+  await page.getByText('Everything that was accepted was answered').waitFor();
+  receiver.script.push(410);
+  await say('when?');
+  await untilDead(it.site, 1);
+  held.resolve();
+  await page.getByRole('row').nth(1).waitFor();
+  await reason(page).getByText('1', { exact: true }).waitFor();
 });
 
 browserTest(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest } from './browser.ts';
 import { operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
+import { lateEffects } from './watching.ts';
 
 const telephone = { viewport: { width: 360, height: 740 } };
 
@@ -33,12 +34,55 @@ browserTest(
     await page.getByText('Nothing needs you.').waitFor();
     await talk(site, ['one', 'two', 'three']);
     await page.getByText('3 messages since the start').waitFor();
-    await page.getByRole('img', { name: /^Messages a minute since .*: 3 at most$/ }).waitFor();
+    await barsOf(page, await mostInMinute(site)).waitFor();
     await page.getByText('dropped by the shield').waitFor();
     await view.assertAccessible();
     await page.getByRole('link', { name: /Messages a minute/ }).click();
     await page.getByText('3 messages.').waitFor();
     assert.match(page.url(), /view=messages&within=1h$/);
+  },
+);
+
+/** The bars of the messages of each minute. */
+const barsOf = (page: Page, most: number) =>
+  page.getByRole('img', { name: new RegExp(`^Messages a minute since .*: ${most} at most$`) });
+
+/** A minute may end between two of them. */
+async function mostInMinute({ origin }: LiveStage): Promise<number> {
+  const { rows } = (await (await fetch(`${origin}/api/v1/messages`)).json()) as {
+    rows: readonly { acceptedAt: number }[];
+  };
+  const counts = Map.groupBy(rows, ({ acceptedAt }) => Math.floor(acceptedAt / 60_000));
+  return Math.max(...[...counts.values()].map(({ length }) => length));
+}
+
+browserTest(
+  'what comes before the events are followed is counted too, and nothing twice',
+  startLiveStage,
+  async ({ site, open }) => {
+    const { page } = await open();
+    const followed = Promise.withResolvers<void>();
+    await page.route('**/api/v1/events', async (route) => {
+      await followed.promise;
+      await route.continue();
+    });
+    const readings = '**/api/v1/messages?since=*';
+    const read = page.waitForResponse(readings);
+    await page.goto('/ui');
+    await (await read).finished();
+    await talk(site, ['one', 'two']);
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(readings, async (route) => {
+      asked.resolve();
+      await answered.promise;
+      await route.continue();
+    });
+    followed.resolve();
+    await asked.promise;
+    // It is heard of while what was before is read, and is in the answer as well.
+    await talk(site, ['three']);
+    answered.resolve();
+    await barsOf(page, await mostInMinute(site)).waitFor();
   },
 );
 
@@ -214,7 +258,8 @@ browserTest(
     await page.getByRole('alert').getByText('The service does not answer.').waitFor();
     await page.getByText('1 message.').waitFor();
     await site.start();
-    await page.getByText('Live', { exact: true }).waitFor();
+    // The longer it was gone, the longer the page waits to try again: half a minute at most.
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
     await talk(site, ['after']);
     await page.getByText('2 messages.').waitFor();
     await page.getByRole('alert').waitFor({ state: 'detached' });
@@ -270,5 +315,19 @@ browserTest(
     await page.getByText('one', { exact: true }).waitFor();
     await page.locator('button:focus', { hasText: 'Hide what was said' }).press('Enter');
     await page.locator('button:focus', { hasText: 'Reveal what was said' }).waitFor();
+  },
+);
+
+browserTest(
+  'the focus is kept from the moment that something can have it',
+  startLiveStage,
+  async ({ open }) => {
+    const { page } = await open();
+    await page.addInitScript(lateEffects);
+    await page.goto('/ui?view=conversations');
+    await page.getByRole('button', { name: 'Sign in to see it' }).press('Enter');
+    await page.getByLabel('Administrator token').fill(operatorToken);
+    await page.keyboard.press('Enter');
+    await page.locator('section:focus', { hasText: 'Each conversation' }).waitFor();
   },
 );

@@ -128,7 +128,7 @@ browserTest('every view fits a small telephone, for both', startOperatorStage, a
     if (who === 'an operator') await signIn(page);
     for (const title of titles) {
       await page.getByRole('navigation').getByRole('link', { name: title, exact: true }).click();
-      await page.waitForFunction(`document.title.startsWith('${title}')`);
+      await page.waitForFunction(`() => document.title.startsWith('${title}')`);
       await page.getByText('Asking …').first().waitFor({ state: 'detached' });
       await view.assertFits();
       if (who === 'an operator') await view.assertAccessible();

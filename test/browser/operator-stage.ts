@@ -119,8 +119,9 @@ export async function signIn(page: Page): Promise<void> {
   await page.getByRole('banner').getByRole('button', { name: 'Sign out' }).waitFor();
 }
 
-/** Presses Tab until the focus is on what is called so. */
+/** Presses Tab until the focus is on the button that is called so, once there is one. */
 export async function tabTo(page: Page, name: RegExp): Promise<void> {
+  await page.getByRole('button', { name }).first().waitFor();
   const seen: string[] = [];
   while (seen.length < 80) {
     await page.keyboard.press('Tab');

@@ -17,6 +17,21 @@ export const watching = `(() => {
   }).observe({ type, buffered: true });
 })();`;
 
+/**
+ * Runs there too, where a test asks for it: what React does after a picture comes a second late,
+ * as it may on a machine that is busy.
+ */
+export const lateEffects = `(() => {
+  const { MessageChannel: Channel } = globalThis;
+  globalThis.MessageChannel = function () {
+    const channel = new Channel();
+    const { port2: port } = channel;
+    const post = port.postMessage.bind(port);
+    port.postMessage = (...told) => void setTimeout(() => post(...told), 1_000);
+    return channel;
+  };
+})();`;
+
 /** @property startMs since the navigation @property scripts what ran in it, where that is known */
 export type LongFrame = {
   readonly startMs: number;

@@ -2,7 +2,7 @@
  * After an action the focus is on what it led to, else on the heading of the view: never nowhere,
  * where the keyboard would begin the page anew and a screen reader would fall silent.
  */
-import { useEffect } from 'react';
+import { useLayoutEffect } from 'react';
 
 /** Puts the focus on something that a person reads, and brings it into view. */
 export function focusOn(element: HTMLElement | null): void {
@@ -19,7 +19,8 @@ const framesLeft = 3;
  * @param home where it goes then; null: not there yet, the next change of the page asks again
  */
 export function useFocusKept(home: () => HTMLElement | null): void {
-  useEffect(() => {
+  // Before the page is painted: from then on something can have the focus.
+  useLayoutEffect(() => {
     let last: Element | null = null;
     let asked = 0;
     const noticed = (event: FocusEvent): void => {

@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useLayoutEffect } from 'react';
 
 const inDialog = '[role="dialog"], [role="alertdialog"]';
 /** Where the keyboard may go on from, the nearest first. */
@@ -9,7 +9,8 @@ const parts = 'section, main';
  * was in, and not to the very beginning. A dialog counts as the place from which it was opened.
  */
 export function useKeptFocus(): void {
-  useEffect(() => {
+  // Before the page is painted: from then on something can have the focus.
+  useLayoutEffect(() => {
     let held: Element | null = null;
     let around: readonly HTMLElement[] = [];
     const hold = ({ target }: FocusEvent): void => {

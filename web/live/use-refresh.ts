@@ -1,11 +1,14 @@
-import { useEffect, useEffectEvent } from 'react';
+import { useEffect, useEffectEvent, useRef } from 'react';
 import type { FrameKind } from '../../src/domain/frame.ts';
-import { listen } from './feed.ts';
+import { listen, useFeed } from './feed.ts';
 
 /** Events come in bursts; a list is read once after each. */
 const restMs = 1_000;
 
-/** Reads something anew soon after an event that may have changed it. */
+/**
+ * Reads something anew soon after an event that may have changed it; and when the stream of events
+ * opens, for nobody told of what happened between the first reading and that.
+ */
 export function useRefresh(kinds: readonly FrameKind[], again: () => void): void {
   const concerns = useEffectEvent((kind: FrameKind) => kind === 'dropped' || kinds.includes(kind));
   const act = useEffectEvent(again);
@@ -23,4 +26,10 @@ export function useRefresh(kinds: readonly FrameKind[], again: () => void): void
       if (timer !== null) clearTimeout(timer);
     };
   }, []);
+  const isOpen = useFeed(({ state }) => state === 'open');
+  const wasOpen = useRef(isOpen);
+  useEffect(() => {
+    if (isOpen && !wasOpen.current) act();
+    wasOpen.current = isOpen;
+  }, [isOpen]);
 }

@@ -1,9 +1,9 @@
 /** How many messages were accepted in each minute: of before from the API, since then by events. */
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Page } from '../../../src/domain/page.ts';
 import type { MessageRow } from '../../../src/domain/records.ts';
 import { ask } from '../../kit/api.ts';
-import { listen } from '../feed.ts';
+import { listen, useFeed } from '../feed.ts';
 
 const minuteMs = 60_000;
 const showEveryMs = 1_000;
@@ -20,11 +20,14 @@ export type Minute = {
 
 /** The last minutes, the one that is not over last. */
 export function usePace(minutes: number): readonly Minute[] {
+  const isOpen = useFeed(({ state }) => state === 'open');
   const [shown, setShown] = useState<readonly Minute[]>([]);
+  const current = useRef<Pace | null>(null);
   useEffect(() => {
     const pace = new Pace(minutes);
+    current.current = pace;
     const leave = listen((frame) => {
-      if (frame.kind === 'message_accepted' && !frame.duplicate) pace.add(frame.at);
+      if (frame.kind === 'message_accepted' && !frame.duplicate) pace.heard(frame.id, frame.at);
       else if (frame.kind === 'dropped') void pace.readBack();
     });
     void pace.readBack();
@@ -35,12 +38,22 @@ export function usePace(minutes: number): readonly Minute[] {
       clearInterval(timer);
     };
   }, [minutes]);
+  const wasOpen = useRef(isOpen);
+  useEffect(() => {
+    // Once the stream is open nothing is missed any more, so what was before it is read then.
+    if (isOpen && !wasOpen.current) void current.current?.readBack();
+    wasOpen.current = isOpen;
+  }, [isOpen]);
   return shown;
 }
 
 class Pace {
   readonly #minutes: number;
-  readonly #ending = new AbortController();
+  /** The reading under way, or the last one. */
+  #reading = new AbortController();
+  /** Those that were read, and those heard of meanwhile: an event may follow its own row. */
+  #counted = new Set<string>();
+  #isReading = false;
   #counts = new Map<number, number>();
   #knownSince = Date.now();
 
@@ -49,35 +62,54 @@ class Pace {
   }
 
   end(): void {
-    this.#ending.abort();
+    this.#reading.abort();
   }
 
-  add(at: number): void {
-    const minute = Math.floor(at / minuteMs);
-    this.#counts.set(minute, (this.#counts.get(minute) ?? 0) + 1);
-    this.#counts.delete(minute - this.#minutes);
+  /** Of an event. */
+  heard(id: string, at: number): void {
+    if (this.#counted.has(id)) return;
+    if (this.#isReading) this.#counted.add(id);
+    this.#count(at);
   }
 
   /** Counts anew what was accepted until now. */
   async readBack(): Promise<void> {
-    const until = Date.now();
+    this.#reading.abort();
+    this.#reading = new AbortController();
+    const { signal } = this.#reading;
+    const now = Date.now();
     this.#counts = new Map();
-    this.#knownSince = until;
-    let since = until - this.#minutes * minuteMs;
+    this.#counted = new Set();
+    this.#knownSince = now;
+    this.#isReading = true;
+    await this.#readFrom(now, signal);
+    if (!signal.aborted) this.#isReading = false;
+  }
+
+  async #readFrom(now: number, signal: AbortSignal): Promise<void> {
+    let since = now - this.#minutes * minuteMs;
     since -= since % minuteMs;
     let after: string | null = null;
     for (let page = 0; page < pagesMost; page++) {
-      const span = { since: String(since), until: String(until), limit: String(pageRows) };
+      const span = { since: String(since), limit: String(pageRows) };
       const query = new URLSearchParams(after === null ? span : { ...span, after });
-      const { signal } = this.#ending;
       const answer = await ask<Page<MessageRow>>(`messages?${query.toString()}`, { signal });
-      if (answer.kind === 'refused') return;
+      if (answer.kind === 'refused' || signal.aborted) return;
       const { rows, next } = answer.value;
-      for (const { acceptedAt } of rows) this.add(acceptedAt);
+      for (const { id, acceptedAt } of rows) {
+        if (!this.#counted.has(id)) this.#count(acceptedAt);
+        this.#counted.add(id);
+      }
       this.#knownSince = next === null ? since : (rows.at(-1)?.acceptedAt ?? this.#knownSince);
       after = next;
       if (after === null) return;
     }
+  }
+
+  #count(at: number): void {
+    const minute = Math.floor(at / minuteMs);
+    this.#counts.set(minute, (this.#counts.get(minute) ?? 0) + 1);
+    this.#counts.delete(minute - this.#minutes);
   }
 
   minutesUntil(now: number): readonly Minute[] {
