@@ -5,7 +5,8 @@
  *
  *   SVC_DISK_FOLDER   the folder, absolute; files ending in -shm or .lock are left alone
  *   SVC_DISK_LOG      where the log goes, outside of the folder
- *   SVC_DISK_FAULT    sync-eio, write-eio or write-enospc; absent: nothing fails
+ *   SVC_DISK_FAULT    sync-eio, base-sync-eio (of files ending in .db alone), write-eio or
+ *                     write-enospc; absent: nothing fails
  *   SVC_DISK_PERMILLE how many of a thousand such calls fail
  *   SVC_DISK_SEED     chooses which
  *
@@ -51,7 +52,7 @@ static struct {
   dev_t device;
   ino_t inode;
 } open_files[FDS];
-static enum { NONE, SYNC_EIO, WRITE_EIO, WRITE_ENOSPC } fault = NONE;
+static enum { NONE, SYNC_EIO, BASE_SYNC_EIO, WRITE_EIO, WRITE_ENOSPC } fault = NONE;
 static uint64_t permille, state;
 
 static int (*real_open)(const char *, int, ...);
@@ -79,6 +80,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *what = getenv("SVC_DISK_FAULT"), *often = getenv("SVC_DISK_PERMILLE");
   const char *seed = getenv("SVC_DISK_SEED");
   if (what != NULL && strcmp(what, "sync-eio") == 0) fault = SYNC_EIO;
+  if (what != NULL && strcmp(what, "base-sync-eio") == 0) fault = BASE_SYNC_EIO;
   if (what != NULL && strcmp(what, "write-eio") == 0) fault = WRITE_EIO;
   if (what != NULL && strcmp(what, "write-enospc") == 0) fault = WRITE_ENOSPC;
   permille = often == NULL ? 0 : strtoull(often, NULL, 10);
@@ -242,7 +244,9 @@ static int synced(int fd, int (*real)(int)) {
     pthread_mutex_unlock(&lock);
     return real(fd);
   }
-  int failed = fault == SYNC_EIO && file != FOLDER && fails();
+  int may = file != FOLDER && names[file] != NULL;
+  int asked = fault == SYNC_EIO || (fault == BASE_SYNC_EIO && may && ends_with(names[file], ".db"));
+  int failed = may && asked && fails();
   record(failed ? 'F' : file == FOLDER ? 'D' : 'S', file, 0, NULL, 0);
   pthread_mutex_unlock(&lock);
   if (failed) errno = EIO;

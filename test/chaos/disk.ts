@@ -22,7 +22,7 @@ export type DiskRecord = {
   readonly end: number;
 };
 
-export type Fault = 'sync-eio' | 'write-eio' | 'write-enospc';
+export type Fault = 'sync-eio' | 'base-sync-eio' | 'write-eio' | 'write-enospc';
 
 /**
  * Builds the library that disk.c is.

@@ -24,6 +24,9 @@ const fullSync = 2;
 /** 256 MiB. */
 const vacuumPagesMax = 65_536;
 const busyTimeoutMs = 2_000;
+/** The log is folded into the database when it has grown by so many pages, about. */
+const foldPages = 1_000;
+const pageBytes = 4_096;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
@@ -39,6 +42,9 @@ function open(): DatabaseSync {
     if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL');
     db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${busyTimeoutMs};`);
+    // At a commit SQLite would fold the log into the database by itself, and keep to itself what
+    // fails in that: a sync that failed would be followed by one that saves less.
+    db.exec('PRAGMA wal_autocheckpoint = 0;');
     // What is deleted is overwritten, also where whole pages become free.
     db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
@@ -111,7 +117,21 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
 
 function serve(db: DatabaseSync): void {
   const run = prepareRun(db);
+  const folding = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   let over = false;
+  /** About how many pages the log has that the database lacks; that of the last process is new. */
+  let unfolded = foldPages;
+  const fold = (more: number): void => {
+    unfolded += more;
+    if (unfolded < foldPages) return;
+    try {
+      const { log, checkpointed } = folding.get() as { log: number; checkpointed: number };
+      // Where somebody reads what is in the log, the rest of it is for the next time.
+      if (checkpointed >= log) unfolded = 0;
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+  };
   /** A step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
     if (over) return;
@@ -119,6 +139,7 @@ function serve(db: DatabaseSync): void {
       const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
       if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
       if (rows >= rowsAtOnce) setImmediate(sweepOn);
+      fold(rows);
     } catch (error) {
       // Deleting takes room at first; there will be some later.
       if (!isFull(error)) throw error;
@@ -136,9 +157,13 @@ function serve(db: DatabaseSync): void {
   port.on('message', (message: ToWriter) => {
     if (over) return;
     if (typeof message === 'string') {
-      const done = run(JSON.parse(message) as Group);
+      const group = JSON.parse(message) as Group;
+      const done = run(group);
       if (done.kind === 'failed') end();
-      return tell(done);
+      tell(done);
+      // A write touches a few pages, and those that its text fills.
+      if (!over) fold(4 + 3 * group.writes.length + message.length / pageBytes);
+      return;
     }
     if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of));
     end();
