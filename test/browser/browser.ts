@@ -14,7 +14,13 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  Locator,
+  Page,
+} from 'playwright-core';
 import { watching, type LongFrame } from './watching.ts';
 
 /** A test that ran longer than this hangs. */
@@ -69,6 +75,10 @@ function browser(): Promise<Browser> {
   launched ??= chromium.launch({ executablePath: program, args: flags, timeout: launchMs });
   return launched;
 }
+
+/** Presses Enter on the button that is called so, once it can be used: a press would not wait. */
+export const pressOn = (where: Page | Locator, name: string | RegExp): Promise<void> =>
+  where.getByRole('button', { name, disabled: false }).press('Enter');
 
 /** What the pages come from; `origin` is `http://127.0.0.1:<port>`, all that they may ask. */
 export type Site = AsyncDisposable & { readonly origin: string };

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { adminToken } from '../config-program.ts';
 import { answerConfig, deskWith, enter, knock, show, signIn } from './builder-desk.ts';
-import { browserTest } from './browser.ts';
+import { browserTest, pressOn } from './browser.ts';
 
 const timeout = '[id="field-brains[0].models[0].timeout_seconds"]';
 
@@ -25,11 +25,11 @@ browserTest('a refused token leaves the focus in its field', deskWith(), async (
 browserTest('a block that goes leaves the focus with the way back', deskWith(), async (s) => {
   const page = await signIn(await s.open(), 'form');
   await page.getByRole('treeitem', { name: /^Storage/ }).click();
-  await page.getByRole('button', { name: 'Add storage' }).press('Enter');
+  await pressOn(page, 'Add storage');
   await page.locator('[id="field-storage"]:focus').waitFor();
-  await page.getByRole('button', { name: 'Remove Storage' }).press('Enter');
+  await pressOn(page, 'Remove Storage');
   await page.locator('button[id="field-storage"]:focus').waitFor();
-  const undo = page.getByRole('button', { name: 'Undo' });
+  const undo = page.getByRole('button', { name: 'Undo', disabled: false });
   await undo.press('Enter');
   await undo.press('Enter');
   await onHeading(page, 'Storage');
@@ -38,7 +38,7 @@ browserTest('a block that goes leaves the focus with the way back', deskWith(), 
 browserTest('what is removed leaves the focus with its like', deskWith(), async ({ open }) => {
   const page = await signIn(await open());
   await page.locator('.react-flow__node').filter({ hasText: 'echo' }).click();
-  await page.locator('#view').getByRole('button', { name: 'Remove' }).press('Enter');
+  await pressOn(page.locator('#view'), 'Remove');
   await onHeading(page, 'Nothing is chosen');
   await page.getByRole('treeitem', { name: 'Webhook' }).first().click();
   await page.getByRole('treeitem', { name: 'Webhook' }).first().press('Delete');
@@ -53,15 +53,15 @@ browserTest('the end of an apply has the focus', deskWith(), async ({ open }) =>
   const view = await open();
   view.expectFault(/503 \(Service Unavailable\)/);
   const page = await signIn(view, 'templates');
-  await page.getByRole('button', { name: 'Choose Private local assistant' }).press('Enter');
-  await page.getByRole('button', { name: 'Replace mine with it' }).press('Enter');
+  await pressOn(page, 'Choose Private local assistant');
+  await pressOn(page, 'Replace mine with it');
   await onHeading(page, 'Nothing is chosen');
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByRole('treeitem', { name: /^llama3.2/ }).click();
   await show(page, 'Form');
   await page.locator(timeout).fill('61');
   await show(page, 'Review');
-  const apply = page.getByRole('button', { name: 'Apply', exact: true });
+  const apply = page.getByRole('button', { name: 'Apply', exact: true, disabled: false });
   await page.route('**/api/v1/config', (route) => {
     const problem = { code: 'not_saved', detail: 'No room.', status: 503 };
     return route.fulfill({ status: 503, json: problem });
@@ -71,8 +71,8 @@ browserTest('the end of an apply has the focus', deskWith(), async ({ open }) =>
   await page.unroute('**/api/v1/config');
   await apply.press('Enter');
   await onHeading(page, 'The configuration is in use');
-  await page.getByRole('button', { name: /^Look at/ }).press('Enter');
-  await page.getByRole('button', { name: 'Put it into use now' }).press('Enter');
+  await pressOn(page, /^Look at/);
+  await pressOn(page, 'Put it into use now');
   await onHeading(page, 'The earlier configuration is in use');
 });
 
@@ -83,9 +83,9 @@ browserTest('a conflict that is settled leads to what changes', deskWith(), asyn
   const { first } = s.site.service;
   await answerConfig(page, JSON.stringify({ ...first, _note: 'theirs' }, null, 2), 'r-2');
   await show(page, 'Review');
-  await page.getByRole('button', { name: 'Keep mine over theirs' }).press('Enter');
+  await pressOn(page, 'Keep mine over theirs');
   await onHeading(page, 'What changes');
-  await page.getByRole('button', { name: 'Sign out' }).press('Enter');
+  await pressOn(page, 'Sign out');
   await page.locator('#token:focus').waitFor();
   await enter(page);
 });

@@ -1,6 +1,6 @@
 /** The graph of the builder: seen, and changed by mouse and by keyboard. */
 import assert from 'node:assert/strict';
-import { browserTest } from './browser.ts';
+import { browserTest, pressOn } from './browser.ts';
 import { assertTabFits, deskWith, show, signIn } from './builder-desk.ts';
 
 const local = (model: string) => ({
@@ -74,7 +74,7 @@ browserTest(
     await keyboard.press('Enter');
     await keyboard.press('Delete');
     await page.getByLabel('webhook is answered by idle').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).press('Enter');
+    await pressOn(page, 'Undo');
     await page.getByLabel('webhook is answered by idle').waitFor({ state: 'attached' });
     await page.locator('.react-flow__node').filter({ hasText: 'idle' }).focus();
     await keyboard.press('Enter');

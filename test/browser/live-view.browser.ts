@@ -1,7 +1,7 @@
 /** The live view on a running svc: what a person sees, by eye, by keyboard and on a telephone. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { browserTest } from './browser.ts';
+import { browserTest, pressOn } from './browser.ts';
 import { operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
 import { lateEffects } from './watching.ts';
 
@@ -311,7 +311,7 @@ browserTest(
     await page.keyboard.press('Tab');
     await page.locator('button:focus', { hasText: 'lobby' }).press('Enter');
     await page.locator('main:focus').waitFor();
-    await page.getByRole('button', { name: 'Reveal what was said' }).press('Enter');
+    await pressOn(page, 'Reveal what was said');
     await page.getByText('one', { exact: true }).waitFor();
     await page.locator('button:focus', { hasText: 'Hide what was said' }).press('Enter');
     await page.locator('button:focus', { hasText: 'Reveal what was said' }).waitFor();
@@ -325,7 +325,7 @@ browserTest(
     const { page } = await open();
     await page.addInitScript(lateEffects);
     await page.goto('/ui?view=conversations');
-    await page.getByRole('button', { name: 'Sign in to see it' }).press('Enter');
+    await pressOn(page, 'Sign in to see it');
     await page.getByLabel('Administrator token').fill(operatorToken);
     await page.keyboard.press('Enter');
     await page.locator('section:focus', { hasText: 'Each conversation' }).waitFor();
