@@ -14,8 +14,8 @@ import type { FormName, Plant } from './ledger/worlds.ts';
 
 const forms: readonly FormName[] = ['memory', 'sqlite'];
 const stepsOfWalk = 1_000;
-/** A planted bug must be noticed within so many steps; one of them takes 2,500 on average. */
-const bugSteps = 40_000;
+/** A planted bug must be noticed within so many steps; what takes longest takes 500 on average. */
+const bugSteps = 10_000;
 /** So many and more are shared: most of them walk over the form that is quick. */
 const sharedFrom = 100_000;
 /** Of the steps that are enough, the last are shown. */

@@ -125,11 +125,13 @@ export class Walk {
   async #accept(dice: readonly number[], given?: readonly Inbound[]): Promise<boolean> {
     const [size = 0, which = 0, key = 0, move = 0] = dice;
     const channel = pick(channels, which);
-    const count = size > 0.97 ? 30 : 1 + Math.floor(size * 3);
+    const count = size > 0.95 ? 30 : 1 + Math.floor(size * 3);
     const batch =
       given ?? Array.from({ length: count }, (_, i) => this.#inbound(channel, dice, i, key));
-    const cursors = move > 0.8 ? [{ channel, name: 'offset', value: String(++this.#texts) }] : [];
     const expected = this.#model.expectAccept(batch, this.#arriving);
+    // Refusals are rare, and what a cursor does in one is seen in no other way.
+    const moves = expected.kind === 'refused' || move > 0.8;
+    const cursors = moves ? [{ channel, name: 'offset', value: String(++this.#texts) }] : [];
     const texts = batch.map(({ conversation, text, dedupeKey }) =>
       `${conversation}:${short(text)} ${dedupeKey ?? ''}`.trim(),
     );
