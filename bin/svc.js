@@ -114,11 +114,12 @@ function relaunch(node) {
     process.exitCode = 78;
   });
   child.on('exit', (code, signal) => {
-    for (const name of signals) process.removeListener(name, pass);
     letGo(terminals);
     if (signal === null) {
+      // Signals are still heeded: one that comes now was for the program, which has ended.
       process.exitCode = code;
     } else {
+      process.removeListener(signal, pass);
       process.kill(process.pid, signal);
     }
   });
