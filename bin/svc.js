@@ -116,8 +116,8 @@ function relaunch(node) {
   child.on('exit', (code, signal) => {
     letGo(terminals);
     if (signal === null) {
-      // Signals are still heeded: one that comes now was for the program, which has ended.
-      process.exitCode = code;
+      // At once, with the listeners above: a signal that comes late was for the program.
+      process.exit(code);
     } else {
       process.removeListener(signal, pass);
       process.kill(process.pid, signal);

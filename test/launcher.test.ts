@@ -27,6 +27,7 @@ export async function main([act, value]) {
   if (act === 'exit') process.exitCode = Number(value);
   if (act === 'die') process.kill(process.pid, value);
   if (act !== 'wait') return;
+  if (value === 'stay') process.on('SIGHUP', () => console.log('hung up'));
   const timer = setInterval(() => {}, 1000);
   signal.addEventListener('abort', () => {
     console.log('stopped');
@@ -122,6 +123,17 @@ for (const [name, node] of [
     assert.deepEqual(await run.ended, { code: 128 + constants.signals.SIGTERM, signal: null });
   });
 }
+
+test('a terminal that closes twice does not end what is stopping', async () => {
+  const run = runProbe(process.execPath, 'wait', 'stay');
+  await waiting(run);
+  run.child.kill('SIGHUP');
+  await run.until(/stopped\s+hung up/);
+  run.child.kill('SIGHUP');
+  await run.until(/hung up\s+hung up/);
+  run.child.kill('SIGTERM');
+  assert.deepEqual(await run.ended, { code: 128 + constants.signals.SIGTERM, signal: null });
+});
 
 test('a signal that reaches launcher and program counts once', { skip }, async () => {
   const run = runProbe(old ?? '', 'wait', 'stay');

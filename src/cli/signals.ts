@@ -4,7 +4,7 @@
  * ways ends a process once. The end of the launcher, or of the npm that started it, counts as a
  * SIGTERM, so that a kill of theirs leaves nothing behind.
  *
- * running → stopping (the first signal) → ended (the second one, at once)
+ * running → stopping (the first signal) → ended (the second one, at once; a hang-up is none)
  *
  * A hang-up (SIGHUP) means two things. Where a terminal is the standard input, it is closing, and
  * that stops every command. A process without one lives on its own: a command that wants to be
@@ -54,11 +54,11 @@ export function listenForSignals(): Signals {
   const stopping = new AbortController();
   let hangUp: (() => void) | null = null;
   const count = new SignalCount((signal) => {
-    if (stopping.signal.aborted) {
-      // The person has asked twice: whatever a library still does is not waited for.
-      process.exit(128 + constants.signals[signal]);
-    }
-    stopping.abort();
+    if (!stopping.signal.aborted) return stopping.abort();
+    // A terminal that closes may say so as often as it likes; nobody is impatient.
+    if (signal === 'SIGHUP') return;
+    // The person has asked twice: whatever a library still does is not waited for.
+    process.exit(128 + constants.signals[signal]);
   });
   const came: Came = (signal, way) => {
     if (signal === 'SIGHUP' && hangUp !== null) hangUp();
