@@ -24,8 +24,9 @@ const fullSync = 2;
 /** 256 MiB. */
 const vacuumPagesMax = 65_536;
 const busyTimeoutMs = 2_000;
-/** The log is folded into the database when it has grown by so many pages, about. */
+/** As many as SQLite would wait for. */
 const foldPages = 1_000;
+const shareMin = 1 / 16;
 const pageBytes = 4_096;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
@@ -115,23 +116,34 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   };
 }
 
-function serve(db: DatabaseSync): void {
-  const run = prepareRun(db);
+/**
+ * Folds the log into the database when it has grown by `foldPages`, about. How much a group adds to
+ * it only SQLite knows, so that is guessed, and each fold tells by how much too high the guess is.
+ */
+function prepareFold(db: DatabaseSync): (guess: number) => void {
   const folding = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-  let over = false;
-  /** About how many pages the log has that the database lacks; that of the last process is new. */
-  let unfolded = foldPages;
-  const fold = (more: number): void => {
-    unfolded += more;
-    if (unfolded < foldPages) return;
+  let guessed = 0;
+  /** Of what is guessed; null: the log is that of the last process, of which nothing is known. */
+  let share: number | null = null;
+  return (guess) => {
+    guessed += guess;
+    if (share !== null && guessed * share < foldPages) return;
     try {
       const { log, checkpointed } = folding.get() as { log: number; checkpointed: number };
       // Where somebody reads what is in the log, the rest of it is for the next time.
-      if (checkpointed >= log) unfolded = 0;
+      if (checkpointed < log) return;
+      share = guessed < foldPages ? 1 : Math.min(1, Math.max(shareMin, log / guessed));
+      guessed = 0;
     } catch (error) {
       if (!isFull(error)) throw error;
     }
   };
+}
+
+function serve(db: DatabaseSync): void {
+  const run = prepareRun(db);
+  const fold = prepareFold(db);
+  let over = false;
   /** A step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
     if (over) return;
@@ -161,8 +173,8 @@ function serve(db: DatabaseSync): void {
       const done = run(group);
       if (done.kind === 'failed') end();
       tell(done);
-      // A write touches a few pages, and those that its text fills.
-      if (!over) fold(4 + 3 * group.writes.length + message.length / pageBytes);
+      // The tree's inner pages once, about one for a write, and those that its text fills.
+      if (!over) fold(4 + group.writes.length + message.length / pageBytes);
       return;
     }
     if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of));
