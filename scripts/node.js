@@ -1,9 +1,11 @@
 /**
  * Runs Node with the arguments given: this one when it is new enough, else the one that npm
  * installed beside svc. npm 11 puts that one first on the path of its scripts, npm 10 does not.
+ * The files of a test run share much code, so they find it compiled.
  */
 import { spawn } from 'child_process';
-import { delimiter, dirname } from 'path';
+import { delimiter, dirname, join } from 'path';
+import { fileURLToPath } from 'url';
 import { bundledNode, isNewEnough, nodeMajorMin } from '../bin/bundled-node.js';
 
 const node = isNewEnough() ? process.execPath : bundledNode();
@@ -12,7 +14,9 @@ if (node === null) {
   process.exitCode = 78;
 } else {
   const PATH = [dirname(node), process.env.PATH].join(delimiter);
-  const env = Object.assign({}, process.env, { PATH });
+  const compiled = join(dirname(fileURLToPath(import.meta.url)), '../node_modules/.cache/compiled');
+  const kept = process.argv.includes('--test') ? { NODE_COMPILE_CACHE: compiled } : {};
+  const env = Object.assign(kept, process.env, { PATH });
   const child = spawn(node, process.argv.slice(2), { stdio: 'inherit', env });
   child.on('exit', (code, signal) => {
     process.exitCode = signal === null ? code : 1;
