@@ -22,6 +22,7 @@ import {
   takeOut,
   until,
 } from '../../../test/contract/ledger/kit.ts';
+import { failure } from '../../domain/failure.ts';
 import type { Ledger, OutClaim } from '../store.ts';
 import { openSqliteLedger, type SqliteOptions, type StoreProblem } from './sqlite.ts';
 import { sweep } from './sweep.ts';
@@ -86,6 +87,23 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     for (const end of ['', '.lock', '-wal', '-shm']) {
       assert.equal(await modeOf(`${place.path}${end}`), 0o600, `svc.db${end}`);
     }
+  });
+
+  test('have a log that stays short, however long the texts that are written again', async () => {
+    await using place = await Place.make();
+    const it = await place.open();
+    await accept(it, said('ann', 'hi'));
+    await answer(it, await oneIn(it), 'x'.repeat(256 * 1_024));
+    for (let again = 0; again < 100; again++) {
+      let claims: readonly OutClaim[] = [];
+      const isBack = async (): Promise<boolean> => (claims = await takeOut(it, 1)).length > 0;
+      await until('the reply is there', isBack);
+      const at = again % 2 === 0 ? 0 : Date.now();
+      const how = { park: false, possibleDuplicate: false };
+      await it.ledger.defer(claims[0]!, at, failure('server_error'), how);
+    }
+    const { size } = await stat(`${place.path}-wal`);
+    assert.ok(size < 16 * 1_024 * 1_024, `${size} bytes`);
   });
 
   test('have one owner at a time', async () => {

@@ -26,8 +26,6 @@ const vacuumPagesMax = 65_536;
 const busyTimeoutMs = 2_000;
 /** As many as SQLite would wait for. */
 const foldPages = 1_000;
-const shareMin = 1 / 16;
-const pageBytes = 4_096;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
@@ -43,9 +41,7 @@ function open(): DatabaseSync {
     if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL');
     db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${busyTimeoutMs};`);
-    // At a commit SQLite would fold the log into the database by itself, and keep to itself what
-    // fails in that: a sync that failed would be followed by one that saves less.
-    db.exec('PRAGMA wal_autocheckpoint = 0;');
+    if (tellsLog(db)) db.exec('PRAGMA wal_autocheckpoint = 0');
     // What is deleted is overwritten, also where whole pages become free.
     db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
@@ -116,24 +112,27 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   };
 }
 
+/** Whether SQLite says how long the log is; before 3.51 it took the question for a fold. */
+function tellsLog(db: DatabaseSync): boolean {
+  const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string };
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 3 || minor >= 51;
+}
+
 /**
- * Folds the log into the database when it has grown by `foldPages`, about. How much a group adds to
- * it only SQLite knows, so that is guessed, and each fold tells by how much too high the guess is.
+ * Folds the log into the database when it has grown long. At a commit SQLite would do so by itself,
+ * and keep to itself what fails in that: a sync that failed would be followed by one that saves
+ * less. An older SQLite does it all the same.
  */
-function prepareFold(db: DatabaseSync): (guess: number) => void {
-  const folding = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-  let guessed = 0;
-  /** Of what is guessed; null: the log is that of the last process, of which nothing is known. */
-  let share: number | null = null;
-  return (guess) => {
-    guessed += guess;
-    if (share !== null && guessed * share < foldPages) return;
+function prepareFold(db: DatabaseSync): () => void {
+  if (!tellsLog(db)) return () => {};
+  const look = db.prepare('PRAGMA wal_checkpoint(NOOP)');
+  const fold = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  return () => {
     try {
-      const { log, checkpointed } = folding.get() as { log: number; checkpointed: number };
+      const { log, checkpointed } = look.get() as { log: number; checkpointed: number };
       // Where somebody reads what is in the log, the rest of it is for the next time.
-      if (checkpointed < log) return;
-      share = guessed < foldPages ? 1 : Math.min(1, Math.max(shareMin, log / guessed));
-      guessed = 0;
+      if (log >= foldPages && checkpointed < log) fold.get();
     } catch (error) {
       if (!isFull(error)) throw error;
     }
@@ -151,11 +150,11 @@ function serve(db: DatabaseSync): void {
       const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
       if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
       if (rows >= rowsAtOnce) setImmediate(sweepOn);
-      fold(rows);
     } catch (error) {
       // Deleting takes room at first; there will be some later.
       if (!isFull(error)) throw error;
     }
+    fold();
   };
   const sweeping = setInterval(sweepOn, sweepEveryMs);
   setImmediate(sweepOn);
@@ -169,12 +168,10 @@ function serve(db: DatabaseSync): void {
   port.on('message', (message: ToWriter) => {
     if (over) return;
     if (typeof message === 'string') {
-      const group = JSON.parse(message) as Group;
-      const done = run(group);
+      const done = run(JSON.parse(message) as Group);
       if (done.kind === 'failed') end();
       tell(done);
-      // The tree's inner pages once, about one for a write, and those that its text fills.
-      if (!over) fold(4 + group.writes.length + message.length / pageBytes);
+      if (!over) fold();
       return;
     }
     if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of));
