@@ -60,6 +60,34 @@ browserTest('another tab leaves a draft alone, and is offered it', deskWith(), a
   await other.close();
 });
 
+browserTest(
+  'a tab is offered what another one keeps, and only while it does',
+  deskWith(),
+  async (s) => {
+    const view = await s.open();
+    const { page } = view;
+    page.on('dialog', (dialog) => void dialog.accept());
+    await signIn(view, 'form');
+    const other = await page.context().newPage();
+    await other.goto('/builder?view=form');
+    await enter(other);
+    const offer = other.getByText('There is a draft from');
+    await page.getByRole('treeitem', { name: /^echo/ }).click();
+    const choose = (value: string) => page.getByLabel('Sensitivity (required)').selectOption(value);
+    await choose('public');
+    await offer.waitFor();
+    await choose('private');
+    await offer.waitFor({ state: 'detached' });
+    await choose('public');
+    await other.getByRole('button', { name: 'Not now' }).click();
+    await offer.waitFor({ state: 'detached' });
+    await page.getByLabel('Name (required)').fill('mine');
+    await other.waitForFunction(`() => JSON.stringify(localStorage).includes('mine')`);
+    assert.equal(await offer.count(), 0);
+    await other.close();
+  },
+);
+
 browserTest('who signs out is told what would be lost', deskWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
@@ -80,6 +108,24 @@ browserTest('who signs out is told what would be lost', deskWith(), async (s) =>
   await page.getByRole('button', { name: 'Sign out, and lose it' }).click();
   await enter(page);
   await page.getByText('What you wrote after that was not kept').waitFor();
+});
+
+browserTest('a change is kept though what follows at once is unfinished', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await signIn(view, 'form');
+  const { text } = (await s.site.service.ask('config')).body;
+  await show(page, 'JSON');
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText((text ?? '').replaceAll('"echo"', '"mine"'));
+  await page.keyboard.insertText(' unfinished');
+  await page.getByText('Something stands after the end', { exact: false }).waitFor();
+  await page.reload();
+  await enter(page);
+  await page.getByText('What you wrote after that was not kept').waitFor();
+  await page.getByRole('treeitem', { name: /^mine/ }).waitFor();
 });
 
 browserTest('what may be a secret is not kept, and is said', deskWith(), async (s) => {

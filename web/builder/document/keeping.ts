@@ -22,10 +22,13 @@ const drafts = new KeptDrafts(
   () => localStorage,
 );
 const restMs = 400;
+/** Drafts that are not to be offered again as long as this page shows what is in use. */
+const aside = new Set<string>();
 
 /** Opens what is in use, or the draft that this tab had of it. */
 export function openDraft(base: Base): void {
   const { resumed, offered } = drafts.begin(base);
+  aside.clear();
   useDraft.getState().open(base, resumed?.text ?? base.text);
   useKeeping.setState({ resumed, offered, unkept: null });
 }
@@ -44,13 +47,28 @@ export function keepNow(): Unkept | null {
   return unkept;
 }
 
-/** Keeps the draft while it says something else than what is in use; to be used once. */
+/**
+ * Offers what other tabs keep now. A browser tells a page of it a moment later, so that the first
+ * look may have missed a draft that has been there for seconds.
+ */
+function lookAgain(): void {
+  const { base } = useDraft.getState();
+  if (base === null) return;
+  useKeeping.setState({ offered: drafts.others(base).filter(({ id }) => !aside.has(id)) });
+}
+
+/**
+ * Keeps the draft while it says something else than what is in use, and heeds what other tabs do
+ * with theirs; to be used once.
+ */
 export function useKeepingUp(): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = useDraft.subscribe((draft, before) => {
       if (draft.text === before.text && draft.base === before.base) return;
       clearTimeout(timer);
+      // What is no JSON is not kept: what stood before it is, though it had no time to rest.
+      if (before.readable && !draft.readable && draft.base === before.base) drafts.keep(before);
       timer = setTimeout(keepNow, restMs);
     });
     const leaving = (event: BeforeUnloadEvent): void => {
@@ -58,10 +76,13 @@ export function useKeepingUp(): void {
       if (isDirty(useDraft.getState())) event.preventDefault();
     };
     addEventListener('beforeunload', leaving);
+    addEventListener('storage', lookAgain);
+    lookAgain();
     return () => {
       stop();
       clearTimeout(timer);
       removeEventListener('beforeunload', leaving);
+      removeEventListener('storage', lookAgain);
     };
   }, []);
 }
@@ -81,16 +102,17 @@ export function dropResumed(): void {
 /** What was offered becomes this page's draft; what stood here can be had again by Undo. */
 export function takeUp(kept: KeptDraft): void {
   useDraft.getState().replace(kept.text);
-  if (keepNow() === null) drafts.forget(kept.id);
-  setAside(kept);
+  if (keepNow() === null) throwAway(kept);
+  else setAside(kept);
 }
 
 export function throwAway(kept: KeptDraft): void {
   drafts.forget(kept.id);
-  setAside(kept);
+  lookAgain();
 }
 
 /** It stays kept, and is offered again by the next visit. */
-export function setAside(kept: KeptDraft): void {
-  useKeeping.setState(({ offered }) => ({ offered: offered.filter((one) => one !== kept) }));
+export function setAside({ id }: KeptDraft): void {
+  aside.add(id);
+  lookAgain();
 }

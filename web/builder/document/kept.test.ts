@@ -84,6 +84,21 @@ test('no tab removes or overwrites the draft of another one', () => {
   assert.deepEqual(textsOf(third.offered).toSorted(), ['{ "a": 1 }', '{ "a": 2 }']);
 });
 
+test('what other tabs keep is told as it is now, without what a tab writes itself', () => {
+  const all = shelf();
+  const [mine, other] = [tabOf(all)(), tabOf(all)()];
+  mine.begin(baseOf('r1'));
+  other.begin(baseOf('r1'));
+  mine.keep(draftOf('{ "a": 1 }'));
+  assert.deepEqual(textsOf(other.others(baseOf('r1'))), ['{ "a": 1 }']);
+  assert.deepEqual(mine.others(baseOf('r1')), []);
+  mine.keep(draftOf('{ "a": 2 }'));
+  assert.deepEqual(textsOf(other.others(baseOf('r1'))), ['{ "a": 2 }']);
+  assert.deepEqual(other.others(baseOf('r2', '{ "a": 2 }')), []);
+  mine.keep(draftOf('{ "a": 0 }'));
+  assert.deepEqual(other.others(baseOf('r1')), []);
+});
+
 test('a tab and its double keep apart what they write', () => {
   const [all, tab] = [shelf(), shelf()];
   const page = tabOf(all, tab);

@@ -64,6 +64,11 @@ export class KeptDrafts {
     return { resumed: resumed ?? null, offered: found.filter((kept) => kept !== resumed) };
   }
 
+  /** What is there now of other tabs and of earlier visits, newest first. */
+  others(base: Base): readonly KeptDraft[] {
+    return this.#list().filter(({ id, text }) => id !== this.#own && text !== base.text);
+  }
+
   /** Keeps the draft as it is now, or forgets it where it says what is in use. */
   keep(draft: Draft): Unkept | null {
     const { base, text, readable } = draft;
