@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import type { Brain } from '../src/brain/brain.ts';
 import type { Channel } from '../src/channel/channel.ts';
+import { failure } from '../src/domain/failure.ts';
 import type { ModelName } from '../src/domain/ids.ts';
 import { createIdSource } from '../src/domain/ids.ts';
 import { createEvents } from '../src/events.ts';
@@ -25,7 +26,7 @@ function house(terms: Partial<Terms> = {}, retireGraceMs = 30_000) {
   const events = createEvents({ log, now });
   const kit = { ledger, events, ids, now, random: Math.random };
   const host = new Host(kit, { retireGraceMs });
-  return { host, ledger, platform: new FakePlatform() };
+  return { host, ledger, events, platform: new FakePlatform() };
 }
 
 const replied = (text: string) =>
@@ -299,4 +300,32 @@ test('an answer that cannot be cut is a fault of its own turn, and holds up noth
   assert.deepEqual(parts, ['t', 'wo']);
   assert.equal(ledger.gauges().deadLetters, 1);
   assert.equal((await host.drain()).rows, 0);
+});
+
+test('what failed is told once the ledger has it, so that who hears of it can read it', async () => {
+  const { host, ledger, events, platform } = house({ drainMs: 20 });
+  const seen: string[] = [];
+  events.frames.onFrame(() => {
+    const { kind } = events.frames.at(events.frames.newest)!;
+    const { deadLetters, outboxDeferred } = ledger.gauges();
+    const known = `${deadLetters} dead, ${outboxDeferred} deferred`;
+    if (kind === 'delivery_failed' || kind === 'dead_letter') seen.push(`${kind}: ${known}`);
+  });
+  const endings: Channel['deliver'][] = [
+    async () => ({ kind: 'dead', failure: failure('gone') }),
+    () => Promise.reject(new Error('a bug')),
+    async () => ({ kind: 'retry', failure: failure('server_error'), mayHaveArrived: false }),
+  ];
+  for (const [index, deliver] of endings.entries()) {
+    await host.use(planOf({ ...platform.channel(), deliver }, prompt(`plan ${index}`)));
+    await platform.say(`of ${index}`, 'hello');
+    await until(() => seen.length > index + 1);
+  }
+  assert.deepEqual(seen, [
+    'delivery_failed: 1 dead, 0 deferred',
+    'dead_letter: 1 dead, 0 deferred',
+    'dead_letter: 2 dead, 0 deferred',
+    'delivery_failed: 2 dead, 1 deferred',
+  ]);
+  await host.drain();
 });

@@ -37,10 +37,10 @@ export async function buryFaulty(
   const why = failure(kind);
   const now = kit.now();
   const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
-  kit.events.buried({ box: claim.box, channel: address.channel, id, failure: why });
+  const told = { box: claim.box, channel: address.channel, id, failure: why };
   if (claim.box === 'out') {
     await kit.ledger.bury(claim, why);
-    return;
+    return kit.events.buried(told);
   }
   const step = stepOf(claim.message, claim.memory, understoodOn(line));
   const course = {
@@ -54,4 +54,5 @@ export async function buryFaulty(
   const effects = effectsOf(kit, line, claim, faultDecision, course);
   // What ends the process is not shown to later turns: they would end it, too.
   await kit.ledger.bury(claim, why, kind === 'poison' ? { ...effects, turn: null } : effects);
+  kit.events.buried(told);
 }

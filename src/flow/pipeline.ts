@@ -140,14 +140,12 @@ export async function sendReply(
     case 'release':
       return kit.ledger.release(claim);
     case 'defer':
-      kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: next.at });
       await kit.ledger.defer(claim, next.at, next.why, next.how);
-      return;
+      return kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: next.at });
     case 'bury':
-      kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
-      kit.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
       await kit.ledger.bury(claim, next.why);
-      return;
+      kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
+      return kit.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
     default:
       next satisfies never;
   }
