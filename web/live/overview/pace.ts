@@ -1,5 +1,6 @@
 /** How many messages were accepted in each minute: of before from the API, since then by events. */
 import { useEffect, useRef, useState } from 'react';
+import { timeOfId } from '../../../src/domain/ids.ts';
 import type { Page } from '../../../src/domain/page.ts';
 import type { MessageRow } from '../../../src/domain/records.ts';
 import { ask } from '../../kit/api.ts';
@@ -27,7 +28,7 @@ export function usePace(minutes: number): readonly Minute[] {
     const pace = new Pace(minutes);
     current.current = pace;
     const leave = listen((frame) => {
-      if (frame.kind === 'message_accepted' && !frame.duplicate) pace.heard(frame.id, frame.at);
+      if (frame.kind === 'message_accepted' && !frame.duplicate) pace.heard(frame.id);
       else if (frame.kind === 'dropped') void pace.readBack();
     });
     void pace.readBack();
@@ -47,7 +48,7 @@ export function usePace(minutes: number): readonly Minute[] {
   return shown;
 }
 
-class Pace {
+export class Pace {
   readonly #minutes: number;
   /** The reading under way, or the last one. */
   #reading = new AbortController();
@@ -65,11 +66,11 @@ class Pace {
     this.#reading.abort();
   }
 
-  /** Of an event. */
-  heard(id: string, at: number): void {
+  /** Of an event. It may come in another minute than the message did, whose id tells when. */
+  heard(id: string): void {
     if (this.#counted.has(id)) return;
     if (this.#isReading) this.#counted.add(id);
-    this.#count(at);
+    this.#count(timeOfId(id));
   }
 
   /** Counts anew what was accepted until now. */
