@@ -117,6 +117,8 @@ export async function signIn(page: Page): Promise<void> {
   await page.getByLabel('Administrator token').fill(operatorToken);
   await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('banner').getByRole('button', { name: 'Sign out' }).waitFor();
+  // It gives the focus back some frames after it was closed, when it goes.
+  await page.locator('[role="dialog"]').waitFor({ state: 'detached' });
 }
 
 /** Presses Tab until the focus is on the button that is called so, once there is one. */

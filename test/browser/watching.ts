@@ -32,6 +32,13 @@ export const lateEffects = `(() => {
   };
 })();`;
 
+/** And so do pictures themselves, and what waits for one. */
+export const lateFrames = `(() => {
+  const soon = globalThis.requestAnimationFrame.bind(globalThis);
+  globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 1_000);
+  globalThis.cancelAnimationFrame = (late) => clearTimeout(late);
+})();`;
+
 /** @property startMs since the navigation @property scripts what ran in it, where that is known */
 export type LongFrame = {
   readonly startMs: number;

@@ -22,8 +22,9 @@ export function Dialog(props: Props) {
   useLayoutEffect(() => {
     if (open) opener.current = document.activeElement;
   }, [open]);
-  // Where it was opened from is gone: the page knows better than the dialog where to go on.
-  const isBackThere = (): boolean => opener.current?.isConnected ?? true;
+  // It is asked some frames after the dialog was closed: by then the person may be elsewhere, or
+  // where it was opened from is gone, and the page knows better than the dialog where to go on.
+  const goesBack = (): boolean => !isElsewhere() && (opener.current?.isConnected ?? true);
   const width = wide ? 'max-w-4xl' : 'max-w-lg';
   const place = 'fixed inset-x-2 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col gap-3';
   const look = 'rounded-lg border border-edge bg-card p-4 text-ink shadow-xl';
@@ -33,7 +34,7 @@ export function Dialog(props: Props) {
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
         <Base.Popup
           initialFocus={first}
-          finalFocus={isBackThere}
+          finalFocus={goesBack}
           className={`${place} ${look} ${width}`}
         >
           <div className="flex items-start justify-between gap-4">
@@ -48,4 +49,9 @@ export function Dialog(props: Props) {
       </Base.Portal>
     </Base.Root>
   );
+}
+
+function isElsewhere(): boolean {
+  const { activeElement: on, body } = document;
+  return on !== null && on !== body && on.closest('[data-base-ui-portal]') === null;
 }
