@@ -16,12 +16,15 @@ export type LiveStage = Site & {
   start(): Promise<void>;
 };
 
-/** Two models agree, and the third says something else. */
-const agree: Script = ({ body }) => ({
-  answer: (body as { model: string }).model === 'c' ? 'Perhaps.' : 'It opens at nine.',
-});
+/** Two models agree, and the third says something else, once `after` has come. */
+export function agree(after = Promise.resolve()): Script {
+  return ({ body }) => {
+    const { model } = body as { model: string };
+    return { answer: model === 'c' ? 'Perhaps.' : 'It opens at nine.', after };
+  };
+}
 
-export async function startLiveStage(script: Script = agree): Promise<LiveStage> {
+export async function startLiveStage(script = agree()): Promise<LiveStage> {
   const folder = await scratch();
   const model = await startFakeOllama(script);
   const receiver = await startReceiver();

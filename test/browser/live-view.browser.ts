@@ -1,8 +1,9 @@
 /** The live view on a running svc: what a person sees, by eye, by keyboard and on a telephone. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
-import { operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
+import { agree, operatorToken, startLiveStage, type LiveStage } from './live-stage.ts';
 
 const telephone = { viewport: { width: 360, height: 740 } };
 
@@ -115,6 +116,34 @@ browserTest(
     await page.getByText('1 message.').waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await page.getByText('4 messages.').waitFor();
+  },
+);
+
+const whileRead = Promise.withResolvers<void>();
+
+browserTest(
+  'what is told of a message while the list is read is not undone by an older answer',
+  () => startLiveStage(agree(whileRead.promise)),
+  async ({ site, open }) => {
+    await site.say('one');
+    const { page } = await open();
+    const answered = Promise.withResolvers<void>();
+    let read = 0;
+    await page.route('**/api/v1/messages?*', async (route) => {
+      const response = await route.fetch();
+      read++;
+      await answered.promise;
+      await route.fulfill({ response });
+    });
+    await page.goto('/ui?view=messages');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await untilTrue('it was read before the events and after', () => read >= 2);
+    whileRead.resolve();
+    await site.receiver.waitFor(1);
+    await site.say('two');
+    await page.getByText('1 message.').waitFor();
+    answered.resolve();
+    await page.getByRole('row', { name: 'reply' }).nth(1).waitFor();
   },
 );
 

@@ -129,3 +129,14 @@ test('the oldest go when there are too many, and the list says so', () => {
   const rows = list.matching(anyMessage);
   assert.deepEqual([rows.length, rows.at(-1)?.acceptedAt, list.isFull], [messagesKept, 3, true]);
 });
+
+test('an answer is too old where more was told meanwhile of what it tells for the first time', () => {
+  const { list, tick } = makeList();
+  const askedAt = tick();
+  assert.equal(list.apply(finished(7)), false);
+  assert.equal(list.addPage([row], askedAt), true);
+  const end = { brain: 'desk', state: 'answered', outcome: 'reply', settledAt: 12 } as const;
+  assert.equal(list.addNewest([{ ...row, ...end }], tick(), anyMessage, true), false);
+  assert.equal(list.get(row.id)?.state, 'answered');
+  assert.equal(list.addPage([{ ...row, id: idOf(6) }], askedAt), false);
+});

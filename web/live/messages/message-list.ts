@@ -9,10 +9,14 @@ type LiveFrame = Frame | Dropped;
 
 /** So many are kept; the oldest go first. */
 export const messagesKept = 10_000;
+/** Of so many that are not in the list it is known when something was told of them. */
+const toldKept = 1_000;
 
 export class MessageList {
   readonly #rows = new Map<string, MessageRow>();
   readonly #movedAt = new Map<string, number>();
+  /** Of messages that are not here, or were not then. */
+  readonly #toldAt = new Map<string, number>();
   readonly #clock: () => number;
   #ids: string[] = [];
   #isSorted = true;
@@ -36,23 +40,31 @@ export class MessageList {
     this.isFull = false;
   }
 
-  /** @param askedAt when they were asked for, on the list's clock */
-  addPage(rows: readonly MessageRow[], askedAt: number): void {
+  /**
+   * @param askedAt when they were asked for, on the list's clock
+   * @returns whether they are to be asked for again: something was told meanwhile of one that was
+   *   not here, and the answer may be older than that
+   */
+  addPage(rows: readonly MessageRow[], askedAt: number): boolean {
+    let isOld = false;
     for (const row of rows) {
+      isOld ||= !this.#rows.has(row.id) && (this.#toldAt.get(row.id) ?? -Infinity) >= askedAt;
       if ((this.#movedAt.get(row.id) ?? -Infinity) < askedAt) this.#put(row);
     }
+    return isOld;
   }
 
   /**
    * The newest that match: what should be among them and is not does not match any more.
    * @param reachesEnd whether there are no older ones
+   * @returns as of `addPage`
    */
   addNewest(
     rows: readonly MessageRow[],
     askedAt: number,
     filter: MessageFilter,
     reachesEnd: boolean,
-  ): void {
+  ): boolean {
     const told = new Set(rows.map(({ id }) => id));
     const oldest = rows.at(-1)?.id;
     for (const [id, row] of this.#rows) {
@@ -62,13 +74,16 @@ export class MessageList {
       this.#rows.delete(id);
       this.#ids = this.#ids.filter((one) => one !== id);
     }
-    this.addPage(rows, askedAt);
+    return this.addPage(rows, askedAt);
   }
 
   /** @returns whether it changed anything here */
   apply(frame: LiveFrame): boolean {
     const moved = movedBy(frame, (id) => this.#rows.get(id));
-    if (moved === null) return false;
+    if (moved === null) {
+      this.#noteUnknown(frame);
+      return false;
+    }
     this.#put(moved);
     this.#movedAt.set(moved.id, this.#clock());
     return true;
@@ -83,6 +98,15 @@ export class MessageList {
       if (matches(row, filter)) found.push(row);
     }
     return found;
+  }
+
+  #noteUnknown(frame: LiveFrame): void {
+    const id = 'message' in frame ? frame.message : 'id' in frame ? frame.id : null;
+    if (id === null || this.#rows.has(id)) return;
+    this.#toldAt.delete(id);
+    this.#toldAt.set(id, this.#clock());
+    const [first] = this.#toldAt.keys();
+    if (this.#toldAt.size > toldKept) this.#toldAt.delete(first!);
   }
 
   #put(row: MessageRow): void {

@@ -85,6 +85,8 @@ class Reader {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the way to older ones is known. */
   #reached = false;
+  /** When the newest were asked for that are shown. */
+  #newestOf = -Infinity;
 
   constructor(
     list: MessageList,
@@ -123,13 +125,20 @@ class Reader {
     const path = `messages${queryOf(this.#filter, after, pageRows)}`;
     const answer = await ask<Page<MessageRow>>(path, { signal });
     if (signal.aborted) return;
+    if (after === null) {
+      // One that was asked for later may be here before.
+      if (askedAt < this.#newestOf) return;
+      this.#newestOf = askedAt;
+    }
     if (answer.kind === 'refused') {
       this.#show((before) => ({ ...before, refused: answer, asking: false }));
       return;
     }
     const { rows, next } = answer.value;
-    if (after !== null) this.#list.addPage(rows, askedAt);
-    else this.#list.addNewest(rows, askedAt, this.#filter, next === null);
+    const isOld =
+      after === null
+        ? this.#list.addNewest(rows, askedAt, this.#filter, next === null)
+        : this.#list.addPage(rows, askedAt);
     // The newest are read again after a gap; the way to the oldest is known by then.
     const movesEnd = after !== null || !this.#reached;
     this.#reached = true;
@@ -140,6 +149,7 @@ class Reader {
       next: movesEnd ? next : before.next,
       lastWasEmpty: rows.length === 0,
     }));
+    if (isOld) await this.#read(after);
   }
 
   #showSoon(): void {
