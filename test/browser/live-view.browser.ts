@@ -165,12 +165,19 @@ browserTest(
   },
 );
 
+const oneBefore = Promise.withResolvers<void>();
+
 browserTest(
   'the trace tells the whole of a message, and its text by its own word',
-  startLiveStage,
+  () => startLiveStage(agree(oneBefore.promise)),
   async ({ site, open }) => {
-    site.receiver.script.push(500);
+    site.receiver.script.push(200, 500);
+    await site.say('before');
     const id = await site.say('When do you open?');
+    // What is next at once may have waited for less than a millisecond, which is not told.
+    const acceptedBy = Date.now();
+    await untilTrue('time has gone by', () => Date.now() > acceptedBy);
+    oneBefore.resolve();
     const view = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = view;
     await page.goto(`/ui?view=message&id=${id}`);
