@@ -125,7 +125,6 @@ browserTest(
   'what is told of a message while the list is read is not undone by an older answer',
   () => startLiveStage(agree(whileRead.promise)),
   async ({ site, open }) => {
-    await site.say('one');
     const { page } = await open();
     const answered = Promise.withResolvers<void>();
     let read = 0;
@@ -135,6 +134,7 @@ browserTest(
       await answered.promise;
       await route.fulfill({ response });
     });
+    await site.say('one');
     await page.goto('/ui?view=messages');
     await page.getByText('Live', { exact: true }).waitFor();
     await untilTrue('it was read before the events and after', () => read >= 2);
@@ -144,6 +144,7 @@ browserTest(
     await page.getByText('1 message.').waitFor();
     answered.resolve();
     await page.getByRole('row', { name: 'reply' }).nth(1).waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   },
 );
 
