@@ -302,7 +302,7 @@ test('an answer that cannot be cut is a fault of its own turn, and holds up noth
   assert.equal((await host.drain()).rows, 0);
 });
 
-test('what failed is told once the ledger has it, so that who hears of it can read it', async () => {
+test('what failed is told once the ledger has it, so that who hears it can read it', async () => {
   const { host, ledger, events, platform } = house({ drainMs: 20 });
   const seen: string[] = [];
   events.frames.onFrame(() => {

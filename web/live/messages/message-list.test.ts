@@ -130,7 +130,7 @@ test('the oldest go when there are too many, and the list says so', () => {
   assert.deepEqual([rows.length, rows.at(-1)?.acceptedAt, list.isFull], [messagesKept, 3, true]);
 });
 
-test('an answer is too old where more was told meanwhile of what it tells for the first time', () => {
+test('an answer is too old where more was told meanwhile of what it is the first to tell', () => {
   const { list, tick } = makeList();
   const askedAt = tick();
   assert.equal(list.apply(finished(7)), false);
