@@ -32,6 +32,20 @@ export const lateEffects = `(() => {
   };
 })();`;
 
+/** The same of frames: they come long after they are asked for. */
+export const lateFrames = `(() => {
+  const { requestAnimationFrame: request, cancelAnimationFrame: cancel } = globalThis;
+  const asked = new Map();
+  globalThis.requestAnimationFrame = (draw) => {
+    const timer = setTimeout(() => asked.set(timer, request(draw)), 200);
+    return timer;
+  };
+  globalThis.cancelAnimationFrame = (timer) => {
+    clearTimeout(timer);
+    cancel(asked.get(timer));
+  };
+})();`;
+
 /** @property startMs since the navigation @property scripts what ran in it, where that is known */
 export type LongFrame = {
   readonly startMs: number;

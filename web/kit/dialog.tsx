@@ -19,11 +19,17 @@ type Props = {
 export function Dialog(props: Props) {
   const { open, title, onClose, actions, wide = false, first, children } = props;
   const opener = useRef<Element | null>(null);
+  const popup = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (open) opener.current = document.activeElement;
   }, [open]);
-  // Where it was opened from is gone: the page knows better than the dialog where to go on.
-  const isBackThere = (): boolean => opener.current?.isConnected ?? true;
+  // Where it was opened from is gone, or what was done in it has moved the focus while it was not
+  // gone yet: the page knows better than the dialog where to go on.
+  const isBackThere = (): boolean => {
+    const at = document.activeElement;
+    const isMoved = at !== null && at !== document.body && popup.current?.contains(at) === false;
+    return !isMoved && (opener.current?.isConnected ?? true);
+  };
   const width = wide ? 'max-w-4xl' : 'max-w-lg';
   const place = 'fixed inset-x-2 top-[6vh] z-50 mx-auto flex max-h-[88vh] flex-col gap-3';
   const look = 'rounded-lg border border-edge bg-card p-4 text-ink shadow-xl';
@@ -32,6 +38,7 @@ export function Dialog(props: Props) {
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.45)]" />
         <Base.Popup
+          ref={popup}
           initialFocus={first}
           finalFocus={isBackThere}
           className={`${place} ${look} ${width}`}
