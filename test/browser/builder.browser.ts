@@ -22,6 +22,7 @@ browserTest('a field is changed, undone and redone', deskWith(), async ({ open }
   const view = await open();
   const { page } = view;
   await signIn(view, 'form');
+  await stopClock(page);
   await branch(view, /^echo/).click();
   const name = page.getByLabel('Name (required)');
   await name.fill('triage');
@@ -89,7 +90,10 @@ browserTest('each problem leads to its field, and is mended', deskWith(), async 
   await rename.waitFor({ state: 'detached' });
   assert.equal(await page.locator(':focus').getAttribute('id'), 'problems-title');
   for (const name of ['Write 60', 'Write fanout', 'Add storage', 'Write echo']) {
-    await problems.getByRole('button', { name }).first().click();
+    const fix = problems.getByRole('button', { name }).first();
+    await fix.click();
+    // The others move up then: who presses one meanwhile may let go beside it.
+    await fix.waitFor({ state: 'detached' });
   }
   await problems.getByText('No problems').waitFor();
   for (let step = 0; step < 5; step++) await page.keyboard.press('Control+z');
