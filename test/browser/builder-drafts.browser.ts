@@ -99,12 +99,15 @@ browserTest('who signs out is told what would be lost', deskWith(), async (s) =>
   await page.keyboard.press('Control+End');
   await page.keyboard.type(' unfinished');
   await page.getByText('Something stands after the end', { exact: false }).waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  // Not the button of the dialog, which lasts a moment longer than its being open.
+  const leave = page.getByRole('button', { name: 'Sign out', exact: true });
+  await leave.click();
   await page.getByText('its text is no JSON').waitFor();
   await view.assertAccessible();
   await page.getByRole('button', { name: 'Stay' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await state(page).getByText('changed, not applied').waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await leave.click();
   await page.getByRole('button', { name: 'Sign out, and lose it' }).click();
   await enter(page);
   await page.getByText('What you wrote after that was not kept').waitFor();

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { adminToken } from '../config-program.ts';
 import { answerConfig, deskWith, enter, knock, show, signIn } from './builder-desk.ts';
 import { browserTest, pressOn } from './browser.ts';
+import { lateFrames } from './watching.ts';
 
 const timeout = '[id="field-brains[0].models[0].timeout_seconds"]';
 
@@ -99,4 +100,20 @@ browserTest('an address leads to what is selected, and to a field', deskWith(), 
   await page.waitForURL(/view=review&at=brains/);
   await page.goBack();
   await page.getByRole('heading', { name: 'llama3.2' }).waitFor();
+});
+
+browserTest('what a command leads to keeps the focus', deskWith(), async ({ open }) => {
+  const view = await open();
+  const { page } = view;
+  // The palette is gone a frame after its command was done.
+  await page.addInitScript(lateFrames);
+  await answerConfig(page, '{"brains": []}');
+  await signIn(view, 'json');
+  await page.locator('.cm-lintRange-error').first().waitFor();
+  await page.getByRole('tab', { name: 'JSON' }).press('Control+k');
+  await page.getByRole('combobox', { name: 'Go to, or do' }).fill('next problem');
+  await page.keyboard.press('Enter');
+  await page.locator('.cm-content:focus').waitFor();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.locator('.cm-content:focus').waitFor();
 });

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
-import { assertTabFits, deskWith, show, signIn, type Desk } from './builder-desk.ts';
+import { assertTabFits, deskWith, enter, show, signIn, type Desk } from './builder-desk.ts';
 
 /**
  * Types the whole text anew, as somebody does who pastes it, and shows what it changes. The tab
@@ -244,4 +244,26 @@ browserTest('earlier configurations are asked for again', deskWith(), async ({ s
   await paste(page, site.service.withOther());
   await page.getByRole('button', { name: /^Look at [0-9a-f]/ }).click();
   await page.getByRole('dialog').getByText('There is a draft that is not applied.').waitFor();
+});
+
+browserTest('who signs out while it is applied begins anew', deskWith(), async ({ site, open }) => {
+  const { service } = site;
+  const page = await signIn(await open());
+  await paste(page, slow(service));
+  const held = Promise.withResolvers<void>();
+  await page.route('**/api/v1/config', async (route) => {
+    if (route.request().method() === 'PUT') await held.promise;
+    await route.continue();
+  });
+  await apply(page);
+  await page.getByRole('button', { name: 'Applying …' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Administrator token').waitFor();
+  const applied = page.waitForResponse((answer) => answer.request().method() === 'PUT');
+  held.resolve();
+  await (await applied).finished();
+  await enter(page);
+  await page.getByText('as in use', { exact: true }).waitFor();
+  await show(page, 'JSON');
+  await page.getByText('"deadline_seconds": 60').waitFor();
 });

@@ -32,11 +32,18 @@ export const lateEffects = `(() => {
   };
 })();`;
 
-/** And so do pictures themselves, and what waits for one. */
+/** The same of frames: they come long after they are asked for. */
 export const lateFrames = `(() => {
-  const soon = globalThis.requestAnimationFrame.bind(globalThis);
-  globalThis.requestAnimationFrame = (draw) => setTimeout(() => soon(draw), 1_000);
-  globalThis.cancelAnimationFrame = (late) => clearTimeout(late);
+  const { requestAnimationFrame: request, cancelAnimationFrame: cancel } = globalThis;
+  const asked = new Map();
+  globalThis.requestAnimationFrame = (draw) => {
+    const timer = setTimeout(() => asked.set(timer, request(draw)), 500);
+    return timer;
+  };
+  globalThis.cancelAnimationFrame = (timer) => {
+    clearTimeout(timer);
+    cancel(asked.get(timer));
+  };
 })();`;
 
 /** @property startMs since the navigation @property scripts what ran in it, where that is known */

@@ -61,8 +61,9 @@ export async function apply(edited: string | null = null): Promise<void> {
     ifMatch: base.revision,
     limitMs: longLimitMs,
   });
+  if (isOver(base)) return;
   if (answer.kind === 'ok') return taken(answer.value, text, false);
-  await refusedWith(answer, text, text);
+  await refusedWith(answer, base, text, text);
 }
 
 /** Puts an earlier one into use. A draft that is the same as what was in use goes along. */
@@ -74,10 +75,14 @@ export async function restore(revision: string, text: string): Promise<void> {
     `config/history/${encodeURIComponent(revision)}/restore`,
     { method: 'POST', ifMatch: base.revision, limitMs: longLimitMs },
   );
-  if (answer.kind === 'refused') return refusedWith(answer, text, draft);
+  if (isOver(base)) return;
+  if (answer.kind === 'refused') return refusedWith(answer, base, text, draft);
   if (draft === base.text) useDraft.getState().replace(text);
   taken(answer.value, text, true);
 }
+
+/** Somebody signed out since it was sent: whoever signs in then is shown what is in use. */
+const isOver = (base: Base): boolean => useDraft.getState().base !== base;
 
 function taken(value: Taken, text: string, restored: boolean): void {
   const { base, rebase } = useDraft.getState();
@@ -87,17 +92,22 @@ function taken(value: Taken, text: string, restored: boolean): void {
 }
 
 /** Without an answer it may have been taken all the same: what is in use tells. */
-async function refusedWith(refused: Refused, text: string, draft: string): Promise<void> {
+async function refusedWith(
+  refused: Refused,
+  base: Base,
+  text: string,
+  draft: string,
+): Promise<void> {
   if (refused.code === 'revision_conflict' || refused.status === 0) {
     const used = await ask<Base>('config');
+    if (isOver(base)) return;
     if (used.kind === 'ok') {
       if (used.value.text === text) {
         const { revision, usedAt } = used.value;
         return taken({ revision, usedAt, changes: [], warnings: [] }, text, false);
       }
-      const { base } = useDraft.getState();
-      if (used.value.revision !== base?.revision) {
-        const isClean = draft === base?.text;
+      if (used.value.revision !== base.revision) {
+        const isClean = draft === base.text;
         meet(used.value);
         // Then the refusal is told beside theirs, and not of a text that is gone.
         if (isClean) return become({ state: { kind: 'refused', refused, text: used.value.text } });
