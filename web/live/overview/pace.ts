@@ -28,7 +28,7 @@ export function usePace(minutes: number): readonly Minute[] {
     const pace = new Pace(minutes);
     current.current = pace;
     const leave = listen((frame) => {
-      if (frame.kind === 'message_accepted' && !frame.duplicate) pace.heard(frame.id);
+      if (frame.kind === 'message_accepted' && !frame.duplicate) pace.heard(frame);
       else if (frame.kind === 'dropped') void pace.readBack();
     });
     void pace.readBack();
@@ -66,11 +66,14 @@ export class Pace {
     this.#reading.abort();
   }
 
-  /** Of an event. It may come in another minute than the message did, whose id tells when. */
-  heard(id: string): void {
+  /**
+   * Of an event, which may come in a later minute than the message did, whose id tells when; but
+   * where the clock was set back, ids go on from where it was, and the event tells it.
+   */
+  heard({ id, at }: { readonly id: string; readonly at: number }): void {
     if (this.#counted.has(id)) return;
     if (this.#isReading) this.#counted.add(id);
-    this.#count(timeOfId(id));
+    this.#count(Math.min(timeOfId(id), at));
   }
 
   /** Counts anew what was accepted until now. */
