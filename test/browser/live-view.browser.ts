@@ -149,6 +149,30 @@ browserTest(
 );
 
 browserTest(
+  'a list of messages is shown though one that was asked for later was refused before',
+  startLiveStage,
+  async ({ site, open }) => {
+    await talk(site, ['one']);
+    const view = await open();
+    const { page } = view;
+    view.expectFault(/503/);
+    const refused = Promise.withResolvers<void>();
+    let asked = 0;
+    await page.route('**/api/v1/messages?*', async (route) => {
+      if (++asked > 1) return route.fulfill({ status: 503, body: '' });
+      await refused.promise;
+      await route.continue();
+    });
+    await page.goto('/ui?view=messages');
+    await page.getByText('The service answered with the status 503').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    refused.resolve();
+    await page.getByText('1 message.').waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  },
+);
+
+browserTest(
   'a list of messages is gone through and opened by keyboard',
   startLiveStage,
   async ({ site, open }) => {

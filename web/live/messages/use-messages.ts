@@ -125,15 +125,13 @@ class Reader {
     const path = `messages${queryOf(this.#filter, after, pageRows)}`;
     const answer = await ask<Page<MessageRow>>(path, { signal });
     if (signal.aborted) return;
-    if (after === null) {
-      // One that was asked for later may be here before.
-      if (askedAt < this.#newestOf) return;
-      this.#newestOf = askedAt;
-    }
+    // One that was asked for later may be here before.
+    if (after === null && askedAt < this.#newestOf) return;
     if (answer.kind === 'refused') {
       this.#show((before) => ({ ...before, refused: answer, asking: false }));
       return;
     }
+    if (after === null) this.#newestOf = askedAt;
     const { rows, next } = answer.value;
     const isOld =
       after === null
