@@ -11,6 +11,7 @@ import type { Program } from '../program.ts';
 import { leftIn } from './audit.ts';
 import { untilAll, untilTrue } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { spawnPast } from './ran-alone.ts';
 
 const people = 5;
 /** New sessions have a budget, which this proof does not attack. */
@@ -33,6 +34,7 @@ export const discordKill: Proof = {
     const random = seeded(seed);
     await using scene = await scratch();
     mkdirSync(join(scene.path, 'store'), { mode: 0o700 });
+    const database = join(scene.path, 'store', 'svc.db');
     await using discord = await ScriptedDiscord.start();
     await using model = await startFakeOllama(({ body }) => {
       const { messages } = body as { messages: { content: string }[] };
@@ -57,7 +59,7 @@ export const discordKill: Proof = {
         discord.welcomes.splice(0, Infinity, 'invalid');
         lost++;
       }
-      await using program = spawn();
+      await using program = await spawnPast(database, spawn);
       await someMoment(discord, program, random);
       program.child.kill('SIGKILL');
       await program.ended;
@@ -73,7 +75,7 @@ export const discordKill: Proof = {
     assert.equal(await program.ended, 0, program.log().slice(-2_000));
     const figures = audit(discord, list);
     const none = Object.fromEntries(Object.keys(figures.faults).map((name) => [name, 0]));
-    const faults = { ...figures.faults, ...leftIn(join(scene.path, 'store', 'svc.db')) };
+    const faults = { ...figures.faults, ...leftIn(database) };
     assert.deepEqual(faults, { ...none, buried: 0, unsettled: 0 });
     const { sessions } = discord;
     const resumes = discord.framesOf(6).length;

@@ -1,6 +1,7 @@
 /** Kills the program at moments chosen by chance, and starts it again. */
 import { someMoment } from './moments.ts';
 import { seeded, type Proof } from './proof.ts';
+import { spawnPast } from './ran-alone.ts';
 import { World } from './world.ts';
 
 const speakers = 6;
@@ -19,7 +20,7 @@ export const kill: Proof = {
     for (let killed = 0; killed < count; killed++) {
       // Few: each failed try makes its conversation wait longer, and the proof with it.
       if (killed % 10 === 0) world.receiver.script.push(503, 503);
-      await using program = world.spawn();
+      await using program = await spawnPast(world.database, () => world.spawn());
       await someMoment(world, program, random);
       program.child.kill('SIGKILL');
       await program.ended;

@@ -9,6 +9,7 @@ import { Cuts } from './cuts.ts';
 import { buildShim } from './disk.ts';
 import { someMoment } from './moments.ts';
 import { seeded, type Proof } from './proof.ts';
+import { spawnPast } from './ran-alone.ts';
 import { World } from './world.ts';
 
 const speakers = 6;
@@ -29,7 +30,7 @@ export const powerCut: Proof = {
     const cuts = new Cuts(world, shim.file, looks, random);
     world.crowd.begin(speakers);
     for (let cut = 0; cut < count; cut++) {
-      await using program = world.spawn(cuts.env());
+      await using program = await spawnPast(world.database, () => world.spawn(cuts.env()));
       // The first has something to lose, so that one cut proves something too.
       if (cut === 0) {
         await program.saw('"listening"');

@@ -4,6 +4,7 @@
  * has arrived and svc does not know it yet.
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FakeModel } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
@@ -14,6 +15,7 @@ import type { Program } from '../program.ts';
 import { spawnOn, writeTelegramConfig } from '../telegram-program.ts';
 import { untilAll } from './outside.ts';
 import { seeded, type Proof } from './proof.ts';
+import { spawnPast } from './ran-alone.ts';
 
 const people = ['Ann', 'Bo', 'Cy', 'Di'];
 const waitingMax = 40;
@@ -48,7 +50,7 @@ async function attack(
   const talk = new Talk(telegram, random);
   const starts: number[] = [];
   for (let killed = 0; killed < count; killed++) {
-    await using program = scene.spawn();
+    await using program = await spawnPast(scene.database, scene.spawn);
     starts.push(Date.now());
     await talk.some(() => strikeAt(scene, program, random));
     program.child.kill('SIGKILL');
@@ -74,7 +76,9 @@ async function attack(
 type Scene = AsyncDisposable & {
   readonly telegram: FakeTelegram;
   readonly model: FakeModel;
-  spawn(): Program;
+  /** Not there in the form without storage. */
+  readonly database: string;
+  readonly spawn: () => Program;
 };
 
 async function open(random: () => number, more: object): Promise<Scene> {
@@ -93,6 +97,7 @@ async function open(random: () => number, more: object): Promise<Scene> {
   return {
     telegram,
     model,
+    database: join(folder, 'svc.db'),
     spawn: () => spawnOn(file, telegram),
     [Symbol.asyncDispose]: () => own.disposeAsync(),
   };

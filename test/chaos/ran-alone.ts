@@ -1,0 +1,34 @@
+/**
+ * A message that ran alone at two ends of the process is given up, as is promised. Strikes that
+ * wait for a model find the same one again where nobody else may run: so the second of them waits
+ * until such a message has its answer. test/poison.test.ts strikes all the same.
+ */
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Program } from '../program.ts';
+import { untilTrue } from './outside.ts';
+
+/**
+ * Starts the program. What ran alone when it was ended before is answered first.
+ * @param database of the program, which is not running
+ */
+export async function spawnPast(database: string, spawn: () => Program): Promise<Program> {
+  const hasOne = ranAlone(database);
+  const program = spawn();
+  if (!hasOne) return program;
+  try {
+    await untilTrue('an answer to what ran alone', () => !ranAlone(database));
+  } catch (error) {
+    await program[Symbol.asyncDispose]();
+    throw error;
+  }
+  return program;
+}
+
+function ranAlone(database: string): boolean {
+  if (!existsSync(database)) return false;
+  using db = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
+  const column = "SELECT 1 FROM pragma_table_info('inbox') WHERE name = 'alone'";
+  if (db.prepare(column).get() === undefined) return false;
+  return db.prepare('SELECT 1 FROM inbox WHERE state = 0 AND alone > 0').get() !== undefined;
+}
