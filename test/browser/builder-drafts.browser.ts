@@ -88,6 +88,29 @@ browserTest(
   },
 );
 
+browserTest('a press is of the draft that was offered when it was begun', deskWith(), async (s) => {
+  const view = await s.open();
+  const { page } = view;
+  await signIn(view, 'form');
+  const other = await page.context().newPage();
+  await other.goto('/builder?view=form');
+  await enter(other);
+  const put = (id: string, ago: number) =>
+    page.evaluate(`localStorage.setItem('svc-builder-draft.${id}', JSON.stringify({
+      text: '{"_note": "${id}"}', revision: 'r-0', savedAt: Date.now() - ${ago}, more: false }))`);
+  await put('elder', 3_600_000);
+  await other.getByText('There is a draft from 1 h').waitFor();
+  await put('newer', 120_000);
+  await other.getByText('1 more is there too.').waitFor();
+  await other.getByText('There is a draft from 1 h').waitFor();
+  await other.getByRole('button', { name: 'Throw it away' }).focus();
+  await page.evaluate("localStorage.removeItem('svc-builder-draft.elder')");
+  await other.getByText('There is a draft from 2 min').waitFor();
+  await other.locator(':focus:not(button)').waitFor();
+  await keeps(page, 1);
+  await other.close();
+});
+
 browserTest('who signs out is told what would be lost', deskWith(), async (s) => {
   const view = await s.open();
   const { page } = view;

@@ -7,7 +7,10 @@ import { isDirty, useDraft, type Base } from './store.ts';
 type Keeping = {
   /** The draft goes on from there, and the person has not said that they saw it. */
   readonly resumed: KeptDraft | null;
-  /** Drafts of other tabs and earlier visits, newest first; those that wait for a word. */
+  /**
+   * Drafts of other tabs and earlier visits that wait for a word: newest first as the page opened,
+   * then those that came since. A word is of the first, so none comes before it.
+   */
   readonly offered: readonly KeptDraft[];
   /** Why the draft is not kept as it is; null: it is kept, or there is none. */
   readonly unkept: Unkept | null;
@@ -22,7 +25,10 @@ const drafts = new KeptDrafts(
   () => localStorage,
 );
 const restMs = 400;
-/** Drafts that are not to be offered again as long as this page shows what is in use. */
+/**
+ * Ids and texts of drafts that are not to be offered again as long as this page shows what is in
+ * use: after a reload of its tab a draft has another id.
+ */
 const aside = new Set<string>();
 
 /** Opens what is in use, or the draft that this tab had of it. */
@@ -52,9 +58,16 @@ export function keepNow(): Unkept | null {
  * look may have missed a draft that has been there for seconds.
  */
 function lookAgain(): void {
-  const { base } = useDraft.getState();
+  const { base, text: own } = useDraft.getState();
   if (base === null) return;
-  useKeeping.setState({ offered: drafts.others(base).filter(({ id }) => !aside.has(id)) });
+  const waiting = drafts.others(base).filter(({ id, text }) => {
+    if (aside.has(text)) aside.add(id);
+    return text !== own && !aside.has(id);
+  });
+  const { offered: before } = useKeeping.getState();
+  const stayed = before.flatMap(({ id }) => waiting.filter((kept) => kept.id === id));
+  const come = waiting.filter((kept) => !stayed.includes(kept));
+  useKeeping.setState({ offered: [...stayed, ...come] });
 }
 
 /**
@@ -112,7 +125,7 @@ export function throwAway(kept: KeptDraft): void {
 }
 
 /** It stays kept, and is offered again by the next visit. */
-export function setAside({ id }: KeptDraft): void {
-  aside.add(id);
+export function setAside({ id, text }: KeptDraft): void {
+  aside.add(id).add(text);
   lookAgain();
 }

@@ -14,7 +14,9 @@ export function Banners() {
   return (
     <>
       {resumed === null ? null : <Resumed kept={resumed} />}
-      {first === undefined ? null : <Offered kept={first} more={offered.length - 1} />}
+      {first === undefined ? null : (
+        <Offered key={first.id} kept={first} more={offered.length - 1} />
+      )}
       {/* While a text is written in the JSON tab it is no JSON now and then: it says so itself. */}
       {unkept === null || unkept.kind === 'no_json' ? null : (
         <Banner words={`This draft lasts as long as the page: ${unkeptWords(unkept)}`} />
@@ -44,7 +46,7 @@ type OfferedProps = { readonly kept: KeptDraft; readonly more: number };
 /** It is of another tab, or of an earlier visit; or something else came into use since. */
 function Offered({ kept, more }: OfferedProps) {
   const isOfBase = useDraft((state) => state.base?.revision === kept.revision);
-  const others = more === 0 ? '' : ` ${some(more, 'older one is', 'older ones are')} there too.`;
+  const others = more === 0 ? '' : ` ${some(more, 'more is', 'more are')} there too.`;
   const from = isOfBase
     ? 'It is of another tab or of an earlier visit.'
     : 'The configuration in use has been changed since: what it changed would be taken back by ' +
