@@ -88,16 +88,16 @@ browserTest(
   },
 );
 
-browserTest('a press is of the draft that was offered when it was begun', deskWith(), async (s) => {
+browserTest('an offered draft keeps its place, and Not now holds', deskWith(), async (s) => {
   const view = await s.open();
   const { page } = view;
   await signIn(view, 'form');
   const other = await page.context().newPage();
   await other.goto('/builder?view=form');
   await enter(other);
-  const put = (id: string, ago: number) =>
+  const put = (id: string, ago: number, note = id) =>
     page.evaluate(`localStorage.setItem('svc-builder-draft.${id}', JSON.stringify({
-      text: '{"_note": "${id}"}', revision: 'r-0', savedAt: Date.now() - ${ago}, more: false }))`);
+      text: '{"_note": "${note}"}', revision: 'r-0', savedAt: Date.now() - ${ago} }))`);
   await put('elder', 3_600_000);
   await other.getByText('There is a draft from 1 h').waitFor();
   await put('newer', 120_000);
@@ -108,6 +108,13 @@ browserTest('a press is of the draft that was offered when it was begun', deskWi
   await other.getByText('There is a draft from 2 min').waitFor();
   await other.locator(':focus:not(button)').waitFor();
   await keeps(page, 1);
+  await other.getByRole('button', { name: 'Not now' }).click();
+  // After a reload of its tab a draft has another id.
+  await put('reloaded', 120_000, 'newer');
+  await page.evaluate("localStorage.removeItem('svc-builder-draft.newer')");
+  await put('eldest', 3 * 3_600_000);
+  await other.getByText('There is a draft from 3 h').waitFor();
+  assert.equal(await other.getByText('1 more is there too.').count(), 0);
   await other.close();
 });
 
