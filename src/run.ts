@@ -47,6 +47,8 @@ export type Setup = {
   readonly webRoot: URL;
   /** Ends the service: drain, then close. */
   readonly stop: AbortSignal;
+  /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
+  readonly abandon: AbortSignal;
   readonly onListening?: (at: Listening) => void;
 };
 
@@ -116,14 +118,15 @@ export async function runService(setup: Setup): Promise<Ending> {
       control,
     ));
   if (admin?.kind === 'problem') {
-    await close({ kit, host, reader, control, admin: null });
+    await close({ kit, host, reader, control, admin: null }, setup.abandon);
     return { ...admin, kind: 'refused' };
   }
   sayListening(setup, events, admin?.port ?? null);
   const ending = await Promise.race([stopped(setup.stop), broken.promise]);
   if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
   events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
-  const left = await close({ kit, host, reader, control, admin: admin?.server ?? null });
+  const parts = { kit, host, reader, control, admin: admin?.server ?? null };
+  const left = await close(parts, setup.abandon);
   sayDrained(events, left, ledger.terms.durable);
   return ending;
 }
@@ -268,8 +271,11 @@ type Parts = {
 };
 
 /** The intake closes first. A configuration on its way is refused then, and its file put back. */
-async function close({ kit, host, reader, control, admin }: Parts): Promise<Left> {
-  const left = await host.drain();
+async function close(
+  { kit, host, reader, control, admin }: Parts,
+  abandon: AbortSignal,
+): Promise<Left> {
+  const left = await host.drain(abandon);
   await Promise.race([control[Symbol.asyncDispose](), pause(settleMs, null, { ref: false })]);
   await admin?.[Symbol.asyncDispose]();
   await reader[Symbol.asyncDispose]();

@@ -69,6 +69,7 @@ test('the default admin address that is taken is warned of, and the service runs
     version: '0',
     webRoot: new URL('../web/dist/', import.meta.url),
     stop: stop.signal,
+    abandon: stop.signal,
     onListening: listening.resolve,
   });
   assert.equal((await listening.promise).admin, null);

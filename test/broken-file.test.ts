@@ -23,7 +23,7 @@ async function svc(file: string, ...args: string[]) {
 async function startRefused(settings: object, next: (first: object) => Promise<string>) {
   const service = await startConfigured(settings);
   await writeFile(service.file, await next(service.first));
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await service.program.saw('"config_not_applied"');
   return service;
 }
@@ -61,8 +61,7 @@ test('where the file names another address, svc is found at the one of before', 
   assert.match(out, /is not in use/);
   const asked = `Nothing listens at ${elsewhere.addr}; svc is asked at 127.0.0.1:${adminPort}`;
   assert.match(err, new RegExp(asked));
-  service.program.child.kill('SIGTERM');
-  await service.program.ended;
+  await service.program.stop();
   const gone = await svc(file, 'status');
   assert.equal(gone.code, 1);
   assert.match(gone.err, new RegExp(`No running svc answers at ${elsewhere.addr}`));
@@ -71,8 +70,7 @@ test('where the file names another address, svc is found at the one of before', 
 test('the database of before is read, also while svc is stopped', async () => {
   await using service = await startRefused({ storage: { path: 'svc.db' } }, async () => broken);
   await service.say('hello');
-  service.program.child.kill('SIGTERM');
-  await service.program.ended;
+  await service.program.stop();
   const { code, out, err } = await svc(service.file, 'messages');
   assert.equal(code, 0, err);
   assert.match(out, / answered +reply .* 1 of 1 /);
