@@ -4,20 +4,15 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { adminToken, startConfigured } from './config-program.ts';
+import { runCommand, type Outcome } from './in-process.ts';
 import { freePort } from './program.ts';
-import { runSvc } from './run-svc.ts';
 
 const broken = '{"channels": [], "brains": 7';
 
-async function svc(file: string, ...args: string[]) {
-  const run = runSvc([...args, '--config', file], {
-    cwd: dirname(file),
-    env: { ADMIN_TOKEN: adminToken },
-  });
-  run.child.stdin?.end();
-  const { code } = await run.ended;
-  return { code, out: run.out(), err: run.err() };
-}
+const svc = (file: string, ...args: string[]): Promise<Outcome> => {
+  const surroundings = { cwd: dirname(file), env: { ADMIN_TOKEN: adminToken } };
+  return runCommand([...args, '--config', file], surroundings);
+};
 
 /** Runs on a configuration that is no longer in its file, and knows that. */
 async function startRefused(settings: object, next: (first: object) => Promise<string>) {

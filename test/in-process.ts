@@ -128,7 +128,7 @@ class Heard extends Writable {
 
 export type Service = AsyncDisposable & {
   /** All that it said. */
-  log(): string;
+  readonly log: () => string;
   /** Resolves once a line of the log holds the text. */
   saw(text: string): Promise<void>;
 } & Pick<CommandRun, 'ended' | 'hangUp' | 'stop'>;
