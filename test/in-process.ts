@@ -14,7 +14,7 @@ export type Surroundings = {
   /** All of its variables: it sees none of this process's. */
   readonly env?: Io['env'];
   readonly cwd?: string;
-  /** All of its streams are those of one terminal. */
+  /** Its streams are those of one terminal: `out` and `err` both hold all that was shown. */
   readonly terminal?: boolean;
 };
 
@@ -26,8 +26,11 @@ export type CommandRun = AsyncDisposable & {
   /** All that came so far. */
   out(): string;
   err(): string;
-  /** Resolves with the output when it matches; rejects when the command ends before. */
-  until(pattern: RegExp, stream?: 'out' | 'err'): Promise<RegExpExecArray>;
+  /**
+   * Resolves with the output when it matches; rejects when the command ends before.
+   * @param from where to look, in characters of the output; the index found counts from its start
+   */
+  until(pattern: RegExp, stream?: 'out' | 'err', from?: number): Promise<RegExpExecArray>;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
   /** What SIGHUP does. */
@@ -40,7 +43,8 @@ export type CommandRun = AsyncDisposable & {
 export function startCommand(args: readonly string[], surroundings: Surroundings = {}): CommandRun {
   const { env = {}, cwd = root, terminal = false } = surroundings;
   const [stop, abandon] = [new AbortController(), new AbortController()];
-  const [out, err] = [new Heard(), new Heard()];
+  const out = new Heard();
+  const err = terminal ? out : new Heard();
   const input = new PassThrough();
   let hangUp = (): void => stop.abort();
   const io: Io = {
@@ -60,7 +64,8 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
     input,
     out: () => out.text,
     err: () => err.text,
-    until: (pattern, stream = 'out') => (stream === 'out' ? out : err).until(pattern),
+    until: (pattern, stream = 'out', from = 0) =>
+      (stream === 'out' ? out : err).until(pattern, from),
     ended,
     hangUp: () => hangUp(),
     async stop() {
@@ -111,11 +116,11 @@ class Heard extends Writable {
     for (const look of this.#watchers) look();
   }
 
-  until(pattern: RegExp): Promise<RegExpExecArray> {
+  until(pattern: RegExp, from: number): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
-        const found = pattern.exec(this.text);
-        if (found !== null) resolve(found);
+        const found = pattern.exec(this.text.slice(from));
+        if (found !== null) resolve(Object.assign(found, { index: from + found.index }));
         else if (this.#isOver) reject(new Error(`ended without ${pattern}:\n${this.text}`));
         else return;
         this.#watchers.delete(look);
