@@ -1,0 +1,128 @@
+/**
+ * What the ledger is made on. The ledger (`ledger.ts`) holds order, claims, room, and what follows
+ * a commit; a storage writes down what happened and reads it back, and decides nothing of these.
+ *
+ * Writes take effect in the order in which they are asked for. `then` is called at the commit:
+ * once, in the order of the commits, and before the promise resolves to true. False: it is not
+ * written, and never will be; `then` is not called. Without storage all of this happens at once.
+ * Nothing here throws or rejects but where it is said; after `close` nothing more is asked.
+ */
+import type { Acceptance } from '../../channel/channel.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { TurnRow } from '../../domain/conversation.ts';
+import type { Failure } from '../../domain/failure.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
+import type { Deferral, Reply } from '../../domain/reply.ts';
+import type { Whose } from '../../domain/story.ts';
+import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
+import type { KeptCall } from '../begun-calls.ts';
+import type { InRow, OutRow, Row } from '../rows.ts';
+import type { Quarantine } from '../sqlite/quarantine.ts';
+import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Terms } from '../store.ts';
+
+export interface LedgerStorage {
+  readonly terms: Terms;
+  /** Messages accepted and not settled, and the bytes that they and their replies hold. */
+  readonly limits: Pick<Gauges, 'messagesMax' | 'bytesMax'>;
+  /** Whether it can take in more. Each change is told. */
+  readonly hasRoom: boolean;
+  /** Holds back what a start found suspect; null: this storage outlives no process. */
+  readonly quarantine: Quarantine | null;
+  gauges(): Pick<Gauges, 'deadLetters' | 'tracesDropped' | 'rememberedBytes' | 'commitsPending'>;
+  /** Called once, before all else. */
+  listen(told: StorageTold): void;
+
+  /**
+   * Writes down messages and moves cursors, all or nothing. At the commit each message that has
+   * not come before is entered, in order.
+   */
+  accept(
+    arrivals: readonly Arrival[],
+    cursors: readonly CursorMove[],
+    enter: Enter,
+  ): Promise<Acceptance>;
+  turnEnded(end: TurnEnd, then: () => void): Promise<boolean>;
+  /** May resolve before the commit: nothing but the next reply of the lane waits for it. */
+  delivered(end: DeliveryEnd, then: () => void): Promise<boolean>;
+  deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean>;
+  /** @param parts die with it */
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean>;
+  callBegun(message: Message, call: BegunCall): Promise<boolean>;
+  /** Nobody waits for it. */
+  callEnded(key: string, ending: CallEnding): void;
+  audit(row: AuditRow): Promise<boolean>;
+  /** Nobody waits for it. @param since milliseconds since 1970; null: the channel is served */
+  keepUnroutable(channel: ChannelKey, since: number | null): void;
+  /** Resolves once all that was asked for before is written. */
+  written(): Promise<boolean>;
+
+  /** @throws when it cannot be read: the storage has failed */
+  memoryOf(message: Message): Memory;
+  cursor(channel: ChannelKey, name: string): Promise<string | null>;
+  unroutableSince(channel: ChannelKey): number | null;
+  recall(message: Message, n: number): Promise<readonly TurnRow[]>;
+  notes(message: Message, scope: NoteScope): Promise<readonly Note[]>;
+  toolUses(message: Message, n: number): Promise<readonly ToolUse[]>;
+  /** What was begun for a message before this process held it, oldest first. */
+  callsOf(message: Message): readonly KeptCall[];
+
+  replay(id: string): Promise<DeadLetterMove>;
+  discard(id: string): Promise<DeadLetterMove>;
+  /** @returns how many messages, replies and turns went. @throws when the storage has failed */
+  forget(asked: Forgotten): Promise<number>;
+  /** @returns how many went. @throws when the storage has failed */
+  clearNotes(of: NotesOf): Promise<number>;
+
+  /** Kept for the next start: no message ended this process. @param alone ran alone just then */
+  noteFailure(alone: InRow | null): void;
+  /** Writes what was asked for, and closes. */
+  close(): Promise<void>;
+}
+
+/** What a storage tells, at any time. */
+export type StorageTold = {
+  /** Nothing can be written or read any more. */
+  readonly failed: (error: unknown) => void;
+  readonly roomChanged: () => void;
+};
+
+/** A message on its way into the storage. `seq` is its place among all that came to this process. */
+export type Arrival = {
+  readonly message: Message;
+  readonly seq: number;
+  /** Recognises a resend on the same channel; null: nothing does. */
+  readonly dedupeKey: string | null;
+};
+
+/** Puts a message into the working set; null: it was forgotten on its way. */
+export type Enter = (arrival: Arrival) => InRow | null;
+
+export type TurnEnd = {
+  readonly row: InRow;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** As it was at the claim. */
+  readonly memory: Memory;
+  /** The message is a dead letter; null: it is answered. */
+  readonly why: Failure | null;
+  readonly effects: Effects | null;
+  /** Those of the effects, numbered in their order. */
+  readonly replies: readonly { readonly reply: Reply; readonly seq: number }[];
+};
+
+/** `at`: milliseconds since 1970. */
+export type DeliveryEnd = { readonly row: OutRow; readonly at: number };
+export type FailedDelivery = DeliveryEnd & { readonly why: Failure };
+export type DeferredUntil = { readonly dueAt: number; readonly how: Deferral };
+
+export type Forgotten = {
+  readonly whose: Whose;
+  /** What is numbered from there on was said after it was asked for, and stays. */
+  readonly before: number;
+  /** How many rows of theirs have gone from the working set. */
+  readonly removed: number;
+  /** Takes more rows of theirs away, wherever they are; who holds a claim on one has lost it. */
+  readonly remove: (matches: (row: Row) => boolean) => void;
+};
