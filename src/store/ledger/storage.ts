@@ -88,7 +88,7 @@ export type StorageTold = {
   readonly roomChanged: () => void;
 };
 
-/** A message on its way into the storage. `seq` is its place among all that came to this process. */
+/** A message on its way into the storage. `seq` numbers all that comes to this process. */
 export type Arrival = {
   readonly message: Message;
   readonly seq: number;

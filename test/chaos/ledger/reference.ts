@@ -177,11 +177,10 @@ export class Reference {
 
   /** What a claim of that row must remember. */
   memoryOf({ lane, message }: MessageRow): Memory {
-    const nothing = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null };
-    if (!this.durable) return { ...nothing, empty: true };
-    const known = this.#remembered.get(lane);
+    const known = this.durable ? this.#remembered.get(lane) : undefined;
     if (known === undefined) {
-      return { ...nothing, session: { number: 1, startedAt: message.acceptedAt }, empty: true };
+      const session = { number: 1, startedAt: message.acceptedAt };
+      return { session, turns: [], previousAt: null, empty: true };
     }
     return {
       session: { number: known.session, startedAt: known.startedAt },
