@@ -1,9 +1,9 @@
 /** The ledger without storage: nothing outlives the process, and every write is done at once. */
 import type { Acceptance, Receipt } from '../channel/channel.ts';
 import type { AuditRow } from '../domain/audit.ts';
-import type { ChannelKey, IdSource } from '../domain/ids.ts';
+import type { IdSource } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
-import type { BegunCall, CallEnding, ToolUse } from '../domain/tool-use.ts';
+import type { BegunCall, CallEnding } from '../domain/tool-use.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
 import { LaneLedger } from './ledger/ledger.ts';
 import type {
@@ -12,13 +12,12 @@ import type {
   DeliveryEnd,
   Enter,
   FailedDelivery,
-  Forgotten,
   LedgerStorage,
   TurnEnd,
 } from './ledger/storage.ts';
 import { memoryLimits, memoryTerms, type MemoryLimits } from './memory-terms.ts';
 import type { OutRow } from './rows.ts';
-import type { CursorMove, DeadLetterMove, Ledger, LedgerNews, Memory } from './store.ts';
+import type { CursorMove, Ledger, LedgerNews } from './store.ts';
 import { StoryRing } from './story-ring.ts';
 import { WorkingSet } from './working-set.ts';
 
@@ -39,7 +38,7 @@ export function createMemoryLedger(options: {
 const done = Promise.resolve(true);
 
 /** Tells the stories, keeps cursors and keys, and is done. */
-class NoStorage implements LedgerStorage {
+export class NoStorage implements LedgerStorage {
   readonly terms = memoryTerms;
   readonly limits: LedgerStorage['limits'];
   readonly hasRoom = true;
@@ -47,7 +46,34 @@ class NoStorage implements LedgerStorage {
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
   readonly #cursors = new Map<string, string>();
-  #deadLetters = 0;
+  readonly history: LedgerStorage['history'] = {
+    bytes: 0,
+    of: ({ acceptedAt }) => {
+      const session = { number: 1, startedAt: acceptedAt };
+      return { session, turns: [], previousAt: null, empty: true };
+    },
+    said: () => [],
+    cursor: (channel, name) => this.#cursors.get(`${channel} ${name}`) ?? null,
+    unroutableSince: () => null,
+  };
+  readonly agents: LedgerStorage['agents'] = {
+    notes: () => [],
+    toolUses: ({ channel, conversation }, n) => this.#stories.uses.of(channel, conversation, n),
+    callsOf: () => [],
+  };
+  readonly deadLetters = {
+    /** Since the start. */
+    count: 0,
+    replay: async () => 'not_kept' as const,
+    discard: async () => 'not_kept' as const,
+  };
+  readonly forgetting: LedgerStorage['forgetting'] = {
+    forget: async ({ whose, removed }) => {
+      this.#stories.uses.remove(whose);
+      return removed;
+    },
+    clearNotes: async () => 0,
+  };
 
   constructor({ messagesMax, bytesMax, dedupeKeysMax }: MemoryLimits, stories: StoryRing) {
     this.limits = { messagesMax, bytesMax };
@@ -56,8 +82,7 @@ class NoStorage implements LedgerStorage {
   }
 
   gauges() {
-    const none = { tracesDropped: 0, rememberedBytes: 0, commitsPending: 0 };
-    return { deadLetters: this.#deadLetters, ...none };
+    return { tracesDropped: 0, commitsPending: 0 };
   }
 
   listen(): void {}
@@ -75,7 +100,7 @@ class NoStorage implements LedgerStorage {
   turnEnded({ row, at, why, effects }: TurnEnd, then: () => void): Promise<boolean> {
     this.#stories.settled(row, at, why, effects);
     this.#stories.uses.add(row.message, effects?.toolUses ?? []);
-    if (why !== null) this.#deadLetters++;
+    if (why !== null) this.deadLetters.count++;
     then();
     return done;
   }
@@ -95,7 +120,7 @@ class NoStorage implements LedgerStorage {
 
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
     const { row, at, why } = end;
-    if (this.#stories.died(row, at, why, true)) this.#deadLetters++;
+    if (this.#stories.died(row, at, why, true)) this.deadLetters.count++;
     for (const part of parts) this.#stories.died(part, at, why, false);
     then();
     return done;
@@ -121,67 +146,16 @@ class NoStorage implements LedgerStorage {
     return done;
   }
 
-  memoryOf({ acceptedAt }: Message): Memory {
-    return {
-      session: { number: 1, startedAt: acceptedAt },
-      turns: [],
-      previousAt: null,
-      empty: true,
-    };
-  }
-
-  async cursor(channel: ChannelKey, name: string): Promise<string | null> {
-    return this.#cursors.get(`${channel} ${name}`) ?? null;
-  }
-
-  unroutableSince(): null {
-    return null;
-  }
-
-  async recall(): Promise<readonly []> {
-    return [];
-  }
-
-  async notes(): Promise<readonly []> {
-    return [];
-  }
-
-  async toolUses({ channel, conversation }: Message, n: number): Promise<readonly ToolUse[]> {
-    return this.#stories.uses.of(channel, conversation, n);
-  }
-
-  callsOf(): readonly [] {
-    return [];
-  }
-
-  async replay(): Promise<DeadLetterMove> {
-    return 'not_kept';
-  }
-
-  async discard(): Promise<DeadLetterMove> {
-    return 'not_kept';
-  }
-
-  async forget({ whose, removed }: Forgotten): Promise<number> {
-    this.#stories.uses.remove(whose);
-    return removed;
-  }
-
-  async clearNotes(): Promise<number> {
-    return 0;
-  }
-
   noteFailure(): void {}
 
   async close(): Promise<void> {}
 
-  /** It is entered at once: nothing can be forgotten on its way. */
   #acceptOne(arrival: Arrival, enter: Enter): Receipt {
     const { message, dedupeKey } = arrival;
     const key = dedupeKey === null ? null : `${message.channel} ${dedupeKey}`;
     const known = key === null ? null : this.#known.receiptOf(key);
     if (known !== null) return known;
-    const { settlement } = enter(arrival)!;
+    const settlement = enter(arrival);
     settlement.story = this.#stories.accepted(message);
     if (key !== null) this.#known.add(key, message.id, settlement);
     return new MemoryReceipt(message.id, settlement, false);

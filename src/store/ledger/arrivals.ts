@@ -5,7 +5,7 @@ import type { Inbound } from '../../domain/message.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { Doorway } from '../doorway.ts';
 import { isOf } from '../removal.ts';
-import type { InRow } from '../rows.ts';
+import { Settlement } from '../rows.ts';
 import type { CursorMove } from '../store.ts';
 import { bytesOfMessage } from '../weight.ts';
 import type { WorkingSet } from '../working-set.ts';
@@ -14,6 +14,9 @@ import type { Arrival, LedgerStorage } from './storage.ts';
 type Unwanted = { readonly whose: Whose; readonly before: number };
 /** Until it is entered, or the storage has answered. */
 type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
+
+const settled = new Settlement(0, null);
+settled.open = 0;
 
 export type ArrivalParts = {
   /** Milliseconds since 1970. */
@@ -65,12 +68,12 @@ export class Arrivals {
     return { message, seq: rows.nextSeq(), dedupeKey, bytes, underWay: true };
   }
 
-  readonly #enter = (arrival: Arrival): InRow | null => {
+  readonly #enter = (arrival: Arrival): Settlement => {
     this.#leave(arrival as UnderWay);
     const { message, seq } = arrival;
     const unwanted = this.#unwanted;
-    if (unwanted !== null && seq < unwanted.before && isOf(unwanted.whose, message)) return null;
-    return this.#parts.rows.addMessage(message, seq);
+    if (unwanted !== null && seq < unwanted.before && isOf(unwanted.whose, message)) return settled;
+    return this.#parts.rows.addMessage(message, seq).settlement;
   };
 
   #leave(arrival: UnderWay): void {

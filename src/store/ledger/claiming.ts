@@ -73,7 +73,7 @@ export class Claiming {
     if (row === null) return null;
     const { open, storage, rows, failed } = this.#parts;
     try {
-      return open.claimIn(row, storage.memoryOf(row.message));
+      return open.claimIn(row, storage.history.of(row.message));
     } catch (error) {
       rows.giveBack(row);
       failed(error);

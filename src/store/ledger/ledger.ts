@@ -83,7 +83,7 @@ export class LaneLedger implements Ledger {
       now,
       rows,
       news,
-      read: (channel) => storage.unroutableSince(channel),
+      read: (channel) => storage.history.unroutableSince(channel),
       keep: (channel, since) => storage.keepUnroutable(channel, since),
       take: (box, channel) => this.#claiming.takeUnserved(box, channel),
       bury: (claim, why) => this.bury(claim, why),
@@ -151,19 +151,19 @@ export class LaneLedger implements Ledger {
 
   async cursor(channel: ChannelKey, name: string): Promise<string | null> {
     if (this.#closing !== null) throw new Error('the ledger is closed');
-    return this.#storage.cursor(channel, name);
+    return this.#storage.history.cursor(channel, name);
   }
 
   async recall(claim: InClaim, n: number): Promise<readonly TurnRow[]> {
-    return this.#open.has(claim) ? this.#storage.recall(claim.message, n) : [];
+    return this.#open.has(claim) ? this.#storage.history.said(claim.message, n) : [];
   }
 
   async notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]> {
-    return this.#open.has(claim) ? this.#storage.notes(claim.message, scope) : [];
+    return this.#open.has(claim) ? this.#storage.agents.notes(claim.message, scope) : [];
   }
 
   async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
-    return this.#open.has(claim) ? this.#storage.toolUses(claim.message, n) : [];
+    return this.#open.has(claim) ? this.#storage.agents.toolUses(claim.message, n) : [];
   }
 
   serve(channels: readonly ChannelKey[]): void {
@@ -173,11 +173,11 @@ export class LaneLedger implements Ledger {
   }
 
   replay(id: string): Promise<DeadLetterMove> {
-    return this.#ask(() => this.#storage.replay(id), 'storage_failed');
+    return this.#ask(() => this.#storage.deadLetters.replay(id), 'storage_failed');
   }
 
   discard(id: string): Promise<DeadLetterMove> {
-    return this.#ask(() => this.#storage.discard(id), 'storage_failed');
+    return this.#ask(() => this.#storage.deadLetters.discard(id), 'storage_failed');
   }
 
   forget(whose: Whose): Promise<number> {
@@ -185,7 +185,7 @@ export class LaneLedger implements Ledger {
   }
 
   clearNotes(of: NotesOf): Promise<number> {
-    return this.#ask(() => this.#storage.clearNotes(of));
+    return this.#ask(() => this.#storage.forgetting.clearNotes(of));
   }
 
   async recordWrite(row: AuditRow): Promise<boolean> {
@@ -205,10 +205,13 @@ export class LaneLedger implements Ledger {
   }
 
   gauges(): Gauges {
+    const { limits, deadLetters, history } = this.#storage;
     return {
       ...this.#rows.gauges(),
-      ...this.#storage.limits,
+      ...limits,
       ...this.#storage.gauges(),
+      deadLetters: deadLetters.count,
+      rememberedBytes: history.bytes,
       unroutable: this.#unroutable.rows,
       suspects: this.#storage.quarantine?.suspects ?? 0,
     };
@@ -282,7 +285,7 @@ export class LaneLedger implements Ledger {
     const written = await this.#storage.written();
     arrived();
     if (!written) throw new Error('the storage has failed');
-    const deleted = await this.#storage.forget({ whose, before, removed, remove });
+    const deleted = await this.#storage.forgetting.forget({ whose, before, removed, remove });
     this.#storage.quarantine?.forgotten();
     this.#door.settled();
     return deleted;

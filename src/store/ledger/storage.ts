@@ -18,7 +18,7 @@ import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { KeptCall } from '../begun-calls.ts';
-import type { InRow, OutRow, Row } from '../rows.ts';
+import type { InRow, OutRow, Row, Settlement } from '../rows.ts';
 import type { Quarantine } from '../sqlite/quarantine.ts';
 import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Terms } from '../store.ts';
 
@@ -30,13 +30,17 @@ export interface LedgerStorage {
   readonly hasRoom: boolean;
   /** Holds back what a start found suspect; null: this storage outlives no process. */
   readonly quarantine: Quarantine | null;
-  gauges(): Pick<Gauges, 'deadLetters' | 'tracesDropped' | 'rememberedBytes' | 'commitsPending'>;
+  readonly history: StoredHistory;
+  readonly agents: StoredAgents;
+  readonly deadLetters: StoredDeadLetters;
+  readonly forgetting: StoredForgetting;
+  gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
   /** Called once, before all else. */
   listen(told: StorageTold): void;
 
   /**
    * Writes down messages and moves cursors, all or nothing. At the commit each message that has
-   * not come before is entered, in order.
+   * not come before, and is to be worked by this process, is entered, in order.
    */
   accept(
     arrivals: readonly Arrival[],
@@ -58,27 +62,47 @@ export interface LedgerStorage {
   /** Resolves once all that was asked for before is written. */
   written(): Promise<boolean>;
 
-  /** @throws when it cannot be read: the storage has failed */
-  memoryOf(message: Message): Memory;
-  cursor(channel: ChannelKey, name: string): Promise<string | null>;
-  unroutableSince(channel: ChannelKey): number | null;
-  recall(message: Message, n: number): Promise<readonly TurnRow[]>;
-  notes(message: Message, scope: NoteScope): Promise<readonly Note[]>;
-  toolUses(message: Message, n: number): Promise<readonly ToolUse[]>;
-  /** What was begun for a message before this process held it, oldest first. */
-  callsOf(message: Message): readonly KeptCall[];
-
-  replay(id: string): Promise<DeadLetterMove>;
-  discard(id: string): Promise<DeadLetterMove>;
-  /** @returns how many messages, replies and turns went. @throws when the storage has failed */
-  forget(asked: Forgotten): Promise<number>;
-  /** @returns how many went. @throws when the storage has failed */
-  clearNotes(of: NotesOf): Promise<number>;
-
   /** Kept for the next start: no message ended this process. @param alone ran alone just then */
   noteFailure(alone: InRow | null): void;
   /** Writes what was asked for, and closes. */
   close(): Promise<void>;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/** What conversations remember, and where channels are. */
+interface StoredHistory {
+  /** What it holds in memory. */
+  readonly bytes: number;
+  /** @throws when it cannot be read: the storage has failed */
+  of(message: Message): Memory;
+  /** The last n turns of the newest session that has any, oldest first. */
+  said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
+  cursor(channel: ChannelKey, name: string): Awaitable<string | null>;
+  /** Milliseconds since 1970; null: it is served. */
+  unroutableSince(channel: ChannelKey): number | null;
+}
+
+interface StoredAgents {
+  /** Oldest first. */
+  notes(message: Message, scope: NoteScope): Awaitable<readonly Note[]>;
+  /** The last n of the conversation, newest first. */
+  toolUses(message: Message, n: number): Awaitable<readonly ToolUse[]>;
+  /** What was begun for a message before this process held it, oldest first. */
+  callsOf(message: Message): readonly KeptCall[];
+}
+
+/** Asked one at a time, as what is forgotten is. */
+interface StoredDeadLetters {
+  readonly count: number;
+  replay(id: string): Promise<DeadLetterMove>;
+  discard(id: string): Promise<DeadLetterMove>;
+}
+
+/** Both return how many went, and reject when the storage has failed. */
+interface StoredForgetting {
+  forget(asked: Forgotten): Promise<number>;
+  clearNotes(of: NotesOf): Promise<number>;
 }
 
 /** What a storage tells, at any time. */
@@ -96,8 +120,8 @@ export type Arrival = {
   readonly dedupeKey: string | null;
 };
 
-/** Puts a message into the working set; null: it was forgotten on its way. */
-export type Enter = (arrival: Arrival) => InRow | null;
+/** Puts a message into the working set, unless it was forgotten on its way: then it is settled. */
+export type Enter = (arrival: Arrival) => Settlement;
 
 export type TurnEnd = {
   readonly row: InRow;

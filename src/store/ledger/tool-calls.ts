@@ -14,7 +14,7 @@ export class ToolCalls implements CallJournal<InClaim> {
   constructor(open: OpenClaims, storage: LedgerStorage) {
     this.#open = open;
     this.#storage = storage;
-    this.#begun = new BegunCalls((message) => storage.callsOf(message));
+    this.#begun = new BegunCalls((message) => storage.agents.callsOf(message));
   }
 
   async journal(claim: InClaim, call: BegunCall): Promise<Journaled> {

@@ -1,12 +1,9 @@
 /** SQLite under the ledger: a journal of grouped, fsynced commits, and a connection that reads. */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
-import type { TurnRow } from '../../domain/conversation.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
-import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
-import type { KeptCall } from '../begun-calls.ts';
+import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
 import { refused } from '../doorway.ts';
 import type {
   Arrival,
@@ -14,13 +11,12 @@ import type {
   DeliveryEnd,
   Enter,
   FailedDelivery,
-  Forgotten,
   LedgerStorage,
   StorageTold,
   TurnEnd,
 } from '../ledger/storage.ts';
 import type { InRow, OutRow } from '../rows.ts';
-import type { CursorMove, DeadLetterMove, Memory } from '../store.ts';
+import type { CursorMove } from '../store.ts';
 import { AgentMemory } from './agent-memory.ts';
 import { begunWrites } from './agent-writes.ts';
 import { acceptWrite } from './bodies.ts';
@@ -43,12 +39,12 @@ export class SqliteStorage implements LedgerStorage {
   readonly terms = terms;
   readonly limits: LedgerStorage['limits'];
   readonly quarantine: Quarantine;
+  readonly history: Recollection;
+  readonly agents: AgentMemory;
+  readonly deadLetters: DeadLetters;
+  readonly forgetting: Forgetting;
   readonly #parts: DurableParts;
   readonly #journal: Journal;
-  readonly #recollection: Recollection;
-  readonly #agents: AgentMemory;
-  readonly #deadLetters: DeadLetters;
-  readonly #forgetting: Forgetting;
   readonly #disk: DiskWatch;
   /** Traces left out, since the storage was behind. */
   #tracesDropped = 0;
@@ -58,10 +54,10 @@ export class SqliteStorage implements LedgerStorage {
     this.#parts = parts;
     this.#journal = journal;
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
-    this.#recollection = new Recollection(reader);
-    this.#agents = new AgentMemory(reader);
-    this.#deadLetters = new DeadLetters(parts, this.#recollection);
-    this.#forgetting = new Forgetting(parts, this.#recollection, this.#deadLetters);
+    this.history = new Recollection(reader);
+    this.agents = new AgentMemory(reader);
+    this.deadLetters = new DeadLetters(parts, this.history);
+    this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
     this.quarantine = new Quarantine(suspects, {
       ...parts,
@@ -76,9 +72,7 @@ export class SqliteStorage implements LedgerStorage {
 
   gauges() {
     return {
-      deadLetters: this.#deadLetters.count,
       tracesDropped: this.#tracesDropped,
-      rememberedBytes: this.#recollection.bytes,
       commitsPending: this.#journal.pending,
     };
   }
@@ -90,7 +84,7 @@ export class SqliteStorage implements LedgerStorage {
     };
     this.#journal.onDisk(look);
     look();
-    this.#journal.onExpired((ids) => ids.forEach((id) => this.#deadLetters.remove(id)));
+    this.#journal.onExpired((ids) => ids.forEach((id) => this.deadLetters.remove(id)));
     this.#journal.onBroken((message) => failed(new Error(message)));
   }
 
@@ -129,9 +123,9 @@ export class SqliteStorage implements LedgerStorage {
     const writes = turnEndWrites(end, memory, traced, nextSeq);
     for (const write of writes) this.#journal.add(write);
     return this.#journal.written(() => {
-      if (why !== null) this.#deadLetters.add(message.id);
-      if (row.gone || row.edition < row.lane.edition) this.#recollection.drop(message);
-      else this.#recollection.put(message, memory);
+      if (why !== null) this.deadLetters.add(message.id);
+      if (row.gone || row.edition < row.lane.edition) this.history.drop(message);
+      else this.history.put(message, memory);
       then();
     });
   }
@@ -165,7 +159,7 @@ export class SqliteStorage implements LedgerStorage {
     for (const { seq } of [row, ...parts]) this.#journal.add(['outboxDead', at, reason, seq]);
     this.#journal.add(triedWrite(end, row.parked));
     return this.#journal.written(() => {
-      this.#deadLetters.add(row.reply.id);
+      this.deadLetters.add(row.reply.id);
       then();
     });
   }
@@ -194,50 +188,6 @@ export class SqliteStorage implements LedgerStorage {
 
   written(): Promise<boolean> {
     return this.#journal.written(() => {});
-  }
-
-  memoryOf(message: Message): Memory {
-    return this.#recollection.of(message);
-  }
-
-  async cursor(channel: ChannelKey, name: string): Promise<string | null> {
-    return this.#recollection.cursor(channel, name);
-  }
-
-  unroutableSince(channel: ChannelKey): number | null {
-    return this.#recollection.unroutableSince(channel);
-  }
-
-  async recall(message: Message, n: number): Promise<readonly TurnRow[]> {
-    return this.#recollection.said(message, n);
-  }
-
-  async notes(message: Message, scope: NoteScope): Promise<readonly Note[]> {
-    return this.#agents.notes(message, scope);
-  }
-
-  async toolUses(message: Message, n: number): Promise<readonly ToolUse[]> {
-    return this.#agents.toolUses(message, n);
-  }
-
-  callsOf(message: Message): readonly KeptCall[] {
-    return this.#agents.callsOf(message);
-  }
-
-  replay(id: string): Promise<DeadLetterMove> {
-    return this.#deadLetters.replay(id);
-  }
-
-  discard(id: string): Promise<DeadLetterMove> {
-    return this.#deadLetters.discard(id);
-  }
-
-  forget(asked: Forgotten): Promise<number> {
-    return this.#forgetting.forget(asked);
-  }
-
-  clearNotes(of: NotesOf): Promise<number> {
-    return this.#forgetting.clearNotes(of);
   }
 
   noteFailure(alone: InRow | null): void {
