@@ -14,11 +14,15 @@ export async function main(argv: readonly string[]): Promise<void> {
   endQuietly(stderr, () => {});
   const cwd = process.cwd();
   const io: Io = { stdin, stdout, stderr, env, cwd, stop: stopping.signal, onHangUp };
+  // What a command waits for may be no more than a deadline, which holds no process open.
+  const hold = setInterval(() => {}, 0x7fffffff);
   try {
     process.exitCode = await runCommandLine(argv, io);
   } catch (error) {
     process.exitCode = exitCode.failed;
     stderr.write(describeBug(error, /\bdebug\b/.test(argv.join(' '))));
+  } finally {
+    clearInterval(hold);
   }
 }
 

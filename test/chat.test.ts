@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { spawn } from '@lydell/node-pty';
+import { closedPort } from './fake/closed-port.ts';
 import { launcher, oldNode, runSvc, type Run } from './run-svc.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-chat-'));
@@ -141,15 +142,16 @@ function brain(name: string, model: object): object {
   return { name, sensitivity: 'public', policy: { kind: 'priority' }, models: [model] };
 }
 
+const channel = {
+  type: 'webhook',
+  token_env: 'CHAT_TEST_SECRET',
+  webhook: { outbound_url: 'http://127.0.0.1:9/' },
+};
+
 /** A configuration with two brains: one asks the slow runtime, the other needs a key. */
 function writeConfig(): string {
   const base_url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
   const file = join(folder, 'chat.json');
-  const channel = {
-    type: 'webhook',
-    token_env: 'CHAT_TEST_SECRET',
-    webhook: { outbound_url: 'http://127.0.0.1:9/' },
-  };
   const hosted = { provider: 'hosted_runtime', model_id: 'm', locality: 'cloud' };
   const config = {
     channels: [channel],
@@ -201,4 +203,20 @@ test('a brain that is not there, a file that is not there and a wrong flag are s
   const wrong = pipe(['--explian'], '');
   assert.equal((await wrong.ended).code, 2);
   assert.match(wrong.err(), /Did you mean --explain\?/);
+});
+
+test('from a pipe, a model that is not reached is told, and ends with 1', async () => {
+  const file = join(folder, 'unreached.json');
+  const local = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
+  const config = {
+    channels: [channel],
+    brains: [brain('away', { ...local, base_url: `http://127.0.0.1:${closedPort}` })],
+    routes: [{ channel: 'webhook', brain: 'away' }],
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  const run = pipe(['--config', file], 'Hello\nand once more\n');
+  assert.deepEqual(await run.ended, { code: 1, signal: null }, run.err());
+  assert.equal(run.out(), '');
+  const told = /^I am busy .*\n {2}· local_runtime\/m: connect_failed after 3 tries in \d+ ms$/gm;
+  assert.equal(run.err().match(told)?.length, 2, run.err());
 });

@@ -8,6 +8,7 @@
 import type { Registry } from 'prom-client';
 import type { ChannelMeters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
+import { LoadOnce } from '../lib/load-once.ts';
 import type { AdminPorts } from './admin.ts';
 import { providersOf } from './call-status.ts';
 import { counter, expose, gauge, one } from './exposition.ts';
@@ -20,7 +21,7 @@ const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] a
 
 export class MetricsPage implements Disposable {
   readonly #ports: AdminPorts;
-  #process: Promise<Registry> | null = null;
+  readonly #process = new LoadOnce(watchProcess);
   #lag: LagWatch | null = null;
 
   constructor(ports: AdminPorts) {
@@ -29,8 +30,7 @@ export class MetricsPage implements Disposable {
 
   async text(): Promise<string> {
     this.#lag ??= new LagWatch();
-    this.#process ??= watchProcess();
-    const registry = await this.#process;
+    const registry = await this.#process.get();
     const families = [...familiesOf(this.#ports), lagFamily(this.#lag)];
     return expose(families) + (await registry.metrics());
   }
