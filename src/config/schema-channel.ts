@@ -50,6 +50,7 @@ const webhook = {
         'Address to listen on: `host:port`, `:port` or `[::1]:port`. Beyond loopback: a warning.',
       format: 'address',
       default: '127.0.0.1:8090',
+      lifetime: 'port',
     },
     path: {
       type: 'text',

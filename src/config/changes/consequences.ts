@@ -1,43 +1,32 @@
 /** What the running service does when a changed configuration is applied. */
-import { parseListenAddress } from '../address.ts';
 import type { JsonObject } from '../locate.ts';
 import { schema } from '../schema.ts';
 import { isEqual, isObject } from '../json-value.ts';
-import { canonical, isAbsent, keyed, type Value } from './entries.ts';
+import { canonical, isAbsent, type Value } from './entries.ts';
+import { restartFields, routedChannels } from './lifetime.ts';
 
 /** @returns sentences, beginning with a small letter; none where nothing of it is disturbed */
 export function consequencesOf(before: Value, after: Value): readonly string[] {
-  const [from, to] = [channelsOf(before), channelsOf(after)];
+  const [from, to] = [routedChannels(before), routedChannels(after)];
+  const refused = new Set(restartFields(before, after));
   const found: string[] = [];
-  for (const [type, channel] of from) {
+  for (const [type, { value: channel }] of from) {
     const next = to.get(type);
     if (next === undefined) found.push(endOf(type));
-    else if (type === 'webhook') found.push(...webhookOf(channel, next));
-    else if (isAnewFor(channel, next)) found.push(`${type} ends its connection and begins anew`);
+    else if (type === 'webhook') {
+      const stays = refused.has(`channels[${next.index}].webhook.bind`);
+      if (!stays) found.push(...webhookOf(channel, next.value));
+    } else if (isAnewFor(channel, next.value)) {
+      found.push(`${type} ends its connection and begins anew`);
+    }
   }
-  for (const [type, channel] of to) {
+  for (const [type, { value: channel }] of to) {
     if (from.has(type)) continue;
     found.push(
       type === 'webhook' ? `the webhook listens on ${bindOf(channel)}` : `${type} connects`,
     );
   }
   return found;
-}
-
-/** Only what a route leads to runs. */
-function channelsOf(document: Value): ReadonlyMap<string, JsonObject> {
-  if (!isObject(document)) return new Map();
-  const routed = new Set(
-    keyed(document['routes'], 'routes').map(({ value }) => {
-      const channel = isObject(value) ? value['channel'] : undefined;
-      return typeof channel === 'string' ? canonical(channel) : '';
-    }),
-  );
-  return new Map(
-    keyed(document['channels'], 'channels').flatMap(({ key, value }) => {
-      return isObject(value) && routed.has(key) ? [[key, value] as const] : [];
-    }),
-  );
 }
 
 function endOf(type: string): string {
@@ -47,17 +36,8 @@ function endOf(type: string): string {
 
 function webhookOf(before: JsonObject, after: JsonObject): readonly string[] {
   const [old, now] = [bindOf(before), bindOf(after)];
-  if (old === now || keepsPort(before, after)) return [];
+  if (old === now) return [];
   return [`the webhook listener restarts: it listens on ${now} in the place of ${old}`];
-}
-
-/** Another host on the port that the old listener holds until the new one answers: it cannot be. */
-export function keepsPort(before: Value, after: Value): boolean {
-  const [old, now] = [before, after].map((channel) => {
-    return isObject(channel) ? parseListenAddress(bindOf(channel), true) : null;
-  });
-  if (!old || !now || now.port === 0 || now.port !== old.port) return false;
-  return now.host.toLowerCase() !== old.host.toLowerCase();
 }
 
 const defaults = schema.fields.channels.items.fields.webhook.fields;

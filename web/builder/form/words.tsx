@@ -131,9 +131,15 @@ export function hintOf(field: Field): ReactNode {
     <>
       {sentence(field.description)}
       {sentence(limitsOf(field))}
+      {field.lifetime === undefined ? null : restarts[field.lifetime]}
     </>
   );
 }
+
+const restarts = {
+  process: ' A change needs a restart.',
+  port: ' Another host on the same port needs a restart.',
+} as const;
 
 function limitsOf(field: Field): string {
   const note = 'defaultNote' in field ? field.defaultNote : undefined;
