@@ -2,21 +2,18 @@
  * The one source of the configuration: every field that a file may hold. Names and structure are
  * a stable contract; a field is only ever added, and then optional (`added`).
  */
-import { channelTypes } from '../domain/ids.ts';
 import type { Draft, ObjectField, Whole } from './field.ts';
 import { brain } from './schema-brain.ts';
-import { channel, channelSynonyms } from './schema-channel.ts';
+import { channel, channelTypeField } from './schema-channel.ts';
 
 const route = {
   type: 'object',
   description: 'Gives the messages of a channel to a brain.',
   fields: {
     channel: {
-      type: 'choice',
+      ...channelTypeField,
       description: 'The `type` of a configured channel.',
       required: true,
-      names: channelTypes,
-      synonyms: channelSynonyms,
     },
     brain: { type: 'text', description: 'The `name` of a configured brain.', required: true },
   },

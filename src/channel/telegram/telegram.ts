@@ -18,6 +18,7 @@ import { splitText } from '../splitting.ts';
 import { Standing } from '../standing.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
 import { Poller, pollTimes } from './poller.ts';
@@ -76,7 +77,7 @@ class Telegram implements Messenger {
       return { kind: 'unfit', message };
     }
     await this.#load();
-    return { kind: 'opened', key: channelKeyOf('messenger_a', id) };
+    return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
@@ -86,7 +87,7 @@ class Telegram implements Messenger {
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
       {
-        channel: channelKeyOf('messenger_a', id),
+        channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
         standing: this.#standing,

@@ -1,5 +1,6 @@
 /** How messages come in: written down first, claimable and acknowledged after the commit. */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import { dedupeMsOf } from '../../channel/kinds.ts';
 import type { MessageId } from '../../domain/ids.ts';
 import type { Inbound, Message } from '../../domain/message.ts';
 import type { Whose } from '../../domain/story.ts';
@@ -9,7 +10,6 @@ import type { CursorMove } from '../store.ts';
 import { acceptWrite } from './bodies.ts';
 import type { Known } from './gathered.ts';
 import type { DurableParts } from './parts.ts';
-import { dedupeMs } from './terms.ts';
 
 type Arrival = { readonly message: Message; readonly seq: number; readonly place: number };
 
@@ -80,7 +80,7 @@ export class Arrivals {
     const seq = rows.nextSeq();
     const write = acceptWrite(seq, message);
     if (dedupeKey === null) return { message, seq, place: journal.add(write) };
-    const expiresAt = acceptedAt + dedupeMs(message.channel);
+    const expiresAt = acceptedAt + dedupeMsOf(message.channel);
     return { message, seq, place: journal.add({ key: dedupeKey, expiresAt, write }) };
   }
 
