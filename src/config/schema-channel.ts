@@ -47,7 +47,7 @@ export const channel = {
     type: {
       ...channelTypeField,
       required: true,
-      description: `The platform; ${listOf(messengers, ({ type, name }) => `\`${type}\` is ${name}`)}.`,
+      description: `The platform; ${listOf(messengers, nameOf)}.`,
     },
     mode: {
       type: 'choice',
@@ -75,6 +75,10 @@ export const channel = {
 
 function listOf(kinds: readonly ChannelKind[], tell: (kind: ChannelKind) => string): string {
   return kinds.map(tell).join(', ');
+}
+
+function nameOf({ type, name }: ChannelKind): string {
+  return `\`${type}\` is ${name}`;
 }
 
 function modeOf({ type, mode }: ChannelKind): string {
