@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
 import type { AdminServer } from './admin/server.ts';
+import { isListener } from './channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import { Control } from './control/control.ts';
 import { warnOfForwarding } from './control/forwarded.ts';
@@ -231,8 +232,8 @@ function portsOf(
 
 function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
   const { channels, routes, observability } = setup.config;
-  const configured = channels.find((channel) => channel.type === 'webhook');
-  const isRouted = routes.some(({ channel }) => channel === 'webhook');
+  const configured = channels.find(isListener);
+  const isRouted = routes.some(({ channel }) => channel === configured?.type);
   const webhook = isRouted ? configured : undefined;
   const at: Listening = {
     webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,

@@ -19,7 +19,7 @@ import type { Acceptance } from '../channel/channel.ts';
 import type { Session, SessionMove, TurnRow } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
-import type { ChannelKey, MessengerType } from '../domain/ids.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope, NotesOf, NoteText } from '../domain/note.ts';
 import type { Page, PageAsked } from '../domain/page.ts';
@@ -274,7 +274,7 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   conversations(page: PageAsked): Promise<Page<ConversationRow>>;
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** The channels of that type of which something is kept: on a messenger one for each bot. */
-  channelKeys(type: MessengerType): Promise<readonly ChannelKey[]>;
+  channelKeys(type: string): Promise<readonly ChannelKey[]>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
   /** Oldest first. */

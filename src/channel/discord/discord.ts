@@ -18,6 +18,7 @@ import { Standing } from '../standing.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
+import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
@@ -64,7 +65,7 @@ class Discord implements Messenger {
     this.#api = new LoadOnce(() => createApi({ token, baseUrl: config.baseUrl, http, now }));
     this.#self = botIdOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
-      events.channelChanged({ channel: 'messenger_b', state, reason });
+      events.channelChanged({ channel: config.type, state, reason });
     this.#standing = new Standing(now, changed);
   }
 
@@ -75,7 +76,7 @@ class Discord implements Messenger {
       return { kind: 'unfit', message };
     }
     await this.#api.get();
-    return { kind: 'opened', key: channelKeyOf('messenger_b', this.#self) };
+    return { kind: 'opened', key: channelKeyOf(discord.type, this.#self) };
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
@@ -84,7 +85,7 @@ class Discord implements Messenger {
     if (self === null) throw new Error('run() of a channel that is unfit');
     if (signal.aborted) return;
     const gateway = {
-      key: channelKeyOf('messenger_b', self),
+      key: channelKeyOf(discord.type, self),
       self,
       token,
       events,

@@ -19,6 +19,7 @@ import { splitText } from '../splitting.ts';
 import { Standing } from '../standing.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
 import { Poller, pollTimes } from './poller.ts';
@@ -83,7 +84,7 @@ class Telegram implements Messenger {
       return { kind: 'unfit', message };
     }
     await this.#tools.get();
-    return { kind: 'opened', key: channelKeyOf('messenger_a', id) };
+    return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
@@ -93,7 +94,7 @@ class Telegram implements Messenger {
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
       {
-        channel: channelKeyOf('messenger_a', id),
+        channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
         standing: this.#standing,

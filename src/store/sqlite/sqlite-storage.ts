@@ -1,5 +1,6 @@
 /** SQLite under the ledger: a journal of grouped, fsynced commits, and a connection that reads. */
 import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import { dedupeMsOf } from '../../channel/kinds.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
@@ -29,7 +30,7 @@ import type { DurableParts } from './parts.ts';
 import { Quarantine } from './quarantine.ts';
 import { Recollection, unroutableCursor } from './recollection.ts';
 import type { KeyedAccept, Write } from './statements.ts';
-import { dedupeMs, terms, tracesPendingMax } from './terms.ts';
+import { terms, tracesPendingMax } from './terms.ts';
 import { memoryAfter, turnEndWrites } from './turn.ts';
 
 const safe = Promise.resolve();
@@ -217,7 +218,7 @@ export class SqliteStorage implements LedgerStorage {
 function arrivalWrite({ message, seq, dedupeKey }: Arrival): Write | KeyedAccept {
   const write = acceptWrite(seq, message);
   if (dedupeKey === null) return write;
-  return { key: dedupeKey, expiresAt: message.acceptedAt + dedupeMs(message.channel), write };
+  return { key: dedupeKey, expiresAt: message.acceptedAt + dedupeMsOf(message.channel), write };
 }
 
 function triedWrite({ row, at, why }: FailedDelivery, parked: boolean): Write {

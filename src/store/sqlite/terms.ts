@@ -43,12 +43,5 @@ export const sqliteLimits: SqliteLimits = {
   stallMs: 120_000,
 };
 
-const dayMs = 24 * hourMs;
-
-/** How long a message is recognised as one that came before. */
-export function dedupeMs(channel: string): number {
-  return (channel.startsWith('messenger_') ? 30 : 7) * dayMs;
-}
-
 /** Behind by so many writes, traces are left out first. */
 export const tracesPendingMax = 5_000;
