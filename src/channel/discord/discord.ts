@@ -150,7 +150,11 @@ class Discord implements Messenger {
     this.#typing.endAll();
     const api = this.#api;
     this.#api = null;
-    (await api)?.close();
+    // One that is still loading, or could not be loaded, has nothing open to wait for.
+    void api?.then(
+      (loaded) => loaded.close(),
+      () => {},
+    );
   }
 
   #load(): Promise<Api> {

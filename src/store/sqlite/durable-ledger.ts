@@ -255,14 +255,17 @@ export class DurableLedger implements Ledger {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that, but not once a sync has failed: the next start finds what is on the disk.
     const { reader } = this.#parts;
-    if (this.#journal.broken) {
-      await this.#journal.abandon();
-      reader.close();
-    } else {
-      reader.close();
-      await this.#journal.close();
+    try {
+      if (this.#journal.broken) {
+        await this.#journal.abandon();
+        reader.close();
+      } else {
+        reader.close();
+        await this.#journal.close();
+      }
+    } finally {
+      this.#parts.lock.release();
     }
-    this.#parts.lock.release();
   }
 
   /** For good: nothing is accepted any more, and whoever runs this is told, once. */
