@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
-import type { AdminOpened, AdminProblem, AdminServer } from './admin/server.ts';
+import type { AdminOpened, AdminProblem } from './admin/server.ts';
 import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
@@ -36,6 +36,7 @@ import type { Note, NoteScope } from './domain/note.ts';
 import { openAccess } from './flow/access.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
+import type { Lifetime } from './lib/lifetime.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
@@ -257,17 +258,25 @@ export type AdminChoice = {
   readonly ports: AdminPorts;
 };
 
-/** Loaded and opened only where it is switched on; null: it is off. */
+/**
+ * Loaded and opened only where it is switched on; null: it is off.
+ * @param opened closes it, also where its address cannot be had
+ */
 export async function openAdmin(
   { settings, access, allowedHosts, webRoot, ports }: AdminChoice,
   { listeners }: ServiceKit,
-): Promise<{ readonly server: AdminServer; readonly opened: AdminOpened | AdminProblem } | null> {
+  opened: Lifetime,
+): Promise<AdminOpened | AdminProblem | null> {
   if (!settings.enabled) return null;
-  const { createAdminServer } = await import('./admin/server.ts');
+  const { createAdminServer } = await opened.within(() => import('./admin/server.ts'));
   const { address } = settings;
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
-  return { server, opened: await server.open() };
+  return opened.use(
+    'the admin server',
+    () => server.open(),
+    () => server[Symbol.asyncDispose](),
+  );
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

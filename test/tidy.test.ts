@@ -29,7 +29,10 @@ const floors: Record<string, number> = {
   'storage.ts': 6,
   'host.ts': 6,
   'plan.ts': 6,
+  'connection.ts': 6,
   'run.ts': 6,
+  'run-admin.ts': 6,
+  'run-state.ts': 6,
   'news.ts': 6,
 };
 for (const station of stations) floors[station] = 3;

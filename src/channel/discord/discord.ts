@@ -151,7 +151,8 @@ class Discord implements Messenger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
-    (await this.#api.release())?.close();
+    // One that is still loading has nothing open to wait for.
+    void this.#api.release().then((api) => api?.close());
   }
 }
 

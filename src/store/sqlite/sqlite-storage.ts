@@ -199,14 +199,17 @@ export class SqliteStorage implements LedgerStorage {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that, but not once a sync has failed: the next start finds what is on the disk.
     const { reader, lock } = this.#parts;
-    if (this.#journal.broken) {
-      await this.#journal.abandon();
-      reader.close();
-    } else {
-      reader.close();
-      await this.#journal.close();
+    try {
+      if (this.#journal.broken) {
+        await this.#journal.abandon();
+        reader.close();
+      } else {
+        reader.close();
+        await this.#journal.close();
+      }
+    } finally {
+      lock.release();
     }
-    lock.release();
   }
 
   #write(one: Write): Promise<boolean> {
