@@ -131,19 +131,20 @@ export class Host {
    * Refuses new messages and new plans, finishes what is in hand and its replies (in the memory
    * form: all that was accepted), gives the rest back to the ledger, and closes everything.
    * @param withinMs how long what is in hand may take; of the first call
+   * @param abandon from then on nothing that is in hand is waited for; of the first call
    * @returns what is left unsettled
    */
-  drain(withinMs: number = this.#kit.ledger.terms.drainMs): Promise<Left> {
-    this.#drained ??= this.#drain(withinMs);
+  drain(withinMs: number = this.#kit.ledger.terms.drainMs, abandon?: AbortSignal): Promise<Left> {
+    this.#drained ??= this.#drain(withinMs, abandon);
     return this.#drained;
   }
 
-  async #drain(withinMs: number): Promise<Left> {
+  async #drain(withinMs: number, abandon?: AbortSignal): Promise<Left> {
     const { ledger } = this.#kit;
     this.#draining.abort();
     ledger.closeIntake();
     if (!ledger.terms.drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
-    await this.#rest(withinMs);
+    await this.#rest(withinMs, abandon);
     for (const pair of this.#pumps.values()) stop(pair);
     if (this.#plan !== null) this.#retire(this.#plan);
     for (const plan of this.#retiring.keys()) plan.abortWork();
@@ -237,7 +238,7 @@ export class Host {
   }
 
   /** Resolves when nothing is in hand (and, where the backlog is drained, nothing can be). */
-  async #rest(withinMs: number): Promise<void> {
+  async #rest(withinMs: number, abandon?: AbortSignal): Promise<void> {
     const { ledger } = this.#kit;
     const busy = (): boolean => {
       for (const pair of this.#pumps.values()) {
@@ -248,15 +249,15 @@ export class Host {
       // What waits for a channel that is gone would wait in vain.
       return ledger.backlog().some(({ channel }) => this.#pumps.has(channel));
     };
-    if (!busy()) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, withinMs);
-      this.#rested = () => {
-        if (busy()) return;
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (!busy() || abandon?.aborted === true) return;
+    const rest = Promise.withResolvers<void>();
+    const timer = setTimeout(rest.resolve, withinMs);
+    abandon?.addEventListener('abort', () => rest.resolve(), { once: true });
+    this.#rested = () => {
+      if (!busy()) rest.resolve();
+    };
+    await rest.promise;
+    clearTimeout(timer);
     this.#rested = null;
   }
 }

@@ -8,12 +8,13 @@ import { listenForSignals } from './cli/signals.ts';
  * @param argv without the program's own name
  */
 export async function main(argv: readonly string[]): Promise<void> {
-  const { stopping, onHangUp } = listenForSignals();
+  const { stopping, abandoning, onHangUp } = listenForSignals();
   const { stdin, stdout, stderr, env } = process;
   endQuietly(stdout, () => stopping.abort());
   endQuietly(stderr, () => {});
   const cwd = process.cwd();
-  const io: Io = { stdin, stdout, stderr, env, cwd, stop: stopping.signal, onHangUp };
+  const [stop, abandon] = [stopping.signal, abandoning.signal];
+  const io: Io = { stdin, stdout, stderr, env, cwd, stop, abandon, onHangUp };
   // What a command waits for may be no more than a deadline, which holds no process open.
   const hold = setInterval(() => {}, 0x7fffffff);
   try {

@@ -49,6 +49,8 @@ export type Setup = {
   readonly webRoot: URL;
   /** Ends the service: drain, then close. */
   readonly stop: AbortSignal;
+  /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
+  readonly abandon?: AbortSignal;
   readonly onListening?: (at: Listening) => void;
 };
 
@@ -211,7 +213,7 @@ class Run {
    */
   async #drain(host: Host, withinMs?: number): Promise<void> {
     try {
-      this.#left = await host.drain(withinMs);
+      this.#left = await host.drain(withinMs, this.#setup.abandon);
     } finally {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }

@@ -8,7 +8,8 @@ import { runService, type Listening } from '../src/run.ts';
 import { validateText } from '../src/config/validate.ts';
 import { createLog } from '../src/lib/log.ts';
 import type { EnvName } from '../src/config/config.ts';
-import { freePort, scratch, startProgram, webhookConfig, writeConfig } from './program.ts';
+import { runCommand } from './in-process.ts';
+import { freePort, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const nowhere = 'http://127.0.0.1:9/';
 
@@ -29,11 +30,10 @@ test('a written admin address that is taken, and a webhook one, end the boot wit
     { port: taken.port, adminPort: free },
   ]) {
     const file = await writeConfig(folder.path, webhookConfig({ ...where, ...ports }));
-    await using program = startProgram(['serve', '--config', file], {
-      WEBHOOK_SECRET: 'a-secret-of-16-characters',
-    });
-    assert.equal(await program.ended, 78);
-    assert.match(program.log(), new RegExp(`127\\.0\\.0\\.1:${taken.port}`));
+    const env = { WEBHOOK_SECRET: 'a-secret-of-16-characters' };
+    const { code, err } = await runCommand(['serve', '--config', file], { env });
+    assert.equal(code, 78);
+    assert.match(err, new RegExp(`127\\.0\\.0\\.1:${taken.port}`));
   }
 });
 
@@ -69,6 +69,7 @@ test('the default admin address that is taken is warned of, and the service runs
     version: '0',
     webRoot: new URL('../web/dist/', import.meta.url),
     stop: stop.signal,
+    abandon: stop.signal,
     onListening: listening.resolve,
   });
   assert.equal((await listening.promise).admin, null);

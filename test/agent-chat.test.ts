@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { asks, bodyOf, inTurn, toolsOf } from './agent-stage.ts';
 import { startFakeOllama } from './fake/ollama.ts';
+import { runCommand } from './in-process.ts';
 import { scratch, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
 
 const grants = [
   { tool: 'calc', mode: 'allow', channels: ['webhook'] },
@@ -35,12 +35,12 @@ test('in svc chat an agent has the tools of its channel, and keeps notes', async
   const config = webhookConfig(where);
   Object.assign(config.brains[0]!, { agent });
   const file = await writeConfig(folder.path, { ...config, storage: { path: 'svc.db' } });
-  const run = runSvc(['chat', '--config', file, '--explain'], { cwd: folder.path });
-  run.child.stdin?.end('six times seven?\nI like tea\n/new\nhello\n');
-  assert.deepEqual(await run.ended, { code: 0, signal: null }, run.err());
-  assert.equal(run.out(), 'It is 42.\nI will remember.\nTea?\n');
-  assert.match(run.err(), /calc: done in \d+ ms \(allow, governance\[0\]\)/);
-  assert.match(run.err(), /answered at step 2 after one tool call/);
+  const input = 'six times seven?\nI like tea\n/new\nhello\n';
+  const words = ['chat', '--config', file, '--explain'];
+  const { code, out, err } = await runCommand(words, { cwd: folder.path, input });
+  assert.deepEqual([code, out], [0, 'It is 42.\nI will remember.\nTea?\n'], err);
+  assert.match(err, /calc: done in \d+ ms \(allow, governance\[0\]\)/);
+  assert.match(err, /answered at step 2 after one tool call/);
   assert.deepEqual(toolsOf(model.calls[0]!), ['calc', 'memory_note']);
   const system = bodyOf(model.calls.at(-1)!).messages[0]!.content;
   assert.match(
@@ -61,13 +61,11 @@ test('preflight looks at the one model that an agent uses', async () => {
   Object.assign(config.brains[0]!, { agent: { tools: ['time'] }, models, policy });
   const file = await writeConfig(folder.path, config);
   const env = { WEBHOOK_SECRET: 'a-webhook-secret-of-the-tests' };
-  const run = runSvc(['config', 'check', file, '--preflight'], { cwd: folder.path, env });
-  assert.deepEqual(await run.ended, { code: 0, signal: null }, run.out() + run.err());
-  assert.match(run.out(), /local_runtime\/first at \S+ +answers and has the model/);
-  assert.match(
-    run.out(),
-    /local_runtime\/second at \S+ +is never contacted: the agent "echo" uses/,
-  );
+  const words = ['config', 'check', file, '--preflight'];
+  const { code, out, err } = await runCommand(words, { cwd: folder.path, env });
+  assert.equal(code, 0, out + err);
+  assert.match(out, /local_runtime\/first at \S+ +answers and has the model/);
+  assert.match(out, /local_runtime\/second at \S+ +is never contacted: the agent "echo" uses/);
   assert.equal(model.looks.length, 1);
   assert.equal(model.calls.length, 0, 'no content is sent to anyone');
 });

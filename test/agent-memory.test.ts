@@ -6,8 +6,8 @@ import { test, type TestContext } from 'node:test';
 import type { ModelCall, Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { runCommand, serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const token = 'an-admin-token-of-the-tests';
 
@@ -31,7 +31,7 @@ async function stage(t: TestContext, agent: object, script: Script) {
   return {
     folder: folder.path,
     model,
-    start: () => serve(file, port, { TEST_ADMIN: token }),
+    start: () => serveHere(file, port, { TEST_ADMIN: token }),
     async say(conversation: string, text: string): Promise<string> {
       const message = { sender_id: 'ada', conversation_id: conversation, text };
       await post(`http://127.0.0.1:${port}/webhook`, message);
@@ -68,8 +68,7 @@ test('what an agent noted is told to it in later sessions, also after a restart'
     await on.say('c', '/new');
     assert.equal(await on.say('c', '/notes'), 'Notes:\n1. is in Graz\n2. has a cat');
     assert.match(await on.say('c', '/tools'), /\nLast uses:\n(- .* memory_note: done\n?){3}$/);
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0);
+    assert.equal(await program.stop(), 0);
   }
   await using _program = await on.start();
   await on.say('c', 'And?');
@@ -132,9 +131,8 @@ test('without its folder of skills svc does not start, and says which; chat neit
   const on = await stage(t, { tools: ['time'], skills_dir: 'none' }, () => ({ answer: 'Well.' }));
   for (const command of ['serve', 'chat']) {
     const env = { WEBHOOK_SECRET: 'x'.repeat(20), TEST_ADMIN: token, NO_COLOR: '1' };
-    const run = runSvc([command], { cwd: on.folder, env });
-    run.child.stdin?.end();
-    assert.equal((await run.ended).code, 78, command);
-    assert.ok(run.err().includes(join(on.folder, 'none')), run.err());
+    const { code, err } = await runCommand([command], { cwd: on.folder, env });
+    assert.equal(code, 78, command);
+    assert.ok(err.includes(join(on.folder, 'none')), err);
   }
 });

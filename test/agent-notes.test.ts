@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { asks, bodyOf, inTurn } from './agent-stage.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
 test('notes are in every prompt, over /new and a restart, until they are cleared', async () => {
   await using folder = await scratch();
@@ -30,14 +31,14 @@ test('notes are in every prompt, over /new and a restart, until they are cleared
   };
   const system = (): string => bodyOf(model.calls.at(-1)!).messages[0]!.content;
   {
-    await using program = await serve(file, port);
+    await using program = await serveHere(file, port);
     assert.equal(await say(program.url, 'I like tea'), 'Noted.');
     assert.doesNotMatch(system(), /likes tea/, 'a note takes effect with its turn');
     assert.match(await say(program.url, '/new'), /^A new session begins/);
     assert.equal(await say(program.url, '/notes'), 'Notes:\n1. Ada likes tea.');
   }
   await model.script(inTurn(asks('calc', { expression: '1+1' }), { answer: 'Two.' }));
-  await using program = await serve(file, port);
+  await using program = await serveHere(file, port);
   assert.equal(await say(program.url, 'one and one?'), 'Two.');
   assert.match(
     system(),

@@ -4,7 +4,8 @@ import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
 import type { Receiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
 type Line = {
   readonly role: string;
@@ -64,7 +65,7 @@ export async function stage(
   Object.assign((brain['models'] as object[])[0]!, { provider: wire.provider });
   Object.assign(brain, { agent }, more.brain);
   const file = await writeConfig(folder.path, { ...config, storage: { path: 'svc.db' } });
-  const program = stack.use(await serve(file, port, more.env));
+  const program = stack.use(await serveHere(file, port, more.env));
   let sent = 0;
   return {
     model,

@@ -7,8 +7,9 @@ import { test, type TestContext } from 'node:test';
 import { untilTrue } from './chaos/outside.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { type Outcome, runCommand, serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
+import { outcomeOf } from './run-svc.ts';
 
 async function stage(t: TestContext) {
   const folder = await scratch();
@@ -29,13 +30,8 @@ async function stage(t: TestContext) {
   return { folder: folder.path, receiver, port, document };
 }
 
-async function backup(
-  folder: string,
-  ...args: string[]
-): Promise<{ code: number | null; out: string; err: string }> {
-  const run = runSvc(['backup', ...args], { cwd: folder });
-  const { code } = await run.ended;
-  return { code, out: run.out(), err: run.err() };
+async function backup(folder: string, ...args: string[]): Promise<Outcome> {
+  return runCommand(['backup', ...args], { cwd: folder });
 }
 
 function idsIn(file: string): Set<string> {
@@ -54,7 +50,7 @@ test('a backup of a live database has all that was acknowledged, and restores', 
   const acknowledged: string[] = [];
   const copy = join(folder, 'copy.db');
   {
-    await using program = await serve(file, port);
+    await using program = await serveHere(file, port);
     const over = new AbortController();
     const send = async (sender: number): Promise<void> => {
       for (let n = 0; !over.signal.aborted; n++) {
@@ -68,7 +64,7 @@ test('a backup of a live database has all that was acknowledged, and restores', 
     // A reply may come before the answer to its message has been read here.
     await untilTrue('20 are acknowledged', () => acknowledged.length >= 20);
     const before = [...acknowledged];
-    const made = await backup(folder, 'copy.db');
+    const made = await outcomeOf(['backup', 'copy.db'], { cwd: folder });
     over.abort();
     await Promise.all(senders);
     assert.deepEqual([made.code, made.err], [0, '']);
@@ -87,7 +83,7 @@ test('a backup of a live database has all that was acknowledged, and restores', 
     storage: { path: 'svc.db' },
   });
   await copyFile(copy, join(folder, 'restored', 'svc.db'));
-  await using program = await serve(restored, port);
+  await using program = await serveHere(restored, port);
   const answer = await post(program.url, { sender_id: 'after', text: 'still there?' });
   assert.equal(answer.status, 200);
   while (!receiver.received.some(({ body }) => body['conversation_id'] === 'after')) {
@@ -99,10 +95,9 @@ test('a backup of a stopped service is sound, and keeps the schema’s marks', a
   const { folder, port, document } = await stage(t);
   const file = await writeConfig(folder, { ...document, storage: { path: 'svc.db' } });
   {
-    await using program = await serve(file, port);
+    await using program = await serveHere(file, port);
     await post(program.url, { sender_id: 'ada', text: 'hello' });
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0);
+    assert.equal(await program.stop(), 0);
   }
   const made = await backup(folder, 'copy.db', '--config', 'svc.json');
   assert.deepEqual([made.code, made.err], [0, '']);

@@ -4,26 +4,21 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { adminToken, startConfigured } from './config-program.ts';
+import { runCommand, type Outcome } from './in-process.ts';
 import { freePort } from './program.ts';
-import { runSvc } from './run-svc.ts';
 
 const broken = '{"channels": [], "brains": 7';
 
-async function svc(file: string, ...args: string[]) {
-  const run = runSvc([...args, '--config', file], {
-    cwd: dirname(file),
-    env: { ADMIN_TOKEN: adminToken },
-  });
-  run.child.stdin?.end();
-  const { code } = await run.ended;
-  return { code, out: run.out(), err: run.err() };
-}
+const svc = (file: string, ...args: string[]): Promise<Outcome> => {
+  const surroundings = { cwd: dirname(file), env: { ADMIN_TOKEN: adminToken } };
+  return runCommand([...args, '--config', file], surroundings);
+};
 
 /** Runs on a configuration that is no longer in its file, and knows that. */
 async function startRefused(settings: object, next: (first: object) => Promise<string>) {
   const service = await startConfigured(settings);
   await writeFile(service.file, await next(service.first));
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await service.program.saw('"config_not_applied"');
   return service;
 }
@@ -61,8 +56,7 @@ test('where the file names another address, svc is found at the one of before', 
   assert.match(out, /is not in use/);
   const asked = `Nothing listens at ${elsewhere.addr}; svc is asked at 127.0.0.1:${adminPort}`;
   assert.match(err, new RegExp(asked));
-  service.program.child.kill('SIGTERM');
-  await service.program.ended;
+  await service.program.stop();
   const gone = await svc(file, 'status');
   assert.equal(gone.code, 1);
   assert.match(gone.err, new RegExp(`No running svc answers at ${elsewhere.addr}`));
@@ -71,8 +65,7 @@ test('where the file names another address, svc is found at the one of before', 
 test('the database of before is read, also while svc is stopped', async () => {
   await using service = await startRefused({ storage: { path: 'svc.db' } }, async () => broken);
   await service.say('hello');
-  service.program.child.kill('SIGTERM');
-  await service.program.ended;
+  await service.program.stop();
   const { code, out, err } = await svc(service.file, 'messages');
   assert.equal(code, 0, err);
   assert.match(out, / answered +reply .* 1 of 1 /);

@@ -5,8 +5,8 @@ import { test, type TestContext } from 'node:test';
 import type { ChannelKey } from '../src/domain/ids.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { accept, effects, ids, oneIn, said } from './contract/ledger/kit.ts';
-import { freePort, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { runCommand, serveHere } from './in-process.ts';
+import { freePort, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const token = 'an-admin-token-of-the-tests';
 const sender = { id: '501', name: 'Ann' };
@@ -23,10 +23,7 @@ async function stage(t: TestContext, ...bots: string[]) {
   await keep(join(folder.path, 'svc.db'), bots as ChannelKey[]);
   const svc = async (args: string) => {
     const env = { NO_COLOR: '1', TEST_ADMIN: token };
-    const run = runSvc(args.split(' '), { cwd: folder.path, env });
-    run.child.stdin?.end();
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(args.split(' '), { cwd: folder.path, env });
   };
   return { file, port, svc };
 }
@@ -65,7 +62,7 @@ test('a messenger that there is nothing of is named in vain', async (t) => {
 
 test('what is deleted by the name of a messenger is gone, also beside a running svc', async (t) => {
   const { file, port, svc } = await stage(t, 'messenger_a:77');
-  await using _program = await serve(file, port, { TEST_ADMIN: token });
+  await using _program = await serveHere(file, port, { TEST_ADMIN: token });
   assert.equal((await svc('notes clear telegram ann --yes')).out, '1 note deleted\n');
   const deleted = await svc('conversations delete telegram --sender 501 --yes');
   assert.match(deleted.out, /^\d+ messages, replies and turns deleted\n$/);

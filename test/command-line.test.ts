@@ -3,14 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root, runSvc } from './run-svc.ts';
+import { runCommand, type Outcome } from './in-process.ts';
+import { outcomeOf, root } from './run-svc.ts';
 
-async function svc(...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
-  const run = runSvc(args);
-  run.child.stdin?.end();
-  const { code } = await run.ended;
-  return { code, out: run.out(), err: run.err() };
-}
+const svc = (...args: string[]): Promise<Outcome> => runCommand(args);
 
 test('version prints the version of package.json', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -19,6 +15,7 @@ test('version prints the version of package.json', async () => {
   for (const words of [['version'], ['--version'], ['-v']]) {
     assert.deepEqual(await svc(...words), { code: 0, out: `svc ${version}\n`, err: '' });
   }
+  assert.deepEqual(await outcomeOf(['version']), await svc('version'));
 });
 
 test('help names every command, on stdout', async () => {
@@ -40,6 +37,7 @@ test('a mistyped command gets the nearest one, on stderr, with 2', async () => {
   assert.equal(answer.code, 2);
   assert.equal(answer.out, '');
   assert.match(answer.err, /no command "verison".*Did you mean "svc version"\?/);
+  assert.deepEqual(await outcomeOf(['verison']), answer, 'as a process of its own');
   assert.match((await svc('qqqqqqq')).err, /See "svc help"/);
   assert.match((await svc('config', 'chek')).err, /no command "config chek".*"svc config check"\?/);
   assert.match((await svc('config')).err, /which one: "svc config check" or "svc config schema"/);

@@ -5,7 +5,8 @@ import { request, type IncomingMessage } from 'node:http';
 import type { Applied, ConfigRow } from '../src/admin/config-control.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
 export const adminToken = 'an-admin-token-of-the-tests';
 
@@ -74,7 +75,7 @@ export async function startConfigured(settings: object = {}, env: Record<string,
   const admin = { token_env: 'ADMIN_TOKEN' };
   const first = { ...webhookConfig(where), admin, ...settings } as Document;
   const file = await writeConfig(folder.path, first);
-  const program = parts.use(await serve(file, port, { ADMIN_TOKEN: adminToken, ...env }));
+  const program = parts.use(await serveHere(file, port, { ADMIN_TOKEN: adminToken, ...env }));
   const own = parts.move();
   let replies = 0;
   const revision = async (): Promise<string> => (await askAdmin(adminPort, 'config')).etag!;

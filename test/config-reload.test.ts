@@ -27,7 +27,7 @@ test('a hang-up takes the edited file; the text before can be restored', async (
   const first = await service.revision();
   const text = JSON.stringify(service.withOther());
   await writeFile(service.file, text);
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await untilTrue('the edit is in use', async () => (await service.revision()) !== first);
   assert.equal(await service.revision(), revisionOf(text));
   assert.equal(await service.say('two'), 'of second');
@@ -39,14 +39,13 @@ test('a hang-up takes the edited file; the text before can be restored', async (
   const { models } = (await service.ask('status')).body;
   const told = models?.map(({ model, answers }) => [model, answers]);
   assert.deepEqual(told, [['local_runtime/llama3.2', 2]], 'it was in every plan');
-  service.program.child.kill('SIGTERM');
-  assert.equal(await service.program.ended, 0);
+  assert.equal(await service.program.stop(), 0);
 });
 
 test('a broken file changes nothing, and is told until one is taken', async () => {
   await using service = await startConfigured();
   await writeFile(service.file, '{"channels": [], "brains": 7');
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await service.program.saw('"config_not_applied"');
   const lines = service.program.log().split('\n');
   const told = lines.filter((line) => line.includes('"config_not_applied"'));
@@ -57,12 +56,12 @@ test('a broken file changes nothing, and is told until one is taken', async () =
   assert.match((await warnings(service))[0]!.message, /is not in use: 1:29/);
   assert.ok(await counted(service, 'config_invalid'));
   await rm(service.file);
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await untilTrue('it is told that the file is gone', async () =>
     (await warnings(service))[0]!.message.includes('there is no file'),
   );
   await writeFile(service.file, JSON.stringify(service.withOther()));
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await untilTrue('nothing is wrong any more', async () => (await warnings(service)).length === 0);
   assert.equal(await service.say('two'), 'of second');
 });
@@ -70,7 +69,7 @@ test('a broken file changes nothing, and is told until one is taken', async () =
 test('one that is put ends the warning, too, and an edit has the time of its file', async () => {
   await using service = await startConfigured();
   await writeFile(service.file, '{"channels": [], "brains": 7');
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await service.program.saw('"config_not_applied"');
   assert.equal((await warnings(service)).length, 1);
   const edited = (await service.ask('config/disk')).body.revision!;
@@ -81,14 +80,14 @@ test('one that is put ends the warning, too, and an edit has the time of its fil
   await writeFile(service.file, text);
   const savedAt = Date.UTC(2020, 1, 2);
   await utimes(service.file, savedAt / 1_000, savedAt / 1_000);
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   const revision = revisionOf(text);
   await untilTrue('the edit is in use', async () => (await service.revision()) === revision);
   const [row] = (await service.ask('config/history')).body.rows!;
   assert.deepEqual([row!.revision, row!.savedAt], [revision, savedAt]);
   // By hand back to one of before: it is in use, and none of before any more.
   await writeFile(service.file, JSON.stringify(service.withOther(), null, 2));
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await untilTrue('so is that', async () => (await service.revision()) === put.etag);
   await untilTrue('it is no text of before', async () => {
     const names = await readdir(`${service.file}.history`);
@@ -100,7 +99,7 @@ test('what needs a restart is named, and the rest of the file waits for it', asy
   await using service = await startConfigured();
   const next = { ...service.withOther(), storage: { path: 'svc.db' } };
   await writeFile(service.file, JSON.stringify(next));
-  service.program.child.kill('SIGHUP');
+  service.program.hangUp();
   await service.program.saw('"config_not_applied"');
   assert.match(service.program.log(), /storage: this cannot change while svc runs/);
   assert.equal(await service.say('one'), 'of first');
@@ -144,14 +143,13 @@ test(
     await using service = await startConfigured();
     await rm(service.file);
     execFileSync('mkfifo', [service.file]);
-    service.program.child.kill('SIGHUP');
+    service.program.hangUp();
     await service.program.saw('"config_not_applied"');
     assert.match(service.program.log(), /svc\.json is a pipe or a device, and no file/);
     const told = await service.put(service.withOther());
     assert.equal(told.body.code, 'file_changed');
     assert.equal(await service.say('one'), 'of first');
-    service.program.child.kill('SIGTERM');
-    assert.equal(await service.program.ended, 0);
+    assert.equal(await service.program.stop(), 0);
   },
 );
 
@@ -161,8 +159,7 @@ const skip = old === null ? 'no Node older than 24 is on the PATH of this machin
 test('the launcher passes hang-ups on', { skip }, async () => {
   await using service = await startConfigured();
   const { file } = service;
-  service.program.child.kill('SIGTERM');
-  await service.program.ended;
+  await service.program.stop();
   const run = runProgram(old ?? '', [join(root, 'bin', 'svc.js'), 'serve', '--config', file], {
     env: { WEBHOOK_SECRET: 'x'.repeat(16), ADMIN_TOKEN: 'x'.repeat(16), HOME: service.folder },
   });

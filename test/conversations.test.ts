@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { ModelCall } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const linesOf = ({ body }: ModelCall): readonly string[] =>
   (body as { messages: { content: string }[] }).messages.map(({ content }) => content);
@@ -17,7 +18,7 @@ test('a sentence of our own is sent and not remembered; what the person said is'
   const adminPort = await freePort();
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const config = { ...webhookConfig(where), storage: { path: 'svc.db' } };
-  await using program = await serve(await writeConfig(folder.path, config), port);
+  await using program = await serveHere(await writeConfig(folder.path, config), port);
   await post(program.url, { sender_id: 'ada', text: 'one' });
   const [reply] = await receiver.waitFor(1);
   assert.match(String(reply!.body['text']), /^Sorry, I have no answer/);
@@ -35,7 +36,7 @@ test('fifty conversations that hang delay no other; what comes behind them waits
   const port = await freePort();
   const adminPort = await freePort();
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-  await using program = await serve(await writeConfig(folder.path, webhookConfig(where)), port);
+  await using program = await serveHere(await writeConfig(folder.path, webhookConfig(where)), port);
   for (let at = 0; at < 50; at++) await post(program.url, { sender_id: `s${at}`, text: 'hang' });
   await model.call(49);
   await post(program.url, { sender_id: 's0', text: 'behind it' });

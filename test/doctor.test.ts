@@ -12,8 +12,9 @@ import { listenerLines } from '../src/cli/doctor/listeners.ts';
 import { clockLine } from '../src/cli/doctor/clock.ts';
 import { versionAt } from '../src/cli/program.ts';
 import { startFakeOllama } from './fake/ollama.ts';
+import { runCommand, serveHere } from './in-process.ts';
 import { freePort, post, scratch, secret, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { outcomeOf } from './run-svc.ts';
 
 async function stage(t: TestContext, more: Record<string, unknown> = {}) {
   const folder = await scratch();
@@ -38,9 +39,7 @@ async function stage(t: TestContext, more: Record<string, unknown> = {}) {
   const doctor = async (args = '', env: Record<string, string> = {}) => {
     const words = ['doctor', ...args.split(' ').filter((word) => word !== '')];
     const secrets = { WEBHOOK_SECRET: secret };
-    const run = runSvc(words, { cwd: folder.path, env: { ...secrets, ...env } });
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(words, { cwd: folder.path, env: { ...secrets, ...env } });
   };
   return { folder: folder.path, file, port, adminPort, doctor };
 }
@@ -48,17 +47,25 @@ async function stage(t: TestContext, more: Record<string, unknown> = {}) {
 type Stage = Awaited<ReturnType<typeof stage>>;
 
 /** Leaves a database with one message behind. */
-async function runOnce({ file, port }: Stage, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+async function runOnce({ file, port }: Stage): Promise<void> {
+  await using program = await serveHere(file, port);
+  await post(program.url, { sender_id: 'ada', text: 'hello' });
+  await program.stop();
+}
+
+/** The same, without closing it. */
+async function killOnce({ file, port }: Stage): Promise<void> {
   await using program = await serve(file, port);
   await post(program.url, { sender_id: 'ada', text: 'hello' });
-  program.child.kill(signal);
+  program.child.kill('SIGKILL');
   await program.ended;
 }
 
 test('beside a running service everything is fine', async (t) => {
   const on = await stage(t);
-  await using _program = await serve(on.file, on.port);
-  const { code, out, err } = await on.doctor();
+  await using _program = await serveHere(on.file, on.port);
+  const surroundings = { cwd: on.folder, env: { WEBHOOK_SECRET: secret } };
+  const { code, out, err } = await outcomeOf(['doctor'], surroundings);
   assert.deepEqual([code, err], [0, ''], out);
   assert.match(out, /✓ WEBHOOK_SECRET: is set\n✓ local_runtime\/llama3\.2 .* has the model\n/);
   assert.match(out, /\n✓ database: is sound, and of this version \(\d+ KiB\)\n/);
@@ -84,7 +91,7 @@ test('of a stopped service the addresses are free, and the database is closed', 
 
 test('what a kill left, and what others may read, are warnings', async (t) => {
   const on = await stage(t);
-  await runOnce(on, 'SIGKILL');
+  await killOnce(on);
   await chmod(join(on.folder, 'svc.db'), 0o644);
   const { code, out } = await on.doctor();
   assert.equal(code, 0, out);

@@ -2,13 +2,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import type { Io } from '../src/cli/cli.ts';
-import { runCommandLine } from '../src/cli/commands.ts';
 import { sentences } from '../src/flow/sentences.ts';
 import { ids } from './fake/admin-ledger.ts';
 import { adminToken, makeWorld, openAdmin, revision, withToken } from './fake/admin-world.ts';
+import { runCommand } from './in-process.ts';
 
 const root = join(import.meta.dirname, '..');
 const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).map((name) => {
@@ -117,11 +115,8 @@ test('every curl line of the admin guide is answered', async () => {
 });
 
 async function helpOf(words: readonly string[]): Promise<string | null> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const stop = new AbortController().signal;
-  const io: Io = { stdin, stdout, stderr, env: {}, cwd: root, stop, onHangUp: () => {} };
-  const code = await runCommandLine(['help', ...words], io);
-  return code === 0 ? String(stdout.read()) : null;
+  const { code, out } = await runCommand(['help', ...words]);
+  return code === 0 ? out : null;
 }
 
 test('every command of svc that is named exists, with its flags', async () => {

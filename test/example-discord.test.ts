@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startFakeDiscord } from './fake/discord.ts';
 import { startFakeOllama } from './fake/ollama.ts';
-import { scratch, startProgram, writeConfig } from './program.ts';
+import { startServe } from './in-process.ts';
+import { scratch, writeConfig } from './program.ts';
 
 type Example = {
   channels: { base_url?: string }[];
@@ -23,7 +24,7 @@ test('examples/discord.json boots, hears and answers, and only whom it lists', a
   example.brains[0]!.models[0]!.base_url = local.url;
   example.observability = { enabled: false };
   const file = await writeConfig(scene.path, example);
-  await using program = startProgram(['serve', '--config', file], { DISCORD_TOKEN: discord.token });
+  await using program = startServe(file, { DISCORD_TOKEN: discord.token });
   await program.saw('messenger_b is up');
   discord.say(discord.direct(discord.user('Bo')), 'let me in');
   const ada = { ...discord.user('Ada'), id: '80351110224678912' };
@@ -32,6 +33,5 @@ test('examples/discord.json boots, hears and answers, and only whom it lists', a
   assert.equal(reply!.content, 'four');
   assert.equal(local.calls.length, 1);
   assert.ok(!program.log().includes(discord.token));
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0);
+  assert.equal(await program.stop(), 0);
 });

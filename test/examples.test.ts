@@ -7,7 +7,8 @@ import { asks, bodyOf, inTurn, lastOf } from './agent-stage.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, writeConfig } from './program.ts';
+import { serveHere } from './in-process.ts';
+import { freePort, post, scratch, writeConfig } from './program.ts';
 
 const folder = join(import.meta.dirname, '..', 'examples');
 
@@ -41,7 +42,7 @@ for (const file of onWebhooks) {
     }
     example.observability = { addr: `127.0.0.1:${await freePort()}` };
     const secrets = { OPENAI_API_KEY: 'sk-of-the-tests', REPLY_SECRET: 'a-secret-of-the-replies' };
-    await using program = await serve(await writeConfig(scene.path, example), port, secrets);
+    await using program = await serveHere(await writeConfig(scene.path, example), port, secrets);
     const answer = await post(program.url, { sender_id: 'ada', text: 'What is two and two?' });
     assert.equal(answer.status, 200);
     const [reply] = await receiver.waitFor(1);
@@ -68,7 +69,7 @@ test('when the local model fails, the paid one is asked second', async () => {
   second!.base_url = hosted.url;
   example.observability = { enabled: false };
   const secrets = { OPENAI_API_KEY: 'sk-of-the-tests' };
-  await using program = await serve(await writeConfig(scene.path, example), port, secrets);
+  await using program = await serveHere(await writeConfig(scene.path, example), port, secrets);
   await post(program.url, { sender_id: 'ada', text: 'hello' });
   const [reply] = await receiver.waitFor(1);
   assert.equal(reply!.body['text'], 'from the cloud');
@@ -92,7 +93,7 @@ test('the agent of the examples reads its folder, keeps a note, and tells both',
   Object.assign(example.channels[0]!.webhook!, { bind, outbound_url: receiver.url });
   example.brains[0]!.models[0]!.base_url = local.url;
   example.observability = { enabled: false };
-  await using program = await serve(await writeConfig(scene.path, example), port);
+  await using program = await serveHere(await writeConfig(scene.path, example), port);
   await post(program.url, { sender_id: 'ada', text: 'When are you open on Saturday?' });
   await receiver.waitFor(1);
   const system = bodyOf(local.calls[0]!).messages[0]!.content;

@@ -12,7 +12,8 @@ import { Asking } from '../src/cli/asking.ts';
 import type { Dropped, Frame, FrameKind } from '../src/domain/frame.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { runCommand, serveHere, startCommand } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 import { runSvc } from './run-svc.ts';
 
 const canaries = {
@@ -42,9 +43,9 @@ async function stage(t: TestContext, more: Record<string, unknown> = {}) {
     file,
     receiver,
     origin,
-    start: () => serve(file, port, { ADMIN_TOKEN: token }),
+    start: () => serveHere(file, port, { ADMIN_TOKEN: token }),
     status: async () => (await (await fetch(`${origin}/api/v1/status`)).json()) as Status,
-    svc: (...args: string[]) => runSvc(args, { cwd: folder.path }),
+    svc: (...args: string[]) => startCommand(args, { cwd: folder.path }),
   };
 }
 
@@ -110,12 +111,11 @@ test('a message is heard of from its acceptance on, and nothing that was said', 
 
 test('a stop ends the streams, and another life of svc says that it is one', async (t) => {
   const on = await stage(t);
-  const first = await on.start();
+  await using first = await on.start();
   const heard = await hear(t, on.origin);
   await post(first.url, canaries);
   await heard.until('reply_delivered');
-  first.child.kill('SIGTERM');
-  assert.equal(await first.ended, 0);
+  assert.equal(await first.stop(), 0);
   await using second = await on.start();
   await heard.until('dropped');
   const dropped = heard.frames.find(({ kind }) => kind === 'dropped');
@@ -173,14 +173,14 @@ test('the status tells of now what the service is made of and how it stands', as
 test('svc status tells a person how it is, and 1 when nobody answers', async (t) => {
   const on = await stage(t);
   const alone = on.svc('status');
-  assert.equal((await alone.ended).code, 1);
+  assert.equal(await alone.ended, 1);
   assert.match(alone.err(), /^No running svc answers at 127\.0\.0\.1:\d+, its admin address/);
   await using program = await on.start();
   const heard = await hear(t, on.origin);
   await post(program.url, canaries);
   await heard.until('reply_delivered');
   const page = on.svc('status');
-  assert.equal((await page.ended).code, 0, page.err());
+  assert.equal(await page.ended, 0, page.err());
   assert.match(page.out(), /^✓ svc \S+: works; up for .*, everything in memory$/m);
   assert.match(page.out(), /^✓ configuration: \w+, in use since 20\S+ \S+; read-only$/m);
   assert.match(page.out(), /^✓ webhook → echo: up for /m);
@@ -189,19 +189,21 @@ test('svc status tells a person how it is, and 1 when nobody answers', async (t)
   assert.match(page.out(), /^✓ messages: 1 in the last minute, 1 since the start \(0 refused\)/m);
   assert.match(page.out(), /^✓ dead letters: none$/m);
   const json = on.svc('status', '--json');
-  assert.equal((await json.ended).code, 0);
+  assert.equal(await json.ended, 0);
   assert.equal((JSON.parse(json.out()) as Status).counts.accepted, 1);
 });
 
 test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', async (t) => {
   const on = await stage(t);
   const alone = on.svc('tail');
-  assert.equal((await alone.ended).code, 1);
+  assert.equal(await alone.ended, 1);
   assert.match(alone.err(), /^No running svc answers/);
-  const first = await on.start();
-  const lines = on.svc('tail');
-  const json = on.svc('tail', '--json', '--kind', 'message_accepted,turn_finished');
-  t.after(() => [lines, json].forEach(({ child }) => child.kill('SIGKILL')));
+  await using first = await on.start();
+  await using lines = on.svc('tail');
+  // One of them as a process of its own, which a signal ends.
+  const words = ['tail', '--json', '--kind', 'message_accepted,turn_finished'];
+  const json = runSvc(words, { cwd: on.folder });
+  t.after(() => json.child.kill('SIGKILL'));
   // They follow once they say something: which message is the first of it is not known.
   const giveUp = AbortSignal.timeout(90_000);
   const followed = (): boolean =>
@@ -213,8 +215,7 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   }
   await lines.until(/^\d\d:\d\d:\d\d reply_delivered +channel=webhook id=\w+ message=\w+ /m);
   await json.until(/"turn_finished"/);
-  first.child.kill('SIGTERM');
-  assert.equal(await first.ended, 0);
+  assert.equal(await first.stop(), 0);
   await lines.until(/The connection is lost; coming back/, 'err');
   await using second = await on.start();
   await lines.until(/Back again/, 'err');
@@ -223,10 +224,9 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
   await post(second.url, canaries);
   await lines.until(/plan_used[\s\S]*reply_delivered/);
   await json.until(/"kind":"dropped"[\s\S]*"message_accepted"/);
-  for (const run of [lines, json]) {
-    run.child.kill('SIGINT');
-    assert.equal((await run.ended).code, 0);
-  }
+  assert.equal(await lines.stop(), 0);
+  json.child.kill('SIGINT');
+  assert.equal((await json.ended).code, 0);
   const told = json.out().trim().split('\n');
   const seen = new Set(told.map((line) => (JSON.parse(line) as Frame | Dropped).kind));
   assert.deepEqual([...seen].sort(), ['dropped', 'message_accepted', 'turn_finished']);
@@ -236,12 +236,12 @@ test('svc tail follows, comes back after a restart, and ends well at Ctrl-C', as
 });
 
 test('a kind that there is not is named, with the nearest that there is', async () => {
-  const run = runSvc(['tail', '--kind', 'turn_finishd']);
-  assert.equal((await run.ended).code, 2);
-  assert.match(run.err(), /There is no kind "turn_finishd"\. Did you mean turn_finished\?/);
-  const other = runSvc(['tail', '--kind', 'nope']);
-  assert.equal((await other.ended).code, 2);
-  assert.equal(other.err(), 'svc tail: There is no kind "nope".\nSee "svc help tail".\n');
+  const { code, err } = await runCommand(['tail', '--kind', 'turn_finishd']);
+  assert.equal(code, 2);
+  assert.match(err, /There is no kind "turn_finishd"\. Did you mean turn_finished\?/);
+  const other = await runCommand(['tail', '--kind', 'nope']);
+  const said = 'svc tail: There is no kind "nope".\nSee "svc help tail".\n';
+  assert.deepEqual([other.code, other.err], [2, said]);
 });
 
 test('a question that is given up says so, and no more where it asked for nothing', async () => {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { accept, effects, ids, oneIn, said } from './contract/ledger/kit.ts';
-import { freePort, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { runCommand, serveHere } from './in-process.ts';
+import { freePort, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const token = 'an-admin-token-of-the-tests';
 
@@ -24,10 +24,7 @@ async function stage(t: TestContext) {
   await keepNotes(join(folder.path, 'svc.db'));
   const svc = async (args: string) => {
     const env = { NO_COLOR: '1', TEST_ADMIN: token };
-    const run = runSvc(args.split(' '), { cwd: folder.path, env });
-    run.child.stdin?.end();
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(args.split(' '), { cwd: folder.path, env });
   };
   return { file, port, svc };
 }
@@ -80,7 +77,7 @@ test('notes are listed and cleared while svc is stopped', async (t) => {
 
 test('while svc runs, clearing goes through it', async (t) => {
   const { file, port, svc } = await stage(t);
-  await using _program = await serve(file, port, { TEST_ADMIN: token });
+  await using _program = await serveHere(file, port, { TEST_ADMIN: token });
   const cleared = await svc('notes clear --brain main --yes');
   assert.deepEqual([cleared.code, cleared.out, cleared.err], [0, '1 note deleted\n', '']);
   assert.equal((await svc('notes list --brain main')).out, 'There are no notes.\n');

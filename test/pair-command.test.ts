@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pairings } from '../src/flow/pairing.ts';
+import { runCommand, serveHere } from './in-process.ts';
 import { openStorage } from './messenger-house.ts';
-import { freePort, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { freePort, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const env = { PAIR_ADMIN: 'an-admin-token-of-the-pairs' };
 
@@ -16,10 +16,7 @@ async function stage() {
   const more = { storage: { path: 'svc.db' }, admin: { token_env: 'PAIR_ADMIN' } };
   const file = await writeConfig(folder.path, { ...config, ...more });
   const svc = async (...args: readonly string[]) => {
-    const run = runSvc(['pair', ...args], { cwd: folder.path, env });
-    run.child.stdin?.end();
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(['pair', ...args], { cwd: folder.path, env });
   };
   /** Gives strangers codes, as the gate does, while svc is stopped. */
   const knock = async (...senders: readonly string[]): Promise<readonly string[]> => {
@@ -60,19 +57,18 @@ test('the same through the running service, which keeps it', async () => {
   await using on = await stage();
   const [code] = await on.knock('41', '42');
   {
-    await using program = await serve(on.file, on.port, env);
+    await using program = await serveHere(on.file, on.port, env);
     assert.equal((await on.svc(code!)).out, 'N41 (41) may talk on messenger_a from now on.\n');
     assert.equal((await on.svc('WRONGONE')).code, 1);
     assert.equal((await on.svc('--remove', '42')).out, '42 is a stranger on messenger_a again.\n');
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0);
+    assert.equal(await program.stop(), 0);
   }
   assert.match((await on.svc('--list')).out, /^channel.*\nmessenger_a +41 +N41 +let in .*\n$/);
 });
 
 test('svc pair wants one thing at a time', async () => {
   for (const args of [[], ['ABCDEFGH', '--list'], ['--list', '--remove', '1'], ['A', 'B']]) {
-    const run = runSvc(['pair', ...args]);
-    assert.equal((await run.ended).code, 2, run.err());
+    const { code, err } = await runCommand(['pair', ...args]);
+    assert.equal(code, 2, err);
   }
 });

@@ -2,11 +2,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { adminToken, startFakeAdmin } from './fake/admin-api.ts';
+import { type Outcome, runCommand } from './in-process.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
 import { letter, messageId, story, storyText, turn } from './stories.ts';
-
-type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
 
 /** A folder with a config without storage, and what answers at its admin address. */
 async function stage(t: TestContext, more: Record<string, unknown> = {}) {
@@ -27,10 +25,7 @@ async function stage(t: TestContext, more: Record<string, unknown> = {}) {
   await writeConfig(folder.path, config);
   const svc = async (args: string, env: Record<string, string> = {}): Promise<Outcome> => {
     const surroundings = { NO_COLOR: '1', TZ: 'UTC', ...env };
-    const run = runSvc(args.split(' '), { cwd: folder.path, env: surroundings });
-    run.child.stdin?.end();
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(args.split(' '), { cwd: folder.path, env: surroundings });
   };
   const asOperator = (args: string): Promise<Outcome> => svc(args, { TEST_ADMIN: adminToken });
   return { admin, svc, asOperator };

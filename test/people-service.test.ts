@@ -5,8 +5,9 @@ import type { Story } from '../src/domain/story.ts';
 import { adminToken } from './fake/admin-api.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { type Outcome, runCommand, serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
+import { outcomeOf } from './run-svc.ts';
 
 test('without storage the running service tells a story and its dead letters', async () => {
   await using folder = await scratch();
@@ -17,13 +18,11 @@ test('without storage the running service tells a story and its dead letters', a
   const document = { ...webhookConfig(at), admin: { token_env: 'TEST_ADMIN' } };
   const file = await writeConfig(folder.path, document);
   const env = { TEST_ADMIN: adminToken };
-  const svc = async (args: string): Promise<{ code: number | null; out: string; err: string }> => {
-    const run = runSvc([...args.split(' '), '--config', file], { env });
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+  const svc = async (args: string): Promise<Outcome> => {
+    return runCommand([...args.split(' '), '--config', file], { env });
   };
   receiver.script.push(410);
-  await using program = await serve(file, port, env);
+  await using program = await serveHere(file, port, env);
   const { body } = await post(program.url, { sender_id: 'ada', text: 'hello' });
   await receiver.waitFor(1);
   const id = String(body['message_id']);
@@ -35,6 +34,8 @@ test('without storage the running service tells a story and its dead letters', a
   } while (story.replies[0]?.state !== 'dead');
   assert.equal(story.replies[0].failure?.kind, 'gone');
   const page = await svc(`trace ${id}`);
+  const words = ['trace', id, '--config', file];
+  assert.deepEqual(await outcomeOf(words, { env }), page, 'as a process of its own');
   assert.match(page.out, /: answered, but not delivered\n/);
   assert.match(page.out, /local_runtime\/llama3\.2: answer \(rank 1\)\n/);
   const list = await svc('dead-letters list');

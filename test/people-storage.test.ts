@@ -8,11 +8,9 @@ import type { Story } from '../src/domain/story.ts';
 import { adminToken, startFakeAdmin } from './fake/admin-api.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { type Outcome, runCommand, serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 import { letter } from './stories.ts';
-
-type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
 
 async function stage(t: TestContext) {
   const folder = await scratch();
@@ -29,10 +27,7 @@ async function stage(t: TestContext) {
   const document = { ...webhookConfig(at), storage: { path: 'svc.db' } };
   const file = await writeConfig(folder.path, document);
   const svc = async (args: string, env: Record<string, string> = {}): Promise<Outcome> => {
-    const run = runSvc(args.split(' '), { cwd: folder.path, env: { NO_COLOR: '1', ...env } });
-    run.child.stdin?.end();
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(args.split(' '), { cwd: folder.path, env: { NO_COLOR: '1', ...env } });
   };
   return { folder: folder.path, file, document, port, receiver, svc };
 }
@@ -54,15 +49,14 @@ async function settled({ svc }: Stage, id: string): Promise<Story> {
 
 /** Runs the service, sends these messages of ada, and ends it; returns the messages' ids. */
 async function exchange(on: Stage, ...texts: string[]): Promise<readonly string[]> {
-  await using program = await serve(on.file, on.port);
+  await using program = await serveHere(on.file, on.port);
   const ids: string[] = [];
   for (const text of texts) {
     const { body } = await post(program.url, { sender_id: 'ada', conversation_id: 7, text });
     ids.push(String(body['message_id']));
     await settled(on, ids.at(-1)!);
   }
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0);
+  assert.equal(await program.stop(), 0);
   return ids;
 }
 
@@ -71,14 +65,13 @@ test('a message’s story is the same while svc runs and when it has stopped', a
   let id = '';
   let running = '';
   {
-    await using program = await serve(on.file, on.port);
+    await using program = await serveHere(on.file, on.port);
     const answer = await post(program.url, { sender_id: 'ada', text: 'hello\u001B[2J' });
     id = String(answer.body['message_id']);
     const story = await settled(on, id);
     assert.deepEqual([story.state, story.replies[0]!.state], ['answered', 'delivered']);
     running = (await on.svc(`trace ${id}`)).out;
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0);
+    assert.equal(await program.stop(), 0);
   }
   const { code, out, err } = await on.svc(`trace ${id}`);
   assert.deepEqual([code, out, err], [0, running, '']);
@@ -180,7 +173,7 @@ test('while a service holds the database, writes go through it', async (t) => {
     admin: { token_env: 'TEST_ADMIN' },
   };
   await writeFile(through, JSON.stringify(beside));
-  await using _program = await serve(on.file, on.port);
+  await using _program = await serveHere(on.file, on.port);
   const replay = `dead-letters replay ${letter(10).id}`;
   const env = { TEST_ADMIN: adminToken };
   const { code, out, err } = await on.svc(`${replay} --config through.json`, env);

@@ -1,39 +1,24 @@
 /** Deleting a conversation at a terminal: it asks, and only a whole yes is one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { spawn } from '@lydell/node-pty';
 import { adminToken, startFakeAdmin, type FakeAdmin } from './fake/admin-api.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from './program.ts';
-import { launcher, root } from './run-svc.ts';
 import { turn } from './stories.ts';
+import { openRealTerminal, openTerminal } from './terminal.ts';
 
 /** Answers the question with these keys; returns the exit code and all that was shown. */
-async function answering(admin: FakeAdmin, keys: string) {
+async function answering(admin: FakeAdmin, keys: string, open = openTerminal) {
   await using folder = await scratch();
   const nowhere = 'http://127.0.0.1:9';
   const [port, adminPort] = [await freePort(), admin.port];
   const at = { port, adminPort, modelUrl: nowhere, receiverUrl: nowhere };
   const document = { ...webhookConfig(at), admin: { token_env: 'TEST_ADMIN' } };
   const file = await writeConfig(folder.path, document);
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const words = ['conversations', 'delete', 'webhook', 'c1', '--config', file];
-  const terminal = spawn(process.execPath, [launcher, ...words], {
-    cols: 200,
-    cwd: root,
-    env: { ...env, SVC_FROM_SOURCES: '1', TERM: 'xterm', TEST_ADMIN: adminToken },
-  });
-  let seen = '';
-  let typed = false;
-  terminal.onData((text) => {
-    seen += text;
-    if (typed || !seen.includes('Type yes: ')) return;
-    typed = true;
-    terminal.write(keys);
-  });
-  const [code] = await new Promise<[number]>((resolve) => {
-    terminal.onExit(({ exitCode }) => resolve([exitCode]));
-  });
-  return { code, seen };
+  await using terminal = open(words, { env: { TEST_ADMIN: adminToken } });
+  await terminal.sees(/Type yes: /);
+  terminal.type(keys);
+  return { code: await terminal.ended, seen: terminal.seen() };
 }
 
 test('a yes deletes; anything else, Ctrl-C and the end of the input do not', async () => {
@@ -46,7 +31,7 @@ test('a yes deletes; anything else, Ctrl-C and the end of the input do not', asy
     assert.equal(code, 1, JSON.stringify(keys));
   }
   assert.deepEqual(admin.asked, []);
-  const { code, seen } = await answering(admin, 'yes\r');
+  const { code, seen } = await answering(admin, 'yes\r', openRealTerminal);
   assert.equal(code, 0);
   assert.match(seen, /2 messages, replies and turns deleted/);
 });

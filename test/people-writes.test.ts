@@ -7,11 +7,9 @@ import type { Story } from '../src/domain/story.ts';
 import { adminToken } from './fake/admin-api.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import type { Program } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { type Outcome, runCommand, serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
-type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
 const env = { TEST_ADMIN: adminToken };
 
 async function stage(t: TestContext) {
@@ -28,20 +26,12 @@ async function stage(t: TestContext) {
   const more = { storage: { path: 'svc.db' }, admin: { token_env: 'TEST_ADMIN' } };
   const file = await writeConfig(folder.path, { ...webhookConfig(at), ...more });
   const svc = async (args: string): Promise<Outcome> => {
-    const run = runSvc(args.split(' '), { cwd: folder.path, env });
-    run.child.stdin?.end();
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(args.split(' '), { cwd: folder.path, env });
   };
   return { folder: folder.path, file, port, receiver, svc };
 }
 
 type Stage = Awaited<ReturnType<typeof stage>>;
-
-async function stop(program: Program): Promise<void> {
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0);
-}
 
 /** Says something and waits until its reply has this state; returns the reply's id. */
 async function say(on: Stage, url: string, text: string, state: string): Promise<string> {
@@ -58,9 +48,9 @@ async function say(on: Stage, url: string, text: string, state: string): Promise
 /** A stopped service with a dead letter; returns its id. */
 async function withDeadLetter(on: Stage): Promise<string> {
   on.receiver.script.push(410);
-  await using program = await serve(on.file, on.port, env);
+  await using program = await serveHere(on.file, on.port, env);
   const id = await say(on, program.url, 'unwanted', 'dead');
-  await stop(program);
+  assert.equal(await program.stop(), 0);
   return id;
 }
 
@@ -70,7 +60,7 @@ test('what is replayed while svc is stopped goes out at its next start, marked l
   const moved = await on.svc(`dead-letters replay ${id}`);
   assert.deepEqual(moved, { code: 0, out: `${id} will be tried again\n`, err: '' });
   assert.equal((await on.svc('dead-letters list')).out, 'There are no dead letters.\n');
-  await using _program = await serve(on.file, on.port, env);
+  await using _program = await serveHere(on.file, on.port, env);
   const [first, again] = await on.receiver.waitFor(2);
   assert.equal(first!.headers['webhook-id'], id);
   assert.equal(again!.headers['webhook-id'], id);
@@ -80,7 +70,7 @@ test('what is replayed while svc is stopped goes out at its next start, marked l
 test('what is replayed while svc runs goes out at once, by its own hand', async (t) => {
   const on = await stage(t);
   on.receiver.script.push(410);
-  await using program = await serve(on.file, on.port, env);
+  await using program = await serveHere(on.file, on.port, env);
   const id = await say(on, program.url, 'unwanted', 'dead');
   const moved = await on.svc('dead-letters replay --all --reason gone');
   assert.deepEqual(moved, { code: 0, out: `${id} will be tried again\n`, err: '' });
@@ -107,9 +97,9 @@ for (const running of [true, false]) {
   test(`a conversation is deleted from every file while svc ${form}`, async (t) => {
     const on = await stage(t);
     const words = 'the-words-that-nobody-may-read';
-    await using program = await serve(on.file, on.port, env);
+    await using program = await serveHere(on.file, on.port, env);
     await say(on, program.url, words, 'delivered');
-    if (!running) await stop(program);
+    if (!running) assert.equal(await program.stop(), 0);
     const { code, out, err } = await on.svc('conversations delete webhook 7 --yes');
     assert.deepEqual([code, err], [0, '']);
     assert.match(out, /^\d+ messages, replies and turns deleted\n$/);

@@ -5,6 +5,7 @@ import { sentences } from '../src/flow/sentences.ts';
 import type { ModelCall } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
+import { serveHere } from './in-process.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
 
 const poison = 'the poison';
@@ -50,7 +51,7 @@ test(
     const asked = model.calls.filter((call) => questionOf(call) === poison).length;
     assert.equal(asked, 4);
 
-    await using program = await serve(file, port);
+    await using program = await serveHere(file, port);
     const answered = (): Map<unknown, unknown> =>
       new Map(receiver.received.map(({ body }) => [body['in_reply_to'], body['text']]));
     for (let n = 1; answered().size < ids.size; n++) await receiver.waitFor(n);

@@ -5,8 +5,8 @@ import { metricOf, untilTrue } from './chaos/outside.ts';
 import type { FakeModel } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
+import { runCommand, serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const stub = 'llama3.2:latest';
 const remoteHosts = { [stub]: 'https://vendor.test' };
@@ -19,7 +19,7 @@ test('once the look has shown it, nothing private is sent to that model', async 
   const adminPort = await freePort();
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const file = await writeConfig(folder.path, webhookConfig(where));
-  await using program = await serve(file, port);
+  await using program = await serveHere(file, port);
   await program.saw('"model_leaves_machine"');
   await post(program.url, { sender_id: 'ada', text: 'my secret' });
   const [reply] = await receiver.waitFor(1);
@@ -39,7 +39,7 @@ async function startOn(model: FakeModel) {
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const config = webhookConfig(where);
   const file = await writeConfig(folder.path, config);
-  const program = own.use(await serve(file, port));
+  const program = own.use(await serveHere(file, port));
   return {
     program,
     say: (text: string) => post(program.url, { sender_id: 'ada', text }),
@@ -55,7 +55,7 @@ async function startOn(model: FakeModel) {
     async apply(round: number): Promise<void> {
       const brains = [{ ...config.brains[0], deadline_seconds: 100 + round }];
       await writeConfig(folder.path, { ...config, brains });
-      program.child.kill('SIGHUP');
+      program.hangUp();
       const used = (): number => program.log().split('"plan_used"').length - 1;
       await untilTrue('it is in use', () => used() === round + 1);
     },
@@ -95,13 +95,11 @@ test('the same at the terminal', async () => {
   await using model = await startFakeOllama({ answer: 'far' }, { models: [stub], remoteHosts });
   const where = { port: 8090, adminPort: 2112, modelUrl: model.url, receiverUrl: 'http://a.test' };
   const file = await writeConfig(folder.path, webhookConfig(where));
-  const run = runSvc(['chat', '--config', file]);
-  run.child.stdin!.end('my secret\n');
-  await run.ended;
+  const { out, err } = await runCommand(['chat', '--config', file], { input: 'my secret\n' });
   assert.deepEqual(
     model.calls.map(({ text }) => text),
     [],
-    run.out() + run.err(),
+    out + err,
   );
   // One that came to no answer in its two seconds is followed by another.
   const looks = await Promise.all(model.looks.map(({ over }) => over));

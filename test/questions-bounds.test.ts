@@ -33,7 +33,7 @@ test('no line of the log holds a secret that a draft names', async () => {
   resultOf(await started.tryIt(started.draft({ sensitivity: 'public', models })));
   // A line that quotes it, since somebody wrote it into the file.
   await writeFile(join(started.folder, 'svc.json'), JSON.stringify({ [unused]: 1 }));
-  started.program.child.kill('SIGHUP');
+  started.program.hangUp();
   await started.program.saw('"config_not_applied"');
   assert.ok(!started.program.log().includes(unused));
   assert.match(started.program.log(), /"config_not_applied".*\[secret\]/);

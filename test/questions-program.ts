@@ -4,9 +4,10 @@ import type { TryResult } from '../src/admin/questions.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
+import { serveHere } from './in-process.ts';
 import { assertDescribed, operationsOf } from './open-api.ts';
 import type { OpenApi } from './open-api.ts';
-import { freePort, scratch, secret, serve, webhookConfig, writeConfig } from './program.ts';
+import { freePort, scratch, secret, webhookConfig, writeConfig } from './program.ts';
 
 export const token = 'an-administrator-token-of-the-tests';
 export const key = 'sk-the-key-of-a-hosted-model';
@@ -31,7 +32,7 @@ export async function start() {
     admin: { token_env: 'ADMIN_TOKEN' },
     storage: { path: 'svc.db' },
   };
-  const program = stack.use(await serve(await writeConfig(folder.path, used), port, env));
+  const program = stack.use(await serveHere(await writeConfig(folder.path, used), port, env));
   const origin = `http://127.0.0.1:${adminPort}`;
   const api = (await (await fetch(`${origin}/api/v1/openapi.json`)).json()) as OpenApi;
   const send = async (method: string, path: string, body?: string, signal?: AbortSignal) => {

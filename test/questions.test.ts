@@ -209,8 +209,7 @@ test('a trial under way does not keep svc from ending', async () => {
   const config = started.draft({ models: [localModel(started)] });
   const asked = started.tryIt(config).catch((error: Error) => error.name);
   await started.local.call(0);
-  started.program.child.kill('SIGTERM');
-  assert.equal(await started.program.ended, 0);
+  assert.equal(await started.program.stop(), 0);
   assert.equal(await asked, 'TypeError', 'its connection is closed');
 });
 

@@ -8,10 +8,9 @@ import type { MessageRow } from '../src/domain/records.ts';
 import { adminToken } from './fake/admin-api.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
+import { type Outcome, runCommand, serveHere } from './in-process.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
-import { runSvc } from './run-svc.ts';
 
-type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
 const env = { TEST_ADMIN: adminToken };
 
 async function stage(t: TestContext, more: Record<string, unknown>) {
@@ -28,10 +27,7 @@ async function stage(t: TestContext, more: Record<string, unknown>) {
   const admin = { token_env: 'TEST_ADMIN' };
   const file = await writeConfig(folder.path, { ...webhookConfig(at), admin, ...more });
   const svc = async (...args: string[]): Promise<Outcome> => {
-    const run = runSvc(args, { cwd: folder.path, env });
-    run.child.stdin?.end();
-    const { code } = await run.ended;
-    return { code, out: run.out(), err: run.err() };
+    return runCommand(args, { cwd: folder.path, env });
   };
   const rows = async (...args: string[]): Promise<readonly MessageRow[]> => {
     const { code, out, err } = await svc('messages', '--json', ...args);
@@ -63,7 +59,7 @@ for (const storage of [{ path: 'svc.db' }, undefined]) {
 
   test(`${form} storage, what went through is listed, and what an operator did`, async (t) => {
     const on = await stage(t, storage === undefined ? {} : { storage });
-    await using program = await serve(on.file, on.port, env);
+    await using program = await serveHere(on.file, on.port, env);
     const first = await say(on, program.url, 'hello');
     on.receiver.script.push(410);
     const second = await say(on, program.url, 'unwanted');
@@ -100,18 +96,16 @@ for (const storage of [{ path: 'svc.db' }, undefined]) {
     const told = await on.svc('audit');
     const line = `discard +${status} +id ${dead.id} +a duplicate\n$`;
     assert.match(told.out, new RegExp(`^at .*\\n[-\\d]+ [:\\d]+ +${line}`));
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0);
+    assert.equal(await program.stop(), 0);
   });
 }
 
 test('what is changed while svc is stopped is in the audit as well', async (t) => {
   const on = await stage(t, { storage: { path: 'svc.db' } });
   {
-    await using program = await serve(on.file, on.port, env);
+    await using program = await serveHere(on.file, on.port, env);
     await say(on, program.url, 'hello');
-    program.child.kill('SIGTERM');
-    assert.equal(await program.ended, 0);
+    assert.equal(await program.stop(), 0);
   }
   assert.equal((await on.svc('audit')).out, 'No operator has changed anything.\n');
   await on.svc('dead-letters', 'discard', 'nope', '--reason', 'of no use');

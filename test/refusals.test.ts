@@ -1,13 +1,10 @@
 /** What `svc serve` says when it cannot start, all of it at once, and that it ends with 78. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { runSvc } from './run-svc.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'svc-refusals-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+import { test } from 'node:test';
+import { runCommand } from './in-process.ts';
+import { scratch } from './program.ts';
 
 const channel = {
   type: 'webhook',
@@ -27,13 +24,12 @@ const good = {
 };
 
 async function serve(config: object | string, args: readonly string[] = []): Promise<string> {
+  await using folder = await scratch();
   const text = typeof config === 'string' ? config : JSON.stringify(config);
-  writeFileSync(join(folder, 'svc.json'), text, { mode: 0o600 });
-  const run = runSvc(['serve', ...args], { cwd: folder });
-  const { code } = await run.ended;
-  assert.equal(code, 78, run.err());
-  assert.equal(run.out(), '');
-  return run.err();
+  writeFileSync(join(folder.path, 'svc.json'), text, { mode: 0o600 });
+  const { code, out, err } = await runCommand(['serve', ...args], { cwd: folder.path });
+  assert.deepEqual([code, out], [78, ''], err);
+  return err;
 }
 
 test('every problem of the file is told at once, with its place and a remedy', async () => {
@@ -61,8 +57,8 @@ test('a file that is not there is named', async () => {
 
 test('wrong usage ends with 2 and is no configuration problem', async () => {
   for (const args of [['--log-level', 'loud'], ['--confg', 'x'], ['extra']]) {
-    const run = runSvc(['serve', ...args], { cwd: folder });
-    assert.equal((await run.ended).code, 2, run.err());
-    assert.match(run.err(), /^svc serve: .*\nSee "svc help serve"\.\n$/);
+    const { code, err } = await runCommand(['serve', ...args]);
+    assert.equal(code, 2, err);
+    assert.match(err, /^svc serve: .*\nSee "svc help serve"\.\n$/);
   }
 });

@@ -25,6 +25,17 @@ export function runSvc(
   return runProgram(options.node ?? process.execPath, [launcher, ...args], options);
 }
 
+/** Runs `svc <args>` to its end, without input. */
+export async function outcomeOf(
+  args: readonly string[],
+  options: Parameters<typeof runSvc>[1] = {},
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const run = runSvc(args, options);
+  run.child.stdin?.end();
+  const { code } = await run.ended;
+  return { code, out: run.out(), err: run.err() };
+}
+
 /** Of svc, what is built runs, for it starts in half the time; after an edit, the sources do. */
 export function runProgram(
   program: string,

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, secret, serve, webhookConfig, writeConfig } from './program.ts';
+import { serveHere } from './in-process.ts';
+import { freePort, post, scratch, secret, webhookConfig, writeConfig } from './program.ts';
 
 const canaries = { OUT: 'canary-of-the-replies', KEY: 'sk-canary-of-the-model', TOKEN: 'tiny' };
 
@@ -45,7 +46,7 @@ test('secrets go where they belong and are seen nowhere else', async () => {
     storage: { path: 'svc.db' },
     admin: { token_env: 'TOKEN' },
   });
-  await using program = await serve(file, port, canaries);
+  await using program = await serveHere(file, port, canaries);
   await post(`http://127.0.0.1:${port}/${secret}`, { sender_id: 'ada', text: 'hello' });
   const [reply] = await receiver.waitFor(1);
   assert.equal(reply!.headers.authorization, `Bearer ${canaries.OUT}`);
@@ -54,8 +55,7 @@ test('secrets go where they belong and are seen nowhere else', async () => {
     (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text(),
   );
   const seen = [...(await Promise.all(pages)), JSON.stringify(reply!.body)];
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0);
+  assert.equal(await program.stop(), 0);
   for (const name of readdirSync(folder.path)) {
     if (name !== 'svc.json') seen.push(readFileSync(join(folder.path, name), 'latin1'));
   }
@@ -82,7 +82,7 @@ test('every warning of the check is a line of the log, of level warn', async () 
     ],
     admin: { token_env: 'TOKEN' },
   });
-  await using program = await serve(file, port, { WEBHOOK_SECRET: 'short' });
+  await using program = await serveHere(file, port, { WEBHOOK_SECRET: 'short' });
   const lines = program
     .log()
     .trim()

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import type { ModelCall, Step } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { serveHere } from './in-process.ts';
+import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
 import { root } from './run-svc.ts';
 
 const linesOf = ({ body }: ModelCall): readonly string[] =>
@@ -33,7 +34,7 @@ async function startService(settings: object, script = repeat) {
   const [port, adminPort] = [await freePort(), await freePort()];
   const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
   const file = await writeConfig(folder.path, { ...webhookConfig(where), ...settings });
-  const program = own.use(await serve(file, port));
+  const program = own.use(await serveHere(file, port));
   let replies = 0;
   return {
     model,

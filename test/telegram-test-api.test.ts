@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { Bot } from 'grammy';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startTestApi } from './fake/telegram-test-api.ts';
+import { startServe } from './in-process.ts';
 import { freePort, scratch } from './program.ts';
-import { spawnOn, writeTelegramConfig } from './telegram-program.ts';
+import { writeTelegramConfig } from './telegram-program.ts';
 
 test('a bot of grammY hears and answers on telegram-test-api', async () => {
   await using api = await startTestApi();
@@ -32,7 +33,8 @@ test('svc hears and answers on telegram-test-api, and does not press it', async 
   await using api = await startTestApi();
   await using model = await startFakeOllama({ answer: '**four**' });
   const where = { telegramUrl: api.url, modelUrl: model.url, adminPort: await freePort() };
-  await using program = spawnOn(await writeTelegramConfig(scene.path, where), api);
+  const file = await writeTelegramConfig(scene.path, where);
+  await using program = startServe(file, { TELEGRAM_TOKEN: api.token });
   await program.saw('is up');
   await api.say('hello');
   const [reply] = await api.waitForReplies(1);

@@ -6,8 +6,9 @@ import { test } from 'node:test';
 import type { Script } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeTelegram } from './fake/telegram.ts';
+import { startServe } from './in-process.ts';
 import { freePort, scratch, writeConfig } from './program.ts';
-import { spawnOn, writeTelegramConfig } from './telegram-program.ts';
+import { writeTelegramConfig } from './telegram-program.ts';
 
 async function stage(script: Script, setup: { channel?: object; more?: object } = {}) {
   const own = new AsyncDisposableStack();
@@ -21,7 +22,7 @@ async function stage(script: Script, setup: { channel?: object; more?: object } 
     telegram,
     model,
     ann: telegram.privateChat(telegram.person('Ann')),
-    spawn: (token = telegram.token) => spawnOn(file, { token }),
+    start: (token = telegram.token) => startServe(file, { TELEGRAM_TOKEN: token }),
     /** A page of the admin server. */
     admin: async (path: string): Promise<string> =>
       (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text(),
@@ -42,7 +43,7 @@ for (const [form, setup] of [
     await using it = await stage(echo, setup);
     it.telegram.say(it.ann, 'said before it **started**');
     {
-      await using program = it.spawn();
+      await using program = it.start();
       await it.telegram.waitForSent(1);
       it.telegram.say(it.ann, 'hello');
       const sent = await it.telegram.waitForSent(2);
@@ -51,13 +52,12 @@ for (const [form, setup] of [
         ['said before it started', 'hello'],
       );
       assert.deepEqual(sent[0]?.message.entities, [{ type: 'bold', offset: 15, length: 7 }]);
-      program.child.kill('SIGTERM');
-      assert.equal(await program.ended, 0, program.log());
+      assert.equal(await program.stop(), 0, program.log());
       assert.ok(!program.log().includes(it.telegram.token.split(':')[1]!));
     }
     // What it says last may be read only after its end.
     await it.telegram.until(() => it.telegram.pending === 0 || undefined, 'all are confirmed');
-    await using program = it.spawn();
+    await using program = it.start();
     it.telegram.say(it.ann, 'again');
     const sent = await it.telegram.waitForSent(3);
     assert.equal(sent[2]?.text, 'again');
@@ -67,7 +67,7 @@ for (const [form, setup] of [
 
 test('in a group it answers who speaks to it; a topic is a conversation', async () => {
   await using it = await stage(echo, durable);
-  await using program = it.spawn();
+  await using program = it.start();
   await program.saw('is up');
   const forum = it.telegram.forum('Team');
   const lunch = it.telegram.openTopic(forum, 'Lunch');
@@ -89,7 +89,7 @@ test('while it thinks it is "typing", and a long answer comes in parts', async (
   const thinking = Promise.withResolvers<void>();
   const long = 'word '.repeat(2_000);
   await using it = await stage({ answer: long, after: thinking.promise });
-  await using program = it.spawn();
+  await using program = it.start();
   await program.saw('is up');
   it.telegram.say(it.ann, 'tell me all');
   await it.telegram.until(() => it.telegram.typing[0], 'typing');
@@ -101,7 +101,7 @@ test('while it thinks it is "typing", and a long answer comes in parts', async (
 test('a refused token stops this channel alone, and names the variable', async () => {
   await using it = await stage(echo);
   it.telegram.revokeToken();
-  await using program = it.spawn();
+  await using program = it.start();
   await program.saw('refused the token in TELEGRAM_TOKEN');
   await program.saw('"listening"');
   const status = JSON.parse(await it.admin('/api/v1/status')) as {
@@ -115,18 +115,17 @@ test('a refused token stops this channel alone, and names the variable', async (
 
 test('a value that is no token is told once', async () => {
   await using it = await stage(echo);
-  await using program = it.spawn('123456789');
+  await using program = it.start('123456789');
   await program.saw('TELEGRAM_TOKEN holds no bot token');
   await program.saw('"listening"');
-  program.child.kill('SIGTERM');
-  assert.equal(await program.ended, 0);
+  assert.equal(await program.stop(), 0);
   const lines = program.log().split('\n');
   assert.equal(lines.filter((line) => line.includes('holds no bot token')).length, 1);
 });
 
 test('what a person who blocked the bot was to get is a dead letter at once', async () => {
   await using it = await stage(echo, durable);
-  await using program = it.spawn();
+  await using program = it.start();
   await program.saw('is up');
   it.telegram.say(it.ann, 'hello');
   it.telegram.block(it.ann);
@@ -135,7 +134,7 @@ test('what a person who blocked the bot was to get is a dead letter at once', as
 
 test('metrics tell when Telegram was last heard of, and what was confirmed early', async () => {
   await using it = await stage(echo);
-  await using program = it.spawn();
+  await using program = it.start();
   await program.saw('is up');
   await program.saw('"listening"');
   const page = await it.admin('/metrics');
@@ -156,7 +155,9 @@ test('examples/telegram.json boots and answers, and only whom it lists', async (
   example.channels[0]!.base_url = telegram.url;
   example.brains[0]!.models[0]!.base_url = model.url;
   example.observability = { addr: `127.0.0.1:${await freePort()}` };
-  await using program = spawnOn(await writeConfig(scene.path, example), telegram);
+  await using program = startServe(await writeConfig(scene.path, example), {
+    TELEGRAM_TOKEN: telegram.token,
+  });
   await program.saw('is up');
   telegram.say(telegram.privateChat(telegram.person('Bo')), 'let me in');
   const ann = telegram.person('Ann', { id: 123_456_789 });

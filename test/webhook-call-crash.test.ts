@@ -7,6 +7,7 @@ import type { FakeModel, ModelCall, Step } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { startWeb, type Show, type Web } from './fake/web.ts';
+import { serveHere } from './in-process.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
 
 type Told = {
@@ -17,7 +18,9 @@ type Told = {
 type Place = AsyncDisposable & {
   readonly web: Web;
   readonly model: FakeModel;
+  /** In a process that can be killed. */
   start(): ReturnType<typeof serve>;
+  startHere(): ReturnType<typeof serveHere>;
   /** Resolves with the only reply. */
   reply(): Promise<string>;
   /** The audit: outcome and arguments of each call, newest first. */
@@ -51,6 +54,7 @@ async function place(show: Show, script: (call: ModelCall) => Step): Promise<Pla
     web,
     model,
     start: () => serve(file, port, { ADMIN_TOKEN: token }),
+    startHere: () => serveHere(file, port, { ADMIN_TOKEN: token }),
     reply: async () => String((await receiver.waitFor(1))[0]!.body['text']),
     async audit() {
       const told: (readonly [string, string])[] = [];
@@ -80,13 +84,13 @@ test('killed between call and answer: it is not repeated, and the model is told'
     program.child.kill('SIGKILL');
     await program.ended;
   }
-  await using again = await it.start();
+  await using again = await it.startHere();
   assert.equal(await it.reply(), 'That was it.');
   const told = lastOf(it.model.calls.at(-1)!).content;
   assert.match(told, /had begun before the service was interrupted.*it was not repeated/s);
   assert.equal(it.web.visits.length, 1);
   assert.match(String(it.web.visits[0]!.headers['idempotency-key']), /^[0-9a-z]{22}:1:0$/);
-  assert.equal(again.child.exitCode, null);
+  assert.equal((await fetch(new URL('/healthz', again.url))).status, 200);
 });
 
 test('killed after it was answered and before the turn was: it is not repeated', async () => {
@@ -108,7 +112,7 @@ test('killed after it was answered and before the turn was: it is not repeated',
     dead = true;
     over.resolve();
   }
-  await using again = await it.start();
+  await using again = await it.startHere();
   assert.equal(await it.reply(), 'That was it.');
   const last = it.model.calls.at(-1)!;
   const told = lastOf(last).content;
@@ -116,23 +120,24 @@ test('killed after it was answered and before the turn was: it is not repeated',
   assert.match(told, /paid, number 17|had begun before the service was interrupted/);
   assert.equal(bodyOf(last).messages.filter(({ role }) => role === 'tool').length, 1);
   assert.equal(it.web.visits.length, 1);
-  assert.equal(again.child.exitCode, null);
+  assert.equal((await fetch(new URL('/healthz', again.url))).status, 200);
 });
 
 const pays = ({ port }: Web, body: object): Step =>
   asks('webhook_call', { url: `http://127.0.0.1:${port}/pay`, body });
 const resultsIn = (call: ModelCall): number =>
   bodyOf(call).messages.filter(({ role }) => role === 'tool').length;
-const begin = async (it: Place, happened: Promise<void>, signal: NodeJS.Signals) => {
-  await using program = await it.start();
+const begin = async (it: Place, happened: Promise<void>, end: 'kill' | 'stop') => {
+  await using program = await (end === 'kill' ? it.start() : it.startHere());
   assert.equal((await post(program.url, { sender_id: 'ada', text: 'pay' })).status, 200);
   await happened;
-  program.child.kill(signal);
+  if ('child' in program) program.child.kill('SIGKILL');
+  else void program.stop();
   await program.ended;
 };
 
-for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-  test(`${signal} in a call that the model then makes at another step: not repeated`, async () => {
+for (const end of ['kill', 'stop'] as const) {
+  test(`a ${end} in a call that the model then makes at another step: not repeated`, async () => {
     const called = Promise.withResolvers<void>();
     let again = false;
     await using it = await place(
@@ -144,9 +149,9 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
         return { answer: 'That was it.' };
       },
     );
-    await begin(it, called.promise, signal);
+    await begin(it, called.promise, end);
     again = true;
-    await using _ = await it.start();
+    await using _ = await it.startHere();
     assert.equal(await it.reply(), 'That was it.');
     assert.equal(it.web.visits.length, 1);
     const told = lastOf(it.model.calls.at(-1)!).content;
@@ -169,10 +174,10 @@ test('killed, and another call in the same place: it is made, under its own key'
     answered.resolve();
     return { answer: 'never heard', after: over.promise };
   });
-  await begin(it, answered.promise, 'SIGKILL');
+  await begin(it, answered.promise, 'kill');
   again = true;
   over.resolve();
-  await using _ = await it.start();
+  await using _ = await it.startHere();
   assert.equal(await it.reply(), 'I have paid 9, and 7 before.');
   assert.deepEqual(
     it.web.visits.map(({ body }) => body),

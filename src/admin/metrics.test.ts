@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import parseByOthers from 'parse-prometheus-text-format';
 import { live, makeWorld, messageId, senderId } from '../../test/fake/admin-world.ts';
-import { failImportOnce } from '../../test/failing-import.ts';
 import type { ChannelKey, ModelName } from '../domain/ids.ts';
 import { expose } from './exposition.ts';
 import { Histogram } from '../lib/histogram.ts';
@@ -135,13 +134,6 @@ test('the page is read anew each time, and never grows by being read', async () 
   live(world.events);
   const [, second] = [page.text(), page.text()];
   assert.equal(parse(second).get('svc_messages_accepted_total{channel="webhook"}'), 2);
-});
-
-test('figures of the process that could not be loaded are tried again at the next scrape', async () => {
-  using _failing = failImportOnce('prom-client');
-  using page = new MetricsPage(makeWorld().ports);
-  await assert.rejects(page.text(), /EMFILE/);
-  assert.ok(parse(await page.text()).has('svc_process_resident_memory_bytes'));
 });
 
 test('a channel counts from zero, before its first message', async () => {

@@ -25,6 +25,8 @@ export type Io = {
   readonly cwd: string;
   /** Aborts at the first SIGINT or SIGTERM, or hang-up that nobody wanted to be told of. */
   readonly stop: AbortSignal;
+  /** Aborts when what is in hand is not to be waited for any more. It comes after `stop`. */
+  readonly abandon: AbortSignal;
   /** From now on a hang-up of a process without a terminal calls this. */
   readonly onHangUp: (act: () => void) => void;
 };

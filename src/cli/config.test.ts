@@ -43,6 +43,7 @@ async function run(
     env,
     cwd,
     stop: new AbortController().signal,
+    abandon: new AbortController().signal,
     onHangUp: () => {},
   };
   const code = await command.run(args, io);

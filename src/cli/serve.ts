@@ -61,6 +61,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     version: programVersion(),
     webRoot: new URL('web/dist/', packageRoot()),
     stop: io.stop,
+    abandon: io.abandon,
   });
   await tell(ending, log);
   return codeOf(ending);

@@ -43,20 +43,23 @@ class SignalCount {
 }
 
 export type Signals = {
-  /** Aborts at the first signal; the second ends the process. */
+  /** Aborts at the first signal. */
   readonly stopping: AbortController;
+  /** Aborts at the second one, which ends the process. */
+  readonly abandoning: AbortController;
   /** From now on a hang-up without a terminal calls this, and stops nothing. */
   readonly onHangUp: (act: () => void) => void;
 };
 
 /** Listens for the end of this process's time. */
 export function listenForSignals(): Signals {
-  const stopping = new AbortController();
+  const [stopping, abandoning] = [new AbortController(), new AbortController()];
   let hangUp: (() => void) | null = null;
   const count = new SignalCount((signal) => {
     if (!stopping.signal.aborted) return stopping.abort();
     // A terminal that closes may say so as often as it likes; nobody is impatient.
     if (signal === 'SIGHUP') return;
+    abandoning.abort();
     // The person has asked twice: whatever a library still does is not waited for.
     process.exit(128 + constants.signals[signal]);
   });
@@ -71,7 +74,7 @@ export function listenForSignals(): Signals {
     // Windows gives it to a console that closes, and ends the process soon after.
     if (process.platform !== 'win32' && !isatty(0)) hangUp = act;
   };
-  return { stopping, onHangUp };
+  return { stopping, abandoning, onHangUp };
 }
 
 function heedLauncher(came: Came, stopping: AbortController): void {

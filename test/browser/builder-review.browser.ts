@@ -212,7 +212,7 @@ browserTest(
     await page.getByRole('alert').getByText('Somebody has edited the file itself').waitFor();
     await view.assertAccessible();
     const before = await service.revision();
-    service.program.child.kill('SIGHUP');
+    service.program.hangUp();
     await untilTrue('the file is in use', async () => (await service.revision()) !== before);
     await page.getByRole('button', { name: 'Look what is in use now' }).click();
     await page.getByText('brain echo: dispatch fanout (the default) → sequential').waitFor();

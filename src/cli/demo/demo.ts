@@ -140,6 +140,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     version: programVersion(),
     webRoot: new URL('web/dist/', packageRoot()),
     stop: io.stop,
+    abandon: io.abandon,
     onListening: (at) => {
       const secret = secrets.get(webhookSecretName as EnvName)!;
       io.stdout.write(welcome(at, { ...picked, secret, kept: folder === null }));

@@ -1,0 +1,160 @@
+/**
+ * Commands of svc in this process, each with streams, variables and signals of its own. It says and
+ * answers what it would say in a process of its own; where that process is what a test is about
+ * (its end by a signal, its memory, its terminal), test/run-svc.ts and test/program.ts start one.
+ */
+import { tmpdir } from 'node:os';
+import { PassThrough, Writable } from 'node:stream';
+import type { Io } from '../src/cli/cli.ts';
+import { runCommandLine } from '../src/cli/commands.ts';
+import { secret } from './program.ts';
+import { root } from './run-svc.ts';
+
+export type Surroundings = {
+  /** All of its variables: it sees none of this process's. */
+  readonly env?: Io['env'];
+  readonly cwd?: string;
+  /** Its streams are those of one terminal: `out` and `err` both hold all that was shown. */
+  readonly terminal?: boolean;
+};
+
+export type Outcome = { readonly code: number; readonly out: string; readonly err: string };
+
+export type CommandRun = AsyncDisposable & {
+  /** What is piped in, or the keys that are typed. */
+  readonly input: Writable;
+  /** All that came so far. */
+  out(): string;
+  err(): string;
+  /**
+   * Resolves with the output when it matches; rejects when the command ends before.
+   * @param from where to look, in characters of the output; the index found counts from its start
+   */
+  until(pattern: RegExp, stream?: 'out' | 'err', from?: number): Promise<RegExpExecArray>;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number>;
+  /** What SIGHUP does. */
+  hangUp(): void;
+  /** What SIGTERM and SIGINT do; resolves with the exit code. */
+  stop(): Promise<number>;
+};
+
+/** Begins `svc <args>`; who leaves its scope ends it, and what it has in hand is given up. */
+export function startCommand(args: readonly string[], surroundings: Surroundings = {}): CommandRun {
+  const { env = {}, cwd = root, terminal = false } = surroundings;
+  const [stop, abandon] = [new AbortController(), new AbortController()];
+  const out = new Heard();
+  const err = terminal ? out : new Heard();
+  const input = new PassThrough();
+  let hangUp = (): void => stop.abort();
+  const io: Io = {
+    stdin: Object.assign(input, { isTTY: terminal }),
+    stdout: Object.assign(out, { isTTY: terminal }),
+    stderr: Object.assign(err, { isTTY: terminal }),
+    env: { HOME: tmpdir(), ...env },
+    cwd,
+    stop: stop.signal,
+    abandon: abandon.signal,
+    onHangUp: (act) => (hangUp = act),
+  };
+  const ended = runCommandLine(args, io).finally(() => [out, err].forEach((one) => one.over()));
+  // Who waits for it is told of what it throws; nobody else is.
+  ended.catch(() => {});
+  return {
+    input,
+    out: () => out.text,
+    err: () => err.text,
+    until: (pattern, stream = 'out', from = 0) =>
+      (stream === 'out' ? out : err).until(pattern, from),
+    ended,
+    hangUp: () => hangUp(),
+    async stop() {
+      stop.abort();
+      const code = await ended;
+      await settled();
+      return code;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      abandon.abort();
+      await ended;
+      await settled();
+    },
+  };
+}
+
+/** Runs `svc <args>` to its end. @param input what is piped in */
+export async function runCommand(
+  args: readonly string[],
+  { input = '', ...surroundings }: Surroundings & { readonly input?: string } = {},
+): Promise<Outcome> {
+  await using run = startCommand(args, surroundings);
+  run.input.end(input);
+  const code = await run.ended;
+  return { code, out: run.out(), err: run.err() };
+}
+
+/** The sockets that were closed are seen to be so: what asks next makes a connection of its own. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
+}
+
+/** Keeps what is written, and tells who waits for it. */
+class Heard extends Writable {
+  text = '';
+  #isOver = false;
+  readonly #watchers = new Set<() => void>();
+
+  override _write(part: Buffer, _encoding: string, done: () => void): void {
+    this.text += part.toString();
+    for (const look of this.#watchers) look();
+    done();
+  }
+
+  over(): void {
+    this.#isOver = true;
+    for (const look of this.#watchers) look();
+  }
+
+  until(pattern: RegExp, from: number): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(this.text.slice(from));
+        if (found !== null) resolve(Object.assign(found, { index: from + found.index }));
+        else if (this.#isOver) reject(new Error(`ended without ${pattern}:\n${this.text}`));
+        else return;
+        this.#watchers.delete(look);
+      };
+      this.#watchers.add(look);
+      look();
+    });
+  }
+}
+
+export type Service = AsyncDisposable & {
+  /** All that it said. */
+  readonly log: () => string;
+  /** Resolves once a line of the log holds the text. */
+  saw(text: string): Promise<void>;
+} & Pick<CommandRun, 'ended' | 'hangUp' | 'stop'>;
+
+/** Begins `svc serve` on that file. */
+export function startServe(file: string, env: Io['env'] = {}): Service {
+  const run = startCommand(['serve', '--config', file], { env });
+  return {
+    ...run,
+    log: () => run.out() + run.err(),
+    saw: async (text) => void (await run.until(new RegExp(RegExp.escape(text)), 'err')),
+  };
+}
+
+/** `svc serve` on a config of program.ts, once it listens. */
+export async function serveHere(
+  file: string,
+  port: number,
+  env: Io['env'] = {},
+): Promise<Service & { readonly url: string }> {
+  const service = startServe(file, { WEBHOOK_SECRET: secret, ...env });
+  await service.saw('"listening"');
+  return { ...service, url: `http://127.0.0.1:${port}/webhook` };
+}
