@@ -28,7 +28,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 
 const chosen = plantings(values.only);
 const found = await huntAll(chosen, count('jobs', values.jobs));
-if (values.out !== undefined) writeFileSync(values.out, tableOf(found));
 process.exitCode = conclude(found);
 
 function plantings(only: string): readonly Planting[] {
@@ -65,6 +64,7 @@ async function huntAll(wanted: readonly Planting[], jobs: number): Promise<reado
       const one = await hunt.find(copy, planting);
       if (stopping.signal.aborted) return;
       results.push(one);
+      if (values.out !== undefined) writeFileSync(values.out, tableOf(results));
       console.log(`${results.length}/${wanted.length} ${lineOf(one)}`);
     }
   };

@@ -50,7 +50,7 @@ export class Hunt {
 
   async #runPlanted(copy: Copy, fault: Fault, files: readonly string[]): Promise<Seen> {
     using _ = copy.plant(fault);
-    return this.#run(copy, files);
+    return await this.#run(copy, files);
   }
 
   #sound(copy: Copy, file: string): Promise<boolean> {
