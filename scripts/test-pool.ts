@@ -104,12 +104,17 @@ class Worker {
     this.#output = '';
     const startedAt = performance.now();
     const run = new FileRun(file);
-    const how = await this.#until((message, over) => {
-      if (run.heard(message)) over();
-    }, { kind: 'file', file });
+    const how = await this.#until(
+      (message, over) => {
+        if (run.heard(message)) over();
+      },
+      { kind: 'file', file },
+    );
     const ms = performance.now() - startedAt;
     const outcome = run.outcome(ms, stripVTControlCharacters(this.#output), how);
-    this.#failed ||= outcome.results.some(({ state }) => state === 'failed' || state === 'cancelled');
+    this.#failed ||= outcome.results.some(
+      ({ state }) => state === 'failed' || state === 'cancelled',
+    );
     return outcome;
   }
 
@@ -117,9 +122,12 @@ class Worker {
   async end(): Promise<readonly string[]> {
     this.#output = '';
     const faults: string[] = [];
-    const how = await this.#until((message) => {
-      if (message.kind === 'stray') faults.push(message.text);
-    }, { kind: 'end' });
+    const how = await this.#until(
+      (message) => {
+        if (message.kind === 'stray') faults.push(message.text);
+      },
+      { kind: 'end' },
+    );
     const files = this.#files.join(', ');
     if (how === 'hung') faults.push(`a process does not end after ${files}`);
     const { exitCode, signalCode } = this.#child;
