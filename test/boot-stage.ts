@@ -26,7 +26,7 @@ const secrets = new Map(
 );
 
 /** All that a boot can open: storage, three channels, the admin server. */
-export async function fullDocument(): Promise<Document & { readonly port: number }> {
+export async function fullDocument(): Promise<{ document: Document; port: number }> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const document = webhookConfig({ port, adminPort, modelUrl: nowhere, receiverUrl: nowhere });
   const messengers = [
@@ -35,10 +35,10 @@ export async function fullDocument(): Promise<Document & { readonly port: number
   ];
   document.channels.push(...messengers);
   document.routes.push(...messengers.map(({ type }) => ({ channel: type, brain: 'echo' })));
-  return { ...document, storage: { path: 'svc.db' }, port };
+  return { document: { ...document, storage: { path: 'svc.db' } }, port };
 }
 
-export function setupOf(folder: string, { port: _, ...document }: Document & { port?: number }) {
+export function setupOf(folder: string, document: Document) {
   const text = JSON.stringify(document);
   const validation = validateText(text);
   assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));

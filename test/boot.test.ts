@@ -15,10 +15,7 @@ import { assertClosed, end, failsToLoad, fullDocument, openNow } from './boot-st
 import { Places, setupOf } from './boot-stage.ts';
 import { freePort, scratch, secret, startProgram, webhookConfig, writeConfig } from './program.ts';
 
-type Stage = {
-  readonly folder: string;
-  readonly document: Awaited<ReturnType<typeof fullDocument>>;
-};
+type Stage = Awaited<ReturnType<typeof fullDocument>> & { readonly folder: string };
 
 /** A boot to its end, and what it came to; where it listens it is stopped. */
 async function boot({ folder, document }: Stage, at = -1, act: 'throw' | 'stop' = 'stop') {
@@ -29,11 +26,14 @@ async function boot({ folder, document }: Stage, at = -1, act: 'throw' | 'stop' 
     stopping.abort();
   });
   let listened = false;
-  void listening.then(() => {
+  const stopOnceUp = async (): Promise<void> => {
+    await listening;
     listened = true;
     stopping.abort();
-  });
+  };
+  void stopOnceUp();
   const ending = await end(places.watch(setup), places);
+  await setup.log.flush();
   const place = places.passed[at] ?? 'no place';
   await assertClosed(before, place);
   return { ending, listened, place, places: places.passed.length, log: log() };
@@ -55,7 +55,7 @@ async function countPlaces(stage: Stage): Promise<number> {
 
 async function withStage(run: (stage: Stage) => Promise<void>): Promise<void> {
   await using folder = await scratch();
-  await run({ folder: folder.path, document: await fullDocument() });
+  await run({ ...(await fullDocument()), folder: folder.path });
 }
 
 /** It is loaded by a run, which is begun again. */
@@ -120,12 +120,7 @@ const portOf = (address: unknown): number =>
 const nothingToUndo = (): void => {};
 
 const hindrances: readonly [string, Ending['kind'], RegExp, Hindrance][] = [
-  [
-    "the webhook's address is taken",
-    'refused',
-    /bind_failed/,
-    ({ document }) => occupied(document.port),
-  ],
+  ["the webhook's address is taken", 'refused', /bind_failed/, ({ port }) => occupied(port)],
   [
     "the admin server's address is taken",
     'refused',
@@ -214,15 +209,32 @@ for (const name of parts) {
       const before = openNow();
       const { setup, log } = setupOf(folder, document);
       assert.equal((await end(setup, failsToLoad(name))).kind, 'failed');
+      await setup.log.flush();
       assert.match(log(), new RegExp(`made to fail: ${RegExp.escape(name)}`));
       await assertClosed(before, name);
     }));
 }
 
+test('a storage that fails to close keeps nothing else open, and it is told', () =>
+  withStage(async (stage) => {
+    const undo = onWorker((worker) => {
+      const terminate = worker.terminate.bind(worker);
+      worker.terminate = async () => {
+        await terminate();
+        throw new Error('made to fail at its end');
+      };
+    });
+    const { ending, listened, log } = await boot(stage);
+    undo();
+    assert.deepEqual([ending.kind, listened], ['ended', true]);
+    assert.match(log, /in closing the storage.*made to fail at its end/);
+    await assertBoots(stage);
+  }));
+
 test('a secret that is missing ends the command with 78 before anything is opened', async () => {
   await using folder = await scratch();
   const before = openNow();
-  const { port: _, ...document } = await fullDocument();
+  const { document } = await fullDocument();
   await writeConfig(folder.path, document);
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const { signal: stop } = new AbortController();
