@@ -8,6 +8,21 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { JsonObject } from '../src/config/locate.ts';
+import type * as ChannelNamed from '../src/admin/channel-named.ts';
+import type * as Messages from '../src/cli/ledger/messages.ts';
+import type * as Consequences from '../src/config/changes/consequences.ts';
+import type * as JsonSchema from '../src/config/json-schema.ts';
+import type * as Validate from '../src/config/validate.ts';
+import type * as Ids from '../src/domain/ids.ts';
+import type * as Events from '../src/events.ts';
+import type * as HostModule from '../src/host.ts';
+import type * as Log from '../src/lib/log.ts';
+import type * as Service from '../src/service.ts';
+import type * as Sqlite from '../src/store/sqlite/sqlite.ts';
+import type * as ChannelWords from '../web/builder/document/channel-words.ts';
+import type * as Actions from '../web/builder/graph/actions.ts';
+import type * as Drawing from '../web/builder/graph/drawing.ts';
+import type * as Tree from '../web/builder/outline/tree.ts';
 import type { FakeMessenger } from './fake/messenger.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import type { ModelCall } from './fake/model-server.ts';
@@ -55,7 +70,7 @@ function addLines(file: string, line: string, [from, to]: readonly [string, stri
   const text = readFileSync(join(copy, file), 'utf8');
   assert.ok(text.includes(from), `${file} has the line: ${from}`);
   const [head = '', ...rest] = text.split('\nimport ');
-  const imports = [head, `${line.slice('import '.length)}`, ...rest].join('\nimport ');
+  const imports = [head, line.slice('import '.length), ...rest].join('\nimport ');
   writeFileSync(
     join(copy, file),
     imports.replace(from, () => to),
@@ -86,8 +101,7 @@ function documentOf(modelUrl: string, entry: JsonObject = channel): JsonObject {
 }
 
 const validate = async (document: JsonObject) => {
-  const { validateText } =
-    await load<typeof import('../src/config/validate.ts')>('src/config/validate.ts');
+  const { validateText } = await load<typeof Validate>('src/config/validate.ts');
   return validateText(JSON.stringify(document));
 };
 
@@ -97,15 +111,12 @@ async function startToy(modelUrl: string, path: string, clock: Clock) {
   const validation = await validate(documentOf(modelUrl));
   assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
   const { config } = validation;
-  const { createPlan, createServiceKit } =
-    await load<typeof import('../src/service.ts')>('src/service.ts');
-  const { createIdSource } = await load<typeof import('../src/domain/ids.ts')>('src/domain/ids.ts');
-  const { createEvents } = await load<typeof import('../src/events.ts')>('src/events.ts');
-  const { createLog } = await load<typeof import('../src/lib/log.ts')>('src/lib/log.ts');
-  const { Host } = await load<typeof import('../src/host.ts')>('src/host.ts');
-  const { openSqliteLedger } = await load<typeof import('../src/store/sqlite/sqlite.ts')>(
-    'src/store/sqlite/sqlite.ts',
-  );
+  const { createPlan, createServiceKit } = await load<typeof Service>('src/service.ts');
+  const { createIdSource } = await load<typeof Ids>('src/domain/ids.ts');
+  const { createEvents } = await load<typeof Events>('src/events.ts');
+  const { createLog } = await load<typeof Log>('src/lib/log.ts');
+  const { Host } = await load<typeof HostModule>('src/host.ts');
+  const { openSqliteLedger } = await load<typeof Sqlite>('src/store/sqlite/sqlite.ts');
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const events = createEvents({ log, now });
@@ -179,28 +190,16 @@ test('its own fields are checked, read, described, and forbidden elsewhere', asy
   assert.deepEqual(await faults({ ...channel, mode: 'polling' }), ['not_here channels[0].mode']);
   const telegram = { ...channel, type: 'telegram', mode: 'polling' };
   assert.ok((await faults(telegram)).includes('not_here channels[0].toy'));
-  const { jsonSchema } = await load<typeof import('../src/config/json-schema.ts')>(
-    'src/config/json-schema.ts',
-  );
+  const { jsonSchema } = await load<typeof JsonSchema>('src/config/json-schema.ts');
   assert.match(JSON.stringify(jsonSchema()), /What only toys have/);
 });
 
 test('the builder offers it, draws it, and says what a change does', async () => {
-  const actions = await load<typeof import('../web/builder/graph/actions.ts')>(
-    'web/builder/graph/actions.ts',
-  );
-  const { drawingOf } = await load<typeof import('../web/builder/graph/drawing.ts')>(
-    'web/builder/graph/drawing.ts',
-  );
-  const words = await load<typeof import('../web/builder/document/channel-words.ts')>(
-    'web/builder/document/channel-words.ts',
-  );
-  const { channelName } = await load<typeof import('../web/builder/outline/tree.ts')>(
-    'web/builder/outline/tree.ts',
-  );
-  const { consequencesOf } = await load<typeof import('../src/config/changes/consequences.ts')>(
-    'src/config/changes/consequences.ts',
-  );
+  const actions = await load<typeof Actions>('web/builder/graph/actions.ts');
+  const { drawingOf } = await load<typeof Drawing>('web/builder/graph/drawing.ts');
+  const words = await load<typeof ChannelWords>('web/builder/document/channel-words.ts');
+  const { channelName } = await load<typeof Tree>('web/builder/outline/tree.ts');
+  const { consequencesOf } = await load<typeof Consequences>('src/config/changes/consequences.ts');
   const empty = { text: '{"channels": [], "brains": []}', document: { channels: [], brains: [] } };
   const free = actions.freeTypes(empty.document);
   const type = free.find((one) => (one as string) === 'toy');
@@ -217,13 +216,9 @@ test('the builder offers it, draws it, and says what a change does', async () =>
 });
 
 test('the admin server and the commands know it by its names', async () => {
-  const named = await load<typeof import('../src/admin/channel-named.ts')>(
-    'src/admin/channel-named.ts',
-  );
+  const named = await load<typeof ChannelNamed>('src/admin/channel-named.ts');
   assert.equal(named.channelTypeNamed('toybox'), 'toy');
   assert.deepEqual(named.channelsAsked('toy:77'), { kind: 'found', channel: 'toy:77' });
-  const { messages } = await load<typeof import('../src/cli/ledger/messages.ts')>(
-    'src/cli/ledger/messages.ts',
-  );
+  const { messages } = await load<typeof Messages>('src/cli/ledger/messages.ts');
   assert.match(messages.usage ?? '', /only of .*\btoy\b/);
 });

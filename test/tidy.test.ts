@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
+import { channelKinds } from '../src/channel/kinds.ts';
 
 const root = join(import.meta.dirname, '..');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
@@ -131,6 +132,18 @@ test('the pages take from src what a browser can run, and types of the API', () 
     return to.startsWith('src/admin/') && line !== null ? [] : [`${from} imports ${to}`];
   });
   assert.ok(pages.length > 10, 'the pages were found');
+  assert.deepEqual(faults, []);
+});
+
+test('a messenger is named by its own folder, its line of kinds.ts and its maker alone', () => {
+  const words = channelKinds
+    .filter(({ isMessenger }) => isMessenger)
+    .flatMap(({ type, name, synonyms }) => [type, name, ...synonyms]);
+  const named = new RegExp(words.map((word) => RegExp.escape(word)).join('|'), 'i');
+  const faults = [...sources, ...pages].filter((file) => {
+    if (/\.test\.ts$|^src\/(?:channel\/(?:[^/]+\/|kinds\.ts)|service\.ts)/.test(file)) return false;
+    return named.test(readFileSync(join(root, file), 'utf8'));
+  });
   assert.deepEqual(faults, []);
 });
 
