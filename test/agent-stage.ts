@@ -6,6 +6,7 @@ import { startReceiver } from './fake/receiver.ts';
 import type { Receiver } from './fake/receiver.ts';
 import { serveHere } from './in-process.ts';
 import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
+import type { serve } from './program.ts';
 
 type Line = {
   readonly role: string;
@@ -46,13 +47,18 @@ export const wires: readonly Wire[] = [
 
 /**
  * @param agent the block of the brain, with relative paths from the scene's folder
- * @param more `env` of the program beside its secrets; other fields of its brain
+ * @param more `env` of the program beside its secrets; other fields of its brain; `serve` for a
+ *   process of its own
  */
 export async function stage(
   wire: Wire,
   agent: object,
   script: Script,
-  more: { readonly env?: Record<string, string>; readonly brain?: object } = {},
+  more: {
+    readonly env?: Record<string, string>;
+    readonly brain?: object;
+    readonly serve?: typeof serve;
+  } = {},
 ): Promise<Scene> {
   const stack = new AsyncDisposableStack();
   const folder = stack.use(await scratch());
@@ -65,7 +71,7 @@ export async function stage(
   Object.assign((brain['models'] as object[])[0]!, { provider: wire.provider });
   Object.assign(brain, { agent }, more.brain);
   const file = await writeConfig(folder.path, { ...config, storage: { path: 'svc.db' } });
-  const program = stack.use(await serveHere(file, port, more.env));
+  const program = stack.use(await (more.serve ?? serveHere)(file, port, more.env));
   let sent = 0;
   return {
     model,

@@ -1,24 +1,21 @@
 /** `svc demo`: from nothing to a reply, and what it leaves behind. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { freePort } from './program.ts';
+import { runCommand, startCommand, type CommandRun } from './in-process.ts';
+import { freePort, scratch } from './program.ts';
 import { childrenOf, gone, oldNode, runProgram, runSvc, type Run } from './run-svc.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-demos-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+/** Temporary files of the demos stay in the test's own folder. */
+const below = ({ path }: { readonly path: string }) => ({ env: { TMPDIR: path } });
 
-/** Temporary files of the demos stay in this test's own folder. */
-const env = { TMPDIR: folder };
-
-async function ready(run: Run): Promise<{ curl: string; storage: string }> {
-  await run.until(/Ctrl-C ends it\.\n/);
-  const [, storage] = await run.until(/storage +(\S+)/);
-  const [, curl] = await run.until(/^ {2}(curl .*)$/m);
+async function ready({ until }: Run | CommandRun): Promise<{ curl: string; storage: string }> {
+  await until(/Ctrl-C ends it\.\n/);
+  const [, storage] = await until(/storage +(\S+)/);
+  const [, curl] = await until(/^ {2}(curl .*)$/m);
   return { curl: curl!, storage: storage! };
 }
 
@@ -33,7 +30,8 @@ async function tryLine(curl: string): Promise<string> {
 }
 
 test('the demo answers its own curl line, remembers, and ends clean with Ctrl-C', async () => {
-  const run = runSvc(['demo'], { env });
+  await using folder = await scratch();
+  const run = runSvc(['demo'], below(folder));
   const { curl, storage } = await ready(run);
   assert.match(await tryLine(curl), /"status":"accepted"/);
   await run.until(/reply to ada: Hello! I read: “Hello”/);
@@ -46,49 +44,49 @@ test('the demo answers its own curl line, remembers, and ends clean with Ctrl-C'
 });
 
 test('two demos at once find places beside each other', async () => {
-  const first = runSvc(['demo'], { env });
+  await using folder = await scratch();
+  await using first = startCommand(['demo'], below(folder));
   await ready(first);
-  const second = runSvc(['demo'], { env });
+  await using second = startCommand(['demo'], below(folder));
   const { curl } = await ready(second);
   await tryLine(curl);
   await second.until(/reply to ada/);
   assert.doesNotMatch(first.out(), /reply to ada/);
-  for (const run of [first, second]) {
-    run.child.kill('SIGTERM');
-    assert.equal((await run.ended).code, 0);
-  }
+  for (const run of [first, second]) assert.equal(await run.stop(), 0);
 });
 
 test('demos that start at the same moment find places beside each other', async () => {
-  const runs = [1, 2, 3, 4].map(() => runSvc(['demo'], { env }));
+  await using folder = await scratch();
+  await using own = new AsyncDisposableStack();
+  const runs = [1, 2, 3, 4].map(() => own.use(startCommand(['demo'], below(folder))));
   const lines = await Promise.all(runs.map(ready));
   const ports = lines.map(({ curl }) => /:(\d+)\/webhook/.exec(curl)![1]!);
   assert.equal(new Set(ports).size, runs.length, ports.join());
-  for (const run of runs) run.child.kill('SIGTERM');
-  for (const run of runs) assert.equal((await run.ended).code, 0, run.err());
+  const codes = await Promise.all(runs.map((run) => run.stop()));
+  assert.deepEqual(codes, [0, 0, 0, 0], runs.map((run) => run.err()).join(''));
 });
 
 const old = oldNode();
 const skip = old === null ? 'no Node older than 24 is on the PATH of this machine' : false;
 
 test('killed, it leaves no process and can be started again at once', { skip }, async () => {
+  await using folder = await scratch();
   const port = String(await freePort());
-  const db = join(folder, 'kept.db');
+  const db = join(folder.path, 'kept.db');
   const args = ['demo', '--port', port, '--db', db];
-  const killed = runSvc(args, { node: old ?? '', env });
+  const killed = runSvc(args, { node: old ?? '', ...below(folder) });
   const { curl } = await ready(killed);
   await tryLine(curl);
   await killed.until(/reply to ada/);
   const children = childrenOf(killed.child.pid!);
   killed.child.kill('SIGKILL');
   await Promise.all(children.map((pid) => gone(pid)));
-  const again = runSvc(args, { node: old ?? '', env });
+  await using again = startCommand(args, below(folder));
   const { curl: next } = await ready(again);
   assert.match(next, new RegExp(`:${port}/webhook`));
   await tryLine(next.replace('"Hello"', '"back"'));
   await again.until(/“back”.*one earlier message/);
-  again.child.kill('SIGTERM');
-  assert.equal((await again.ended).code, 0);
+  assert.equal(await again.stop(), 0);
   assert.ok(existsSync(db));
 });
 
@@ -97,37 +95,36 @@ for (const [program, args] of [
   ['npx', ['svc', 'demo']],
 ] as const) {
   test(`it ends when the ${program} that started it is killed`, async () => {
-    const started = runProgram(program, args, { env });
+    await using folder = await scratch();
+    const started = runProgram(program, args, below(folder));
     await ready(started);
-    const below = descendantsOf(started.child.pid!);
-    assert.ok(below.length > 0);
+    const descendants = descendantsOf(started.child.pid!);
+    assert.ok(descendants.length > 0);
     started.child.kill('SIGKILL');
-    await Promise.all(below.map((pid) => gone(pid)));
+    await Promise.all(descendants.map((pid) => gone(pid)));
   });
 }
 
 test('folders of demos that were killed are removed by the next one', async () => {
-  const killed = runSvc(['demo'], { env });
+  await using folder = await scratch();
+  const killed = runSvc(['demo'], below(folder));
   const { storage } = await ready(killed);
   killed.child.kill('SIGKILL');
   await killed.ended;
   assert.ok(existsSync(storage));
-  const next = runSvc(['demo'], { env });
+  await using next = startCommand(['demo'], below(folder));
   await ready(next);
   assert.equal(existsSync(storage), false);
-  next.child.kill('SIGTERM');
-  await next.ended;
 });
 
 test('a wished port that is taken is refused with one sentence', async () => {
-  const first = runSvc(['demo'], { env });
+  await using folder = await scratch();
+  await using first = startCommand(['demo'], below(folder));
   const { curl } = await ready(first);
   const port = /:(\d+)\/webhook/.exec(curl)![1]!;
-  const second = runSvc(['demo', '--port', port], { env });
-  assert.equal((await second.ended).code, 78);
-  assert.match(second.err(), new RegExp(`port ${port} is taken here`));
-  const wrong = runSvc(['demo', '--port', 'x'], { env });
-  assert.equal((await wrong.ended).code, 2);
-  first.child.kill('SIGTERM');
-  await first.ended;
+  const second = await runCommand(['demo', '--port', port], below(folder));
+  assert.equal(second.code, 78);
+  assert.match(second.err, new RegExp(`port ${port} is taken here`));
+  const wrong = await runCommand(['demo', '--port', 'x']);
+  assert.equal(wrong.code, 2);
 });

@@ -12,6 +12,7 @@ import { startCagedAgent, type CagedAgent } from './caged-agent.ts';
 import { startNameServer, type NameServer } from './fake/name-server.ts';
 import { endless, redirectTo, startWeb, type Web } from './fake/web.ts';
 import { addressAttacks, redirectAttacks, type Ports } from './network-attacks.ts';
+import { serve } from './program.ts';
 
 const ownNames = pathToFileURL(join(import.meta.dirname, 'fake', 'own-names.ts')).href;
 
@@ -78,6 +79,8 @@ async function startWorld(
       },
       {
         brain: { sensitivity },
+        // Where names lead, and the proxies of the environment, are those of a whole process.
+        serve,
         env: {
           NODE_OPTIONS: `--import=${ownNames}`,
           OWN_NAME_SERVER: nameServer.place,

@@ -2,121 +2,124 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { defaultStoragePath, inspectConfig, inspectText, revisionOf } from './inspect.ts';
 
-let folder = '';
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'svc-inspect-'));
-});
-after(() => rm(folder, { recursive: true }));
+suite('the inspection of a file', () => {
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-inspect-'));
+  });
+  after(() => rm(folder, { recursive: true }));
 
-const config = {
-  channels: [
-    { type: 'webhook', token_env: 'HOOK', webhook: { outbound_url: 'http://127.0.0.1:9/x' } },
-  ],
-  brains: [
-    {
-      name: 'main',
-      sensitivity: 'private',
-      policy: { kind: 'priority' },
-      models: [{ provider: 'local_runtime', model_id: 'm', locality: 'local' }],
-      agent: { tools: ['read_file'], read_file: { root: 'files' }, skills_dir: './skills' },
-    },
-  ],
-  routes: [{ channel: 'webhook', brain: 'main' }],
-  storage: { path: 'data/svc.db' },
-};
+  const config = {
+    channels: [
+      { type: 'webhook', token_env: 'HOOK', webhook: { outbound_url: 'http://127.0.0.1:9/x' } },
+    ],
+    brains: [
+      {
+        name: 'main',
+        sensitivity: 'private',
+        policy: { kind: 'priority' },
+        models: [{ provider: 'local_runtime', model_id: 'm', locality: 'local' }],
+        agent: { tools: ['read_file'], read_file: { root: 'files' }, skills_dir: './skills' },
+      },
+    ],
+    routes: [{ channel: 'webhook', brain: 'main' }],
+    storage: { path: 'data/svc.db' },
+  };
 
-async function inspect(content: string | Uint8Array, mode = 0o600, env = {}) {
-  const file = join(folder, 'svc.json');
-  await writeFile(file, content);
-  await chmod(file, mode);
-  const inspection = await inspectConfig(file, env);
-  const codes = inspection.validation.problems.map(({ code }) => code);
-  return { ...inspection, codes };
-}
+  async function inspect(content: string | Uint8Array, mode = 0o600, env = {}) {
+    const file = join(folder, 'svc.json');
+    await writeFile(file, content);
+    await chmod(file, mode);
+    const inspection = await inspectConfig(file, env);
+    const codes = inspection.validation.problems.map(({ code }) => code);
+    return { ...inspection, codes };
+  }
 
-async function problemsOf(path: string): Promise<readonly string[]> {
-  const { validation, text } = await inspectConfig(path, {});
-  assert.equal(text, '');
-  return validation.problems.map(({ code, line, path: at }) => `${code} ${line} ${at}`);
-}
+  async function problemsOf(path: string): Promise<readonly string[]> {
+    const { validation, text } = await inspectConfig(path, {});
+    assert.equal(text, '');
+    return validation.problems.map(({ code, line, path: at }) => `${code} ${line} ${at}`);
+  }
 
-test('relative paths are taken from the folder of the file', async () => {
-  const text = JSON.stringify(config);
-  const { validation, storagePath, revision, folder: found } = await inspect(text);
-  assert.ok(validation.kind === 'valid');
-  assert.equal(found, folder);
-  assert.equal(storagePath, join(folder, 'data/svc.db'));
-  assert.equal(validation.config.storage?.path, storagePath);
-  assert.equal(validation.config.brains[0]?.agent?.readFile?.root, join(folder, 'files'));
-  assert.equal(validation.config.brains[0].agent.skillsDir, join(folder, 'skills'));
-  assert.equal(revision, revisionOf(text));
-  assert.match(revision, /^[0-9a-f]{12}$/);
-});
+  test('relative paths are taken from the folder of the file', async () => {
+    const text = JSON.stringify(config);
+    const { validation, storagePath, revision, folder: found } = await inspect(text);
+    assert.ok(validation.kind === 'valid');
+    assert.equal(found, folder);
+    assert.equal(storagePath, join(folder, 'data/svc.db'));
+    assert.equal(validation.config.storage?.path, storagePath);
+    assert.equal(validation.config.brains[0]?.agent?.readFile?.root, join(folder, 'files'));
+    assert.equal(validation.config.brains[0].agent.skillsDir, join(folder, 'skills'));
+    assert.equal(revision, revisionOf(text));
+    assert.match(revision, /^[0-9a-f]{12}$/);
+  });
 
-test('a text is inspected as if it stood in the file, without its byte order mark', async () => {
-  const text = JSON.stringify(config);
-  const read = await inspect(text);
-  const given = await inspectText(`\uFEFF${text}`, join(folder, 'svc.json'), {});
-  const { codes: _codes, ...same } = read;
-  assert.deepEqual(given, same);
-});
+  test('a text is inspected as if it stood in the file, without its byte order mark', async () => {
+    const text = JSON.stringify(config);
+    const read = await inspect(text);
+    const given = await inspectText(`\uFEFF${text}`, join(folder, 'svc.json'), {});
+    const { codes: _codes, ...same } = read;
+    assert.deepEqual(given, same);
+  });
 
-test('a folder of an agent that is not there is a warning at its place, until it is', async () => {
-  const missing = await inspect(JSON.stringify(config, null, 2));
-  assert.deepEqual(missing.codes, ['read_root_missing', 'skills_missing']);
-  const warning = missing.validation.problems.find(({ code }) => code === 'skills_missing');
-  assert.equal(missing.text.split('\n')[warning!.line - 1]!.trim(), '"skills_dir": "./skills"');
-  await mkdir(join(folder, 'skills'));
-  await mkdir(join(folder, 'files'));
-  assert.deepEqual((await inspect(JSON.stringify(config))).codes, []);
-});
+  test('a folder of an agent that is not there is a warning at its place, until it is', async () => {
+    const missing = await inspect(JSON.stringify(config, null, 2));
+    assert.deepEqual(missing.codes, ['read_root_missing', 'skills_missing']);
+    const warning = missing.validation.problems.find(({ code }) => code === 'skills_missing');
+    assert.equal(missing.text.split('\n')[warning!.line - 1]!.trim(), '"skills_dir": "./skills"');
+    await mkdir(join(folder, 'skills'));
+    await mkdir(join(folder, 'files'));
+    assert.deepEqual((await inspect(JSON.stringify(config))).codes, []);
+  });
 
-test('without a path the database is in the configuration folder of the user', async () => {
-  const text = JSON.stringify({ ...config, storage: {} });
-  const { storagePath, validation } = await inspect(text, 0o600, { XDG_CONFIG_HOME: '/xdg' });
-  assert.ok(validation.kind === 'valid');
-  assert.equal(validation.config.storage?.path, null);
-  assert.equal(storagePath, defaultStoragePath({ XDG_CONFIG_HOME: '/xdg' }));
-  const cases = [
-    [{ XDG_CONFIG_HOME: '/xdg', HOME: '/home/a' }, 'linux', '/xdg/svc/svc.db'],
-    [{ XDG_CONFIG_HOME: 'relative', HOME: '/home/a' }, 'linux', '/home/a/.config/svc/svc.db'],
-    [{ HOME: '/home/a' }, 'linux', '/home/a/.config/svc/svc.db'],
-    [{ HOME: '/Users/a' }, 'darwin', '/Users/a/Library/Application Support/svc/svc.db'],
-    [{ APPDATA: '/AppData' }, 'win32', '/AppData/svc/svc.db'],
-  ] as const;
-  for (const [env, platform, path] of cases) assert.equal(defaultStoragePath(env, platform), path);
-});
+  test('without a path the database is in the configuration folder of the user', async () => {
+    const text = JSON.stringify({ ...config, storage: {} });
+    const { storagePath, validation } = await inspect(text, 0o600, { XDG_CONFIG_HOME: '/xdg' });
+    assert.ok(validation.kind === 'valid');
+    assert.equal(validation.config.storage?.path, null);
+    assert.equal(storagePath, defaultStoragePath({ XDG_CONFIG_HOME: '/xdg' }));
+    const cases = [
+      [{ XDG_CONFIG_HOME: '/xdg', HOME: '/home/a' }, 'linux', '/xdg/svc/svc.db'],
+      [{ XDG_CONFIG_HOME: 'relative', HOME: '/home/a' }, 'linux', '/home/a/.config/svc/svc.db'],
+      [{ HOME: '/home/a' }, 'linux', '/home/a/.config/svc/svc.db'],
+      [{ HOME: '/Users/a' }, 'darwin', '/Users/a/Library/Application Support/svc/svc.db'],
+      [{ APPDATA: '/AppData' }, 'win32', '/AppData/svc/svc.db'],
+    ] as const;
+    for (const [env, platform, path] of cases)
+      assert.equal(defaultStoragePath(env, platform), path);
+  });
 
-test('a file that cannot be used is one clear problem', async () => {
-  assert.deepEqual(await problemsOf(join(folder, 'none.json')), ['file_missing 0 ']);
-  assert.deepEqual(await problemsOf(join(folder, 'none/none.json')), ['file_missing 0 ']);
-  assert.deepEqual(await problemsOf(folder), ['file_unreadable 0 ']);
-  assert.deepEqual((await inspect(Buffer.from([0x7b, 0xff, 0x7d]))).codes, ['file_not_utf8']);
-  assert.deepEqual((await inspect('')).codes, ['syntax']);
-});
+  test('a file that cannot be used is one clear problem', async () => {
+    assert.deepEqual(await problemsOf(join(folder, 'none.json')), ['file_missing 0 ']);
+    assert.deepEqual(await problemsOf(join(folder, 'none/none.json')), ['file_missing 0 ']);
+    assert.deepEqual(await problemsOf(folder), ['file_unreadable 0 ']);
+    assert.deepEqual((await inspect(Buffer.from([0x7b, 0xff, 0x7d]))).codes, ['file_not_utf8']);
+    assert.deepEqual((await inspect('')).codes, ['syntax']);
+  });
 
-test('one byte over 1 MiB is too much', async () => {
-  const text = JSON.stringify({ ...config, _pad: '' });
-  const padded = (bytes: number): string => text.replace('""', `"${'x'.repeat(bytes)}"`);
-  const room = 1_048_576 - text.length;
-  assert.equal((await inspect(padded(room))).validation.kind, 'valid');
-  assert.deepEqual((await inspect(padded(room + 1))).codes, ['file_too_large']);
-});
+  test('one byte over 1 MiB is too much', async () => {
+    const text = JSON.stringify({ ...config, _pad: '' });
+    const padded = (bytes: number): string => text.replace('""', `"${'x'.repeat(bytes)}"`);
+    const room = 1_048_576 - text.length;
+    assert.equal((await inspect(padded(room))).validation.kind, 'valid');
+    assert.deepEqual((await inspect(padded(room + 1))).codes, ['file_too_large']);
+  });
 
-test('a file that others can change, and a database that they can read, are warnings', async () => {
-  const brains = config.brains.map(({ agent: _agent, ...brain }) => brain);
-  const text = JSON.stringify({ ...config, brains, storage: { path: 'an open.db' } });
-  const database = join(folder, 'an open.db');
-  await writeFile(database, '');
-  await chmod(database, 0o644);
-  const { codes, validation } = await inspect(text, 0o646);
-  assert.deepEqual(codes, ['file_writable_by_others', 'database_readable_by_others']);
-  assert.equal(validation.kind, 'valid');
-  const remedy = validation.problems.find(({ code }) => /database/.test(code))?.remedy;
-  assert.equal(remedy, `Run chmod 600 '${database}'`, 'it can be pasted into a shell');
-  await chmod(database, 0o640);
-  assert.deepEqual((await inspect(text, 0o644)).codes, [], 'the file holds no secrets');
+  test('a file that others can change, and a database that they can read, are warnings', async () => {
+    const brains = config.brains.map(({ agent: _agent, ...brain }) => brain);
+    const text = JSON.stringify({ ...config, brains, storage: { path: 'an open.db' } });
+    const database = join(folder, 'an open.db');
+    await writeFile(database, '');
+    await chmod(database, 0o644);
+    const { codes, validation } = await inspect(text, 0o646);
+    assert.deepEqual(codes, ['file_writable_by_others', 'database_readable_by_others']);
+    assert.equal(validation.kind, 'valid');
+    const remedy = validation.problems.find(({ code }) => /database/.test(code))?.remedy;
+    assert.equal(remedy, `Run chmod 600 '${database}'`, 'it can be pasted into a shell');
+    await chmod(database, 0o640);
+    assert.deepEqual((await inspect(text, 0o644)).codes, [], 'the file holds no secrets');
+  });
 });

@@ -86,7 +86,7 @@ async function runDemo(choices: Choices, io: Io): Promise<Ending> {
     const message = `port ${choices.port} is taken here. Without --port a free one is used.`;
     return { kind: 'refused', code: 'port_taken', message };
   }
-  const folder = choices.db === null ? makeDemoFolder() : null;
+  const folder = choices.db === null ? makeDemoFolder(io.env) : null;
   const servers: Server[] = [];
   try {
     return await serveDemo(choices, io, { webhookPort, folder, servers });

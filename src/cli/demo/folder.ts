@@ -2,12 +2,16 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Io } from '../cli.ts';
 
 const namePattern = /^svc-demo-(\d+)-\w{6}$/;
 
-/** Makes a folder that only this user can read, and removes those of demos that were killed. */
-export function makeDemoFolder(): string {
-  const parent = tmpdir();
+/**
+ * Makes a folder that only this user can read, and removes those of demos that were killed.
+ * @param env says by TMPDIR where temporary files belong; else the system does
+ */
+export function makeDemoFolder(env: Io['env']): string {
+  const parent = env['TMPDIR'] || tmpdir();
   for (const name of readdirSync(parent)) {
     const pid = namePattern.exec(name)?.[1];
     if (pid !== undefined && !lives(Number(pid)) && isOurs(join(parent, name))) {
