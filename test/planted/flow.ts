@@ -13,12 +13,14 @@ export const flow: readonly Fault[] = [
     file: 'src/flow/pipeline.ts',
     find: 'if (signal.aborted) return kit.ledger.release(claim);',
     replace: '',
+    seenBy: ['test/host.test.ts'],
   },
   {
     name: 'The session is not cut: after /new the model still sees what was said before.',
     file: 'src/flow/pipeline.ts',
     find: 'step.move === null ? linesOf(memory.turns) : []',
     replace: 'linesOf(memory.turns)',
+    seenBy: ['test/sessions.test.ts'],
   },
   {
     name: 'A stranger whose message the ledger refused has used up the code that nobody saw.',
