@@ -27,6 +27,8 @@ export type FileOutcome = {
   /** Of its tests and suites, and of the file itself where that could not be loaded. */
   readonly results: readonly Result[];
   readonly ms: number;
+  /** Of the processor, without the processes that it started. */
+  readonly cpuMs: number;
   /** What it wrote. */
   readonly output: string;
   /** What its tests said of themselves. */
@@ -104,12 +106,17 @@ class Worker {
     this.#output = '';
     const startedAt = performance.now();
     const run = new FileRun(file);
-    const how = await this.#until((message, over) => {
-      if (run.heard(message)) over();
-    }, { kind: 'file', file });
+    const how = await this.#until(
+      (message, over) => {
+        if (run.heard(message)) over();
+      },
+      { kind: 'file', file },
+    );
     const ms = performance.now() - startedAt;
     const outcome = run.outcome(ms, stripVTControlCharacters(this.#output), how);
-    this.#failed ||= outcome.results.some(({ state }) => state === 'failed' || state === 'cancelled');
+    this.#failed ||= outcome.results.some(
+      ({ state }) => state === 'failed' || state === 'cancelled',
+    );
     return outcome;
   }
 
@@ -117,9 +124,12 @@ class Worker {
   async end(): Promise<readonly string[]> {
     this.#output = '';
     const faults: string[] = [];
-    const how = await this.#until((message) => {
-      if (message.kind === 'stray') faults.push(message.text);
-    }, { kind: 'end' });
+    const how = await this.#until(
+      (message) => {
+        if (message.kind === 'stray') faults.push(message.text);
+      },
+      { kind: 'end' },
+    );
     const files = this.#files.join(', ');
     if (how === 'hung') faults.push(`a process does not end after ${files}`);
     const { exitCode, signalCode } = this.#child;
@@ -158,6 +168,7 @@ class FileRun {
   readonly #said: string[] = [];
   readonly #faults: string[] = [];
   #running = '';
+  #cpuMs = 0;
   #isReported = false;
   #isDone = false;
 
@@ -182,6 +193,7 @@ class FileRun {
         break;
       case 'done':
         this.#isDone = true;
+        this.#cpuMs = message.cpuMs;
         this.#faults.push(...message.changed.map((what) => `it leaves ${what} changed`));
         break;
       default:
@@ -202,7 +214,15 @@ class FileRun {
     const faults = [...this.#faults];
     if (how === 'ended') faults.push(`its process died${where}`);
     if (how === 'hung') faults.push(`it hangs${where}`);
-    const [file, results, said] = [this.#file, this.#results, this.#said];
-    return { file, results, ms, output, said, isOver: how === 'over', faults };
+    return {
+      file: this.#file,
+      results: this.#results,
+      ms,
+      cpuMs: this.#cpuMs,
+      output,
+      said: this.#said,
+      isOver: how === 'over',
+      faults,
+    };
   }
 }
