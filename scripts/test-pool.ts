@@ -27,6 +27,8 @@ export type FileOutcome = {
   /** Of its tests and suites, and of the file itself where that could not be loaded. */
   readonly results: readonly Result[];
   readonly ms: number;
+  /** Of the processor, without the processes that it started. */
+  readonly cpuMs: number;
   /** What it wrote. */
   readonly output: string;
   /** What its tests said of themselves. */
@@ -166,6 +168,7 @@ class FileRun {
   readonly #said: string[] = [];
   readonly #faults: string[] = [];
   #running = '';
+  #cpuMs = 0;
   #isReported = false;
   #isDone = false;
 
@@ -190,6 +193,7 @@ class FileRun {
         break;
       case 'done':
         this.#isDone = true;
+        this.#cpuMs = message.cpuMs;
         this.#faults.push(...message.changed.map((what) => `it leaves ${what} changed`));
         break;
       default:
@@ -210,7 +214,15 @@ class FileRun {
     const faults = [...this.#faults];
     if (how === 'ended') faults.push(`its process died${where}`);
     if (how === 'hung') faults.push(`it hangs${where}`);
-    const [file, results, said] = [this.#file, this.#results, this.#said];
-    return { file, results, ms, output, said, isOver: how === 'over', faults };
+    return {
+      file: this.#file,
+      results: this.#results,
+      ms,
+      cpuMs: this.#cpuMs,
+      output,
+      said: this.#said,
+      isOver: how === 'over',
+      faults,
+    };
   }
 }

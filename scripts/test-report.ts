@@ -3,11 +3,13 @@ import { relative } from 'node:path';
 import type { FileOutcome, Outcome } from './test-pool.ts';
 import type { Result } from './test-reporter.ts';
 
-const root = process.cwd();
 const rule = '─'.repeat(60);
 
-/** All that failed, each with its place, its error and what its file wrote; empty if nothing did. */
-export function failuresOf(files: readonly FileOutcome[]): string {
+/**
+ * All that failed, each with its place, its error and what its file wrote; empty if nothing did.
+ * @param root paths are told from there
+ */
+export function failuresOf(files: readonly FileOutcome[], root: string): string {
   return files
     .filter(hasFailed)
     .map((outcome) => {

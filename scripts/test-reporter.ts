@@ -25,8 +25,15 @@ export type FromWorker =
   | { readonly kind: 'said'; readonly text: string }
   /** What failed outside of every test. */
   | { readonly kind: 'stray'; readonly text: string }
-  /** The file is over. @see test-worker.ts */
-  | { readonly kind: 'done'; readonly file: string; readonly changed: readonly string[] };
+  | Done;
+
+/** The file is over: what it leaves changed in the process, and what it took of the processor. */
+export type Done = {
+  readonly kind: 'done';
+  readonly file: string;
+  readonly changed: readonly string[];
+  readonly cpuMs: number;
+};
 
 export type ToWorker = { readonly kind: 'file'; readonly file: string } | { readonly kind: 'end' };
 
