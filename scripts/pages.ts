@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { build, type InlineConfig } from 'vite';
+import { forgetPages, inputsHash, rememberPages } from './pages-stamp.ts';
 
 const root = join(import.meta.dirname, '..');
 const web = join(root, 'web');
@@ -19,11 +20,14 @@ const pages = [
 ] as const;
 
 const [flag, wanted] = process.argv.slice(2);
+const hash = inputsHash();
+forgetPages();
 for (const page of pages) {
   if (wanted !== undefined && wanted !== page.name) continue;
   await build(settingsOf(page, flag === '--watch'));
   say(page.name);
 }
+if (wanted === undefined) rememberPages(hash);
 
 function settingsOf({ name, base }: (typeof pages)[number], watched: boolean): InlineConfig {
   return {

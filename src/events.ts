@@ -278,7 +278,7 @@ class Hub implements EventHub {
     return counts ?? this.#meet(key);
   }
 
-  /** `messenger_a:4711` is counted under `messenger_a`. */
+  /** A bot is counted under the type of its messenger. */
   #meet(key: ChannelKey): ChannelCounts {
     const type = channelTypeOf(key);
     const counts = entryOf(this.#channels, type, () => new ChannelCounts(type));

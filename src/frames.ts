@@ -114,7 +114,6 @@ export class Frames implements FrameRing, Sources {
   deliveryFailed({ channel, id, message, attempt, failure, nextAt }: Of<'deliveryFailed'>): void {
     const { kind, whose, status } = failure;
     const why = { failure: kind, whose, status };
-    const next = nextAt === null ? null : Math.round(nextAt);
     this.#add({
       kind: 'delivery_failed',
       at: this.#now(),
@@ -123,7 +122,7 @@ export class Frames implements FrameRing, Sources {
       message,
       attempt,
       ...why,
-      nextAt: next,
+      nextAt,
     });
   }
 

@@ -13,6 +13,7 @@ import type { Accept, ChannelProblem, Handled, Place } from './channel/channel.t
 import type { AccessConfig } from './config/config.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import type { Inbound } from './domain/message.ts';
+import { GivenUp } from './lib/lifetime.ts';
 import type { Claim, InClaim, OutClaim } from './store/store.ts';
 import type { Plan } from './plan.ts';
 
@@ -55,7 +56,9 @@ export class Host {
   #plan: Plan | null = null;
   /** The last swap asked for: the next begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
-  #draining = false;
+  /** Aborts when no plan is taken any more. */
+  readonly #draining = new AbortController();
+  #drained: Promise<Left> | null = null;
   #rested: (() => void) | null = null;
 
   constructor(kit: Kit, options: Partial<HostOptions> = {}) {
@@ -72,6 +75,11 @@ export class Host {
     return this.#plan;
   }
 
+  /** What a drain leaves is there at the next start. */
+  get isDurable(): boolean {
+    return this.#kit.ledger.terms.durable;
+  }
+
   /**
    * Plans are taken one after the other, in the order of the calls; the last one stays.
    * @returns null, or the problem for which the plan before stays in use
@@ -83,14 +91,29 @@ export class Host {
   }
 
   async #swapTo(plan: Plan): Promise<ChannelProblem | null> {
-    const problem = await plan.open(this.#plan);
-    if (problem !== null) return problem;
-    if (this.#draining) {
+    const { events } = this.#kit;
+    const before = this.#plan;
+    try {
+      const problem = await plan.open({ before, events, givenUp: this.#draining.signal });
+      if (problem !== null) return problem;
+    } catch (error) {
+      if (error instanceof GivenUp) return stopping;
+      throw error;
+    }
+    if (this.#draining.signal.aborted) {
       await plan.retire(0);
       return stopping;
     }
-    const before = this.#plan;
     this.#plan = plan;
+    try {
+      this.#run(plan, before);
+    } finally {
+      if (before !== null) this.#retire(before);
+    }
+    return null;
+  }
+
+  #run(plan: Plan, before: Plan | null): void {
     for (const [key, { access }] of plan.lines) this.#access.set(key, access);
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
@@ -102,23 +125,26 @@ export class Host {
       brains: plan.brains.size,
       models: plan.models.map(({ model: { name, provider } }) => ({ name, provider })),
     });
-    if (before !== null) this.#retire(before);
-    return null;
   }
 
   /**
-   * Refuses new messages, finishes what is in hand and its replies (in the memory form: all that
-   * was accepted), gives the rest back to the ledger, and closes everything.
-   * @param abandon from then on nothing that is in hand is waited for
+   * Refuses new messages and new plans, finishes what is in hand and its replies (in the memory
+   * form: all that was accepted), gives the rest back to the ledger, and closes everything.
+   * @param withinMs how long what is in hand may take; of the first call
+   * @param abandon from then on nothing that is in hand is waited for; of the first call
    * @returns what is left unsettled
    */
-  async drain(abandon?: AbortSignal): Promise<Left> {
+  drain(withinMs: number = this.#kit.ledger.terms.drainMs, abandon?: AbortSignal): Promise<Left> {
+    this.#drained ??= this.#drain(withinMs, abandon);
+    return this.#drained;
+  }
+
+  async #drain(withinMs: number, abandon?: AbortSignal): Promise<Left> {
     const { ledger } = this.#kit;
-    const { drainMs, drainsBacklog } = ledger.terms;
-    this.#draining = true;
+    this.#draining.abort();
     ledger.closeIntake();
-    if (!drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
-    await this.#rest(drainMs, abandon);
+    if (!ledger.terms.drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
+    await this.#rest(withinMs, abandon);
     for (const pair of this.#pumps.values()) stop(pair);
     if (this.#plan !== null) this.#retire(this.#plan);
     for (const plan of this.#retiring.keys()) plan.abortWork();
@@ -146,7 +172,7 @@ export class Host {
 
   #retire(plan: Plan): void {
     const done = plan
-      .retire(this.#draining ? 0 : this.#options.retireGraceMs)
+      .retire(this.#draining.signal.aborted ? 0 : this.#options.retireGraceMs)
       .catch((error: unknown) => this.#kit.events.faulted({ where: 'retiring a plan', error }))
       .finally(() => this.#retiring.delete(plan));
     this.#retiring.set(plan, done);

@@ -4,7 +4,7 @@ import { listenForSignals } from './cli/signals.ts';
 
 /**
  * The program: arguments → command → exit code. It sets `process.exitCode` and lets the process
- * end by itself.
+ * end by itself; what is still open a second after the command's end is not waited for.
  * @param argv without the program's own name
  */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -15,12 +15,27 @@ export async function main(argv: readonly string[]): Promise<void> {
   const cwd = process.cwd();
   const [stop, abandon] = [stopping.signal, abandoning.signal];
   const io: Io = { stdin, stdout, stderr, env, cwd, stop, abandon, onHangUp };
+  // What a command waits for may be no more than a deadline, which holds no process open.
+  const hold = setInterval(() => {}, 0x7fffffff);
   try {
     process.exitCode = await runCommandLine(argv, io);
   } catch (error) {
     process.exitCode = exitCode.failed;
     stderr.write(describeBug(error, /\bdebug\b/.test(argv.join(' '))));
+  } finally {
+    clearInterval(hold);
   }
+  endSoon();
+}
+
+const lingerMs = 1_000;
+
+/** The timer holds nothing open: mostly the process ends before it. Output is written first. */
+function endSoon(): void {
+  setTimeout(() => {
+    if (process.stdout.writableLength + process.stderr.writableLength > 0) endSoon();
+    else process.exit();
+  }, lingerMs).unref();
 }
 
 /** A reader that has gone (`svc … | head`) is no fault of ours and worth no message. */

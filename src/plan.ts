@@ -9,12 +9,13 @@
 import type { Brain } from './brain/brain.ts';
 import type { Accept, Channel, ChannelProblem } from './channel/channel.ts';
 import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from './config/config.ts';
+import { Connection } from './connection.ts';
 import type { Events } from './domain/event.ts';
 import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
 import type { Line } from './flow/kit.ts';
+import { endsWithin, Lifetime } from './lib/lifetime.ts';
 import { Linked, LinkedSet } from './lib/linked-set.ts';
 import type { Model } from './model/model.ts';
-import { supervise } from './lib/supervise.ts';
 
 /** One configured channel with the brain of its route; without a route it is not in the plan. */
 export type PlannedChannel = {
@@ -38,49 +39,31 @@ export class Work extends Linked {
   readonly ending = new AbortController();
 }
 
-/** A channel that was opened, and its run. It belongs to one plan at a time. */
-class Connection {
-  readonly key: ChannelKey;
-  readonly channel: Channel;
-  owner: Plan;
-  readonly #ending = new AbortController();
-  #run: Promise<void> = Promise.resolve();
-
-  constructor(key: ChannelKey, channel: Channel, owner: Plan) {
-    this.key = key;
-    this.channel = channel;
-    this.owner = owner;
-  }
-
-  /** @param before must have ended when this begins */
-  start(accept: Accept, events: Events, before: Promise<unknown> | null): void {
-    const { signal } = this.#ending;
-    const type = channelTypeOf(this.key);
-    const ended = (error: unknown, pauseMs: number): void => {
-      const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
-      events.channelChanged({ channel: type, state: 'degraded', reason });
-      if (error !== null) events.faulted({ where: `channel ${type}`, error });
-    };
-    const run = (): Promise<void> =>
-      supervise(() => this.channel.run(accept, signal), signal, ended);
-    this.#run = before === null ? run() : before.then(run);
-  }
-
-  /** Takes no more messages in; resolves when the channel has let go. */
-  stop(): Promise<void> {
-    this.#ending.abort();
-    return this.#run;
-  }
-}
-
 /** What is aborted ends soon. What does not is a fault, and not worth a process that never ends. */
 const abortedMs = 1_000;
+/** The same of a channel's run, which may have a connection to end first. */
+const stoppedMs = 5_000;
+/** For all that a plan opened; the webhook's listener takes up to 1 s. */
+const closeMs = 1_500;
+
+export type OpeningPlan = {
+  /**
+   * The plan in use: a connection of its that is just as wanted here, and has not failed, stays
+   * open and changes hands with `run`.
+   */
+  readonly before: Plan | null;
+  readonly events: Events;
+  /** Aborts when the opening is not to go on. */
+  readonly givenUp: AbortSignal;
+};
 
 export class Plan {
   readonly revision: string;
   readonly brains: ReadonlyMap<string, Brain>;
   readonly models: readonly PlannedModel[];
   #channels: readonly PlannedChannel[];
+  #events: Events | null = null;
+  #opened: Lifetime | null = null;
   readonly #lines = new Map<ChannelKey, Line>();
   readonly #connections = new Map<ChannelKey, Connection>();
   readonly #atWork = new LinkedSet<Work>();
@@ -109,39 +92,66 @@ export class Plan {
   }
 
   /**
-   * Opens every channel; when one cannot, what was opened is closed again and the problem told.
-   * @param before the plan in use: a connection of its that is just as wanted here, and has not
-   *   failed, stays open and changes hands with `run`
+   * Opens every channel. Whatever keeps one from opening, what was opened is closed again.
+   * @returns the problem of the channel that cannot be opened, or null
+   * @throws GivenUp, and what a channel throws
    */
-  async open(before: Plan | null = null): Promise<ChannelProblem | null> {
+  async open({ before, events, givenUp }: OpeningPlan): Promise<ChannelProblem | null> {
+    const failed = (what: string, error: unknown): void =>
+      events.faulted({ where: `closing ${what}`, error });
+    const opened = new Lifetime(givenUp, failed);
+    this.#events = events;
+    this.#opened = opened;
+    let isOpen = false;
+    try {
+      const problem = await this.#openAll(opened, before);
+      isOpen = problem === null;
+      return problem;
+    } finally {
+      if (!isOpen) await this.#close();
+    }
+  }
+
+  async #openAll(opened: Lifetime, before: Plan | null): Promise<ChannelProblem | null> {
     const channels: PlannedChannel[] = [];
-    const spare: Channel[] = [];
     for (const planned of this.#channels) {
-      const kept = before === null ? null : before.#sameAs(planned.channel);
-      if (kept !== null) spare.push(planned.channel);
-      const opened = kept ?? (await this.#openOne(planned.channel));
-      if (opened !== null && 'message' in opened) {
-        await this.#close();
-        return opened;
+      const { type, channel: made, brain, session, access } = planned;
+      const kept = before === null ? null : before.#sameAs(made);
+      if (kept !== null) {
+        opened.defer(type, () => this.#letGo(kept));
+        await this.#try(`closing an unused ${type}`, () => made[Symbol.asyncDispose]());
       }
-      if (opened !== null) {
-        const { key, channel } = opened;
-        const { brain, session, access } = planned;
-        this.#connections.set(key, opened);
+      const connection = kept ?? (await this.#openOne(opened, planned));
+      if (connection !== null && 'message' in connection) return connection;
+      if (connection !== null) {
+        const { key, channel } = connection;
+        this.#connections.set(key, connection);
         this.#lines.set(key, { channel, brain, session, access });
       }
-      channels.push({ ...planned, channel: opened?.channel ?? planned.channel });
+      channels.push({ ...planned, channel: connection?.channel ?? made });
     }
     this.#channels = channels;
-    for (const channel of spare) await channel[Symbol.asyncDispose]();
     return null;
   }
 
   /** @returns null: it takes no part */
-  async #openOne(channel: Channel): Promise<Connection | ChannelProblem | null> {
-    const opened = await channel.open();
-    if (opened.kind === 'problem') return opened;
-    return opened.kind === 'opened' ? new Connection(opened.key, channel, this) : null;
+  async #openOne(
+    opened: Lifetime,
+    { type, channel }: PlannedChannel,
+  ): Promise<Connection | ChannelProblem | null> {
+    let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
+    const letGo = (): Promise<void> => this.#letGo(owned);
+    const answer = await opened.use(type, () => channel.open(), letGo);
+    if (answer.kind === 'problem') return answer;
+    if (answer.kind === 'unfit') return null;
+    const connection = new Connection(answer.key, channel, this);
+    owned = connection;
+    return connection;
+  }
+
+  /** What belongs to another plan by now is that one's to close. */
+  async #letGo({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
+    if (owner === this) await channel[Symbol.asyncDispose]();
   }
 
   /** One that failed for good is not kept: a new configuration is a new try. */
@@ -193,10 +203,26 @@ export class Plan {
 
   /** Stops taking messages in, and waits until the channels have let go. */
   async stopTaking(): Promise<void> {
-    await Promise.all(this.#own().map((connection) => connection.stop()));
+    await Promise.all(this.#own().map((connection) => this.#stop(connection)));
   }
 
-  /** Without what belongs to another plan: to the next one, or still to the one before. */
+  async #stop(connection: Connection): Promise<void> {
+    await this.#try(`ending ${channelTypeOf(connection.key)}`, async () => {
+      if (await endsWithin(connection.stop(), stoppedMs)) return;
+      throw new Error('it did not end in time');
+    });
+  }
+
+  /** What fails keeps nothing else from being done; it is told. */
+  async #try(where: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#events?.faulted({ where, error });
+    }
+  }
+
+  /** Without what belongs to the next plan, or still to the one before. */
   #own(): Connection[] {
     return [...this.#connections.values()].filter(({ owner }) => owner === this);
   }
@@ -234,14 +260,9 @@ export class Plan {
     await this.#close();
   }
 
+  /** Never rejects: what fails to close is told. */
   async #close(): Promise<void> {
-    const kept = new Set<Channel>();
-    for (const { owner, channel } of this.#connections.values()) {
-      if (owner !== this) kept.add(channel);
-    }
-    for (const { channel } of this.#channels) {
-      if (!kept.has(channel)) await channel[Symbol.asyncDispose]();
-    }
+    await this.#opened?.close(closeMs);
     this.#lines.clear();
   }
 }

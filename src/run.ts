@@ -2,28 +2,30 @@
  * One run of the service: open the ledger, take the first Plan into use, open the admin server,
  * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
  * down shows in the answers and on the status page, not at boot.
+ *
+ * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
+ * throw, a signal while something does not end), what was opened by then is closed.
  */
-import { setTimeout as pause } from 'node:timers/promises';
-import type { AdminPorts, Health, PlanView } from './admin/admin.ts';
-import type { OperatorAccess } from './admin/auth.ts';
-import type { AdminServer } from './admin/server.ts';
+import { isListener } from './channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from './config/config.ts';
 import { Control } from './control/control.ts';
 import { warnOfForwarding } from './control/forwarded.ts';
 import { problemOfSkills, warningOfSkill, type Stand } from './control/next.ts';
 import type { Events } from './domain/event.ts';
-import { createIdSource } from './domain/ids.ts';
+import { createIdSource, type IdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
-import { createTokenCheck } from './lib/bearer.ts';
+import { endsWithin, GivenUp, Lifetime } from './lib/lifetime.ts';
 import type { Log } from './lib/log.ts';
-import { listenTo } from './news.ts';
+import { listenTo, type Heard } from './news.ts';
 import type { Plan } from './plan.ts';
-import { createQuestions } from './questions.ts';
-import { createPlan, createServiceKit, openAdmin } from './service.ts';
-import { readSkills, type ServiceKit } from './service.ts';
-import { openLedger } from './storage.ts';
-import type { Ledger, LedgerReader } from './store/store.ts';
+import { startAdmin } from './run-admin.ts';
+import { RunState, type Ending } from './run-state.ts';
+import { createPlan, createServiceKit, readSkills, type ServiceKit } from './service.ts';
+import { closeLedger, openLedger, type OpenStore } from './storage.ts';
+import type { StoreProblem } from './store/sqlite/sqlite.ts';
+
+export type { Ending } from './run-state.ts';
 
 export type Setup = {
   readonly config: Config;
@@ -48,87 +50,174 @@ export type Setup = {
   /** Ends the service: drain, then close. */
   readonly stop: AbortSignal;
   /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
-  readonly abandon: AbortSignal;
+  readonly abandon?: AbortSignal;
   readonly onListening?: (at: Listening) => void;
 };
 
 export type Listening = { readonly webhook: string | null; readonly admin: string | null };
 
-export type Ending =
-  | { readonly kind: 'ended' }
-  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
-  /** The storage failed for good; a restart recovers what was accepted. */
-  | { readonly kind: 'failed'; readonly message: string };
+/** How long what was opened may take to close, once what was in hand is done. */
+const closeMs = 5_000;
+/** The same of a service that never came to listen. */
+const bootCloseMs = 2_000;
+/** Of these, what there is for messages that it has in hand. */
+const bootDrainMs = 500;
 
-/** Runs the service until `stop` aborts; resolves when everything is closed. */
+/**
+ * Runs the service until `stop` aborts; resolves when everything is closed. A start that fails, or
+ * during which `stop` aborts, has closed what it opened within 4 s.
+ */
 export async function runService(setup: Setup): Promise<Ending> {
-  const skills = await readSkills(setup.config.brains);
-  if (skills.kind === 'problem') {
-    const { code, path, message, remedy } = problemOfSkills(skills);
-    return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}` };
+  return new Run(setup).run();
+}
+
+class Run {
+  readonly #setup: Setup;
+  readonly #events: EventHub;
+  readonly #heard: Heard;
+  readonly #state: RunState;
+  readonly #lifetime: Lifetime;
+  #host: Host | null = null;
+  #control: Control | null = null;
+  #left: Left | null = null;
+
+  constructor(setup: Setup) {
+    this.#setup = setup;
+    this.#events = createEvents({ log: setup.log, now: Date.now });
+    this.#heard = listenTo(this.#events);
+    this.#state = new RunState(setup.stop);
+    this.#lifetime = new Lifetime(this.#state.over, (what, error) =>
+      this.#events.faulted({ where: `closing ${what}`, error }),
+    );
   }
-  const events = createEvents({ log: setup.log, now: Date.now });
-  const kit = createServiceKit(events, setup.version, setup.storagePath);
-  const broken = Promise.withResolvers<Ending>();
-  const health: { now: Health } = { now: { status: 'ok' } };
-  const heard = listenTo(events);
-  const skillWarnings = skills.warnings.map(warningOfSkill);
-  for (const { code, path, message } of skillWarnings) events.warned({ code, path, message });
-  const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
-  const store = await openLedger({
-    storage: setup.config.storage,
-    path: setup.storagePath,
-    ids,
-    now: kit.now,
-    news: heard.news,
-    failed(error) {
-      events.faulted({ where: 'the storage', error });
-      health.now = { status: 'failing', reason: 'the storage failed' };
-      broken.resolve({ kind: 'failed', message: 'The storage failed; the log says how.' });
-    },
-  });
-  if ('kind' in store) {
-    return { ...store, kind: passingProblems.has(store.code) ? 'failed' : 'refused' };
+
+  async run(): Promise<Ending> {
+    let isUp = false;
+    try {
+      const refused = await this.#boot();
+      isUp = refused === null;
+      if (refused !== null) this.#state.end(refused);
+    } catch (error) {
+      if (!(error instanceof GivenUp)) this.#startFailed(error);
+    }
+    const ending = await this.#state.ending;
+    // A signal may come when messages are accepted already, and nobody is told yet.
+    const isAsked = ending.kind === 'ended' && this.#host?.plan != null;
+    await this.#close(isUp || isAsked);
+    return ending;
   }
-  const { ledger, reader } = store;
-  const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
-  const plan = createPlan(setup.revision, setup.config, setup.secrets, kit, skills.texts);
-  const problem = await host.use(plan);
-  const onUsed = ({ models }: Plan): void => {
-    kit.bounds.hold(models.map(({ config }) => config));
-    void warnOfForwarding(models, kit);
-  };
-  if (problem === null) onUsed(plan);
-  const { onReload, file, env, log, stop } = setup;
-  const source = onReload && { file, env, onReload };
-  const control = new Control(
-    { source, host, kit, log, stop, onUsed },
-    firstOf(setup, skillWarnings),
-  );
-  const admin =
-    problem ??
-    (await startAdmin(
-      setup,
+
+  #startFailed(error: unknown): void {
+    this.#events.faulted({ where: 'the start', error });
+    this.#state.end({ kind: 'failed', message: 'It could not start; the log says why.' });
+  }
+
+  /** @returns null: it listens */
+  async #boot(): Promise<Ending | null> {
+    const { config, version, storagePath } = this.#setup;
+    const skills = await this.#lifetime.within(() => readSkills(config.brains));
+    if (skills.kind === 'problem') {
+      const { code, path, message, remedy } = problemOfSkills(skills);
+      return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}` };
+    }
+    const kit = createServiceKit(this.#events, version, storagePath);
+    this.#lifetime.defer('the HTTP client', () => kit.http.close());
+    const warnings = skills.warnings.map(warningOfSkill);
+    for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
+    const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
+    const store = await this.#openStore(kit, ids);
+    if ('kind' in store) {
+      return { ...store, kind: passingProblems.has(store.code) ? 'failed' : 'refused' };
+    }
+    return this.#serve(kit, ids, store, { texts: skills.texts, warnings });
+  }
+
+  #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
+    const { config, storagePath: path } = this.#setup;
+    const failed = (error: unknown): void => {
+      this.#events.faulted({ where: 'the storage', error });
+      this.#state.storageFailed();
+    };
+    const { news } = this.#heard;
+    return this.#lifetime.adopt(
+      'the storage',
+      () => openLedger({ storage: config.storage, path, ids, now: kit.now, news, failed }),
+      (opened) => ('kind' in opened ? null : closeLedger(opened)),
+    );
+  }
+
+  async #serve(
+    kit: ServiceKit,
+    ids: IdSource,
+    store: OpenStore,
+    skills: { readonly texts: ReadonlyMap<string, string>; readonly warnings: Stand['warnings'] },
+  ): Promise<Ending | null> {
+    const { revision, config, secrets, onReload, file, env, log } = this.#setup;
+    const { ledger } = store;
+    const { now, random } = kit;
+    const host = new Host({ ledger, events: this.#events, ids, now, random });
+    this.#host = host;
+    this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
+    const plan = createPlan(revision, config, secrets, kit, skills.texts);
+    const unopened = await this.#lifetime.within(() => host.use(plan));
+    if (unopened !== null) return { ...unopened, kind: 'refused' };
+    const onUsed = (used: Plan): void => this.#planUsed(used, kit);
+    onUsed(plan);
+    const source = onReload && { file, env, onReload };
+    const first = firstOf(this.#setup, skills.warnings);
+    const stop = this.#state.over;
+    const control = new Control({ source, host, kit, log, stop, onUsed }, first);
+    this.#control = control;
+    const admin = await startAdmin(this.#setup, this.#lifetime, {
       kit,
-      portsOf(setup, kit, events, host, store, {
-        control,
-        health: () => (health.now.status === 'ok' ? heard.health() : health.now),
-        warnings: () => [...control.warnings, ...heard.warnings()],
-      }),
+      events: this.#events,
+      host,
+      store,
       control,
-    ));
-  if (admin?.kind === 'problem') {
-    await close({ kit, host, reader, control, admin: null }, setup.abandon);
-    return { ...admin, kind: 'refused' };
+      health: () =>
+        this.#state.health.status === 'ok' ? this.#heard.health() : this.#state.health,
+      warnings: () => [...control.warnings, ...this.#heard.warnings()],
+    });
+    if (admin?.kind === 'problem') return { ...admin, kind: 'refused' };
+    sayListening(this.#setup, this.#events, admin?.port ?? null);
+    return null;
   }
-  sayListening(setup, events, admin?.port ?? null);
-  const ending = await Promise.race([stopped(setup.stop), broken.promise]);
-  if (ending.kind === 'ended') health.now = { status: 'failing', reason: 'it is stopping' };
-  events.noticed({ code: 'draining', message: 'No new messages; finishing what is in hand.' });
-  const parts = { kit, host, reader, control, admin: admin?.server ?? null };
-  const left = await close(parts, setup.abandon);
-  sayDrained(events, left, ledger.terms.durable);
-  return ending;
+
+  #planUsed({ models }: Plan, kit: ServiceKit): void {
+    kit.bounds.hold(models.map(({ config }) => config));
+    warnOfForwarding(models, kit).catch((error: unknown) =>
+      this.#events.faulted({ where: 'looking at the models', error }),
+    );
+  }
+
+  /** @param inOrder what is in hand has the time that the ledger's terms give it */
+  async #close(inOrder: boolean): Promise<void> {
+    const host = this.#host;
+    if (inOrder && host !== null) {
+      const message = 'No new messages; finishing what is in hand.';
+      this.#events.noticed({ code: 'draining', message });
+      // What fails in it fails once more when the lifetime closes the host, and is told there.
+      await this.#drain(host).catch(() => {});
+    }
+    await this.#lifetime.close(inOrder ? closeMs : bootCloseMs);
+    if (host === null || this.#left === null) return;
+    if (!host.isDurable) warnOfLoss(this.#events, this.#left);
+    if (!inOrder) return;
+    const details = { left: this.#left.rows };
+    this.#events.noticed({ code: 'drained', message: 'Everything is closed.', details });
+  }
+
+  /**
+   * The intake closes first. A configuration on its way is refused then, and its file put back.
+   * @param withinMs left out: as the ledger's terms say; of the first call
+   */
+  async #drain(host: Host, withinMs?: number): Promise<void> {
+    try {
+      this.#left = await host.drain(withinMs, this.#setup.abandon);
+    } finally {
+      if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
+    }
+  }
 }
 
 /** A restart may find the disk well again; of the others only a person can rid us. */
@@ -144,98 +233,10 @@ function firstOf(setup: Setup, skillWarnings: Stand['warnings']): Stand {
   return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
 }
 
-type OpenAdmin = { readonly kind: 'admin'; readonly server: AdminServer; readonly port: number };
-type Refusal = { readonly kind: 'problem'; readonly code: string; readonly message: string };
-
-/** A default address that is taken costs the admin server; one that was written down, the boot. */
-async function startAdmin(
-  { config, secrets, webRoot }: Setup,
-  kit: ServiceKit,
-  ports: AdminPorts,
-  control: Control,
-): Promise<OpenAdmin | Refusal | null> {
-  const settings = config.observability;
-  const access = operatorAccess(config.admin, secrets);
-  const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
-  const admin = await openAdmin({ settings, access, allowedHosts, webRoot, ports }, kit);
-  if (admin === null) return null;
-  const { server, opened } = admin;
-  if (opened.kind === 'opened') return { kind: 'admin', server, port: opened.port };
-  if (settings.address.given) return opened;
-  kit.events.warned({ code: 'admin_off', message: `${opened.message} It is off for this run.` });
-  return null;
-}
-
-/** How the administrator is known; read-only where the block or the variable's value is missing. */
-function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
-  if (admin === null) {
-    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
-    return { kind: 'none', remedy };
-  }
-  const token = secrets.get(admin.tokenEnv);
-  if (token !== undefined) return { kind: 'bearer', matches: createTokenCheck(token) };
-  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
-  return { kind: 'none', remedy };
-}
-
-function portsOf(
-  setup: Setup,
-  kit: ServiceKit,
-  events: EventHub,
-  host: Host,
-  { ledger, reader }: { readonly ledger: Ledger; readonly reader: LedgerReader },
-  state: {
-    readonly control: Control;
-    readonly health: () => Health;
-    readonly warnings: () => PlanView['warnings'];
-  },
-): AdminPorts {
-  const { version, file, env, log, storagePath: heldDatabase } = setup;
-  const { control } = state;
-  const view = (): PlanView => {
-    const channels = host.plan?.channels ?? [];
-    return {
-      revision: control.used.revision,
-      usedAt: control.inUse().usedAt,
-      config: control.used.config,
-      warnings: state.warnings(),
-      channels: channels.map(({ type, channel }) => ({ type, ...channel.health() })),
-    };
-  };
-  return {
-    version,
-    startedAt: kit.now(),
-    now: kit.now,
-    health: state.health,
-    plan: view,
-    meters: events.meters,
-    frames: events.frames,
-    gauges: () => ledger.gauges(),
-    backlog: () => ledger.backlog(),
-    connections: () => kit.listeners.connections,
-    modelLoads: () => kit.bounds.loads,
-    reader,
-    writes: ledger,
-    audit: (row) => ledger.recordWrite(row),
-    turnedAway: () => host.gate.turnedAway,
-    pairings: host.pairings,
-    control,
-    questions: createQuestions({
-      file,
-      env,
-      heldDatabase,
-      config: () => control.used.config,
-      kit,
-      log,
-    }),
-    events,
-  };
-}
-
 function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
   const { channels, routes, observability } = setup.config;
-  const configured = channels.find((channel) => channel.type === 'webhook');
-  const isRouted = routes.some(({ channel }) => channel === 'webhook');
+  const configured = channels.find(isListener);
+  const isRouted = routes.some(({ channel }) => channel === configured?.type);
   const webhook = isRouted ? configured : undefined;
   const at: Listening = {
     webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
@@ -245,42 +246,9 @@ function sayListening(setup: Setup, events: Events, adminPort: number | null): v
   setup.onListening?.(at);
 }
 
-function stopped(stop: AbortSignal): Promise<Ending> {
-  return new Promise((resolve) => {
-    const done = (): void => resolve({ kind: 'ended' });
-    if (stop.aborted) done();
-    else stop.addEventListener('abort', done, { once: true });
-  });
-}
-
 /** Without storage what is left is lost, so it is named; with storage the next start has it. */
-function sayDrained(events: Events, { rows, ids }: Left, durable: boolean): void {
-  if (rows > 0 && !durable) {
-    const message = `${rows} rows were not finished in time and are lost: ${ids.join(' ')}`;
-    events.warned({ code: 'left_behind', message });
-  }
-  events.noticed({ code: 'drained', message: 'Everything is closed.', details: { left: rows } });
+function warnOfLoss(events: Events, { rows, ids }: Left): void {
+  if (rows === 0) return;
+  const message = `${rows} rows were not finished in time and are lost: ${ids.join(' ')}`;
+  events.warned({ code: 'left_behind', message });
 }
-
-type Parts = {
-  readonly kit: ServiceKit;
-  readonly host: Host;
-  readonly reader: LedgerReader;
-  readonly control: Control;
-  readonly admin: AdminServer | null;
-};
-
-/** The intake closes first. A configuration on its way is refused then, and its file put back. */
-async function close(
-  { kit, host, reader, control, admin }: Parts,
-  abandon: AbortSignal,
-): Promise<Left> {
-  const left = await host.drain(abandon);
-  await Promise.race([control[Symbol.asyncDispose](), pause(settleMs, null, { ref: false })]);
-  await admin?.[Symbol.asyncDispose]();
-  await reader[Symbol.asyncDispose]();
-  await kit.http.close();
-  return left;
-}
-
-const settleMs = 5_000;

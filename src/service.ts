@@ -6,13 +6,15 @@
 import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
 import type { OperatorAccess } from './admin/auth.ts';
-import type { AdminOpened, AdminProblem, AdminServer } from './admin/server.ts';
+import type { AdminOpened, AdminProblem } from './admin/server.ts';
 import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
 import type { Brain } from './brain/brain.ts';
 import type { SkillsOfBrains } from './brain/skills.ts';
 import type { Channel, Messenger } from './channel/channel.ts';
+import { isMessenger } from './channel/kinds.ts';
+import type { ChannelType, ConfigOf, MessengerType } from './channel/kinds.ts';
 import { createTelegramChannel } from './channel/telegram/telegram.ts';
 import { createDiscordChannel } from './channel/discord/discord.ts';
 import { createWebhookChannel } from './channel/webhook/webhook.ts';
@@ -34,6 +36,7 @@ import type { Note, NoteScope } from './domain/note.ts';
 import { openAccess } from './flow/access.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
+import type { Lifetime } from './lib/lifetime.ts';
 import { createListeners, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
@@ -153,28 +156,36 @@ export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, not
   return new RehearsalDesk(signal, deadlineAt, notes);
 }
 
-type MakeMessenger = (config: MessengerConfig, secrets: Secrets, kit: ServiceKit) => Messenger;
+type Make<Type extends ChannelType> = (
+  config: ConfigOf<Type>,
+  /** The value behind `token_env`. */
+  token: string,
+  kit: ServiceKit,
+  secrets: Secrets,
+) => Type extends MessengerType ? Messenger : Channel;
 
-const messengers: Readonly<Record<MessengerConfig['type'], MakeMessenger>> = {
-  messenger_a: (config, secrets, kit) =>
-    createTelegramChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
-  messenger_b: (config, secrets, kit) =>
-    createDiscordChannel({ ...kit, config, token: secretOf(secrets, config.tokenEnv) ?? '' }),
+/** What makes each kind; it is made only, and loads nothing before it is opened. */
+const makers: { readonly [Type in ChannelType]: Make<Type> } = {
+  messenger_a: (config, token, kit) => createTelegramChannel({ ...kit, config, token }),
+  messenger_b: (config, token, kit) => createDiscordChannel({ ...kit, config, token }),
+  webhook: (config, secret, kit, secrets) => {
+    const outboundSecret = secretOf(secrets, config.outboundTokenEnv);
+    return createWebhookChannel({ ...kit, config, secret, outboundSecret });
+  },
 };
 
-/** Made only, and loads nothing before it is opened. */
-export function createMessenger(...[config, ...rest]: Parameters<MakeMessenger>): Messenger {
-  return messengers[config.type](config, ...rest);
+function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
+  const make = makers[config.type] as Make<ChannelType>;
+  return make(config, secretOf(secrets, config.tokenEnv) ?? '', kit, secrets);
 }
 
-function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit): Channel {
-  if (config.type !== 'webhook') return createMessenger(config, secrets, kit);
-  return createWebhookChannel({
-    ...kit,
-    config,
-    secret: secretOf(secrets, config.tokenEnv) ?? '',
-    outboundSecret: secretOf(secrets, config.outboundTokenEnv),
-  });
+/** One that can be asked whose token it has, without being opened. */
+export function createMessenger(
+  config: MessengerConfig,
+  secrets: Secrets,
+  kit: ServiceKit,
+): Messenger {
+  return createChannel(config, secrets, kit) as Messenger;
 }
 
 /**
@@ -207,7 +218,7 @@ export function createPlan(
       planned.push(...ofBrain);
     }
     const channel = createChannel(channelConfig, secrets, kit);
-    const access = channelConfig.type === 'webhook' ? null : (channelConfig.access ?? openAccess);
+    const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
     channels.push({ type: route.channel, channel, brain, session: config.session, access });
   }
   return new Plan(revision, channels, brains, planned);
@@ -247,17 +258,25 @@ export type AdminChoice = {
   readonly ports: AdminPorts;
 };
 
-/** Loaded and opened only where it is switched on; null: it is off. */
+/**
+ * Loaded and opened only where it is switched on; null: it is off.
+ * @param opened closes it, also where its address cannot be had
+ */
 export async function openAdmin(
   { settings, access, allowedHosts, webRoot, ports }: AdminChoice,
   { listeners }: ServiceKit,
-): Promise<{ readonly server: AdminServer; readonly opened: AdminOpened | AdminProblem } | null> {
+  opened: Lifetime,
+): Promise<AdminOpened | AdminProblem | null> {
   if (!settings.enabled) return null;
-  const { createAdminServer } = await import('./admin/server.ts');
+  const { createAdminServer } = await opened.within(() => import('./admin/server.ts'));
   const { address } = settings;
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
-  return { server, opened: await server.open() };
+  return opened.use(
+    'the admin server',
+    () => server.open(),
+    () => server[Symbol.asyncDispose](),
+  );
 }
 
 function secretOf(secrets: Secrets, name: EnvName | null): string | null {

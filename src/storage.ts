@@ -34,13 +34,22 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
     const reader = createMemoryReader(stories);
     return { ledger: createMemoryLedger({ now, ids, stories, news }), reader };
   }
-  const { openSqliteLedger } = await import('./store/sqlite/sqlite.ts');
+  const [{ openSqliteLedger }, { createThreadReader }] = await Promise.all([
+    import('./store/sqlite/sqlite.ts'),
+    import('./store/sqlite/thread-reader.ts'),
+  ]);
   const { retentionDays } = storage;
   const onFault = choice.failed;
   const ledger = await openSqliteLedger({ path, retentionDays, now, ids, news, onFault });
   if ('kind' in ledger) return ledger;
-  const { createThreadReader } = await import('./store/sqlite/thread-reader.ts');
   return { ledger, reader: createThreadReader(path) };
+}
+
+/** Closes both, the ledger first; one that fails to close does not keep the other open. */
+export async function closeLedger({ ledger, reader }: OpenStore): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  opened.use(reader);
+  opened.use(ledger);
 }
 
 /**

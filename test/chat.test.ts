@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { closedPort } from './fake/closed-port.ts';
 import { runCommand } from './in-process.ts';
 import { scratch } from './program.ts';
 import { oldNode, runSvc } from './run-svc.ts';
@@ -161,4 +162,27 @@ test('a brain that is not there, a file that is not there and a wrong flag are s
   const wrong = await runCommand(['chat', '--explian']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /Did you mean --explain\?/);
+});
+
+test('from a pipe, a model that is not reached is told, and ends with 1', async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, 'unreached.json');
+  const local = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
+  const config = {
+    channels: [
+      {
+        type: 'webhook',
+        token_env: 'CHAT_TEST_SECRET',
+        webhook: { outbound_url: 'http://127.0.0.1:9/' },
+      },
+    ],
+    brains: [brain('away', { ...local, base_url: `http://127.0.0.1:${closedPort}` })],
+    routes: [{ channel: 'webhook', brain: 'away' }],
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  const run = await runCommand(['chat', '--config', file], { input: 'Hello\nand once more\n' });
+  assert.equal(run.code, 1, run.err);
+  assert.equal(run.out, '');
+  const told = /^I am busy .*\n {2}· local_runtime\/m: connect_failed after 3 tries in \d+ ms$/gm;
+  assert.equal(run.err.match(told)?.length, 2, run.err);
 });

@@ -62,13 +62,14 @@ function planOf(channel: Channel | null, brain: Brain): Plan {
   return new Plan(brain.name, planned, new Map([[brain.name, brain]]));
 }
 
-/** A channel that counts how often it was closed, and opens when it is told to. */
+/** A channel that counts its openings and closings, and is open only when it is told to be. */
 function doored(platform: FakePlatform) {
-  const door = { closed: 0, open: () => {} };
+  const door = { opening: 0, closed: 0, open: () => {} };
   const opened = new Promise<void>((resolve) => (door.open = resolve));
   const channel: Channel = {
     ...platform.channel(),
     open: async () => {
+      door.opening++;
       await opened;
       return platform.channel().open();
     },
@@ -108,17 +109,30 @@ test('a plan whose opening throws stops none that come after it', async () => {
   await host.drain();
 });
 
-test('a plan that comes while the host drains is closed again and never used', async () => {
+test('a plan that comes while the host drains is never opened', async () => {
+  const { host, platform } = house();
+  await host.use(planOf(platform.channel(), prompt('old')));
+  const late = doored(platform);
+  const used = host.use(planOf(late.channel, prompt('too late')));
+  const drained = host.drain();
+  assert.equal((await used)?.code, 'shutting_down');
+  assert.equal((await drained).rows, 0);
+  assert.equal(late.door.opening, 0);
+  assert.equal(host.plan?.revision, 'old');
+});
+
+test('a drain gives up a plan that never opens, and closes what opens after all', async () => {
   const { host, platform } = house();
   await host.use(planOf(platform.channel(), prompt('old')));
   const slow = doored(platform);
   const used = host.use(planOf(slow.channel, prompt('too late')));
-  const drained = host.drain();
-  slow.door.open();
+  await until(() => slow.door.opening === 1);
+  assert.equal((await host.drain()).rows, 0);
   assert.equal((await used)?.code, 'shutting_down');
-  assert.equal((await drained).rows, 0);
   assert.equal(slow.door.closed, 1);
   assert.equal(host.plan?.revision, 'old');
+  slow.door.open();
+  await until(() => slow.door.closed === 2);
 });
 
 test('a turn that hangs under the old plan is given to the new one after the grace', async () => {

@@ -111,6 +111,25 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
     assert.equal((await oneIn(it)).condemned, false);
   });
 
+  test('one that was to run alone when the end came has not run', async () => {
+    await using crashes = await Crashes.make();
+    await threeSuspects(crashes);
+    const poison = await crashes.crash();
+    assert.equal((await oneIn(poison)).message.text, 'a');
+    const it = await crashes.crash();
+    for (const text of ['b', 'c']) {
+      const claim = await oneIn(it);
+      assert.equal(claim.message.text, text);
+      await answer(it, claim);
+    }
+    const asked = takeIn(it, 1);
+    await it.ledger[Symbol.asyncDispose]();
+    assert.deepEqual(textsIn(await asked), []);
+    const after = await crashes.open();
+    const [again] = await takeIn(after, 1);
+    assert.deepEqual([again!.message.text, again!.condemned], ['a', false]);
+  });
+
   test('a clean end clears everybody', async () => {
     await using crashes = await Crashes.make();
     const it = await threeSuspects(crashes);

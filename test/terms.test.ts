@@ -1,6 +1,8 @@
 /** The schedules that docs/delivery.md promises. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dedupeMsOf } from '../src/channel/kinds.ts';
+import { channelKeyOf, type ChannelKey } from '../src/domain/ids.ts';
 import { memoryTerms } from '../src/store/memory-terms.ts';
 import { terms } from '../src/store/sqlite/terms.ts';
 
@@ -21,4 +23,14 @@ test('without storage a reply is tried at once, after 5 s and 50 s; a stop works
   const { deliveryGapsMs, hotGaps, durable, drainMs, drainsBacklog } = memoryTerms;
   assert.deepEqual([deliveryGapsMs, hotGaps], [[5_000, 45_000], 2]);
   assert.deepEqual([durable, drainMs, drainsBacklog], [false, 30_000, true]);
+});
+
+test('with storage a message is recognised for 30 days on a messenger, for 7 on a webhook', () => {
+  const days = (channel: ChannelKey): number => dedupeMsOf(channel) / (24 * hourMs);
+  assert.deepEqual(
+    ['messenger_a', 'messenger_b'].map((type) => days(channelKeyOf(type, '7'))),
+    [30, 30],
+  );
+  assert.equal(days('webhook' as ChannelKey), 7);
+  assert.equal(days('of an older release:7' as ChannelKey), 30);
 });

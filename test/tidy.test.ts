@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
+import { channelKinds } from '../src/channel/kinds.ts';
 
 const root = join(import.meta.dirname, '..');
 const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
@@ -29,10 +30,17 @@ const floors: Record<string, number> = {
   'storage.ts': 6,
   'host.ts': 6,
   'plan.ts': 6,
+  'connection.ts': 6,
   'run.ts': 6,
+  'run-admin.ts': 6,
+  'run-state.ts': 6,
   'news.ts': 6,
 };
 for (const station of stations) floors[station] = 3;
+/** What channels are, as plain facts: a room of its own, though each stands in its folder. */
+floors['kinds'] = 2;
+const isKind = (file: string): boolean =>
+  /^src\/channel\/(?:[^/]+\/)?(?:messenger-)?kinds?\.ts$/.test(file);
 
 type Import = { from: string; to: string };
 
@@ -46,11 +54,15 @@ function importsOf(file: string): Import[] {
 }
 
 /** `src/model/retry.ts` is in the room `model`; `src/main.ts` is a room of its own. */
-const roomOf = (file: string): string => file.split('/')[1]!;
+const roomOf = (file: string): string => (isKind(file) ? 'kinds' : file.split('/')[1]!);
 const isContract = (file: string): boolean => {
   const parts = file.split('/');
   return parts.length === 3 && parts[2] === `${parts[1]}.ts`;
 };
+
+/** A kind is found by its type; only its own folder names it. */
+const isDoor = (from: string, to: string): boolean =>
+  dirname(from) === dirname(to) || /^src\/channel\/kinds?\.ts$/.test(to);
 
 function faultOf({ from, to }: Import): string | null {
   if (!to.startsWith('src/')) return `${from} reaches outside src: ${to}`;
@@ -62,7 +74,9 @@ function faultOf({ from, to }: Import): string | null {
   if (up) return `${from} imports ${to} from a higher floor`;
   if (here === 'domain') return `${from} is a noun of the domain and imports ${to}`;
   if (here === 'lib') return `${from} knows nothing of messages but imports ${to}`;
-  if (here === 'config' && there === 'lib') return `${from} is pure but imports ${to}`;
+  if (/^(?:config|kinds)$/.test(here) && there === 'lib')
+    return `${from} is pure but imports ${to}`;
+  if (there === 'kinds' && !isDoor(from, to)) return `${from} imports ${to}: meet at kinds.ts`;
   const meetsStation = stations.includes(there) && floors[here]! < 6;
   if (here === 'admin' && stations.includes(there) && to !== 'src/store/store.ts') {
     return `${from} imports a station: ${to}`;
@@ -87,6 +101,7 @@ test('the pure floors import nothing of Node', () => {
   const pure = sources.filter(
     (file) =>
       file.startsWith('src/domain/') ||
+      isKind(file) ||
       (file.startsWith('src/config/') && !/\/(inspect|secrets)\.ts$/.test(file)) ||
       /\/(wire|consensus-key)\.ts$/.test(file),
   );
@@ -99,11 +114,17 @@ test('the rule above sees a fault when there is one', () => {
   assert.match(faultOf({ from: 'src/flow/a.ts', to: 'src/store/memory.ts' }) ?? '', /contract/);
   assert.match(faultOf({ from: 'src/admin/a.ts', to: 'src/model/model.ts' }) ?? '', /station/);
   assert.equal(faultOf({ from: 'src/flow/a.ts', to: 'src/store/store.ts' }), null);
+  const kinds = 'src/channel/kinds.ts';
+  assert.equal(faultOf({ from: 'src/config/a.ts', to: kinds }), null);
+  assert.match(faultOf({ from: 'src/config/a.ts', to: 'src/channel/x/kind.ts' }) ?? '', /meet at/);
+  assert.match(faultOf({ from: 'src/channel/x/kind.ts', to: 'src/channel/x/x.ts' }) ?? '', /floor/);
+  assert.match(faultOf({ from: 'src/domain/a.ts', to: kinds }) ?? '', /floor/);
 });
 
 test('the pages take from src what a browser can run, and types of the API', () => {
   const faults = pages.flatMap(importsOf).flatMap(({ from, to }) => {
-    const isPure = /^src\/(config|domain)\//.test(to) && !/\/(inspect|secrets)\.ts$/.test(to);
+    const isPure =
+      isKind(to) || (/^src\/(config|domain)\//.test(to) && !/\/(inspect|secrets)\.ts$/.test(to));
     if (!to.startsWith('src/') || isPure) return [];
     const line = readFileSync(join(root, from), 'utf8').match(
       new RegExp(`import type [^;]*${RegExp.escape(to.slice('src/'.length))}'`),
@@ -111,6 +132,18 @@ test('the pages take from src what a browser can run, and types of the API', () 
     return to.startsWith('src/admin/') && line !== null ? [] : [`${from} imports ${to}`];
   });
   assert.ok(pages.length > 10, 'the pages were found');
+  assert.deepEqual(faults, []);
+});
+
+test('a messenger is named by its own folder, its line of kinds.ts and its maker alone', () => {
+  const words = channelKinds
+    .filter(({ isMessenger }) => isMessenger)
+    .flatMap(({ type, name, synonyms }) => [type, name, ...synonyms]);
+  const named = new RegExp(words.map((word) => RegExp.escape(word)).join('|'), 'i');
+  const faults = [...sources, ...pages].filter((file) => {
+    if (/\.test\.ts$|^src\/(?:channel\/(?:[^/]+\/|kinds\.ts)|service\.ts)/.test(file)) return false;
+    return named.test(readFileSync(join(root, file), 'utf8'));
+  });
   assert.deepEqual(faults, []);
 });
 

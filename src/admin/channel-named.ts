@@ -1,6 +1,11 @@
-import type { ChannelType } from '../config/config.ts';
-import { channelSynonyms } from '../config/schema-channel.ts';
-import { channelKeyOf, channelTypes, messengerTypes, type ChannelKey } from '../domain/ids.ts';
+import {
+  channelSynonyms,
+  channelTypes,
+  kindOf,
+  messengerTypes,
+  type ChannelType,
+} from '../channel/kinds.ts';
+import { channelKeyOf, type ChannelKey } from '../domain/ids.ts';
 import type { LedgerReader } from '../store/store.ts';
 
 /** `several`: a sentence that says what to name instead. */
@@ -32,6 +37,9 @@ export async function findChannel(
   return { kind: 'several', message: `Say of which bot: ${keys.join(' or ')}.` };
 }
 
+/** How a person names a bot. */
+export const botExample = `${messengerTypes[0]}:4711`;
+
 /** What a list is asked for; `unknown`: a sentence that says what may be named. */
 export type ChannelsAsked =
   | { readonly kind: 'found'; readonly channel: string }
@@ -41,10 +49,10 @@ export type ChannelsAsked =
 export function channelsAsked(named: string): ChannelsAsked {
   const [name = '', ...bot] = named.split(':');
   const type = channelTypes.find((one) => one === (synonyms.get(name) ?? name));
-  if (type !== undefined && (bot.length === 0 || type !== 'webhook')) {
+  if (type !== undefined && (bot.length === 0 || kindOf(type).isMessenger)) {
     return { kind: 'found', channel: [type, ...bot].join(':') };
   }
   const types = channelTypes.join(', ');
-  const bots = 'or a bot of a messenger by its key (messenger_a:4711)';
+  const bots = `or a bot of a messenger by its key (${botExample})`;
   return { kind: 'unknown', message: `channel is one of ${types}, ${bots}.` };
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import parseByOthers from 'parse-prometheus-text-format';
 import { live, makeWorld, messageId, senderId } from '../../test/fake/admin-world.ts';
 import type { ChannelKey, ModelName } from '../domain/ids.ts';
 import { expose } from './exposition.ts';
+import { Histogram } from '../lib/histogram.ts';
 import { LagWatch } from './lag.ts';
 import { MetricsPage } from './metrics.ts';
 import { statusOf } from './status.ts';
@@ -38,11 +40,50 @@ function parse(text: string): Map<string, number> {
   return samples;
 }
 
+function keyOf(name: string, labels: Readonly<Record<string, string>> = {}): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  return pairs.length === 0 ? name : `${name}{${pairs.join(',')}}`;
+}
+
+test('a parser of others reads the page as it is meant', () => {
+  const world = makeWorld();
+  live(world.events);
+  using page = new MetricsPage(world.ports);
+  const text = page.text();
+  const families = parseByOthers(text);
+  assert.deepEqual(
+    families.map(({ name, type }) => `${name} ${type.toLowerCase()}`),
+    Array.from(text.matchAll(/^# TYPE (.*)$/gm), ([, family]) => family),
+  );
+  assert.ok(families.every(({ help }) => help.endsWith('.')));
+  // It takes the series of a histogram for one.
+  const plain = families.filter(({ type }) => type !== 'HISTOGRAM');
+  const samples = plain.flatMap(({ name, metrics }) =>
+    metrics.map(({ labels, value }) => [keyOf(name, labels), Number(value)] as const),
+  );
+  const expected = [...parse(text)].filter(([key]) => !/_(?:bucket|sum|count)\b/.test(key));
+  assert.deepEqual(new Map(samples), new Map(expected));
+});
+
+test('a histogram counts up to its last bucket, for a parser of others too', () => {
+  const histogram = new Histogram();
+  for (const ms of [0.5, 3, 3, 700_000]) histogram.observe(ms);
+  const text = expose([
+    { kind: 'histogram', name: 'svc_x_seconds', help: 'X.', series: [{ labels: {}, histogram }] },
+  ]);
+  const [family] = parseByOthers(text);
+  const { buckets, count, sum } = family!.metrics[0]!;
+  assert.deepEqual([count, Number(sum)], ['4', 700.0065]);
+  assert.equal(Object.keys(buckets!).length, Histogram.boundsMs.length + 1);
+  const { '0.001': first, '0.0025': second, '0.005': third, '600': last, '+Inf': all } = buckets!;
+  assert.deepEqual([first, second, third, last, all], ['1', '1', '3', '3', '4']);
+});
+
 test('the page is valid, and holds what happened, the bounds and the process', async () => {
   const world = makeWorld();
   live(world.events);
   using page = new MetricsPage(world.ports);
-  const text = await page.text();
+  const text = page.text();
   const samples = parse(text);
   const expected = {
     'svc_messages_accepted_total{channel="webhook"}': 1,
@@ -81,7 +122,6 @@ test('the page is valid, and holds what happened, the bounds and the process', a
   };
   for (const [key, value] of Object.entries(expected)) assert.equal(samples.get(key), value, key);
   assert.ok(samples.has('svc_event_loop_lag_seconds_count'));
-  assert.ok(samples.has('svc_process_resident_memory_bytes'));
   assert.ok(![...samples.values()].some(Number.isNaN), text);
   assert.doesNotMatch(text, new RegExp(`${messageId}|${senderId}|WEBHOOK_SECRET|the answer`));
 });
@@ -90,15 +130,15 @@ test('the page is read anew each time, and never grows by being read', async () 
   const world = makeWorld();
   using page = new MetricsPage(world.ports);
   live(world.events);
-  await page.text();
+  page.text();
   live(world.events);
-  const [, second] = [await page.text(), await page.text()];
+  const [, second] = [page.text(), page.text()];
   assert.equal(parse(second).get('svc_messages_accepted_total{channel="webhook"}'), 2);
 });
 
 test('a channel counts from zero, before its first message', async () => {
   using page = new MetricsPage(makeWorld().ports);
-  const samples = parse(await page.text());
+  const samples = parse(page.text());
   for (const channel of ['webhook', 'messenger_a']) {
     assert.equal(samples.get(`svc_messages_accepted_total{channel="${channel}"}`), 0);
     assert.equal(samples.get(`svc_turn_seconds_count{channel="${channel}"}`), 0);
@@ -120,9 +160,9 @@ test('more messages make no more lines', async () => {
   const world = makeWorld();
   using page = new MetricsPage(world.ports);
   live(world.events);
-  const before = [...parse(await page.text()).keys()].filter((key) => !/nodejs/.test(key));
+  const before = [...parse(page.text()).keys()].filter((key) => !/nodejs/.test(key));
   for (let n = 0; n < 100; n++) live(world.events);
-  const after = [...parse(await page.text()).keys()].filter((key) => !/nodejs/.test(key));
+  const after = [...parse(page.text()).keys()].filter((key) => !/nodejs/.test(key));
   assert.deepEqual(after, before);
 });
 
@@ -131,6 +171,7 @@ test('a label cannot break out of its quotes', () => {
   const text = expose([{ kind: 'gauge', name: 'svc_x', help: 'X.', samples }]);
   assert.equal(text.trimEnd().split('\n').length, 3);
   assert.equal(parse(text).size, 1);
+  assert.deepEqual(parseByOthers(text)[0]!.metrics, [{ ...samples[0], value: '1' }]);
 });
 
 test('whom a gate turned away is counted, and how long a platform was not heard of', async () => {
@@ -143,7 +184,7 @@ test('whom a gate turned away is counted, and how long a platform was not heard 
   const channels = [{ ...bot, lastSeenAt: world.clockMs - 2_500 }];
   world.ports = { ...world.ports, plan: () => ({ ...plan, channels }) };
   using metrics = new MetricsPage(world.ports);
-  const page = await metrics.text();
+  const page = metrics.text();
   const away = 'svc_messages_turned_away_total{channel="messenger_a"';
   assert.ok(page.includes(`${away},reason="stranger"} 3\n`));
   assert.ok(page.includes(`${away},reason="not_addressed"} 1\n`));
@@ -170,12 +211,12 @@ test('what left the configuration has counters, and no state', async () => {
     modelLoads: () => loads,
   };
   using metrics = new MetricsPage(world.ports);
-  const page = await metrics.text();
+  const page = metrics.text();
   assert.match(page, /svc_model_seconds_count\{provider="hosted_runtime",outcome="timeout"\} 1/);
   assert.doesNotMatch(page, /svc_(provider_state|model_calls)\{provider="hosted_runtime"/);
   assert.match(page, /svc_model_calls\{provider="local_runtime",state="waiting"\} 0/);
   loads.set('hosted_runtime', { inFlight: 1, waiting: 0 });
-  assert.match(await metrics.text(), /svc_model_calls\{provider="hosted_runtime"[^}]*\} 1/);
+  assert.match(metrics.text(), /svc_model_calls\{provider="hosted_runtime"[^}]*\} 1/);
   const { providers, models } = statusOf(world.ports, 'read_only', 'reader');
   assert.deepEqual(
     [providers.map(({ provider }) => provider), models.map(({ model: name }) => name)],

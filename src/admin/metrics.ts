@@ -1,11 +1,9 @@
 /**
- * The metrics page. All that svc counts is read from the meters when the page is asked for; what
- * the process itself does (CPU, memory, garbage collection) comes from
- * prom-client, which is loaded at the first scrape and no sooner.
+ * The metrics page. All that svc counts is read from the meters when the page is asked for; the
+ * event loop and garbage collection are watched from the first scrape on.
  *
  * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
  */
-import type { Registry } from 'prom-client';
 import type { ChannelMeters } from '../meters.ts';
 import { Histogram } from '../lib/histogram.ts';
 import type { AdminPorts } from './admin.ts';
@@ -14,45 +12,34 @@ import { counter, expose, gauge, one } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { ledgerFamilies } from './ledger-metrics.ts';
+import { GarbageWatch, processFamilies } from './process-metrics.ts';
 import { channelsOf as channelStatusesOf, storageOf } from './status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
 
 export class MetricsPage implements Disposable {
   readonly #ports: AdminPorts;
-  #process: Promise<Registry> | null = null;
   #lag: LagWatch | null = null;
+  #garbage: GarbageWatch | null = null;
 
   constructor(ports: AdminPorts) {
     this.#ports = ports;
   }
 
-  async text(): Promise<string> {
+  text(): string {
     this.#lag ??= new LagWatch();
-    this.#process ??= watchProcess();
-    const registry = await this.#process;
-    const families = [...familiesOf(this.#ports), lagFamily(this.#lag)];
-    return expose(families) + (await registry.metrics());
+    this.#garbage ??= new GarbageWatch();
+    return expose([
+      ...familiesOf(this.#ports),
+      lagFamily(this.#lag),
+      ...processFamilies(this.#garbage),
+    ]);
   }
 
   [Symbol.dispose](): void {
     this.#lag?.[Symbol.dispose]();
+    this.#garbage?.[Symbol.dispose]();
   }
-}
-
-/**
- * Without prom-client's figures of the event loop: each scrape begins them anew, so that two
- * scrapers spoil each other's, and before the first sample they are no numbers.
- */
-async function watchProcess(): Promise<Registry> {
-  const { Registry, collectDefaultMetrics } = await import('prom-client');
-  const register = new Registry();
-  collectDefaultMetrics({ register, prefix: 'svc_', eventLoopMonitoringPrecision: 1_000 });
-  const names = register.getMetricsAsArray().map(({ name }) => name);
-  for (const name of names.filter((known) => known.startsWith('svc_nodejs_eventloop_lag'))) {
-    register.removeSingleMetric(name);
-  }
-  return register;
 }
 
 function lagFamily({ histogram }: LagWatch): Family {

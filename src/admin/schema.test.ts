@@ -24,6 +24,9 @@ test('what is something else is named by its place', () => {
   const cases: readonly (readonly [unknown, string])[] = [
     [null, 'the whole is not an object'],
     [{ ...known, id: 1 }, 'id is not a text'],
+    [{ ...known, acceptedAt: 1.5 }, 'acceptedAt is not a whole number'],
+    [{ ...known, acceptedAt: '1' }, 'acceptedAt is not a whole number'],
+    [{ ...known, acceptedAt: 2 ** 53 }, 'acceptedAt is not a whole number'],
     [{ ...known, state: 'lost' }, 'state is not one of waiting, answered, dead'],
     [{ ...known, replies: [{}] }, 'replies[0].id is not a text'],
     [{ ...known, trace: { ...trace, steps: {} } }, 'trace.steps is not a list'],

@@ -188,15 +188,17 @@ function readWord(values: readonly (string | null)[], value: unknown, at: string
 function readPlain(type: string, value: unknown, at: string): unknown {
   const plain = plainTypes[type];
   if (plain === undefined) throw new Error(`no value of the type ${type} can be read`);
-  return typeof value === plain.typeOf ? value : wrong(at, plain.wanted);
+  return plain.fits(value) ? value : wrong(at, plain.wanted);
 }
 
+type PlainType = { readonly fits: (value: unknown) => boolean; readonly wanted: string };
+
 /** By the schema's type. */
-const plainTypes: Readonly<Record<string, { readonly typeOf: string; readonly wanted: string }>> = {
-  string: { typeOf: 'string', wanted: 'a text' },
-  integer: { typeOf: 'number', wanted: 'a number' },
-  number: { typeOf: 'number', wanted: 'a number' },
-  boolean: { typeOf: 'boolean', wanted: 'true or false' },
+const plainTypes: Readonly<Record<string, PlainType>> = {
+  string: { fits: (value) => typeof value === 'string', wanted: 'a text' },
+  integer: { fits: Number.isSafeInteger, wanted: 'a whole number' },
+  number: { fits: Number.isFinite, wanted: 'a number' },
+  boolean: { fits: (value) => typeof value === 'boolean', wanted: 'true or false' },
 };
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -180,7 +180,7 @@ test('a question is parsed and held to its schema; a fault is told by its place'
     ['null', 'invalid_field', /the whole is not an object/],
     ['{}', 'invalid_field', /names is not a list/],
     ['{"names":[1]}', 'invalid_field', /names\[0\] is not a text/],
-    ['{"names":[],"limit":"7"}', 'invalid_field', /limit is not a number/],
+    ['{"names":[],"limit":"7"}', 'invalid_field', /limit is not a whole number/],
   ] as const) {
     const answer = await question(body);
     assert.equal(answer.status, 400, body);

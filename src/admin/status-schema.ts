@@ -1,5 +1,5 @@
 import { failureKinds } from '../domain/failure.ts';
-import { channelTypes } from '../domain/ids.ts';
+import { channelTypes } from '../channel/kinds.ts';
 import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
 import { object, oneOf, text, type Schema } from './schema.ts';
 

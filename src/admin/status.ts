@@ -1,5 +1,5 @@
-import type { BrainConfig, Config, WebhookConfig } from '../config/config.ts';
-import { webhookPathDefault } from '../config/schema-channel.ts';
+import { isListener, kindOf } from '../channel/kinds.ts';
+import type { BrainConfig, Config, ListenerConfig } from '../config/config.ts';
 import { channelTypeOf } from '../domain/ids.ts';
 import type { ChannelMeters } from '../meters.ts';
 import type {
@@ -73,7 +73,7 @@ export function channelsOf(plan: PlanView, asker: Asker): ChannelStatus[] {
   return plan.config.channels.map((channel) => {
     const { type } = channel;
     const brain = brainFor(plan.config, type);
-    const address = channel.type === 'webhook' ? addressOf(channel, asker) : null;
+    const address = isListener(channel) ? addressOf(channel, asker) : null;
     const view = running.get(type);
     if (view !== undefined) {
       const { state, since, reason, lastSeenAt } = view;
@@ -84,8 +84,9 @@ export function channelsOf(plan: PlanView, asker: Asker): ChannelStatus[] {
   });
 }
 
-function addressOf({ bind, path }: WebhookConfig, asker: Asker): string {
-  const mayTell = asker === 'operator' || path === webhookPathDefault;
+/** A path that somebody chose may be a secret. */
+function addressOf({ type, bind, path }: ListenerConfig, asker: Asker): string {
+  const mayTell = asker === 'operator' || path === kindOf(type).listener.path;
   return `http://${bind.text}${mayTell ? path : ''}`;
 }
 
@@ -119,7 +120,7 @@ function brainOf(brain: BrainConfig): BrainStatus {
   };
 }
 
-/** By channel type: `messenger_a:4711` is a `messenger_a`. */
+/** By channel type: all bots of a messenger in one. */
 export function backlogOf(ports: AdminPorts): BacklogStatus[] {
   const byType = new Map<string, Mutable<BacklogStatus>>();
   for (const { channel: key, inbox, outbox, oldestAt, unroutableSince } of ports.backlog()) {

@@ -21,7 +21,8 @@ talks to a practice model, which is a small program with fixed answers and no la
   --config <file>      the configuration file (default: svc.json, when there is one)
   --brain <name>       which brain (default: the first one)
   --demo               the practice model, also when there is a svc.json
-  --explain            also tell which models were asked, how long each took, and why this reply
+  --explain            also tell which models were asked, how long each took, and why this reply;
+                       of a message without an answer that is always told
   --log-level <level>  debug, info, warn or error (default: warn)
 
 /new starts a new conversation, /quit ends. Ctrl-C gives up the answer under way, or clears the

@@ -90,13 +90,15 @@ class Console {
       this.#unanswered++;
       return;
     }
-    if (answer.decision.kind === 'reply') {
-      stdout.write(`${plainText(answer.decision.text)}\n`);
+    const { decision } = answer;
+    if (decision.kind === 'reply') {
+      stdout.write(`${plainText(decision.text)}\n`);
     } else {
-      stderr.write(`${sentences[answer.decision.apology]}\n`);
+      stderr.write(`${sentences[decision.apology]}\n`);
       this.#unanswered++;
     }
-    if (this.#explain) stderr.write(explain(answer));
+    // What its sender is told names no reason, and whoever sits here runs the service.
+    if (this.#explain || decision.kind !== 'reply') stderr.write(explain(answer));
   }
 
   #interrupt(lines: Interface): void {

@@ -18,9 +18,9 @@ and takes it into use; from a terminal that closes, it stops the service.
   --config <file>      the configuration file (default: svc.json)
   --log-level <level>  debug, info, warn or error (default: info)
 
-Exit codes: 0 stopped as asked, 1 failed while running, 2 wrong usage, 78 the configuration, a
-secret, an address or the storage does not allow a start (1 where a restart may help: the
-database is in use, or its disk failed or is full).
+Exit codes: 0 stopped as asked, 1 failed at its start or later, 2 wrong usage, 78 the
+configuration, a secret, an address or the storage does not allow a start (1 where a restart may
+help: the database is in use, or its disk failed or is full).
 `,
   run,
 };

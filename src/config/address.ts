@@ -17,6 +17,21 @@ export function parseListenAddress(text: string, given: boolean): ListenAddress 
   return { host, port, text, loopback: isLoopbackHost(host), given };
 }
 
+/** Of an address that passed the check. */
+export function addressOf(text: string, given: boolean): ListenAddress {
+  const parsed = parseListenAddress(text, given);
+  if (parsed === null) throw new Error('a bad address passed the check');
+  return parsed;
+}
+
+/** A base URL as requests are made of it. */
+export function withoutSlashes(url: string | null): string | null {
+  if (url === null) return null;
+  let end = url.length;
+  while (url[end - 1] === '/') end--;
+  return url.slice(0, end);
+}
+
 export type WebAddress = {
   readonly host: string;
   readonly hasCredentials: boolean;

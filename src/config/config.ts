@@ -3,7 +3,7 @@
  * camelCase, every default is filled in, and relative paths are still as written
  * (config/inspect.ts resolves them). It holds names of secrets, never values.
  */
-import type { ChannelType, MessengerType } from '../domain/ids.ts';
+import type { ChannelType, ConfigOf, MessengerType } from '../channel/kinds.ts';
 
 export type Config = {
   readonly channels: readonly ChannelConfig[];
@@ -21,34 +21,16 @@ declare const brand: unique symbol;
 export type EnvName = string & { readonly [brand]: 'EnvName' };
 
 export type { ChannelType };
-export type ChannelConfig = WebhookConfig | MessengerConfig;
+export type ChannelConfig = { [Type in ChannelType]: ConfigOf<Type> }[ChannelType];
 
-export type WebhookConfig = {
-  readonly type: 'webhook';
-  readonly tokenEnv: EnvName;
-  readonly bind: ListenAddress;
-  readonly path: string;
-  readonly outboundUrl: string;
-  readonly outboundTokenEnv: EnvName | null;
-  /** Every message field's JSON key, defaults included. */
-  readonly mapping: Mapping;
-};
+export type WebhookConfig = ConfigOf<'webhook'>;
+export type Mapping = WebhookConfig['mapping'];
+export type MessageField = keyof Mapping;
 
-export type MessageField =
-  | 'sender_id'
-  | 'sender_name'
-  | 'text'
-  | 'media_url'
-  | 'media_type'
-  | 'conversation_id';
-export type Mapping = Readonly<Record<MessageField, string>>;
+/** A channel that listens: senders come to `bind` and `path`. */
+export type ListenerConfig = Extract<ChannelConfig, { readonly bind: ListenAddress }>;
 
-export type MessengerConfig = {
-  readonly type: MessengerType;
-  readonly tokenEnv: EnvName;
-  readonly baseUrl: string | null;
-  readonly access: AccessConfig | null;
-};
+export type MessengerConfig = ConfigOf<MessengerType>;
 
 export type AccessConfig = {
   /** Platform user ids; null: anyone. */

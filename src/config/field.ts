@@ -12,7 +12,15 @@ type Common = {
   readonly required?: true;
   /** Not in the first contract: added since, always optional. */
   readonly added?: true;
+  readonly lifetime?: Lifetime;
 };
+
+/**
+ * What a value belongs to. Absent: to a plan, so that it can change while svc runs. `process`: a
+ * change needs a restart. `port`, of an address: only another host on the same port needs one,
+ * since the old listener holds that port until the new one answers.
+ */
+type Lifetime = 'process' | 'port';
 
 /** What a text must look like; `config/formats.ts` checks each. */
 export type Format = 'env' | 'url' | 'base_url' | 'address' | 'url_path' | 'time' | 'digits';

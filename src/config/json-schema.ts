@@ -1,8 +1,8 @@
 /** The schema as JSON Schema 2020-12, for editors and other tools. */
+import { channelSynonyms } from '../channel/kinds.ts';
 import type { Condition, Field, Format, IntegerField, ListField, ObjectField } from './field.ts';
 import type { JsonObject } from './locate.ts';
 import { providerSynonyms } from './schema-brain.ts';
-import { channelSynonyms } from './schema-channel.ts';
 import { schema } from './schema.ts';
 
 const patterns: Partial<Record<Format, string>> = {

@@ -3,14 +3,14 @@
  * document without problems and decides nothing; what is left to fill in are the defaults that
  * depend on another field.
  */
-import { parseListenAddress } from './address.ts';
+import { kindOf } from '../channel/kinds.ts';
+import { addressOf, withoutSlashes } from './address.ts';
 import type {
   AgentConfig,
   BrainConfig,
   ChannelConfig,
   Config,
   EnvName,
-  ListenAddress,
   ModelConfig,
   RouteConfig,
 } from './config.ts';
@@ -34,7 +34,7 @@ const providerDefaults = {
 export function parseDocument(document: Document, given: (path: string) => boolean): Config {
   return {
     channels: document.channels.map((channel, index) =>
-      parseChannel(channel, given(`channels[${index}].webhook.bind`)),
+      parseChannel(channel, `channels[${index}]`, given),
     ),
     brains: document.brains.map(parseBrain),
     routes: withoutDoubles(document.routes),
@@ -57,7 +57,7 @@ export function parseDocument(document: Document, given: (path: string) => boole
           },
     observability: {
       enabled: document.observability.enabled,
-      address: address(document.observability.addr, given('observability.addr')),
+      address: addressOf(document.observability.addr, given('observability.addr')),
       allowedHosts: document.observability.allowed_hosts,
     },
     admin: document.admin === null ? null : { tokenEnv: document.admin.token_env as EnvName },
@@ -69,26 +69,12 @@ export function defaultBaseUrl(provider: ModelConfig['provider']): string {
   return providerDefaults[provider].baseUrl;
 }
 
-function parseChannel(channel: ChannelDocument, bindGiven: boolean): ChannelConfig {
-  const { type, token_env: tokenEnv, webhook, access } = channel;
-  if (type !== 'webhook') {
-    return {
-      type,
-      tokenEnv: tokenEnv as EnvName,
-      baseUrl: withoutSlashes(channel.base_url),
-      access,
-    };
-  }
-  if (webhook === null) throw new Error('a webhook channel without its block passed the check');
-  return {
-    type,
-    tokenEnv: tokenEnv as EnvName,
-    bind: address(webhook.bind, bindGiven),
-    path: webhook.path,
-    outboundUrl: webhook.outbound_url,
-    outboundTokenEnv: envName(webhook.outbound_token_env),
-    mapping: webhook.mapping,
-  };
+function parseChannel(
+  channel: ChannelDocument,
+  path: string,
+  given: (path: string) => boolean,
+): ChannelConfig {
+  return kindOf(channel.type).parse(channel, (field) => given(`${path}.${field}`));
 }
 
 function parseBrain(brain: BrainDocument): BrainConfig {
@@ -164,21 +150,8 @@ function withoutDoubles(routes: readonly RouteConfig[]): readonly RouteConfig[] 
   });
 }
 
-function address(text: string, given: boolean): ListenAddress {
-  const parsed = parseListenAddress(text, given);
-  if (parsed === null) throw new Error('a bad address passed the check');
-  return parsed;
-}
-
 function envName(text: string | null): EnvName | null {
   return text as EnvName | null;
-}
-
-function withoutSlashes(url: string | null): string | null {
-  if (url === null) return null;
-  let end = url.length;
-  while (url[end - 1] === '/') end--;
-  return url.slice(0, end);
 }
 
 /** Minutes after midnight of `HH:MM`. */

@@ -22,6 +22,8 @@ when \`$schema\` at the top of the file names it.
   variable that is named must be set when svc starts; only \`admin.token_env\` may be unset.
 - Relative paths are taken from the folder of the file.
 - Fields marked *added* are not part of the first contract and are always optional.
+- Fields marked *restart* belong to the process: a change of them needs a restart of svc. Marked
+  *restart on the same port*: only another host on the port that is listened on.
 - Limits marked *clamped* are taken as the maximum when they are larger, with a warning. Where 0
   means the default, the table says so.
 `;
@@ -53,12 +55,17 @@ function section({ path, field }: Block): string {
     typeOf(value),
     value.required === true ? 'yes' : 'no',
     defaultOf(value),
-    value.description + (value.added === true ? ' *(added)*' : ''),
+    value.description + marksOf(value),
   ]);
   const head = ['Field', 'Type', 'Required', 'Default', 'Meaning'];
   const more = (field.conditions ?? []).map(conditionLine).join('');
   const tail = more === '' ? '' : `\n${more}`;
   return `## ${title}\n\n${field.description}\n\n${table(head, rows)}${tail}`;
+}
+
+function marksOf({ added, lifetime }: Field): string {
+  const restart = { process: ' *(restart)*', port: ' *(restart on the same port)*' };
+  return (added === true ? ' *(added)*' : '') + (lifetime === undefined ? '' : restart[lifetime]);
 }
 
 function conditionLine({ when, requires, forbids }: Condition): string {

@@ -1,4 +1,6 @@
 /** What the fields of a configuration mean together: problems that no field shows by itself. */
+import type { ChannelKind } from '../channel/kind.ts';
+import { kindOf } from '../channel/kinds.ts';
 import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
 import type { ListenAddress } from './config.ts';
 import { checkNotYet } from './not-yet.ts';
@@ -29,13 +31,15 @@ export function checkRules(document: DraftDocument, problems: ProblemList): void
 }
 
 function checkChannel(
-  { type, webhook, access }: ChannelDraft,
+  channel: ChannelDraft,
   path: string,
   document: DraftDocument,
   problems: ProblemList,
 ): void {
-  if (type === 'webhook') checkMapping(webhook?.mapping, `${path}.webhook.mapping`, problems);
-  if (type === undefined || type === 'webhook' || access === undefined) return;
+  const { type, access } = channel;
+  const kind: ChannelKind | undefined = type && kindOf(type);
+  kind?.check?.(channel as never, path, problems);
+  if (kind?.isMessenger !== true || access === undefined) return;
   if (access === null || (access.allow === null && access.pairing === false)) {
     const message = `anyone on the platform may talk to ${type}`;
     const remedy = 'List who may, as "access": {"allow": ["123456789"]}.';
@@ -48,24 +52,11 @@ function checkChannel(
   }
 }
 
-type MappingDraft = NonNullable<ChannelDraft['webhook']>['mapping'];
-
-function checkMapping(mapping: MappingDraft, path: string, problems: ProblemList): void {
-  const readBy = new Map<string, string>();
-  for (const [field, key] of Object.entries(mapping ?? {})) {
-    if (key === undefined) continue;
-    const other = readBy.get(key);
-    readBy.set(key, field);
-    if (other === undefined) continue;
-    const at = problems.has(`${path}.${field}`) ? field : other;
-    const message = `${other} and ${field} are read from one JSON key`;
-    const remedy = 'Give each its own key, unless this is what you want.';
-    problems.add('mapping_shared', `${path}.${at}`, message, remedy);
-  }
-}
-
 /** A second webhook is a problem of its own, so there is no need to compare them all. */
 const takenMax = 10;
+
+/** A channel of a kind that listens, by the block that says where. */
+type ListenerDraft = Readonly<Record<string, { readonly bind?: string } | null | undefined>>;
 
 function checkListeners({ channels, observability }: DraftDocument, problems: ProblemList): void {
   const taken: ListenAddress[] = [];
@@ -88,8 +79,10 @@ function checkListeners({ channels, observability }: DraftDocument, problems: Pr
     taken.push(address);
   };
   for (const [index, channel] of (channels ?? []).entries()) {
-    if (channel?.type !== 'webhook') continue;
-    check(channel.webhook?.bind, `channels[${index}].webhook.bind`, 'the webhook');
+    const listener = channel?.type && kindOf(channel.type).listener;
+    if (!listener) continue;
+    const { bind } = (channel as ListenerDraft)[listener.block] ?? {};
+    check(bind, `channels[${index}].${listener.block}.bind`, `the ${channel.type}`);
   }
   if (observability?.enabled === true) {
     check(observability.addr, 'observability.addr', 'the admin server');

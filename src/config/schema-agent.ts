@@ -1,6 +1,5 @@
-import { channelTypes } from '../domain/ids.ts';
 import type { IntegerField, ObjectField } from './field.ts';
-import { channelSynonyms } from './schema-channel.ts';
+import { channelTypeField } from './schema-channel.ts';
 
 const toolNames = [
   'time',
@@ -50,12 +49,7 @@ const grant = {
     channels: {
       type: 'list',
       description: 'Channels that this holds on. Absent: every channel; empty: none.',
-      items: {
-        type: 'choice',
-        description: 'The type of a channel.',
-        names: channelTypes,
-        synonyms: channelSynonyms,
-      },
+      items: { ...channelTypeField, description: 'The type of a channel.' },
     },
   },
 } as const satisfies ObjectField;

@@ -1,76 +1,13 @@
-import { channelTypes } from '../domain/ids.ts';
-import type { ObjectField } from './field.ts';
+import { channelKinds, channelSynonyms, channelTypes, type OwnFields } from '../channel/kinds.ts';
+import type { ChannelKind } from '../channel/kind.ts';
+import type { Condition, ObjectField } from './field.ts';
 
-export const channelSynonyms = { telegram: 'messenger_a', discord: 'messenger_b' } as const;
-
-/** A webhook's path where none is written: no secret. */
-export const webhookPathDefault = '/webhook';
-
-const mapping = {
-  type: 'object',
-  description: "Maps the sender's JSON keys to message fields; only those that differ are listed.",
-  default: 'empty',
-  fields: {
-    sender_id: {
-      type: 'text',
-      description: 'JSON key of the id of who sent the message.',
-      default: 'sender_id',
-    },
-    sender_name: {
-      type: 'text',
-      description: "JSON key of the sender's display name.",
-      default: 'sender_name',
-    },
-    text: { type: 'text', description: 'JSON key of the message text.', default: 'text' },
-    media_url: {
-      type: 'text',
-      description: "JSON key of an attachment's URL.",
-      default: 'media_url',
-    },
-    media_type: {
-      type: 'text',
-      description: "JSON key of an attachment's MIME type.",
-      default: 'media_type',
-    },
-    conversation_id: {
-      type: 'text',
-      description: 'JSON key of the id that groups messages into one conversation.',
-      default: 'conversation_id',
-    },
-  },
-} as const satisfies ObjectField;
-
-const webhook = {
-  type: 'object',
-  description: 'How a webhook channel listens and where its replies go.',
-  fields: {
-    bind: {
-      type: 'text',
-      description:
-        'Address to listen on: `host:port`, `:port` or `[::1]:port`. Beyond loopback: a warning.',
-      format: 'address',
-      default: '127.0.0.1:8090',
-    },
-    path: {
-      type: 'text',
-      description: 'Path that messages are POSTed to.',
-      format: 'url_path',
-      default: webhookPathDefault,
-    },
-    outbound_url: {
-      type: 'text',
-      description: "URL to which the brain's replies are POSTed.",
-      format: 'url',
-      required: true,
-    },
-    outbound_token_env: {
-      type: 'text',
-      description: 'Environment variable with the bearer secret that is sent with each reply.',
-      format: 'env',
-    },
-    mapping,
-  },
-} as const satisfies ObjectField;
+/** The field of a channel's type, wherever one is named. */
+export const channelTypeField = {
+  type: 'choice',
+  names: channelTypes,
+  synonyms: channelSynonyms,
+} as const;
 
 const access = {
   type: 'object',
@@ -100,30 +37,30 @@ const access = {
   },
 } as const satisfies ObjectField;
 
+const messengers = channelKinds.filter(({ isMessenger }) => isMessenger);
+const ownFields = Object.assign({}, ...channelKinds.map(({ fields }) => fields)) as OwnFields;
+
 export const channel = {
   type: 'object',
   description: 'A connection to one platform. Routes name it by its `type`.',
   fields: {
     type: {
-      type: 'choice',
-      description: 'The platform; `messenger_a` is Telegram, `messenger_b` is Discord.',
+      ...channelTypeField,
       required: true,
-      names: channelTypes,
-      synonyms: channelSynonyms,
+      description: `The platform; ${listOf(messengers, nameOf)}.`,
     },
     mode: {
       type: 'choice',
-      description: '`polling` for `messenger_a`, `gateway` for `messenger_b`, none for `webhook`.',
-      names: ['polling', 'gateway'],
+      description: `${listOf(channelKinds, modeOf)}.`,
+      names: channelKinds.flatMap(({ mode }) => mode ?? []),
     },
     token_env: {
       type: 'text',
-      description:
-        'Environment variable with the bot token; on `webhook` with the bearer secret of senders.',
+      description: `Environment variable with the bot token${channelKinds.map(tokenOf).join('')}.`,
       format: 'env',
       required: true,
     },
-    webhook,
+    ...ownFields,
     base_url: {
       type: 'text',
       description:
@@ -133,19 +70,37 @@ export const channel = {
     },
     access,
   },
-  conditions: [
-    {
-      when: { type: 'messenger_a' },
-      requires: ['mode'],
-      only: { mode: 'polling' },
-      forbids: ['webhook'],
-    },
-    {
-      when: { type: 'messenger_b' },
-      requires: ['mode'],
-      only: { mode: 'gateway' },
-      forbids: ['webhook'],
-    },
-    { when: { type: 'webhook' }, requires: ['webhook'], forbids: ['mode', 'access', 'base_url'] },
-  ],
+  conditions: channelKinds.map(conditionOf),
 } as const satisfies ObjectField;
+
+function listOf(kinds: readonly ChannelKind[], tell: (kind: ChannelKind) => string): string {
+  return kinds.map(tell).join(', ');
+}
+
+function nameOf({ type, name }: ChannelKind): string {
+  return `\`${type}\` is ${name}`;
+}
+
+function modeOf({ type, mode }: ChannelKind): string {
+  return `${mode === null ? 'none' : `\`${mode}\``} for \`${type}\``;
+}
+
+function tokenOf({ type, token }: ChannelKind): string {
+  return token.ours === null ? '' : `; on \`${type}\` with ${token.ours}`;
+}
+
+function conditionOf({ type, mode, requires, fields, isMessenger }: ChannelKind): Condition {
+  const others = Object.keys(ownFields).filter((key) => !Object.hasOwn(fields, key));
+  const needed = [...(mode === null ? [] : ['mode']), ...requires];
+  const forbids = [
+    ...others,
+    ...(mode === null ? ['mode'] : []),
+    ...(isMessenger ? [] : ['access', 'base_url']),
+  ];
+  return {
+    when: { type },
+    ...(needed.length === 0 ? {} : { requires: needed }),
+    ...(mode === null ? {} : { only: { mode } }),
+    forbids,
+  };
+}

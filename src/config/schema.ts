@@ -2,21 +2,18 @@
  * The one source of the configuration: every field that a file may hold. Names and structure are
  * a stable contract; a field is only ever added, and then optional (`added`).
  */
-import { channelTypes } from '../domain/ids.ts';
 import type { Draft, ObjectField, Whole } from './field.ts';
 import { brain } from './schema-brain.ts';
-import { channel, channelSynonyms } from './schema-channel.ts';
+import { channel, channelTypeField } from './schema-channel.ts';
 
 const route = {
   type: 'object',
   description: 'Gives the messages of a channel to a brain.',
   fields: {
     channel: {
-      type: 'choice',
+      ...channelTypeField,
       description: 'The `type` of a configured channel.',
       required: true,
-      names: channelTypes,
-      synonyms: channelSynonyms,
     },
     brain: { type: 'text', description: 'The `name` of a configured brain.', required: true },
   },
@@ -25,11 +22,13 @@ const route = {
 const storage = {
   type: 'object',
   description: 'Keeps conversations and unfinished work on disk. Absent: in memory only.',
+  lifetime: 'process',
   fields: {
     path: {
       type: 'text',
       description: "The SQLite file; relative to the config file's folder.",
       defaultNote: "`svc/svc.db` in the user's configuration folder",
+      lifetime: 'process',
     },
     retention_days: {
       type: 'integer',
@@ -39,6 +38,7 @@ const storage = {
       minimum: 0,
       default: 30,
       added: true,
+      lifetime: 'process',
     },
     url_env: {
       type: 'text',
@@ -47,6 +47,7 @@ const storage = {
         'This version cannot use it yet.',
       format: 'env',
       added: true,
+      lifetime: 'process',
     },
   },
 } as const satisfies ObjectField;
@@ -87,13 +88,19 @@ const observability = {
   description: 'The admin server: health, metrics, live view. On unless switched off.',
   default: 'empty',
   fields: {
-    enabled: { type: 'boolean', description: 'Whether it runs.', default: true },
+    enabled: {
+      type: 'boolean',
+      description: 'Whether it runs.',
+      default: true,
+      lifetime: 'process',
+    },
     addr: {
       type: 'text',
       description:
         'Address to listen on: `host:port`, `:port` or `[::1]:port`. Beyond loopback: a warning.',
       format: 'address',
       default: '127.0.0.1:2112',
+      lifetime: 'process',
     },
     allowed_hosts: {
       type: 'list',
@@ -108,6 +115,7 @@ const observability = {
 const admin = {
   type: 'object',
   description: 'Switches on the write surface and the builder. Absent: read-only.',
+  lifetime: 'process',
   fields: {
     token_env: {
       type: 'text',
@@ -115,6 +123,7 @@ const admin = {
         "Environment variable with the administrator's bearer token. Not set: read-only.",
       format: 'env',
       required: true,
+      lifetime: 'process',
     },
   },
 } as const satisfies ObjectField;

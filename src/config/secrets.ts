@@ -1,4 +1,6 @@
 /** Reads the secrets that a config names, each once, from the environment it is given. */
+import type { ChannelKind } from '../channel/kind.ts';
+import { kindOf } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import { problemWithoutPlace } from './problems.ts';
 
@@ -86,11 +88,11 @@ export function problemsOf(missing: readonly NamedSecret[]): readonly ConfigProb
 function* usesOf(config: Config): Generator<Use> {
   for (const [index, channel] of config.channels.entries()) {
     const path = `channels[${index}]`;
-    const isWebhook = channel.type === 'webhook';
-    yield { name: channel.tokenEnv, path: `${path}.token_env`, kind: isWebhook ? 'token' : 'key' };
-    if (isWebhook && channel.outboundTokenEnv !== null) {
-      const at = `${path}.webhook.outbound_token_env`;
-      yield { name: channel.outboundTokenEnv, path: at, kind: 'key' };
+    const kind: ChannelKind = kindOf(channel.type);
+    const isOurs = kind.token.ours !== null;
+    yield { name: channel.tokenEnv, path: `${path}.token_env`, kind: isOurs ? 'token' : 'key' };
+    for (const own of kind.secrets?.(channel as never) ?? []) {
+      yield { name: own.name, path: `${path}.${own.path}`, kind: 'key' };
     }
   }
   for (const [index, brain] of config.brains.entries()) {

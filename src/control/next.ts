@@ -1,7 +1,10 @@
 /** From the text of a configuration to a plan that could be used; nothing is changed on the way. */
 import type { ConfigRefused } from '../admin/config-control.ts';
 import type { Config, ConfigProblem } from '../config/config.ts';
+import { restartFields } from '../config/changes/lifetime.ts';
 import type { Inspection } from '../config/inspect.ts';
+import { isObject } from '../config/json-value.ts';
+import { locate, type Json } from '../config/locate.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
 import { problemsOf, resolveSecrets } from '../config/secrets.ts';
 import type { Log } from '../lib/log.ts';
@@ -37,7 +40,7 @@ export async function prepareNext(
 ): Promise<Next | ConfigRefused> {
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
-  const fields = fieldsOfTheProcess(used, { config, storagePath });
+  const fields = fieldsOfTheProcess(used, { text, storagePath });
   if (fields.length > 0) return restartRequired(fields);
   const { enabled, allowedHosts } = config.observability;
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
@@ -72,48 +75,16 @@ export function warningOfSkill({ path, message }: OfSkills): Warning {
   return problemWithoutPlace('skill_faulty', path, message, remedy);
 }
 
-type OfProcess = Pick<Stand, 'config' | 'storagePath'>;
+type Written = Pick<Stand, 'text' | 'storagePath'>;
 
-/**
- * What differs and cannot change while svc runs: the ledger, the admin server and its bearer, and
- * another host on the webhook's port, which the old listener holds until the new one answers.
- */
-function fieldsOfTheProcess(before: OfProcess, after: OfProcess): readonly string[] {
-  const [old, now] = [before.config, after.config];
-  return [...ofStorage(before, after), ...ofAdmin(old, now), ...ofWebhook(old, now)];
+/** What differs and cannot change while svc runs, by the schema's `lifetime`. */
+function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
+  return restartFields(resolved(before), resolved(after));
 }
 
-function ofStorage(before: OfProcess, after: OfProcess): string[] {
-  const [old, now] = [before.config.storage, after.config.storage];
-  if (old === null || now === null) return old === now ? [] : ['storage'];
-  const fields: string[] = [];
-  if (before.storagePath !== after.storagePath) fields.push('storage.path');
-  if (old.retentionDays !== now.retentionDays) fields.push('storage.retention_days');
-  if (old.urlEnv !== now.urlEnv) fields.push('storage.url_env');
-  return fields;
-}
-
-function ofAdmin(before: Config, after: Config): string[] {
-  const fields: string[] = [];
-  const [old, now] = [before.observability, after.observability];
-  if (old.enabled !== now.enabled) fields.push('observability.enabled');
-  const moved = old.address.host !== now.address.host || old.address.port !== now.address.port;
-  if (now.enabled && moved) fields.push('observability.addr');
-  if ((before.admin === null) !== (after.admin === null)) fields.push('admin');
-  else if (before.admin?.tokenEnv !== after.admin?.tokenEnv) fields.push('admin.token_env');
-  return fields;
-}
-
-/** One without a route is never bound. */
-function ofWebhook(before: Config, after: Config): string[] {
-  const bound = [before, after].every(({ routes }) =>
-    routes.some(({ channel }) => channel === 'webhook'),
-  );
-  const old = before.channels.find(({ type }) => type === 'webhook');
-  return after.channels.flatMap((now, index) => {
-    if (!bound || now.type !== 'webhook' || old?.type !== 'webhook') return [];
-    const sharesPort = now.bind.port !== 0 && now.bind.port === old.bind.port;
-    const isOther = now.bind.host.toLowerCase() !== old.bind.host.toLowerCase();
-    return sharesPort && isOther ? [`channels[${index}].webhook.bind`] : [];
-  });
+/** The document with its storage path as what it leads to: two ways to write one are the same. */
+function resolved({ text, storagePath }: Written): Json | undefined {
+  const document = locate(text).value;
+  if (!isObject(document) || !isObject(document['storage'])) return document;
+  return { ...document, storage: { ...document['storage'], path: storagePath } };
 }

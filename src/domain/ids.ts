@@ -9,13 +9,6 @@ export type MessageId = Branded<string, 'MessageId'>;
 export type ReplyId = Branded<string, 'ReplyId'>;
 /** One connection to one platform: the channel type, and on messengers `:` and the bot's id. */
 export type ChannelKey = Branded<string, 'ChannelKey'>;
-/** What a channel can be, in the order in which people are told of them. */
-export const channelTypes = ['messenger_a', 'messenger_b', 'webhook'] as const;
-export type ChannelType = (typeof channelTypes)[number];
-export type MessengerType = Exclude<ChannelType, 'webhook'>;
-export const messengerTypes: readonly MessengerType[] = channelTypes.filter(
-  (type) => type !== 'webhook',
-);
 /** The conversation id in its text form, unique within a channel. */
 export type ConversationId = Branded<string, 'ConversationId'>;
 /** `provider/model_id`: how a model is named in traces, metrics and `policy.order`. */
@@ -82,15 +75,18 @@ export function createIdSource(
   return { message: () => next() as MessageId, reply: () => next() as ReplyId, startAfter };
 }
 
-/** @param bot its id on the platform */
-export function channelKeyOf(type: MessengerType, bot: string): ChannelKey {
+/**
+ * @param type of a messenger
+ * @param bot its id on the platform
+ */
+export function channelKeyOf(type: string, bot: string): ChannelKey {
   return `${type}:${bot}` as ChannelKey;
 }
 
-/** Of `messenger_a:4711` it is `messenger_a`. */
-export function channelTypeOf(key: ChannelKey): ChannelType {
+/** Of a bot's key it is the part before the colon. */
+export function channelTypeOf(key: ChannelKey): string {
   const colon = key.indexOf(':');
-  return (colon < 0 ? key : key.slice(0, colon)) as ChannelType;
+  return colon < 0 ? key : key.slice(0, colon);
 }
 
 /** The milliseconds since 1970 that an id carries. */

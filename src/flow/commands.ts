@@ -3,7 +3,7 @@
  * durable like any reply. They are no part of the history.
  */
 import type { SessionConfig } from '../config/config.ts';
-import { channelTypeOf } from '../domain/ids.ts';
+import { kindTypeOf } from '../channel/kinds.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { InClaim } from '../store/store.ts';
 import type { Kit, Line } from './kit.ts';
@@ -98,7 +98,7 @@ async function tools(
   claim: InClaim,
   command: Extract<Act, { kind: 'tools' }>,
 ): Promise<CommandAnswer> {
-  const type = channelTypeOf(claim.message.channel);
+  const type = kindTypeOf(claim.message.channel);
   const abilities = brain.agent?.abilitiesOn(type) ?? [];
   const uses = await ledger.toolUses(claim, usesMax);
   return answer(command, say.toolsList(abilities, uses));

@@ -39,8 +39,8 @@ export async function buryFaulty(
   const { id, address } = claim.box === 'in' ? claim.message : claim.reply;
   const told = { box: claim.box, channel: address.channel, id, failure: why };
   if (claim.box === 'out') {
-    await kit.ledger.bury(claim, why);
-    return kit.events.buried(told);
+    if (await kit.ledger.bury(claim, why)) kit.events.buried(told);
+    return;
   }
   const step = stepOf(claim.message, claim.memory, understoodOn(line));
   const course = {
@@ -53,6 +53,6 @@ export async function buryFaulty(
   };
   const effects = effectsOf(kit, line, claim, faultDecision, course);
   // What ends the process is not shown to later turns: they would end it, too.
-  await kit.ledger.bury(claim, why, kind === 'poison' ? { ...effects, turn: null } : effects);
-  kit.events.buried(told);
+  const left = kind === 'poison' ? { ...effects, turn: null } : effects;
+  if (await kit.ledger.bury(claim, why, left)) kit.events.buried(told);
 }

@@ -25,8 +25,12 @@ export type Passage = {
   readonly moves: readonly CursorMove[];
   /** The ledger refused them, so that no code was given. */
   undo(): void;
-  /** A receipt for each message of the whole batch; null where it was turned away. */
-  align(receipts: readonly Receipt[]): readonly (Receipt | null)[];
+  /**
+   * The ledger has them, or there was nothing for it: only now those who were turned away are
+   * told, since a batch that is refused comes again as a whole.
+   * @returns a receipt for each message of the whole batch; null where it was turned away
+   */
+  settle(receipts: readonly Receipt[]): readonly (Receipt | null)[];
 };
 
 type GateParts = {
@@ -59,26 +63,30 @@ export class Gate {
     if (access.pairing) await pairings.load(type);
     const isAdmitted = (sender: string): boolean => pairings.isAdmitted(type, sender);
     const messages: Inbound[] = [];
-    const passed: boolean[] = [];
+    /** By the place in the batch; null: it passed. */
+    const turnedAway: (TurnedAwayReason | null)[] = [];
     const codes: Extract<Knock, { kind: 'code' }>[] = [];
     for (const inbound of batch) {
       const judged = judge(access, isAdmitted, inbound);
       const end = judged.kind === 'knocks' ? pairings.knock(type, inbound.sender) : judged;
-      if (end.kind === 'turned_away') this.#turnAway(inbound, end.reason);
-      else if (end.kind === 'passes') messages.push(inbound);
-      else {
+      if (end.kind === 'passes') messages.push(inbound);
+      else if (end.kind === 'code') {
         codes.push(end);
         messages.push({ ...inbound, text: '', media: null, pairingCode: end.code });
       }
-      passed.push(end.kind !== 'turned_away');
+      turnedAway.push(end.kind === 'turned_away' ? end.reason : null);
     }
     return {
       messages,
       moves: codes.slice(-1).map(({ move }) => move),
       undo: () => codes.forEach(({ code }) => pairings.withdraw(type, code)),
-      align(receipts) {
+      settle: (receipts) => {
         let next = 0;
-        return passed.map((is) => (is ? receipts[next++]! : null));
+        return turnedAway.map((reason, at) => {
+          if (reason === null) return receipts[next++]!;
+          this.#turnAway(batch[at]!, reason);
+          return null;
+        });
       },
     };
   }

@@ -50,10 +50,11 @@ test('after a replay the schedule begins anew, while the tries are counted on', 
 });
 
 test('the jitter stays within its share', () => {
-  for (const random of [0, 0.25, 0.999]) {
+  for (const random of [0, 0.25, 0.123_456, 0.999]) {
     const step = nextStep(retry('overloaded'), claim(2), terms, { ...clock, random: () => random });
     assert.ok(step.kind === 'defer');
     const pauseMs = step.at - clock.now();
+    assert.ok(Number.isInteger(step.at), String(step.at));
     assert.ok(pauseMs >= 4_000 && pauseMs <= 6_000, String(pauseMs));
   }
 });

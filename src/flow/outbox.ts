@@ -51,7 +51,7 @@ export function nextStep(
   );
   return {
     kind: 'defer',
-    at: clock.now() + pauseMs,
+    at: Math.round(clock.now() + pauseMs),
     why: failure,
     how: {
       park: claim.attemptOfSchedule > terms.hotGaps || isLong(pauseMs, terms),

@@ -8,7 +8,8 @@
  * that accepts the message which is answered with the code.
  */
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../domain/gate.ts';
-import { messengerTypes, type ChannelKey } from '../domain/ids.ts';
+import { messengerTypes } from '../channel/kinds.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { Sender } from '../domain/message.ts';
 import type { CursorMove, Ledger } from '../store/store.ts';
 

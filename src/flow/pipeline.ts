@@ -44,12 +44,12 @@ export async function acceptAtGate(
   const passage = await gate.pass(channel, access, batch);
   const { messages } = passage;
   const moves = [...cursors, ...passage.moves];
-  if (messages.length === 0 && moves.length === 0) {
-    return { kind: 'accepted', receipts: passage.align([]) };
-  }
-  const acceptance = await accept(kit, messages, ...moves);
+  const acceptance: Acceptance =
+    messages.length === 0 && moves.length === 0
+      ? { kind: 'accepted', receipts: [] }
+      : await accept(kit, messages, ...moves);
   if (acceptance.kind === 'accepted') {
-    return { kind: 'accepted', receipts: passage.align(acceptance.receipts) };
+    return { kind: 'accepted', receipts: passage.settle(acceptance.receipts) };
   }
   passage.undo();
   return acceptance;
@@ -78,7 +78,8 @@ export async function takeTurn(
   const { steps, noteMoves, toolUses } = desk;
   const course = { step, claimedAt, decidedAt, steps, noteMoves, toolUses };
   const effects = effectsOf(kit, line, claim, end, course);
-  await kit.ledger.complete(claim, effects);
+  // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
+  if (!(await kit.ledger.complete(claim, effects))) return;
   const ms = decidedAt - claimedAt;
   if (end.kind === 'command') {
     kit.events.commandAnswered({ ...where, command: end.command, ms });
@@ -132,7 +133,7 @@ export async function sendReply(
   const where = { channel, id: reply.id, message, attempt: number };
   switch (next.kind) {
     case 'delivered':
-      await kit.ledger.delivered(claim);
+      if (!(await kit.ledger.delivered(claim))) return;
       return kit.events.replyDelivered({
         ...where,
         totalMs: kit.now() - timeOfId(message),
@@ -140,10 +141,10 @@ export async function sendReply(
     case 'release':
       return kit.ledger.release(claim);
     case 'defer':
-      await kit.ledger.defer(claim, next.at, next.why, next.how);
+      if (!(await kit.ledger.defer(claim, next.at, next.why, next.how))) return;
       return kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: next.at });
     case 'bury':
-      await kit.ledger.bury(claim, next.why);
+      if (!(await kit.ledger.bury(claim, next.why))) return;
       kit.events.deliveryFailed({ ...where, failure: next.why, nextAt: null });
       return kit.events.buried({ box: 'out', channel, id: reply.id, failure: next.why });
     default:

@@ -44,3 +44,46 @@ test('members may be removed while the set is walked', () => {
   assert.equal(set.size, 0);
   assert.equal(set.first, null);
 });
+
+test('a member that is removed before its turn is passed over, and the rest still come', () => {
+  const set = new LinkedSet<Member>();
+  const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((name) => new Member(name));
+  for (const member of [a!, b!, c!, d!, e!]) set.add(member);
+  const walked: string[] = [];
+  for (const member of set) {
+    walked.push(member.name);
+    if (member !== a) continue;
+    set.delete(b!);
+    set.delete(c!);
+  }
+  assert.deepEqual(walked, ['a', 'd', 'e']);
+});
+
+test('a walk ends where all that was left is removed, and each of several goes its own way', () => {
+  const set = new LinkedSet<Member>();
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => new Member(name));
+  for (const member of [a!, b!, c!]) set.add(member);
+  const [early, late] = [set[Symbol.iterator](), set[Symbol.iterator]()];
+  assert.equal(early.next().value, a);
+  assert.equal(late.next().value, a);
+  assert.equal(late.next().value, b);
+  set.delete(b!);
+  assert.equal(early.next().value, c);
+  set.delete(c!);
+  assert.equal(late.next().done, true);
+  assert.equal(early.next().done, true);
+});
+
+test('a member that was moved to another set is not walked in the one that it left', () => {
+  const [set, other] = [new LinkedSet<Member>(), new LinkedSet<Member>()];
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => new Member(name));
+  for (const member of [a!, b!, c!]) set.add(member);
+  const walked: string[] = [];
+  for (const { name } of set) {
+    walked.push(name);
+    if (name !== 'a') continue;
+    set.delete(b!);
+    other.add(b!);
+  }
+  assert.deepEqual(walked, ['a', 'c']);
+});

@@ -12,6 +12,8 @@ export class Linked {
 /** A member is in at most one such set at a time. */
 export class LinkedSet<T extends Linked> {
   readonly #end = new Linked();
+  /** Where each walk that is under way goes on. */
+  readonly #walks = new Set<{ next: Linked }>();
   #size = 0;
 
   constructor() {
@@ -43,17 +45,27 @@ export class LinkedSet<T extends Linked> {
     if (before === null || after === null) return;
     before.after = after;
     after.before = before;
+    for (const walk of this.#walks) if (walk.next === member) walk.next = after;
     member.before = null;
     member.after = null;
     this.#size--;
   }
 
-  /** In the order of adding; members may be removed on the way. */
+  /**
+   * In the order of adding. Members may be removed on the way, also by others while a walk waits;
+   * one that is removed before its turn does not come.
+   */
   *[Symbol.iterator](): Generator<T> {
-    for (let at = this.#end.after!; at !== this.#end;) {
-      const next = at.after!;
-      yield at as T;
-      at = next;
+    const walk = { next: this.#end.after! };
+    this.#walks.add(walk);
+    try {
+      while (walk.next !== this.#end) {
+        const at = walk.next;
+        walk.next = at.after!;
+        yield at as T;
+      }
+    } finally {
+      this.#walks.delete(walk);
     }
   }
 }

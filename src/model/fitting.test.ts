@@ -22,21 +22,39 @@ function requestOf(count: number): ModelRequest {
   };
 }
 
-/** A model that reads so many characters, and what it was asked. */
+/** The same with texts of one kind, the last of them the person's. */
+function talkOf(count: number, text: string, last = text): ModelRequest {
+  const request = requestOf(count);
+  const lines = request.lines.map((line, index) => ({
+    ...line,
+    text: index === count - 1 ? last : text,
+  }));
+  return { ...request, lines };
+}
+
+/** Four letters are a token, and so is one sign of Chinese. */
+function tokensOf(text: string): number {
+  const signs = text.match(/\p{Script=Han}/gu)?.length ?? 0;
+  return signs + (text.length - signs) / 4;
+}
+
+/** A model that reads so much, and what it was asked. */
 class Reader {
   readonly asked: ModelRequest[] = [];
-  private readonly charactersMax: number;
+  readonly #most: number;
+  readonly #weigh: (text: string) => number;
 
-  constructor(charactersMax: number) {
-    this.charactersMax = charactersMax;
+  constructor(most: number, weigh = (text: string): number => text.length) {
+    this.#most = most;
+    this.#weigh = weigh;
   }
 
   readonly ask = (request: ModelRequest): Promise<Outcome> => {
     this.asked.push(request);
-    const characters = request.lines.reduce((sum, line) => sum + line.text.length, 0);
+    const weight = request.lines.reduce((sum, line) => sum + this.#weigh(line.text), 0);
     const tries = [{ startedAt: 0, ms: 1, failed: null }];
     return Promise.resolve(
-      characters > this.charactersMax
+      weight > this.#most
         ? { kind: 'failed', failure: failure('context_overflow'), tries }
         : { kind: 'answer', text: 'ok', calls: [], usage: null, tries, linesDropped: 0 },
     );
@@ -86,4 +104,45 @@ test('a message that is too long by itself is a failure, and cuts nothing later'
   assert.equal(outcome.kind, 'failed');
   assert.equal(reader.asked.length, 1);
   await fitting.ask(requestOf(5), new Reader(1_000).ask);
+});
+
+test('what dense text has taught is unlearnt by and by, for everybody', async () => {
+  const reader = new Reader(4_000, tokensOf);
+  const fitting = new Fitting();
+  const dense = await fitting.ask(talkOf(13, '字'.repeat(500)), reader.ask);
+  assert.ok(dropped(dense) > 0);
+  // 13,000 letters are 3,250 tokens.
+  const light = talkOf(13, 'a'.repeat(1_000));
+  const left: number[] = [];
+  for (let turns = 0; turns < 20; turns++) {
+    left.push(dropped(await fitting.ask(light, reader.ask)));
+  }
+  assert.equal(left.at(-1), 0, left.join());
+  assert.ok(left[0]! <= 8, `text of one weight is cut alike: ${left[0]}`);
+});
+
+test('a window that is really small costs a second call now and then, and no answer', async () => {
+  const reader = new Reader(2_500);
+  const fitting = new Fitting();
+  const turns = 200;
+  for (let turn = 0; turn < turns; turn++) {
+    const outcome = await fitting.ask(talkOf(41, 'a'.repeat(100)), reader.ask);
+    assert.equal(outcome.kind, 'answer');
+  }
+  const again = reader.asked.length - turns;
+  assert.ok(again <= turns / 8, `${again} second calls in ${turns} turns`);
+});
+
+test('of what requests under way together have taught the least is kept', async () => {
+  const reader = new Reader(6_000);
+  const fitting = new Fitting();
+  const talk = talkOf(41, 'a'.repeat(200));
+  const [learnt, hopeless] = await Promise.all([
+    fitting.ask(talk, reader.ask),
+    fitting.ask(talkOf(3, 'a', 'b'.repeat(20_000)), reader.ask),
+  ]);
+  assert.deepEqual([learnt.kind, hopeless.kind], ['answer', 'failed']);
+  const asked = reader.asked.length;
+  assert.ok(dropped(await fitting.ask(talk, reader.ask)) > 0);
+  assert.equal(reader.asked.length, asked + 1, 'it is cut beforehand');
 });

@@ -36,6 +36,8 @@ const different: readonly (readonly [string, string])[] = [
   ['[9007199254740993]', '[9007199254740992]'],
   ['{"A":1}', '{"a":1}'],
   ['...', '!'],
+  ['..0', '.0'],
+  ['.5.0', '.5'],
   ['yes', 'no'],
   ["5'", '5'],
 ];
@@ -61,6 +63,7 @@ const words = [
   '2.50',
   '.50',
   '1',
+  '0',
   ',',
   '.',
   '-',
@@ -82,6 +85,31 @@ test('the key of a key is that key', () => {
     }),
     { numRuns: 3000 },
   );
+});
+
+function* textsOf(letters: readonly string[], length: number): Generator<string> {
+  if (length === 0) return yield '';
+  for (const text of textsOf(letters, length - 1)) {
+    for (const letter of letters) yield text + letter;
+  }
+}
+
+test('the key of a key is that key, for every text of a few dots, digits and brackets', () => {
+  const kinds = [
+    ['.', ',', '0', '5', 'a', ' ', '('],
+    ['.', '0', '-', 'answer:', '*', "'", ')'],
+  ];
+  let texts = 0;
+  for (const letters of kinds) {
+    for (let length = 1; length <= 5; length++) {
+      for (const text of textsOf(letters, length)) {
+        const key = consensusKey(text);
+        assert.equal(consensusKey(key), key, JSON.stringify(text));
+        texts++;
+      }
+    }
+  }
+  assert.equal(texts, 39_214);
 });
 
 test('dressing a word up does not change its key, and so agreeing is an equivalence', () => {

@@ -7,6 +7,8 @@ import { lookup } from 'node:dns/promises';
 import { stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Identity } from '../channel/channel.ts';
+import type { ChannelKind } from '../channel/kind.ts';
+import { isMessenger, kindOf } from '../channel/kinds.ts';
 import type {
   BrainConfig,
   ChannelConfig,
@@ -196,14 +198,17 @@ async function channelLine(
   secrets: Secrets,
   kit: ServiceKit,
 ): Promise<PreflightLine> {
-  if (channel.type !== 'webhook') return messengerLine(channel, secrets, kit);
-  const { hostname, origin } = new URL(channel.outboundUrl);
+  if (isMessenger(channel)) return messengerLine(channel, secrets, kit);
+  const kind: ChannelKind = kindOf(channel.type);
+  const replies = kind.repliesTo?.(channel as never);
+  if (replies === undefined) return ok(channel.type, 'has nothing that could be asked');
+  const { hostname, origin } = new URL(replies.url);
   const subject = `replies to ${origin}`;
   try {
     const { address } = await lookup(hostname.replace(/^\[|\]$/g, ''));
     return ok(subject, `the host is ${address}`);
   } catch {
-    const remedy = 'Check the host in outbound_url; until it is found, replies wait.';
+    const remedy = `Check the host in ${replies.field}; until it is found, replies wait.`;
     return warning(subject, `the host ${hostname} cannot be found`, remedy);
   }
 }

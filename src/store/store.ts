@@ -10,8 +10,11 @@
  * A row's life, outbox: waiting → claimed → delivered | dead;  claimed → deferred → waiting.
  * A dead letter comes back only by a person's word: dead → waiting (replay), or goes (discard).
  *
- * Forms: memory (nothing outlives the process) and SQLite (what was accepted survives power cuts).
+ * Forms: memory (nothing outlives the process) and SQLite (what was accepted survives power cuts);
+ * both are one ledger (`ledger/ledger.ts`) over a storage (`ledger/storage.ts`).
  * Both are safe to call from anywhere at any time; nothing here throws for an expected cause.
+ * After its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
+ * `storage_failed` or false, and `cursor`, `forget` and `clearNotes` reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
  * them means that the claim was already ended or lost, and that nothing was changed.
  */
@@ -19,7 +22,7 @@ import type { Acceptance } from '../channel/channel.ts';
 import type { Session, SessionMove, TurnRow } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
-import type { ChannelKey, MessengerType } from '../domain/ids.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope, NotesOf, NoteText } from '../domain/note.ts';
 import type { Page, PageAsked } from '../domain/page.ts';
@@ -236,7 +239,7 @@ export type Gauges = {
   readonly outboxWaiting: number;
   readonly outboxClaimed: number;
   readonly outboxDeferred: number;
-  /** Kept, to be seen by a person. */
+  /** Kept, to be seen by a person; without storage all since the start. A split reply is one. */
   readonly deadLetters: number;
   /** Unsettled rows of channels that are not served. */
   readonly unroutable: number;
@@ -274,7 +277,7 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   conversations(page: PageAsked): Promise<Page<ConversationRow>>;
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** The channels of that type of which something is kept: on a messenger one for each bot. */
-  channelKeys(type: MessengerType): Promise<readonly ChannelKey[]>;
+  channelKeys(type: string): Promise<readonly ChannelKey[]>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
   /** Oldest first. */

@@ -11,7 +11,7 @@ import type { Reply } from '../domain/reply.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../domain/story.ts';
 import type { Trace } from '../domain/trace.ts';
 import { AuditRing } from './audit-ring.ts';
-import type { InRow, OutRow } from './rows.ts';
+import { wholeIdLength, type InRow, type OutRow } from './rows.ts';
 import { ToolUseRing } from './tool-use-ring.ts';
 
 const storiesMax = 10_000;
@@ -40,6 +40,14 @@ class KeptId {
   is(id: string): boolean {
     if (id.length !== this.#length) return false;
     for (let at = this.#length - 1; at >= 0; at--) {
+      if (id.charCodeAt(at) !== this.#digits[at]) return false;
+    }
+    return true;
+  }
+
+  /** Whether it is the id of the same whole reply, or of a part of it. */
+  isOfReply(id: string): boolean {
+    for (let at = wholeIdLength - 1; at >= 0; at--) {
       if (id.charCodeAt(at) !== this.#digits[at]) return false;
     }
     return true;
@@ -191,14 +199,19 @@ export class StoryRing {
     reply.possibleDuplicate = how.possibleDuplicate;
   }
 
-  /** @param tried false: it dies with the part before it */
-  died(row: OutRow, now: number, why: Failure, tried: boolean): void {
+  /**
+   * @param tried false: it dies with the part before it
+   * @returns whether it is the first of its reply's parts to die, as far as that is still known
+   */
+  died(row: OutRow, now: number, why: Failure, tried: boolean): boolean {
     const reply = this.#replyOf(row);
-    if (reply === null) return;
+    if (reply === null) return true;
+    const first = !this.#hasDeadPart(row);
     if (tried) reply.failed(row.takenAt, now, why);
     else reply.failure = toldOf(why);
     reply.state = 'dead';
     reply.settledAt = now;
+    return first;
   }
 
   find(messageId: string): KeptStory | null {
@@ -237,6 +250,12 @@ export class StoryRing {
   #at(place: number): KeptStory | null {
     const slot = this.#slots[(place - 1) % this.#size];
     return slot?.place === place ? slot : null;
+  }
+
+  #hasDeadPart({ settlement, reply }: OutRow): boolean {
+    const slot = this.#at(settlement.story);
+    const replies = slot?.replies.slice(0, slot.count) ?? [];
+    return replies.some(({ state, id }) => state === 'dead' && id.isOfReply(reply.id));
   }
 
   #replyOf({ settlement, reply: { id } }: OutRow): KeptReply | null {

@@ -125,18 +125,25 @@ export class Unroutable {
 
   /** @returns whether there may be more */
   async #buryBatch(box: Box, channel: ChannelKey): Promise<boolean> {
-    const { take, bury, news } = this.#parts;
-    const why = failure('unroutable');
+    const { take } = this.#parts;
     const buried: Promise<boolean>[] = [];
     if (this.#closed || this.#isServed(channel)) return false;
     while (buried.length < batch) {
       const claim = take(box, channel);
       if (claim === null) break;
-      const { id } = claim.box === 'in' ? claim.message : claim.reply;
-      news.buried?.({ box, channel, id, failure: why });
-      buried.push(bury(claim, why));
+      buried.push(this.#bury(claim, channel));
     }
     const done = await Promise.all(buried);
     return done.length > 0 && done.every(Boolean);
+  }
+
+  async #bury(claim: Claim, channel: ChannelKey): Promise<boolean> {
+    const { bury, news } = this.#parts;
+    const why = failure('unroutable');
+    const { box } = claim;
+    const { id } = claim.box === 'in' ? claim.message : claim.reply;
+    const done = await bury(claim, why);
+    if (done) news.buried?.({ box, channel, id, failure: why });
+    return done;
   }
 }

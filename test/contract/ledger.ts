@@ -7,6 +7,7 @@ import { agentCases } from './ledger/agents.ts';
 import { boundCases } from './ledger/bounds.ts';
 import { claimCases } from './ledger/claims.ts';
 import { deadLetterCases } from './ledger/dead-letters.ts';
+import { endingCases } from './ledger/ending.ts';
 import { forgettingCases } from './ledger/forgetting.ts';
 import { inboxCases } from './ledger/inbox.ts';
 import { memoryCases } from './ledger/memory.ts';
@@ -25,6 +26,7 @@ const all = [
   ...deadLetterCases,
   ...forgettingCases,
   ...servingCases,
+  ...endingCases,
   ...agentCases,
 ];
 

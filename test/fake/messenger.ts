@@ -13,7 +13,7 @@ type Bot = Channel & { readonly token: string; readonly settings: string };
 type Update = { readonly message: Inbound; readonly done: (handled: Handled) => void };
 
 export class FakeMessenger {
-  readonly key = 'messenger_a:77' as ChannelKey;
+  readonly key: ChannelKey;
   readonly delivered: Reply[] = [];
   /** How often a connection was opened, began to fetch, was closed. */
   readonly counts = { opened: 0, runs: 0, closed: 0, fetchingMost: 0 };
@@ -24,6 +24,10 @@ export class FakeMessenger {
   #wake = (): void => {};
   /** The platform refuses the token of whoever begins to fetch. */
   refuses = false;
+
+  constructor(key = 'messenger_a:77') {
+    this.key = key as ChannelKey;
+  }
 
   /** Resolves with what the service answered; a refused one waits until more is said. */
   say(sender: string, text: string, more: Partial<Inbound> = {}): Promise<Handled> {

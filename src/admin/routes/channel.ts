@@ -1,13 +1,18 @@
 /** A channel in a path. */
+import { channelKinds, messengerTypes } from '../../channel/kinds.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { problem, type Answer } from '../answer.ts';
-import { findChannel } from '../channel-named.ts';
+import { botExample, findChannel } from '../channel-named.ts';
 import { segment } from './parameters.ts';
 
+const others = channelKinds
+  .flatMap(({ type, isMessenger }) => (isMessenger ? [] : [`\`${type}\``]))
+  .join(', ');
+
 export const channel = segment(
-  'The channel: `webhook`, or a bot of a messenger by its key (`messenger_a:4711`); its type ' +
-    'alone (`messenger_a`) where one bot is known.',
+  `The channel: ${others}, or a bot of a messenger by its key (\`${botExample}\`); its type ` +
+    `alone (\`${messengerTypes[0]}\`) where one bot is known.`,
 );
 
 /** What a route with such a path may answer besides. */

@@ -1,3 +1,4 @@
+import { messengerTypes } from '../../channel/kinds.ts';
 import { unknownCode, type Admission, type PairingRemoval } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
 import { json, problem, tell } from '../answer.ts';
@@ -16,6 +17,7 @@ type Ports = Pick<AdminPorts, 'turnedAway' | 'pairings'>;
 
 const contentType = 'application/json';
 const unknownSender = 'Nobody with this id was let in by a code on that channel, or asks to be.';
+const messengers = messengerTypes.map((type) => `\`${type}\``).join(' or ');
 const failed = 'The storage failed; the log says how. Nothing was changed.';
 const storage = { 503: 'The storage failed.' };
 
@@ -72,7 +74,7 @@ function pairings({ pairings: admissions }: Ports): Route[] {
       action: 'unpair',
       summary: 'Makes a stranger of one who was let in; a code that waits counts no more.',
       parameters: {
-        channel: segment('The type of the channel: `messenger_a` or `messenger_b`.'),
+        channel: segment(`The type of the channel: ${messengers}.`),
         sender: segment('The id of the sender.'),
       },
       contentType,

@@ -57,7 +57,7 @@ function metricsRoute(metrics: MetricsPage): Route {
     answer: async () => ({
       status: 200,
       contentType: expositionType,
-      body: await metrics.text(),
+      body: metrics.text(),
     }),
   });
 }

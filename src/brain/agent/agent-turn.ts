@@ -1,6 +1,6 @@
 import type { Apology, Decision } from '../../domain/decision.ts';
 import type { FailureKind } from '../../domain/failure.ts';
-import { channelTypeOf } from '../../domain/ids.ts';
+import { kindTypeOf } from '../../channel/kinds.ts';
 import type { Note } from '../../domain/note.ts';
 import type { Outcome, ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
@@ -99,7 +99,7 @@ export class AgentTurn {
     this.#habits = habits;
     this.#desk = desk;
     this.#notes = notes;
-    const channel = channelTypeOf(turn.message.channel);
+    const channel = kindTypeOf(turn.message.channel);
     this.#announced = options.toolbox
       .announcedOn(channel)
       .map(({ name, description, parameters }) => ({ name, description, parameters }));

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reply } from '../../domain/reply.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
+import { failImportOnce } from '../../../test/failing-import.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
@@ -152,6 +153,23 @@ test('it stops at once while a connection is being made', async () => {
   await discord.until(() => discord.refusedSockets === 1);
   await stop();
   assert.equal(channel.health().state, 'stopped');
+});
+
+test('a library that could not be loaded is tried again, and nothing else suffers', async () => {
+  await using bench = await startDiscordBench();
+  const { signal } = new AbortController();
+  using _failing = failImportOnce('@discordjs/rest');
+  const channel = bench.make();
+  await assert.rejects(channel.open(), /EMFILE/);
+  await channel[Symbol.asyncDispose]();
+  using _failingAgain = failImportOnce('@discordjs/rest');
+  channel.working!(reply.address, signal);
+  await new Promise(setImmediate);
+  await assert.rejects(channel.open(), /EMFILE/);
+  assert.equal((await channel.open()).kind, 'opened');
+  channel.working!(reply.address, signal);
+  await bench.discord.until(() => bench.discord.postsTo('/typing').length === 1);
+  await channel[Symbol.asyncDispose]();
 });
 
 test('typing is shown until the reply is on its way, and may fail', async () => {

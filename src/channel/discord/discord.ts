@@ -10,6 +10,7 @@ import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
+import { LoadOnce } from '../../lib/load-once.ts';
 import type { Accept, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
 import type { Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
@@ -17,6 +18,7 @@ import { Standing } from '../standing.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
+import { discord } from './kind.ts';
 import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
@@ -55,14 +57,15 @@ class Discord implements Messenger {
   readonly #standing: Standing;
   readonly #typing = new Typing();
   readonly #self: string | null;
-  #api: Promise<Api> | null = null;
+  readonly #api: LoadOnce<Api>;
 
   constructor(parts: DiscordParts) {
-    const { events, now, token } = parts;
+    const { config, events, http, now, token } = parts;
     this.#parts = parts;
+    this.#api = new LoadOnce(() => createApi({ token, baseUrl: config.baseUrl, http, now }));
     this.#self = botIdOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
-      events.channelChanged({ channel: 'messenger_b', state, reason });
+      events.channelChanged({ channel: config.type, state, reason });
     this.#standing = new Standing(now, changed);
   }
 
@@ -72,8 +75,8 @@ class Discord implements Messenger {
       this.#standing.become('failed', message);
       return { kind: 'unfit', message };
     }
-    await this.#load();
-    return { kind: 'opened', key: channelKeyOf('messenger_b', this.#self) };
+    await this.#api.get();
+    return { kind: 'opened', key: channelKeyOf(discord.type, this.#self) };
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
@@ -82,7 +85,7 @@ class Discord implements Messenger {
     if (self === null) throw new Error('run() of a channel that is unfit');
     if (signal.aborted) return;
     const gateway = {
-      key: channelKeyOf('messenger_b', self),
+      key: channelKeyOf(discord.type, self),
       self,
       token,
       events,
@@ -90,7 +93,7 @@ class Discord implements Messenger {
       random,
       tokenName: config.tokenEnv,
       groups: groupsOf(config),
-      api: await this.#load(),
+      api: await this.#api.get(),
       standing: this.#standing,
       limits: { ...gatewayLimits, ...limits },
     };
@@ -102,7 +105,7 @@ class Discord implements Messenger {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#load(), reply, target, signal);
+    return deliver(await this.#api.get(), reply, target, signal);
   }
 
   split(text: string): readonly string[] {
@@ -111,8 +114,8 @@ class Discord implements Messenger {
 
   working(address: Address, signal: AbortSignal): void {
     const target = parseTarget(address.target);
-    if (target === null) return;
-    void this.#load().then((api) => this.#typing.begin(api, target.place, signal));
+    const api = this.#api.value;
+    if (target !== null && api !== null) this.#typing.begin(api, target.place, signal);
   }
 
   health(): ChannelHealth {
@@ -132,7 +135,7 @@ class Discord implements Messenger {
   async identify(signal: AbortSignal): Promise<Identity> {
     const { tokenEnv } = this.#parts.config;
     if (this.#self === null) return { kind: 'refused', message: tokenMalformed(tokenEnv) };
-    const asked = await (await this.#load()).get('/users/@me', signal);
+    const asked = await (await this.#api.get()).get('/users/@me', signal);
     if (asked.kind === 'fault') {
       return { kind: 'unreached', message: `Discord could not be reached (${asked.fault})` };
     }
@@ -148,15 +151,8 @@ class Discord implements Messenger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
-    const api = this.#api;
-    this.#api = null;
-    (await api)?.close();
-  }
-
-  #load(): Promise<Api> {
-    const { token, config, http, now } = this.#parts;
-    this.#api ??= createApi({ token, baseUrl: config.baseUrl, http, now });
-    return this.#api;
+    // One that is still loading has nothing open to wait for.
+    void this.#api.release().then((api) => api?.close());
   }
 }
 

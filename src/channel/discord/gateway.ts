@@ -14,6 +14,7 @@ import type { ConnectionEnd, ConnectionLimits } from './connection.ts';
 import { IdentifyBudget, type IdentifyLimits } from './identify-budget.ts';
 import type { Refusal } from './catch-up.ts';
 import { cursorNames, Intake } from './intake.ts';
+import { discord } from './kind.ts';
 import { Places } from './places.ts';
 import { tokenRefused } from './refusals.ts';
 import { Sessions } from './session.ts';
@@ -177,7 +178,7 @@ class Gateway {
   }
 
   #faulted(error: unknown): void {
-    this.#parts.events.faulted({ where: 'the gateway of messenger_b', error });
+    this.#parts.events.faulted({ where: `the gateway of ${discord.type}`, error });
     const reason = 'something went wrong in svc itself; it connects again';
     this.#connection?.end({ kind: 'broken', reason, wasReady: false });
   }

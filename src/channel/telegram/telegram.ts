@@ -12,12 +12,14 @@ import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
+import { LoadOnce } from '../../lib/load-once.ts';
 import type { Accept, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
 import type { Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
 import { Standing } from '../standing.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
+import { telegram } from './kind.ts';
 import { loadLexer } from './markdown.ts';
 import type { Lexer } from './markdown.ts';
 import { Poller, pollTimes } from './poller.ts';
@@ -56,11 +58,17 @@ class Telegram implements Messenger {
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
   readonly #standing: Standing;
-  #tools: { readonly api: BotApi; readonly lexer: Lexer } | null = null;
+  readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
 
   constructor(parts: TelegramParts) {
-    const { now, events, config } = parts;
+    const { now, events, config, token, http, deadlines } = parts;
+    const { baseUrl } = config;
     this.#parts = parts;
+    this.#tools = new LoadOnce(async () => {
+      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, now });
+      const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
+      return { api, lexer };
+    });
     this.#standing = new Standing(now, (state, reason) =>
       events.channelChanged({ channel: config.type, state, reason }),
     );
@@ -75,18 +83,18 @@ class Telegram implements Messenger {
       this.#standing.become('failed', message);
       return { kind: 'unfit', message };
     }
-    await this.#load();
-    return { kind: 'opened', key: channelKeyOf('messenger_a', id) };
+    await this.#tools.get();
+    return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const { api } = await this.#load();
+    const { api } = await this.#tools.get();
     const { config, token, events, now, random, times } = this.#parts;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
       {
-        channel: channelKeyOf('messenger_a', id),
+        channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
         standing: this.#standing,
@@ -102,7 +110,7 @@ class Telegram implements Messenger {
   }
 
   async deliver(reply: Reply, attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome> {
-    return send(await this.#load(), reply, attempt, signal);
+    return send(await this.#tools.get(), reply, attempt, signal);
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */
@@ -112,8 +120,8 @@ class Telegram implements Messenger {
 
   working(address: Address, signal: AbortSignal): void {
     const { deadlines, now } = this.#parts;
-    if (this.#tools === null) return;
-    showTyping({ api: this.#tools.api, deadlines, now }, address, signal);
+    const api = this.#tools.value?.api;
+    if (api !== undefined) showTyping({ api, deadlines, now }, address, signal);
   }
 
   /** Polls are watched by their ends: one that was begun may hang for ever. */
@@ -142,7 +150,7 @@ class Telegram implements Messenger {
     const { token, config } = this.#parts;
     const { tokenEnv } = config;
     if (!tokenShape.test(token)) return { kind: 'refused', message: malformedToken(tokenEnv) };
-    const { api } = await this.#load();
+    const { api } = await this.#tools.get();
     const result = await api.call('getMe', {}, pollTimes.callMs, signal);
     if (refusesToken(result)) {
       return { kind: 'refused', message: `refused the token in ${tokenEnv}` };
@@ -153,18 +161,6 @@ class Telegram implements Messenger {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
-
-  async #load(): Promise<{ readonly api: BotApi; readonly lexer: Lexer }> {
-    if (this.#tools !== null) return this.#tools;
-    const { token, config, http, deadlines, now } = this.#parts;
-    const { baseUrl } = config;
-    const [api, lexer] = await Promise.all([
-      loadBotApi({ token, baseUrl, http, deadlines, now }),
-      loadLexer(),
-    ]);
-    this.#tools ??= { api, lexer };
-    return this.#tools;
-  }
 }
 
 function malformedToken(tokenEnv: string): string {

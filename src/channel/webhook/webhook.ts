@@ -14,10 +14,11 @@ import type { Held, Listeners } from '../../lib/listener.ts';
 import type { Accept, Channel, ChannelHealth, ChannelProblem, Opened } from '../channel.ts';
 import { Standing } from '../standing.ts';
 import { createInboundHandler } from './inbound.ts';
+import { webhook } from './kind.ts';
 import { createDeliver } from './outbound.ts';
 import type { Deliver } from './outbound.ts';
 
-const key = 'webhook' as ChannelKey;
+const key = webhook.type as string as ChannelKey;
 const releaseGraceMs = 1_000;
 
 export type WebhookParts = {

@@ -1,3 +1,4 @@
+import { isListener, kindOf } from '../../channel/kinds.ts';
 import type { Config, ListenAddress } from '../../config/config.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
@@ -34,10 +35,9 @@ function listenersOf({
   channels,
   observability,
 }: Pick<Config, 'channels' | 'observability'>): readonly Listener[] {
-  const webhooks = channels.filter((channel) => channel.type === 'webhook');
-  const listeners = webhooks.map(({ bind }) => {
-    const subject = `webhook at ${bind.text}`;
-    return { subject, address: bind, field: 'webhook.bind', optional: false };
+  const listeners = channels.filter(isListener).map(({ type, bind }) => {
+    const field = `${kindOf(type).listener.block}.bind`;
+    return { subject: `${type} at ${bind.text}`, address: bind, field, optional: false };
   });
   if (!observability.enabled) return listeners;
   const { address } = observability;

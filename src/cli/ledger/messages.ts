@@ -1,4 +1,5 @@
-import { channelsAsked } from '../../admin/channel-named.ts';
+import { botExample, channelsAsked } from '../../admin/channel-named.ts';
+import { channelTypes } from '../../channel/kinds.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Page } from '../../domain/page.ts';
 import { messageStates, type MessageFilter, type MessageRow } from '../../domain/records.ts';
@@ -21,7 +22,7 @@ Lists messages, newest first: which brain had them, how the turn ended and by wh
 of their replies were delivered, and how long it took in all. No texts are shown. "svc trace <id>"
 tells all about one of them.
 
-  --channel <channel>  only of webhook, messenger_a or messenger_b, or of a bot (messenger_a:4711)
+  --channel <channel>  only of ${channelTypes.join(', ')}, or of a bot (${botExample})
   --brain <name>       only of that brain
   --state <state>      only ${messageStates.join(', ')}
   --outcome <outcome>  only ${turnOutcomes.join(', ')}

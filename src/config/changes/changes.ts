@@ -6,8 +6,8 @@ import { channel as channelField } from '../schema-channel.ts';
 import { schema } from '../schema.ts';
 import { fieldChanges } from './field-changes.ts';
 import { isEqual, isList, isObject } from '../json-value.ts';
-import { keepsPort } from './consequences.ts';
 import { isAbsent, keyed, type Keyed, type Value } from './entries.ts';
+import { restartFields } from './lifetime.ts';
 
 /** `note`: the service reads the file as before, so that nothing happens. */
 export type Change = {
@@ -20,11 +20,12 @@ export type Change = {
 /** @param before, after documents as they were parsed, with or without problems */
 export function changesOf(before: Value, after: Value): readonly Change[] {
   const [from, to] = [objectOf(before), objectOf(after)];
+  const restart = new Set(restartFields(before, after));
   const found = [
-    ...channelChanges(from, to),
+    ...channelChanges(from, to, restart),
     ...brainChanges(from, to),
     ...routeChanges(from, to),
-    ...blockChanges(from, to),
+    ...blockChanges(from, to, restart),
     ...restOf(from, to),
   ];
   if (found.length > 0 || isEqual(before, after)) return found;
@@ -55,15 +56,20 @@ function pairsOf(before: Value, after: Value, name: string): readonly Pair[] {
   return [...pairs, ...[...gone.values()].map((from) => ({ from, to: null }))];
 }
 
-function channelChanges(before: JsonObject, after: JsonObject): readonly Change[] {
+function channelChanges(
+  before: JsonObject,
+  after: JsonObject,
+  restart: ReadonlySet<string>,
+): readonly Change[] {
   return pairsOf(before['channels'], after['channels'], 'channels').flatMap(({ from, to }) => {
     if (from === null) return [change('added', `the channel ${to!.key} is added`)];
     if (to === null) return [change('removed', `the channel ${from.key} is removed`)];
-    const found = told(`channel ${to.key}`, channelField, from.value, to.value);
-    if (!keepsPort(from.value, to.value)) return found;
-    return found.map((one) =>
-      /: webhook\.bind /.test(one.text) ? { ...one, restart: true } : one,
-    );
+    const found = fieldChanges(channelField, objectOf(from.value), objectOf(to.value));
+    return found.map(({ at, text, effect }): Change => {
+      const needsRestart = restart.has(`channels[${to.index}].${at.join('.')}`);
+      const kind = effect ? 'changed' : 'note';
+      return { kind, text: `channel ${to.key}: ${text}`, restart: needsRestart };
+    });
   });
 }
 
@@ -172,7 +178,11 @@ function brainOf(route: Keyed | null): string {
 
 const blocks = ['storage', 'session', 'observability', 'admin'] as const;
 
-function blockChanges(before: JsonObject, after: JsonObject): readonly Change[] {
+function blockChanges(
+  before: JsonObject,
+  after: JsonObject,
+  restart: ReadonlySet<string>,
+): readonly Change[] {
   return blocks.flatMap((name) => {
     const one = {
       type: 'object',
@@ -182,14 +192,9 @@ function blockChanges(before: JsonObject, after: JsonObject): readonly Change[] 
     const found = fieldChanges(one, pick(before, name), pick(after, name));
     return found.map(({ at, text, effect }): Change => {
       const kind = effect ? verbOf(before[name], after[name]) : 'note';
-      return { kind, text: wordsOf(name, text), restart: effect && needsRestart(at) };
+      return { kind, text: wordsOf(name, text), restart: restart.has(at.join('.')) };
     });
   });
-}
-
-/** What of a configuration belongs to the process. */
-function needsRestart([block, field]: readonly string[]): boolean {
-  return block !== 'session' && !(block === 'observability' && field === 'allowed_hosts');
 }
 
 function wordsOf(name: string, text: string): string {

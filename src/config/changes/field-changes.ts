@@ -127,7 +127,7 @@ function sayOf(field: Field, value: Value): string {
 }
 
 /** What the service reads: a synonym is its name, and what is absent its default. */
-function meant(field: Field, value: Value): Value {
+export function meant(field: Field, value: Value): Value {
   const given = withDefault(field, value);
   if (field.type === 'choice' && typeof given === 'string') return canonical(given);
   return field.type === 'integer' && field.zeroIsDefault === true && given === 0

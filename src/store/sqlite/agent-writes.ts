@@ -1,7 +1,7 @@
 /** What a finished turn writes of an agent's notes and of its uses of tools. */
 import type { Message } from '../../domain/message.ts';
 import type { NoteMove, NotesOf } from '../../domain/note.ts';
-import type { ToolUse } from '../../domain/tool-use.ts';
+import type { BegunCall, ToolUse } from '../../domain/tool-use.ts';
 import type { Write } from './statements.ts';
 
 /** @param nextSeq numbers the notes in the order of the commits */
@@ -30,6 +30,18 @@ export function notesCleared(of: NotesOf, before: number): Write {
   return of.kind === 'brain'
     ? ['brainNotesCleared', of.brain, before]
     : ['notesCleared', of.channel, of.conversation, before];
+}
+
+/** A call that is to run: it is in the audit from now on, as one whose end is not known. */
+export function begunWrites(
+  message: Message,
+  { hash, ...use }: BegunCall,
+  nextSeq: () => number,
+): readonly Write[] {
+  return [
+    ['toolBegun', use.key, message.id, use.tool, hash],
+    ...toolUseWrites(message, [{ ...use, ms: 0, outcome: 'unknown' }], nextSeq),
+  ];
 }
 
 export function toolUseWrites(

@@ -20,7 +20,7 @@ export function replyWrite(seq: number, reply: Reply): Write {
 }
 
 /** Brain, outcome and model; they are kept also where the trace itself is left out. */
-export function summaryValues(effects: Effects | undefined): readonly [Value, Value, Value] {
+export function summaryValues(effects: Effects | null): readonly [Value, Value, Value] {
   const trace = effects?.trace ?? null;
   if (trace === null) return [null, null, null];
   const { brain, outcome, model } = summaryOf(trace);

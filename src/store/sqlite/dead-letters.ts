@@ -18,10 +18,12 @@ export class DeadLetters {
   readonly #replies: StatementSync;
   readonly #inbox: StatementSync;
   readonly #outbox: StatementSync;
-  /** Messages, and replies of one part. */
-  #whole = 0;
-  /** Ids of split replies: parts of one may die at different times, and are one dead letter. */
-  readonly #split = new Set<string>();
+  /**
+   * Of messages and of whole replies: parts of one may die at different times, and are one dead
+   * letter. Ids and no number: the sweep may take one that somebody else has found, or one that
+   * was gone before they were counted, and tells of it only afterwards.
+   */
+  readonly #ids = new Set<string>();
 
   constructor(parts: DurableParts, recollection: Recollection) {
     this.#parts = parts;
@@ -33,24 +35,21 @@ export class DeadLetters {
     );
     this.#inbox = reader.prepare('SELECT * FROM inbox WHERE seq = ? AND state = 0');
     this.#outbox = reader.prepare('SELECT * FROM outbox WHERE seq = ? AND state = 0');
-    this.#whole = wholeLettersIn(reader);
-    for (const id of splitLettersIn(reader)) this.#split.add(id);
+    for (const id of idsIn(reader)) this.add(id);
   }
 
   get count(): number {
-    return this.#whole + this.#split.size;
+    return this.#ids.size;
   }
 
   /** @param id of a message, a reply, or a part of one */
   add(id: string): void {
-    if (id.length === wholeIdLength) this.#whole++;
-    else this.#split.add(id.slice(0, wholeIdLength));
+    this.#ids.add(id.slice(0, wholeIdLength));
   }
 
-  /** It was deleted, or is back. */
+  /** It was deleted, or is back; to say so twice changes nothing. */
   remove(id: string): void {
-    if (id.length > wholeIdLength) this.#split.delete(id.slice(0, wholeIdLength));
-    else if (!this.#split.delete(id)) this.#whole--;
+    this.#ids.delete(id.slice(0, wholeIdLength));
   }
 
   async replay(id: string): Promise<DeadLetterMove> {
@@ -140,15 +139,10 @@ export class DeadLetters {
   }
 }
 
-function wholeLettersIn(db: DatabaseSync): number {
-  const messages = '(SELECT count(*) FROM inbox WHERE state = 2)';
-  const replies = `(SELECT count(*) FROM outbox WHERE state = 2 AND length(id) = ${wholeIdLength})`;
-  return Number(db.prepare(`SELECT ${messages} + ${replies} AS n`).get()?.['n'] ?? 0);
-}
-
-function splitLettersIn(db: DatabaseSync): readonly string[] {
-  const whole = `substr(id, 1, ${wholeIdLength})`;
-  const parts = `state = 2 AND length(id) > ${wholeIdLength}`;
-  const found = db.prepare(`SELECT DISTINCT ${whole} AS id FROM outbox WHERE ${parts}`).all();
-  return found.map(({ id }) => String(id));
+/** As one text, which takes a tenth of the time of a row each. */
+function idsIn(db: DatabaseSync): readonly string[] {
+  const ids =
+    'SELECT id FROM inbox WHERE state = 2 UNION ALL SELECT id FROM outbox WHERE state = 2';
+  const found = db.prepare(`SELECT group_concat(id, ' ') AS ids FROM (${ids})`).get()?.['ids'];
+  return typeof found === 'string' ? found.split(' ') : [];
 }

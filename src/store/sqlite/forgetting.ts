@@ -9,12 +9,9 @@
 import type { StatementSync } from 'node:sqlite';
 import type { ConversationId } from '../../domain/ids.ts';
 import type { NotesOf } from '../../domain/note.ts';
-import type { Whose } from '../../domain/story.ts';
-import type { OpenClaims } from '../claims.ts';
-import { removeRows, rowIsOf } from '../removal.ts';
+import type { Forgotten } from '../ledger/storage.ts';
 import { wholeIdLength } from '../rows.ts';
 import { notesCleared } from './agent-writes.ts';
-import type { Arrivals } from './arrivals.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { prepareSearch, type FoundRow, type Search } from './forgetting-search.ts';
 import type { DurableParts } from './parts.ts';
@@ -25,43 +22,26 @@ import type { Write } from './statements.ts';
 const batchMax = 200;
 const checkpointAgainMs = 50;
 
-type Asked = { readonly whose: Whose; readonly before: number };
-
 export class Forgetting {
   readonly #parts: DurableParts;
-  readonly #open: OpenClaims;
-  readonly #arrivals: Arrivals;
   readonly #recollection: Recollection;
   readonly #deadLetters: DeadLetters;
   readonly #search: Search;
 
-  constructor(
-    parts: DurableParts,
-    open: OpenClaims,
-    arrivals: Arrivals,
-    recollection: Recollection,
-    deadLetters: DeadLetters,
-  ) {
+  constructor(parts: DurableParts, recollection: Recollection, deadLetters: DeadLetters) {
     this.#parts = parts;
-    this.#open = open;
-    this.#arrivals = arrivals;
     this.#recollection = recollection;
     this.#deadLetters = deadLetters;
     this.#search = prepareSearch(parts.reader);
   }
 
   /**
-   * One at a time.
+   * One at a time, when what was on its way has arrived.
    * @returns how many messages, replies and turns went
    * @throws when the storage has failed: nobody may believe that it is gone
    */
-  async forget(whose: Whose): Promise<number> {
-    const { rows } = this.#parts;
-    const asked = { whose, before: rows.nextSeq() };
-    const arrived = this.#arrivals.unwanted(asked);
-    removeRows(rows, this.#open, whose, (row) => rowIsOf(whose, row));
-    await this.#write([]);
-    arrived();
+  async forget(asked: Forgotten): Promise<number> {
+    const { whose } = asked;
     const touched = new Set<ConversationId>();
     let deleted = await this.#messages(asked, touched);
     if (whose.kind === 'conversation') {
@@ -101,7 +81,7 @@ export class Forgetting {
   }
 
   /** Their messages, what was answered to those, and their traces. */
-  async #messages(asked: Asked, touched: Set<ConversationId>): Promise<number> {
+  async #messages(asked: Forgotten, touched: Set<ConversationId>): Promise<number> {
     let deleted = 0;
     for await (const messages of this.#search.messages(asked.whose, asked.before)) {
       await this.#dropAnswers(asked, messages);
@@ -114,20 +94,17 @@ export class Forgetting {
   }
 
   /** After a restart a reply does not know whose message it answers: it is found with that. */
-  async #dropAnswers({ whose }: Asked, messages: readonly FoundRow[]): Promise<void> {
+  async #dropAnswers({ remove }: Forgotten, messages: readonly FoundRow[]): Promise<void> {
     const unsettled = ({ id }: FoundRow): boolean =>
       this.#search.repliesTo(id).some(({ state }) => state === 0);
     const answered = new Set(messages.filter(unsettled).map(({ id }) => id));
     if (answered.size === 0) return;
-    const { rows } = this.#parts;
-    removeRows(rows, this.#open, whose, (row) =>
-      row.box === 'out' ? answered.has(row.reply.inReplyTo) : false,
-    );
+    remove((row) => row.box === 'out' && answered.has(row.reply.inReplyTo));
     await this.#write([]);
   }
 
   /** Replies of a conversation whose messages are not kept any more. */
-  async #replies({ whose, before }: Asked): Promise<number> {
+  async #replies({ whose, before }: Forgotten): Promise<number> {
     let deleted = 0;
     for await (const replies of this.#search.replies(whose, before)) {
       deleted += await this.#rows('replyDeleted', replies);
@@ -155,7 +132,11 @@ export class Forgetting {
     return found.length;
   }
 
-  async #turnsSaidBy(asked: Asked, sender: string, touched: Set<ConversationId>): Promise<number> {
+  async #turnsSaidBy(
+    asked: Forgotten,
+    sender: string,
+    touched: Set<ConversationId>,
+  ): Promise<number> {
     const { channel } = asked.whose;
     let deleted = 0;
     for await (const turns of this.#search.turnsSaidBy(channel, sender, asked.before)) {
@@ -175,7 +156,7 @@ export class Forgetting {
   }
 
   async #turnsOf(
-    { whose: { channel }, before }: Asked,
+    { whose: { channel }, before }: Forgotten,
     conversation: ConversationId,
     some: StatementSync,
   ): Promise<number> {
@@ -193,7 +174,7 @@ export class Forgetting {
   }
 
   /** Nobody remembers it as it was; where nothing is left in it, its own row goes. */
-  async #close({ whose: { channel }, before }: Asked, conversation: ConversationId) {
+  async #close({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
     const { journal, rows } = this.#parts;
     const place = [channel, conversation] as const;
     // What was noted there may have been theirs.

@@ -160,18 +160,18 @@ export class Journal {
    */
   async close(): Promise<void> {
     this.#closing = true;
-    if (!this.#broken) {
+    do {
       const left = new Promise<void>((resolve) => this.flush(() => resolve()));
       if (this.#full && this.#sent === null) this.#send();
       await left;
-    }
+    } while (!this.#broken && this.#writes.length > 0);
     if (!this.#broken) {
       const closed = new Promise<void>((resolve) => {
         this.#closed = resolve;
       });
-      this.#checkpointed(false);
       this.#worker.postMessage({ kind: 'close' } satisfies ToWriter);
       await closed;
+      this.#end();
     }
     await this.#worker.terminate();
   }
@@ -265,14 +265,20 @@ export class Journal {
   #break(message: string): void {
     if (this.#broken) return;
     this.#broken = true;
+    this.#failed(message);
+    this.#end();
+    this.#closed?.();
+  }
+
+  /** Whoever still waits waits in vain. */
+  #end(): void {
+    this.#broken = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
     const waiting = [...(this.#sent?.waiting ?? []), ...this.#waiting];
     this.#sent = null;
     this.#waiting = [];
     this.#writes = [];
-    this.#failed(message);
     this.#checkpointed(false);
     for (const { written } of waiting) written(null);
-    this.#closed?.();
   }
 }

@@ -1,6 +1,5 @@
-/** What a durable ledger is made of; it owns them, and closes them with itself. */
+/** What a durable ledger's storage is made of; it owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { IdSource } from '../../domain/ids.ts';
 import type { LedgerNews } from '../store.ts';
 import type { WorkingSet } from '../working-set.ts';
 import type { Journal } from './journal.ts';
@@ -9,10 +8,9 @@ import type { Suspect } from './quarantine.ts';
 import type { SqliteLimits } from './terms.ts';
 
 export type DurableParts = {
+  /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly ids: IdSource;
   readonly limits: SqliteLimits;
-  readonly onFault?: (error: unknown) => void;
   readonly lock: OwnerLock;
   /** A connection that only reads. */
   readonly reader: DatabaseSync;

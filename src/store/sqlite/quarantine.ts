@@ -24,8 +24,6 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { InRow } from '../rows.ts';
 import type { WorkingSet } from '../working-set.ts';
-import type { Write } from './statements.ts';
-import type { SqliteLimits } from './terms.ts';
 
 export type Suspect = {
   readonly row: InRow;
@@ -62,9 +60,20 @@ export function chooseSuspects(tried: readonly Suspect[]): readonly Suspect[] {
 export type QuarantineParts = {
   readonly rows: WorkingSet;
   readonly now: () => number;
-  readonly limits: Pick<SqliteLimits, 'besideMs' | 'aloneMs' | 'stallMs'>;
-  /** Resolves once it is on the disk; false: it cannot be. */
-  readonly write: (write: Write) => Promise<boolean>;
+  readonly limits: QuarantineLimits;
+  /** Writes down how often it has run alone. Resolves once that is safe; false: it cannot be. */
+  readonly mark: (row: InRow, alone: number) => Promise<boolean>;
+  /** Writes down that it is no suspect. */
+  readonly clear: (row: InRow) => void;
+};
+
+export type QuarantineLimits = {
+  /** A message that has run alone for so long without the process ending is no suspect. */
+  readonly aloneMs: number;
+  /** How long a suspect waits beside the others before it runs alone. */
+  readonly besideMs: number;
+  /** So long everything else waits for suspects, all told. */
+  readonly stallMs: number;
 };
 
 export class Quarantine {
@@ -81,6 +90,7 @@ export class Quarantine {
   #served: ReadonlySet<ChannelKey> | null = null;
   #phase: 'beside' | 'closing' | 'alone' | 'open' = 'beside';
   #turn: Deadline | null = null;
+  #closed = false;
 
   constructor(suspects: readonly Suspect[], parts: QuarantineParts) {
     this.#parts = parts;
@@ -99,9 +109,9 @@ export class Quarantine {
     return this.#held.length + (this.#newest === null ? 0 : 1);
   }
 
-  /** The number of the message that runs alone, with its mark on the disk; null: none does. */
-  get alone(): number | null {
-    return this.#marked ? (this.#newest?.row.seq ?? null) : null;
+  /** The message that runs alone, with its mark on the disk; null: none does. */
+  get alone(): InRow | null {
+    return this.#marked ? (this.#newest?.row ?? null) : null;
   }
 
   /** Whether everything else has to wait now. Asking when it need not lets it through for good. */
@@ -130,6 +140,11 @@ export class Quarantine {
       if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
       // Taken away while its mark was being written.
       if (row.gone) return null;
+      // It has not run, and does not any more.
+      if (this.#closed) {
+        if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
+        return null;
+      }
       const { aloneMs, stallMs } = this.#parts.limits;
       const now = this.#parts.now();
       this.#aside = this.#deadlines.at(now + aloneMs, () => this.#clear(suspect));
@@ -172,7 +187,9 @@ export class Quarantine {
     return true;
   }
 
+  /** None is handed out any more. */
   close(): void {
+    this.#closed = true;
     this.#turn?.cancel();
     this.#aside?.cancel();
     this.#stall?.cancel();
@@ -210,11 +227,11 @@ export class Quarantine {
 
   #mark(suspect: Suspect, alone: number): Promise<boolean> {
     suspect.alone = alone;
-    return this.#parts.write(['inboxAlone', alone, suspect.row.seq]);
+    return this.#parts.mark(suspect.row, alone);
   }
 
   #clear({ row }: Suspect): void {
-    void this.#parts.write(['inboxCleared', row.seq]);
+    this.#parts.clear(row);
     this.#marked = false;
     this.#phase = 'open';
     this.#leave();

@@ -1,15 +1,17 @@
 /** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import { DatabaseSync } from 'node:sqlite';
+import type { Worker } from 'node:worker_threads';
 import type { IdSource } from '../../domain/ids.ts';
+import { LaneLedger } from '../ledger/ledger.ts';
 import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
-import { DurableLedger } from './durable-ledger.ts';
 import { Journal } from './journal.ts';
 import { forgetFailure, freeBytesAt, notedFailure, noteFailure, preparePlace } from './place.ts';
 import { rewriteLog, takeOwnerLock, type NotedFailure } from './place.ts';
 import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { lastId, recover } from './recovery.ts';
+import { SqliteStorage } from './sqlite-storage.ts';
 import { startWriter } from './start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
@@ -32,6 +34,7 @@ export type SqliteOptions = {
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
   const { path, retentionDays, now } = options;
   let lock: OwnerLock | null = null;
+  let writer: Worker | null = null;
   let journal: Journal | null = null;
   let reader: DatabaseSync | null = null;
   try {
@@ -40,11 +43,12 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     if (lock === null) return lockedProblem(path);
     rewriteLog(path);
     const limits = { ...sqliteLimits, ...options.limits };
-    const writer = await startWriter({ path, retentionDays, pagesMax: limits.pagesMax });
-    if ('errcode' in writer) {
+    const started = await startWriter({ path, retentionDays, pagesMax: limits.pagesMax });
+    if ('errcode' in started) {
       lock.release();
-      return problemOf(path, writer);
+      return problemOf(path, started);
     }
+    writer = started;
     journal = new Journal(writer, freeBytesAt(path));
     reader = new DatabaseSync(path, { readOnly: true });
     const rows = new WorkingSet(now);
@@ -53,10 +57,11 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     await journal.write([...writes, ['owned']]);
     forgetFailure(path);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
-    const parts = { lock, reader, rows, journal, suspects, noteFailure: note };
-    return new DurableLedger({ ...options, ...parts, limits, news: options.news ?? {} });
+    const { news = {} } = options;
+    const parts = { now, limits, lock, reader, rows, journal, noteFailure: note, news, suspects };
+    return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
   } catch (error) {
-    await journal?.abandon();
+    await (journal === null ? writer?.terminate() : journal.abandon());
     reader?.close();
     lock?.release();
     return problemOf(path, error as Error);

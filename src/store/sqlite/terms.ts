@@ -1,5 +1,6 @@
 /** What this form promises, and its bounds. */
 import type { Terms } from '../store.ts';
+import type { QuarantineLimits } from './quarantine.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -21,7 +22,7 @@ export const terms: Terms = {
   drainsBacklog: false,
 };
 
-export type SqliteLimits = {
+export type SqliteLimits = QuarantineLimits & {
   /** Messages accepted and not settled. */
   readonly messagesMax: number;
   /** What they and their replies hold in memory. */
@@ -30,12 +31,6 @@ export type SqliteLimits = {
   readonly freeBytesMin: number;
   /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
   readonly pagesMax: number | null;
-  /** A message that has run alone for so long without the process ending is no suspect. */
-  readonly aloneMs: number;
-  /** How long a suspect waits beside the others before it runs alone. */
-  readonly besideMs: number;
-  /** So long everything else waits for suspects, all told. */
-  readonly stallMs: number;
 };
 
 export const sqliteLimits: SqliteLimits = {
@@ -47,13 +42,6 @@ export const sqliteLimits: SqliteLimits = {
   besideMs: 3_000,
   stallMs: 120_000,
 };
-
-const dayMs = 24 * hourMs;
-
-/** How long a message is recognised as one that came before. */
-export function dedupeMs(channel: string): number {
-  return (channel.startsWith('messenger_') ? 30 : 7) * dayMs;
-}
 
 /** Behind by so many writes, traces are left out first. */
 export const tracesPendingMax = 5_000;

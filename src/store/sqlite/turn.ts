@@ -1,14 +1,43 @@
 /** What a finished turn leaves for those after it. */
 import { fitWindow, type TurnRow } from '../../domain/conversation.ts';
 import type { Message } from '../../domain/message.ts';
+import type { TurnEnd } from '../ledger/storage.ts';
 import type { Effects, Memory } from '../store.ts';
+import { noteWrites, toolUseWrites } from './agent-writes.ts';
+import { replyWrite, summaryValues, traceWrite } from './bodies.ts';
 import type { Write } from './statements.ts';
+
+/**
+ * Everything that the end of a turn changes, one commit.
+ * @param memory what the conversation's next turn will see
+ * @param traced whether its trace is kept
+ */
+export function turnEndWrites(
+  { row, at, why, effects, replies }: TurnEnd,
+  memory: Memory,
+  traced: boolean,
+  nextSeq: () => number,
+): readonly Write[] {
+  const { message, seq } = row;
+  const summary = summaryValues(effects);
+  const trace = effects?.trace ?? null;
+  return [
+    why === null
+      ? ['inboxSettled', ...summary, at, seq]
+      : ['inboxDead', ...summary, at, JSON.stringify(why), seq],
+    ...turnWrites(message, seq, memory, effects),
+    ...noteWrites(message, effects?.notes ?? [], nextSeq),
+    ...toolUseWrites(message, effects?.toolUses ?? [], nextSeq),
+    ...replies.map((made) => replyWrite(made.seq, made.reply)),
+    ...(trace !== null && traced ? [traceWrite(message.id, trace)] : []),
+  ];
+}
 
 /** What the conversation's next turn will see. */
 export function memoryAfter(
   { acceptedAt }: Message,
   before: Memory,
-  effects: Effects | undefined,
+  effects: Effects | null,
 ): Memory {
   const move = effects?.session ?? null;
   const turn = effects?.turn ?? null;
@@ -33,11 +62,11 @@ export function memoryAfter(
  * tell `previousAt`. A quoted block is a turn that nobody said; it stands where its message, a
  * command, has none.
  */
-export function turnWrites(
+function turnWrites(
   { channel, conversation, acceptedAt, sender }: Message,
   seq: number,
   { session: { number, startedAt }, previousAt }: Memory,
-  effects: Effects | undefined,
+  effects: Effects | null,
 ): readonly Write[] {
   const writes: Write[] = [];
   const turn = effects?.turn ?? null;

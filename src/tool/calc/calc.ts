@@ -1,7 +1,6 @@
 /** Works out one arithmetic expression: exactly where it can, always in bounded time. */
 import { oneText, textIn } from '../text-argument.ts';
 import type { Tool } from '../tool.ts';
-import { evaluate } from './evaluate.ts';
 
 const description =
   'Works out an arithmetic expression. + - * / ^ and parentheses; a % b is the remainder with ' +
@@ -26,6 +25,7 @@ export function createCalc(): Tool {
       return {
         kind: 'ready',
         run: async () => {
+          const { evaluate } = await import('./evaluate.ts');
           const result = evaluate(text);
           return result.kind === 'value'
             ? { kind: 'done', text: result.text, cut: false }

@@ -6,13 +6,12 @@
  * A `%` before a number, a name or a parenthesis is the remainder; anywhere else it is per cent.
  * Time is bounded by the length of the text: no loop depends on a value.
  */
-import { faultOf } from './faults.ts';
 import { constants, functions } from './functions.ts';
 import {
   add,
   divide,
   exact,
-  float,
+  faultOf,
   isZero,
   literal,
   multiply,
@@ -20,8 +19,6 @@ import {
   power,
   remainder,
   tell,
-  tooLarge,
-  tooSmall,
   type Num,
 } from './number.ts';
 import { tokensOf, type Token } from './tokens.ts';
@@ -32,8 +29,8 @@ export type Evaluated =
 
 const depthMax = 64;
 const signPower = 30;
-const hundred = exact(100n);
-const zero = exact(0n);
+const hundred = exact(100);
+const zero = exact(0);
 
 /** How tight an operator between two operands binds, and how tight what stands on its right. */
 const infix: ReadonlyMap<string, readonly [left: number, right: number]> = new Map([
@@ -67,9 +64,8 @@ class Evaluation {
     const value = this.#expression(0);
     const next = this.#next;
     if (next.kind !== 'end') this.#missing('an operator');
-    const text = this.#fault === null ? tell(value) : null;
-    if (text !== null) return { kind: 'value', text };
-    return { kind: 'fault', text: this.#fault ?? 'the result is too large.' };
+    if (this.#fault !== null) return { kind: 'fault', text: this.#fault };
+    return { kind: 'value', text: tell(value) };
   }
 
   get #next(): Token {
@@ -116,7 +112,7 @@ class Evaluation {
 
   #operand(): Num {
     const token = this.#take();
-    if (token.kind === 'number') return this.#literal(token.text);
+    if (token.kind === 'number') return this.#sound(literal(token.text));
     if (token.kind === 'name') return this.#named(token.text);
     if (token.kind === 'symbol') {
       if (token.text === '-') return negate(this.#expression(signPower));
@@ -124,11 +120,6 @@ class Evaluation {
       if (token.text === '(') return this.#closed(this.#expression(0));
     }
     return this.#fail(`a number is missing before ${shown(token)}.`);
-  }
-
-  #literal(text: string): Num {
-    const value = this.#finite(literal(text));
-    return isZero(value) && /^[\d.]*[1-9]/.test(text) ? this.#fail(tooSmall) : value;
   }
 
   #named(name: string): Num {
@@ -147,8 +138,7 @@ class Evaluation {
       const count = least === most ? `${least}` : `${least} to ${most}`;
       return this.#fail(`${name} takes ${count} arguments, and has ${args.length}.`);
     }
-    const result = called.apply(args);
-    return typeof result === 'string' ? this.#fail(result) : this.#finite(result);
+    return this.#sound(called.apply(args));
   }
 
   #closed(value: Num): Num {
@@ -169,27 +159,23 @@ class Evaluation {
     if (this.#fault !== null) return zero;
     if ((symbol === '/' || symbol === '%') && isZero(right))
       return this.#fail('it divides by zero.');
-    const result = operate(symbol, left, right);
-    const fault = faultOf(symbol, left, right, result);
-    return fault === null ? result : this.#fail(fault);
+    return this.#sound(operate(symbol, left, right));
   }
 
-  #finite(value: Num): Num {
-    if (value.kind === 'exact' || Number.isFinite(value.number)) return value;
-    if (Number.isNaN(value.number)) return this.#fail('it has no real result.');
-    return this.#fail(tooLarge);
+  #sound(result: Num | string): Num {
+    const fault = typeof result === 'string' ? result : faultOf(result);
+    return fault === null ? (result as Num) : this.#fail(fault);
   }
 }
 
 const end: Token = { kind: 'end', text: '' };
 
-function operate(symbol: string, left: Num, right: Num): Num {
+function operate(symbol: string, left: Num, right: Num): Num | string {
   if (symbol === '+') return add(left, right);
   if (symbol === '-') return add(left, negate(right));
   if (symbol === '*') return multiply(left, right);
   if (symbol === '/') return divide(left, right);
-  if (symbol === '%') return remainder(left, right);
-  return symbol === '^' ? power(left, right) : float(Number.NaN);
+  return symbol === '%' ? remainder(left, right) : power(left, right);
 }
 
 function shown({ kind, text }: Token): string {

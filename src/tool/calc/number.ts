@@ -1,240 +1,215 @@
 /**
- * The numbers of calc. A decimal number is exact (`coefficient` × 10 to the power of −`scale`) as
- * long as it has few enough digits, so 0.1 + 0.2 is 0.3 and 2^64 has its last digit; beyond that,
- * and after a function or a division that does not end, it is a double.
+ * The numbers of calc: decimal numbers of the library decimal.js. One is exact as long as it has
+ * few enough digits, so 0.1 + 0.2 is 0.3 and 2^64 has its last digit; beyond that, and after a
+ * function or a division that does not end, it is near the true one, and only digits that are
+ * surely true are told.
+ *
+ * The bounds of digits and exponents are what bounds the time: see
+ * docs/decisions/0019-decimal-js-for-calc.md for the worst cases.
  */
-export type Exact = {
-  readonly kind: 'exact';
-  readonly coefficient: bigint;
-  /** Digits behind the point: 0 to `digitsMax`. */
-  readonly scale: number;
-};
-export type Float = { readonly kind: 'float'; readonly number: number };
-export type Num = Exact | Float;
+import { Decimal } from 'decimal.js';
 
-/** An exact number has so many digits at most, and so many behind the point. */
-export const digitsMax = 1_000;
-/** A division that has not ended after so many digits behind the point is a double. */
-const quotientDigits = 40;
-/** Digits of a double that are told: the ones behind are noise of the binary form. */
+export type Num = { readonly value: Decimal; readonly exact: boolean };
+
+/** An exact number has so many significant digits at most. */
+const digitsMax = 1_000;
+/** A number is smaller than 10 to this power, and larger than its reciprocal, or zero. */
+const exponentMax = 10_000;
+/** A division or a root that has not ended after so many digits is not exact. */
+const endDigits = 100;
+/** Digits of a number that is near the true one: those of decimal128 (IEEE 754). */
+const nearDigits = 34;
+/** How many of these are told. */
 const toldDigits = 15;
-/** A number with more zeros than this behind the point is told with an exponent. */
-const leadingZerosMax = 20;
+/**
+ * What is so many digits smaller than the near numbers that it is the difference of is taken for
+ * none: fewer digits of it are true than are told.
+ */
+const soundDigits = nearDigits - toldDigits - 1;
 
-/** What is said where a double would be infinite or zero in place of a number that is not. */
-export const tooLarge =
-  'a number on the way is too large or has no end: beyond 1.8e308 only exact arithmetic goes on.';
-export const tooSmall =
-  'a number on the way is too small: below 5e-324 only exact arithmetic goes on.';
+const settings = { defaults: true, rounding: Decimal.ROUND_HALF_UP } as const;
+/** Results of as many digits as an exact number may have; as text, with an exponent if need be. */
+const Exact = Decimal.clone({
+  ...settings,
+  precision: digitsMax,
+  toExpNeg: -22,
+  toExpPos: digitsMax,
+});
+/** Holds the product of any two exact numbers. */
+const Product = Decimal.clone({ ...settings, precision: 2 * digitsMax });
+const Ending = Decimal.clone({ ...settings, precision: endDigits });
+/** Its static functions work on near numbers. */
+export const Near = Decimal.clone({
+  ...settings,
+  precision: nearDigits,
+  toExpNeg: -7,
+  toExpPos: toldDigits,
+});
 
-export function float(number: number): Float {
-  return { kind: 'float', number };
+/** @param value with `digitsMax` digits at most */
+export function exact(value: Decimal.Value): Num {
+  return { value: new Exact(value), exact: true };
 }
 
-/** @param scale may be negative or beyond the limit: the number is then a double */
-export function exact(coefficient: bigint, scale = 0): Num {
-  if (coefficient === 0n) return { kind: 'exact', coefficient, scale: 0 };
-  const digits = coefficient.toString();
-  const zeros = Math.min(trailingZeros(digits), Math.max(scale, 0));
-  const length = digits.length - zeros + Math.max(-scale, 0);
-  if (scale - zeros > digitsMax || length > digitsMax) return float(Number(`${digits}e${-scale}`));
-  if (scale < 0) return { kind: 'exact', coefficient: coefficient * tens(-scale), scale: 0 };
-  const stripped = zeros === 0 ? coefficient : coefficient / tens(zeros);
-  return { kind: 'exact', coefficient: stripped, scale: scale - zeros };
+export function near(value: Decimal): Num {
+  return { value: new Near(value).toSignificantDigits(nearDigits), exact: false };
 }
 
-/** A literal as the tokenizer found it: digits, a point, an exponent. */
+/** A literal as the tokenizer found it: digits, a point, an exponent; 256 characters at most. */
 export function literal(text: string): Num {
-  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
-  const [front = '', fraction = ''] = mantissa.split('.');
-  const scale = fraction.length - Number(exponent);
-  const digits = BigInt(front + fraction);
-  // A scale that a double could not hold either.
-  if (Math.abs(scale) > 10 * digitsMax) return float(Number(text));
-  return exact(digits, scale);
+  const value = new Exact(text);
+  const isZeroAsWritten = /^[0.]*(?:e|$)/i.test(text);
+  return value.isZero() && !isZeroAsWritten ? tooNearZero : exact(value);
 }
 
-export function toNumber(value: Num): number {
-  return value.kind === 'float' ? value.number : Number(`${value.coefficient}e${-value.scale}`);
+/** @returns what is wrong with a result, in a sentence; null: nothing */
+export function faultOf({ value }: Num): string | null {
+  if (value.isNaN()) return 'it has no real result.';
+  if (!value.isFinite() || value.e >= exponentMax) return tooLarge;
+  return value.e <= -exponentMax ? tooSmall : null;
 }
 
-export function isZero(value: Num): boolean {
-  return toNumber(value) === 0 && (value.kind === 'float' || value.coefficient === 0n);
-}
+const limit = (exponent: number): string => `the limit is 1e${exponent}.`;
+export const tooLarge = `a number on the way is too large or has no end: ${limit(exponentMax)}`;
+const tooSmall = `a number on the way is too small: ${limit(-exponentMax)}`;
 
-/** It is not zero, but the double next to it is. */
-export function vanishes(value: Num): boolean {
-  return toNumber(value) === 0 && !isZero(value);
-}
+/** What is not zero, and too small to be a number here. */
+export const tooNearZero: Num = near(new Near(`1e-${2 * exponentMax}`));
 
-/** It is exact, and beyond every double. */
-export function overflows(value: Num): boolean {
-  return value.kind === 'exact' && !Number.isFinite(toNumber(value));
+export function isZero({ value }: Num): boolean {
+  return value.isZero();
 }
 
 /** @returns the whole number that it is exactly; null: it is none */
-export function toInteger(value: Num): bigint | null {
-  return value.kind === 'exact' && value.scale === 0 ? value.coefficient : null;
+export function toInteger({ value, exact: isExact }: Num): Decimal | null {
+  return isExact && value.isInteger() ? value : null;
 }
 
-export function negate(value: Num): Num {
-  return value.kind === 'float'
-    ? float(-value.number)
-    : { ...value, coefficient: -value.coefficient };
+export function negate(number: Num): Num {
+  // The library knows a zero below zero.
+  return isZero(number) ? exact(0) : { value: number.value.negated(), exact: number.exact };
 }
 
 export function add(left: Num, right: Num): Num {
-  if (left.kind === 'float' || right.kind === 'float') {
-    return float(toNumber(left) + toNumber(right));
-  }
-  const [a, b, scale] = aligned(left, right);
-  return exact(a + b, scale);
+  if (isZero(left)) return right;
+  if (isZero(right)) return left;
+  const [a, b] = [left.value, right.value];
+  const first = Math.max(a.e, b.e);
+  const last = Math.min(lastPlace(a), lastPlace(b));
+  if (left.exact && right.exact && first - last + 2 <= digitsMax)
+    return exact(new Exact(a).plus(b));
+  return withoutNoise(new Near(a).plus(b), first);
+}
+
+/**
+ * What remains of a difference may be nothing but digits that were never true: 1/3 × 3 − 1 is 0.
+ * @param place the exponent of the largest near number that it was made of
+ */
+export function withoutNoise(value: Decimal, place: number): Num {
+  return isNoise(value, place) ? exact(0) : near(value);
+}
+
+export function isNoise(value: Decimal, place: number): boolean {
+  return value.isZero() || value.e < place - soundDigits;
 }
 
 export function multiply(left: Num, right: Num): Num {
-  if (left.kind === 'float' || right.kind === 'float') {
-    return float(toNumber(left) * toNumber(right));
-  }
-  return exact(left.coefficient * right.coefficient, left.scale + right.scale);
+  const digits = left.value.sd() + right.value.sd();
+  const fits = left.exact && right.exact && digits <= digitsMax;
+  if (fits) return exact(new Exact(left.value).times(right.value));
+  return near(new Near(left.value).times(right.value));
 }
 
-/** @param right is not zero */
 export function divide(left: Num, right: Num): Num {
-  if (left.kind === 'float' || right.kind === 'float') {
-    return float(toNumber(left) / toNumber(right));
+  const [a, b] = [left.value, right.value];
+  if (left.exact && right.exact && !a.isZero() && !b.isZero()) {
+    const isLong = a.e - b.e > endDigits - nearDigits;
+    const quotient = new (isLong ? Exact : Ending)(a).div(b);
+    if (new Product(quotient).times(b).eq(a)) return exact(quotient);
   }
-  const [a, b] = aligned(left, right);
-  const scale = quotientDigits + Math.max(0, b.toString().length - a.toString().length);
-  const numerator = a * tens(scale);
-  const quotient = numerator / b;
-  if (quotient * b === numerator) return exact(quotient, scale);
-  return float(Number(`${quotient}e${-scale}`));
+  return near(new Near(a).div(b));
 }
 
-/** With the sign of `left`. @param right is not zero */
-export function remainder(left: Num, right: Num): Num {
-  if (left.kind === 'float' || right.kind === 'float') {
-    return float(toNumber(left) % toNumber(right));
+/** With the sign of `left`. @returns a sentence where no digit of it would be true */
+export function remainder(left: Num, right: Num): Num | string {
+  const [a, b] = [left.value, right.value];
+  if (isZero(left) || isZero(right)) return near(new Near(a).mod(b));
+  const quotientDigits = a.e - b.e + 1;
+  if (left.exact && right.exact) {
+    if (quotientDigits > digitsMax) return tooLarge;
+    const digits = Math.min(a.e, b.e) - Math.min(lastPlace(a), lastPlace(b)) + 1;
+    const rest = new Exact(a).mod(b);
+    return digits <= digitsMax ? exact(rest) : near(rest);
   }
-  const [a, b, scale] = aligned(left, right);
-  return exact(a % b, scale);
+  if (quotientDigits > soundDigits) return tooLarge;
+  const rest = new Near(a).mod(b);
+  const untilNext = new Near(b).abs().minus(rest.abs());
+  return isNoise(untilNext, a.e) ? exact(0) : withoutNoise(rest, a.e);
 }
 
-/** Exact where the exponent is a whole number and the result has few enough digits. */
-export function power(base: Num, exponent: Num): Num {
-  const times = toInteger(exponent);
-  if (base.kind === 'exact' && times !== null) {
-    const { coefficient, scale } = base;
-    if (scale === 0 && coefficient * coefficient === 1n) {
-      return exact(times % 2n === 0n ? 1n : coefficient);
+/**
+ * Exact where the exponent is a whole number and the result has few enough digits.
+ * @returns a sentence where no digit of it would be true
+ */
+export function power(base: Num, exponent: Num): Num | string {
+  const times = toInteger(exponent)?.toNumber() ?? null;
+  const size = Math.abs(times ?? 0);
+  if (base.exact && times !== null && Number.isSafeInteger(times)) {
+    if (size * growth(base.value) < digitsMax) {
+      const raised = exact(new Exact(base.value).pow(size));
+      return times < 0 ? divide(exact(1), raised) : raised;
     }
-    const size = times < 0n ? -times : times;
-    const digits = coefficient.toString().length - 1;
-    if (size <= digitsMax * 4 && Number(size) * Math.max(digits, scale, 0.25) <= digitsMax) {
-      const raised = exact(coefficient ** size, scale * Number(size));
-      if (times >= 0n) return raised;
-      return isZero(raised) ? float(Infinity) : divide(exact(1n), raised);
-    }
   }
-  return float(toNumber(base) ** toNumber(exponent));
+  if (!base.exact && exponent.value.e > soundDigits) return tooLarge;
+  const raised = new Near(base.value).pow(exponent.value);
+  if (raised.isZero() && !isZero(base)) return tooNearZero;
+  return near(raised);
 }
 
-/** Exact where the root is; NaN where there is none. */
-export function squareRoot(value: Num): Num {
-  if (value.kind === 'float' || value.coefficient < 0n) return float(Math.sqrt(toNumber(value)));
-  const shift = value.scale % 2;
-  const square = value.coefficient * tens(shift);
-  const scale = (value.scale + shift) / 2;
-  const root = wholeRoot(square);
-  if (root * root === square) return exact(root, scale);
-  if (!vanishes(value) && !overflows(value)) return float(Math.sqrt(toNumber(value)));
-  const digits = wholeRoot(square * tens(2 * quotientDigits));
-  return float(Number(`${digits}e${-scale - quotientDigits}`));
+/** By how many digits each factor makes a product longer. */
+function growth(value: Decimal): number {
+  if (value.isZero()) return 0;
+  const places = value.sd() - 1;
+  return places + Math.log10(Number(value.abs().times(`1e${-value.e}`)));
 }
 
-/** Rounded down, by Newton's method: some 20 steps for `digitsMax` digits. */
-function wholeRoot(square: bigint): bigint {
-  if (square === 0n) return 0n;
-  let root = 1n << BigInt(square.toString(16).length * 2);
-  for (;;) {
-    const next = (root + square / root) / 2n;
-    if (next >= root) return root;
-    root = next;
+/** Exact where the root has few enough digits; NaN where there is none. */
+export function squareRoot({ value, exact: isExact }: Num): Num {
+  if (isExact && value.sd() <= 2 * endDigits) {
+    const root = new Ending(value).sqrt();
+    if (new Product(root).times(root).eq(value)) return exact(root);
   }
+  return near(new Near(value).sqrt());
 }
 
 /** Negative, zero or positive, as `left` is less than, equal to or greater than `right`. */
 export function compare(left: Num, right: Num): number {
-  if (left.kind === 'float' || right.kind === 'float') return toNumber(left) - toNumber(right);
-  const [a, b] = aligned(left, right);
-  return a < b ? -1 : Number(a > b);
+  return add(left, negate(right)).value.comparedTo(0);
 }
 
 /** To so many digits behind the point; a half goes away from zero. @param digits 0 to 100 */
-export function round(value: Num, digits: number): Num {
-  if (value.kind === 'float') {
-    const sign = value.number < 0 ? -1 : 1;
-    return float(sign * Number(Math.abs(value.number).toFixed(digits)));
-  }
-  const { coefficient, scale } = value;
-  if (scale <= digits) return value;
-  const unit = tens(scale - digits);
-  const half = (coefficient < 0n ? -unit : unit) / 2n;
-  return exact((coefficient + half) / unit, digits);
+export function round(number: Num, digits: number): Num {
+  return { value: settled(number).toDecimalPlaces(digits), exact: number.exact };
 }
 
 /** The whole number next to it: towards zero (`trunc`), down or up. */
-export function whole(value: Num, way: 'trunc' | 'floor' | 'ceil'): Num {
-  if (value.kind === 'float') return float(Math[way](value.number));
-  const unit = tens(value.scale);
-  const toZero = value.coefficient / unit;
-  const left = value.coefficient % unit;
-  const beyond = (way === 'floor' && left < 0n && -1n) || (way === 'ceil' && left > 0n && 1n) || 0n;
-  return exact(toZero + beyond);
+export function whole(number: Num, way: 'trunc' | 'floor' | 'ceil'): Num {
+  return { value: settled(number)[way](), exact: number.exact };
 }
 
-/** @returns the number for a reader; null: it is not finite */
-export function tell(value: Num): string | null {
-  return value.kind === 'exact' ? tellExact(value) : tellFloat(value.number);
+/** Three, and not a little less, where a near number is three. */
+function settled({ value, exact: isExact }: Num): Decimal {
+  return isExact ? value : new Near(value).toSignificantDigits(soundDigits);
 }
 
-function tellExact({ coefficient, scale }: Exact): string {
-  const sign = coefficient < 0n ? '-' : '';
-  const digits = coefficient.toString().replace('-', '');
-  if (scale === 0) return sign + digits;
-  if (scale - digits.length > leadingZerosMax) {
-    const fraction = digits.length > 1 ? `.${digits.slice(1)}` : '';
-    return `${sign}${digits[0]}${fraction}e-${scale - digits.length + 1}`;
-  }
-  const padded = digits.padStart(scale + 1, '0');
-  return `${sign}${padded.slice(0, -scale)}.${padded.slice(-scale)}`;
+/** @returns the number for a reader */
+export function tell({ value, exact: isExact }: Num): string {
+  return isExact
+    ? new Exact(value).toString()
+    : new Near(value).toSignificantDigits(toldDigits).toString();
 }
 
-function tellFloat(number: number): string | null {
-  if (!Number.isFinite(number)) return null;
-  const rounded = Number(number.toPrecision(toldDigits));
-  if (!Number.isFinite(rounded)) return number.toExponential();
-  if (Math.abs(rounded) >= 10 ** toldDigits) return rounded.toExponential();
-  return String(rounded === 0 ? 0 : rounded);
-}
-
-/** Both coefficients at the larger scale of the two. */
-function aligned(left: Exact, right: Exact): [bigint, bigint, number] {
-  const scale = Math.max(left.scale, right.scale);
-  return [
-    left.coefficient * tens(scale - left.scale),
-    right.coefficient * tens(scale - right.scale),
-    scale,
-  ];
-}
-
-/** @param count within a few times `digitsMax` */
-function tens(count: number): bigint {
-  return 10n ** BigInt(count);
-}
-
-function trailingZeros(digits: string): number {
-  let count = 0;
-  while (count < digits.length && digits[digits.length - 1 - count] === '0') count++;
-  return count;
+/** The exponent of the last digit that is not zero. @param value not zero */
+function lastPlace(value: Decimal): number {
+  return value.e - value.sd() + 1;
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type { Receipt } from '../../../src/channel/channel.ts';
 import type { Claim, InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
 import { sameBatch } from './reference.ts';
-import type { Expected, MessageRow, Reference, ReplyRow, Row } from './reference.ts';
+import type { Expected, Reference } from './reference.ts';
+import type { MessageRow, ReplyRow, Row } from './rows.ts';
 import type { World } from './worlds.ts';
 
 /** Whether a receipt has been called safe. */

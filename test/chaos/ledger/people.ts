@@ -4,7 +4,8 @@ import type { ChannelKey, ConversationId } from '../../../src/domain/ids.ts';
 import type { Whose } from '../../../src/domain/story.ts';
 import type { Effects, InClaim } from '../../../src/store/store.ts';
 import { NoteReference, scopes } from './notes.ts';
-import type { MessageRow, Reference } from './reference.ts';
+import type { Reference } from './reference.ts';
+import type { MessageRow } from './rows.ts';
 import type { World } from './worlds.ts';
 
 const nobody = '0000000000000000000000';
@@ -53,7 +54,8 @@ export class People {
     const lanes = this.#model.lanesOf((one) => {
       const [where, other] = one.split(' ') as [string, string];
       if (where !== channel) return false;
-      return whose.kind === 'conversation' ? other === conversation : senderOf(other) === sender;
+      if (whose.kind === 'conversation') return other === conversation;
+      return senderOf(other) === sender && this.#model.knowsSenderOf(one);
     });
     this.#notes.forget(lanes);
     const expected = this.#model.forget(lanes, whose.kind);

@@ -7,6 +7,7 @@ import type { TurnRow } from '../../../src/domain/conversation.ts';
 import type { Inbound, Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { DeadLetterMove, Effects, Memory } from '../../../src/store/store.ts';
+import type { MessageRow, ReplyRow, Row } from './rows.ts';
 import { windowOf } from './turns.ts';
 
 /** With so many unsettled replies a conversation's inbox is not claimed. */
@@ -16,34 +17,6 @@ const wholeId = (id: string): string => id.slice(0, 22);
 /** In place of an id that is not known yet: of a message of the same batch, or of one before. */
 export const sameBatch = 'the same batch';
 const underWay = 'under way';
-
-type Common = {
-  readonly id: string;
-  readonly channel: string;
-  readonly lane: string;
-  /** What it takes room as: a message and its replies take it once. */
-  roomOf: string;
-  attempt: number;
-  claimed: boolean;
-  /** The step since which it may be claimed; null: it may not. */
-  readySince: number | null;
-  /** It was given back: first in its lane again, and in no order with other lanes. */
-  givenBack: boolean;
-};
-export type MessageRow = Common & { readonly box: 'in'; readonly message: Message };
-export type ReplyRow = Common & {
-  readonly box: 'out';
-  readonly reply: Reply;
-  possibleDuplicate: boolean;
-  late: boolean;
-  /** It has left its lane. */
-  parked: boolean;
-  /** Attempts before the last replay. */
-  replayedAfter: number;
-  /** When it is tried again; null: it waits for no time. */
-  dueAt: number | null;
-};
-export type Row = MessageRow | ReplyRow;
 
 /** What one conversation remembers. */
 type Remembered = {
@@ -177,11 +150,10 @@ export class Reference {
 
   /** What a claim of that row must remember. */
   memoryOf({ lane, message }: MessageRow): Memory {
-    const nothing = { session: { number: 1, startedAt: 0 }, turns: [], previousAt: null };
-    if (!this.durable) return { ...nothing, empty: true };
-    const known = this.#remembered.get(lane);
+    const known = this.durable ? this.#remembered.get(lane) : undefined;
     if (known === undefined) {
-      return { ...nothing, session: { number: 1, startedAt: message.acceptedAt }, empty: true };
+      const session = { number: 1, startedAt: message.acceptedAt };
+      return { session, turns: [], previousAt: null, empty: true };
     }
     return {
       session: { number: known.session, startedAt: known.startedAt },
@@ -309,6 +281,13 @@ export class Reference {
   lanesOf(is: (lane: string) => boolean): ReadonlySet<string> {
     const known = [...this.inbox, ...this.outbox, ...this.#kept].map(({ lane }) => lane);
     return new Set([...known, ...this.#remembered.keys()].filter(is));
+  }
+
+  /** Whether a message or a turn that is kept tells who talks there. */
+  knowsSenderOf(lane: string): boolean {
+    const { turns = [], past = [] } = this.#remembered.get(lane) ?? {};
+    const said = this.#kept.some((row) => row.lane === lane && row.of === null);
+    return said || [turns, ...past].flat().some(({ of }) => of !== null);
   }
 
   /** What answers a discarded message goes with its conversation only. @returns how many went */

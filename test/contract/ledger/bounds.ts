@@ -56,6 +56,18 @@ export const boundCases: readonly LedgerCase[] = [
     three,
   ),
   promise(
+    'their bytes do not go over the bound together, either',
+    async (it) => {
+      const all = Array.from({ length: 9 }, (_, i) =>
+        it.ledger.accept([said(`c${i}`, 'x'.repeat(10_000))]),
+      );
+      const kinds = (await Promise.all(all)).map(({ kind }) => kind);
+      assert.equal(kinds.filter((kind) => kind === 'accepted').length, 3);
+      assert.ok(it.ledger.room().bytes < 20_000);
+    },
+    { bytesMax: 70_000 },
+  ),
+  promise(
     'a batch is taken whole or not at all',
     async (it) => {
       await accept(it, said('a', '1'), said('b', '2'));
@@ -241,16 +253,6 @@ export const boundCases: readonly LedgerCase[] = [
     assert.equal(seen.size, 1_000);
     for (const texts of seen.values()) assert.deepEqual(texts, ['0', '1', '2']);
     assert.deepEqual(states(it), [0, 0, 0, 0, 0]);
-  }),
-  promise('after its end a ledger does nothing more, and says so', async (it) => {
-    await accept(it, said('ann', 'one'), said('bob', 'two'));
-    const [claim] = await takeIn(it, 1);
-    await it.ledger[Symbol.asyncDispose]();
-    assert.equal(await it.ledger.complete(claim!, effects(claim!, ['a'])), false);
-    assert.equal((await it.ledger.accept([said('ann', 'late')])).kind, 'refused');
-    await noneIn(it);
-    await it.ledger.release(claim!);
-    await it.ledger[Symbol.asyncDispose]();
   }),
 ];
 

@@ -24,7 +24,7 @@ export interface ClockedBench extends Bench {
 
 /** How one form of the ledger is opened for a case. */
 export type OpenBench = (limits: Limits) => Promise<ClockedBench>;
-export type Limits = { readonly messagesMax?: number };
+export type Limits = { readonly messagesMax?: number; readonly bytesMax?: number };
 
 /** One promise of the contract. `durable`: kept only by forms that outlive the process. */
 export type LedgerCase = {

@@ -35,10 +35,9 @@ const cut = (at: number) => ({ reason: 'command', at }) as const;
 export const memoryCases: readonly LedgerCase[] = [
   promise('the first message of a conversation remembers nothing', async (it) => {
     await accept(it, said('ann', 'hi'));
-    const { memory } = await oneIn(it);
-    assert.deepEqual(memory.turns, []);
-    assert.equal(memory.session.number, 1);
-    assert.equal(memory.previousAt, null);
+    const { memory, message } = await oneIn(it);
+    const session = { number: 1, startedAt: message.acceptedAt };
+    assert.deepEqual(memory, { session, turns: [], previousAt: null, empty: true });
   }),
   promise(
     'a receipt is safe at once when durable, else when the message is settled',

@@ -1,8 +1,9 @@
 /** What a new part of a configuration begins as: what it must have, and what is likely meant. */
+import type { ChannelKind } from '../../../src/channel/kind.ts';
+import { channelTypes, kindOf, type ChannelType } from '../../../src/channel/kinds.ts';
 import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
-import { channelTypes, type ChannelType } from '../../../src/domain/ids.ts';
 import { fieldAt, meant } from './fields.ts';
 import type { Path } from './path.ts';
 import { isList, isObject, valueAt, wordOf } from './value.ts';
@@ -33,18 +34,12 @@ const starts: Readonly<Record<string, (path: Path, document: JsonObject) => Json
   admin: () => ({ token_env: 'ADMIN_TOKEN' }),
 };
 
-/** A channel of each type, for what its platform asks of it. */
+/** A channel of a type, with what it must have. */
 export function channelOf(type: ChannelType): JsonObject {
-  switch (type) {
-    case 'messenger_a':
-      return { type, mode: 'polling', token_env: 'TELEGRAM_TOKEN' };
-    case 'messenger_b':
-      return { type, mode: 'gateway', token_env: 'DISCORD_TOKEN' };
-    case 'webhook':
-      return { type, token_env: 'WEBHOOK_SECRET', webhook: { outbound_url: '' } };
-    default:
-      return type satisfies never;
-  }
+  const { mode, token, requires, fields }: ChannelKind = kindOf(type);
+  const own = requires.map((key) => [key, emptyOf(fields[key]!)] as const);
+  const how = mode === null ? {} : { mode };
+  return { type, ...how, token_env: token.variable, ...Object.fromEntries(own) };
 }
 
 /** Types of the channels that a configuration has. */
@@ -63,10 +58,14 @@ export function routedOf(document: JsonObject): readonly string[] {
   return namesIn(document['routes'], (route) => meant(channel, route['channel']));
 }
 
+/** First those that need no account on a platform. */
+const easiest = channelTypes.toSorted((one, two) => {
+  return Number(kindOf(one).isMessenger) - Number(kindOf(two).isMessenger);
+});
+
 function newChannel(document: JsonObject): Json {
   const taken = channelsOf(document);
-  const types: readonly ChannelType[] = ['webhook', ...channelTypes];
-  return channelOf(types.find((type) => !taken.includes(type)) ?? 'webhook');
+  return channelOf(easiest.find((type) => !taken.includes(type)) ?? easiest[0]!);
 }
 
 function newBrain(document: JsonObject): Json {
@@ -80,7 +79,7 @@ const newModel: JsonObject = { provider: 'local_runtime', model_id: '', locality
 function newRoute(document: JsonObject): Json {
   const channels = channelsOf(document);
   const routed = routedOf(document);
-  const channel = channels.find((type) => !routed.includes(type)) ?? channels[0] ?? 'webhook';
+  const channel = channels.find((type) => !routed.includes(type)) ?? channels[0] ?? easiest[0]!;
   return { channel, brain: brainsOf(document)[0] ?? '' };
 }
 

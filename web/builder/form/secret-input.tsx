@@ -1,4 +1,5 @@
 import { useId, useState } from 'react';
+import { channelKinds } from '../../../src/channel/kinds.ts';
 import { formatFault } from '../../../src/config/formats.ts';
 import { inputLook } from '../../kit/field.tsx';
 import { State } from '../../kit/state.tsx';
@@ -12,7 +13,7 @@ import { keyOf } from './words.tsx';
 
 const usual: Readonly<Record<string, readonly string[]>> = {
   api_key_env: ['OPENAI_API_KEY', 'GROQ_API_KEY', 'OPENROUTER_API_KEY', 'MISTRAL_API_KEY'],
-  token_env: ['WEBHOOK_SECRET', 'TELEGRAM_TOKEN', 'DISCORD_TOKEN', 'ADMIN_TOKEN'],
+  token_env: [...channelKinds.map(({ token }) => token.variable), 'ADMIN_TOKEN'],
   outbound_token_env: ['REPLY_SECRET'],
   url_env: ['DATABASE_URL'],
 };

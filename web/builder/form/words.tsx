@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Field, IntegerField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { channelName, modelName } from '../outline/tree.ts';
+import { typeWithName } from '../document/channel-words.ts';
 import type { Path } from '../document/path.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
 
@@ -92,8 +93,6 @@ export function entryName(list: string, entry: Json, at: number): string {
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  messenger_a: 'messenger_a (Telegram)',
-  messenger_b: 'messenger_b (Discord)',
   local_runtime: 'local_runtime (Ollama)',
   hosted_runtime: 'hosted_runtime (OpenAI and alike)',
   fanout: 'fanout: all models at once',
@@ -115,7 +114,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /** A name of the contract with what it means. */
-export const meaningOf = (name: string): string => meanings[name] ?? name;
+export const meaningOf = (name: string): string => meanings[name] ?? typeWithName(name);
 
 /** Marks of code in a sentence of the schema, shown as such. */
 export function sentence(text: string): ReactNode {
@@ -131,9 +130,15 @@ export function hintOf(field: Field): ReactNode {
     <>
       {sentence(field.description)}
       {sentence(limitsOf(field))}
+      {field.lifetime === undefined ? null : restarts[field.lifetime]}
     </>
   );
 }
+
+const restarts = {
+  process: ' A change needs a restart.',
+  port: ' Another host on the same port needs a restart.',
+} as const;
 
 function limitsOf(field: Field): string {
   const note = 'defaultNote' in field ? field.defaultNote : undefined;

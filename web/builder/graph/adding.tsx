@@ -1,14 +1,9 @@
+import { titleOf } from '../document/channel-words.ts';
 import { Button } from '../../kit/button.tsx';
 import { useDraft } from '../document/store.ts';
 import { addChannel, addTo, freeTypes } from './actions.ts';
 import { change } from './doing.ts';
 import { entriesOf } from './reading.ts';
-
-const names: Readonly<Record<string, string>> = {
-  messenger_a: 'Telegram (messenger_a)',
-  messenger_b: 'Discord (messenger_b)',
-  webhook: 'Webhook',
-};
 
 /** What can be added; what is added is chosen, so that its form is a step away. */
 export function Adding() {
@@ -39,7 +34,7 @@ export function Adding() {
         </option>
         {free.map((type) => (
           <option key={type} value={type}>
-            {names[type]}
+            {titleOf(type)}
           </option>
         ))}
       </select>

@@ -2,6 +2,7 @@
  * The configuration as three columns: channels, brains, models. Where things stand follows from
  * the document alone and is never kept.
  */
+import { findKind } from '../../../src/channel/kinds.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { pathOf, startsWith, textOf, type Path } from '../document/path.ts';
@@ -220,12 +221,14 @@ function channelNodes(
     });
 }
 
+/** Where it listens; of one that connects, what people call its platform. */
 function channelFacts(channel: JsonObject | null, type: string): string {
-  if (type === 'messenger_a') return 'Telegram';
-  if (type === 'messenger_b') return 'Discord';
-  const block = channel?.['webhook'];
-  const bind = textAt(isObject(block) ? block : null, 'bind') || '127.0.0.1:8090';
-  return `${bind}${textAt(isObject(block) ? block : null, 'path') || '/webhook'}`;
+  const kind = findKind(type);
+  if (!kind?.listener) return kind?.name ?? '';
+  const own = channel?.[kind.listener.block];
+  const block = isObject(own) ? own : null;
+  const { bind, path } = kind.listener;
+  return (textAt(block, 'bind') || bind) + (textAt(block, 'path') || path);
 }
 
 /** In pixels: title, facts, a remark, and the first problem in two lines. */

@@ -1,4 +1,5 @@
 /** The configuration as a tree of the things in it: what the outline shows. */
+import { findKind } from '../../../src/channel/kinds.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { meant } from '../document/fields.ts';
@@ -75,16 +76,10 @@ function channelNode(entry: Json, path: Path): TreeNode {
   return leaf(path, channelName(valueAt(entry, ['type'])));
 }
 
-const platforms: Readonly<Record<string, string>> = {
-  messenger_a: 'Telegram',
-  messenger_b: 'Discord',
-  webhook: 'Webhook',
-};
-
-/** `Telegram` for `messenger_a`, under either of its names. */
+/** What people call the platform, whichever name of the type stands in the file. */
 export function channelName(type: Json | undefined): string {
   const name = meant(schema.fields.channels.items.fields.type, type);
-  return name === null ? 'a channel' : (platforms[name] ?? name);
+  return name === null ? 'a channel' : (findKind(name)?.name ?? name);
 }
 
 function brainNode(entry: Json, path: Path): TreeNode {

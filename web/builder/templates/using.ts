@@ -1,9 +1,14 @@
 /** What a template makes of a configuration that is there. */
+import { isOfProcess } from '../../../src/config/changes/lifetime.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
+import { schema } from '../../../src/config/schema.ts';
 import { isList, isObject } from '../document/value.ts';
 import { brainsOf, freeName } from '../document/starts.ts';
 
-const replaced = new Set(['channels', 'brains', 'routes', 'session']);
+/** What can change while the service runs. */
+const replaced = new Set(
+  Object.entries(schema.fields).flatMap(([key, field]) => (isOfProcess(field) ? [] : [key])),
+);
 
 /**
  * In the place of what is there. What belongs to the process stays, since it can only be changed

@@ -1,6 +1,6 @@
 /** Which bots of a messenger something is kept of. */
 import type { DatabaseSync } from 'node:sqlite';
-import { channelKeyOf, type ChannelKey, type MessengerType } from '../../../domain/ids.ts';
+import { channelKeyOf, type ChannelKey } from '../../../domain/ids.ts';
 
 /** Tables with an index that begins with the channel: one look at each key. */
 const ordered = ['turns', 'conversations', 'notes'] as const;
@@ -25,7 +25,7 @@ export function channelsOfMessages(db: DatabaseSync): readonly ChannelKey[] {
 }
 
 /** In their order. */
-export function listChannelKeys(db: DatabaseSync, type: MessengerType): readonly ChannelKey[] {
+export function listChannelKeys(db: DatabaseSync, type: string): readonly ChannelKey[] {
   const first = channelKeyOf(type, '');
   // The character behind the colon: no key of this type is greater.
   const end = `${type};`;

@@ -1,0 +1,58 @@
+/** A run of tests in words: what failed, in full, and node:test's own summary. */
+import { relative } from 'node:path';
+import type { FileOutcome, Outcome } from './test-pool.ts';
+import type { Result } from './test-reporter.ts';
+
+const rule = '─'.repeat(60);
+
+/**
+ * All that failed, each with its place, its error and what its file wrote; empty if nothing did.
+ * @param root paths are told from there
+ */
+export function failuresOf(files: readonly FileOutcome[], root: string): string {
+  return files
+    .filter(hasFailed)
+    .map((outcome) => {
+      const { file, results, faults, said, output } = outcome;
+      const told = results.filter(isFailure).map(({ name, at, error }) => {
+        return `✖ ${name}${at && ` (${relative(root, at)})`}\n${indented(error ?? '')}`;
+      });
+      const wrong = faults.map((fault) => `✖ ${indented(fault).trim()}`);
+      const about = said.map((text) => `ℹ ${text}`);
+      const wrote = output.trim() === '' ? [] : [`it wrote:\n${indented(output.trim())}`];
+      return [rule, relative(root, file), ...told, ...wrong, ...about, ...wrote].join('\n');
+    })
+    .join('\n');
+}
+
+export function hasFailed({ results, faults }: FileOutcome): boolean {
+  return faults.length > 0 || results.some(isFailure);
+}
+
+/** A test of which only a test inside of it failed says nothing of its own. */
+function isFailure({ state, error }: Result): boolean {
+  return (state === 'failed' || state === 'cancelled') && error !== null;
+}
+
+const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
+
+/** The totals as node:test gives them. @param ms how long the run took */
+export function summaryOf({ files }: Outcome, ms: number): string {
+  const results = files.flatMap((outcome) => outcome.results);
+  const tests = results.filter(({ kind }) => kind === 'test');
+  const count = (wanted: Result['state']): number =>
+    tests.filter(({ state }) => state === wanted).length;
+  const totals = {
+    tests: tests.length,
+    suites: results.length - tests.length,
+    pass: count('passed'),
+    fail: count('failed'),
+    cancelled: count('cancelled'),
+    skipped: count('skipped'),
+    todo: count('todo'),
+    duration_ms: Math.round(ms),
+  };
+  return Object.entries(totals)
+    .map(([name, value]) => `ℹ ${name} ${value}`)
+    .join('\n');
+}

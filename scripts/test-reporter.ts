@@ -1,0 +1,93 @@
+/**
+ * The reporter of a test worker: tells the parent process (test-pool.ts) what node:test tells.
+ * A result is told when the test ends, and not when all tests before it were reported.
+ */
+import type { TestEvent } from 'node:test/reporters';
+import { inspect } from 'node:util';
+
+/** How one test or suite came out. */
+export type Result = {
+  readonly kind: 'test' | 'suite';
+  readonly name: string;
+  /** 0: the file itself, which is a suite of the worker. */
+  readonly nesting: number;
+  readonly state: 'passed' | 'failed' | 'cancelled' | 'skipped' | 'todo';
+  /** `src/lib/log.test.ts:12`, or nothing where node:test does not know. */
+  readonly at: string;
+  /** The error with its stack; null where only a test inside of it failed. */
+  readonly error: string | null;
+};
+
+export type FromWorker =
+  | { readonly kind: 'began'; readonly name: string }
+  | { readonly kind: 'result'; readonly result: Result }
+  /** What a test said (`t.diagnostic`). */
+  | { readonly kind: 'said'; readonly text: string }
+  /** What failed outside of every test. */
+  | { readonly kind: 'stray'; readonly text: string }
+  | Done;
+
+/** The file is over: what it leaves changed in the process, and what it took of the processor. */
+export type Done = {
+  readonly kind: 'done';
+  readonly file: string;
+  readonly changed: readonly string[];
+  readonly cpuMs: number;
+};
+
+export type ToWorker = { readonly kind: 'file'; readonly file: string } | { readonly kind: 'end' };
+
+// node:test takes a reporter only as the default export of its file.
+// oxlint-disable-next-line import/no-default-export
+export default async function* tellParent(source: AsyncIterable<TestEvent>): AsyncGenerator<never> {
+  for await (const event of source) {
+    const message = messageOf(event);
+    if (message !== null) process.send?.(message);
+  }
+}
+
+function messageOf(event: TestEvent): FromWorker | null {
+  switch (event.type) {
+    case 'test:dequeue':
+      return { kind: 'began', name: event.data.name };
+    case 'test:complete':
+      return { kind: 'result', result: resultOf(event.data) };
+    case 'test:diagnostic': {
+      const { nesting, message } = event.data;
+      if (nesting > 0) return { kind: 'said', text: message };
+      // The totals (`pass 12`) are for the parent to count: a worker may die before it tells them.
+      return /^[a-z_]+ [\d.]+$/.test(message) ? null : { kind: 'stray', text: message };
+    }
+    default:
+      return null;
+  }
+}
+
+type Complete = Extract<TestEvent, { type: 'test:complete' }>['data'];
+
+function resultOf(data: Complete): Result {
+  const { name, nesting, file, line, details } = data;
+  const kind = details.type === 'suite' ? 'suite' : 'test';
+  const at = file === undefined ? '' : `${file}:${line}`;
+  return { kind, name, nesting, state: stateOf(data), at, error: errorOf(details.error) };
+}
+
+function stateOf({ skip, todo, details }: Complete): Result['state'] {
+  if (skip !== undefined && skip !== false) return 'skipped';
+  if (todo !== undefined && todo !== false) return 'todo';
+  if (details.passed) return 'passed';
+  return cancelled.has(failureType(details.error)) ? 'cancelled' : 'failed';
+}
+
+const cancelled = new Set<unknown>(['cancelledByParent', 'testAborted', 'testTimeoutFailure']);
+
+function failureType(error: unknown): unknown {
+  return (error as { failureType?: unknown } | undefined)?.failureType;
+}
+
+/** node:test wraps what was thrown: its own error says only that a test failed. */
+function errorOf(error: Error | undefined): string | null {
+  if (error === undefined || failureType(error) === 'subtestsFailed') return null;
+  const thrown = error.cause ?? error;
+  return typeof thrown === 'string' ? thrown : inspect(thrown, { depth: 8 });
+}

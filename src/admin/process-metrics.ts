@@ -1,0 +1,177 @@
+/**
+ * What the process itself does: CPU, memory, open files, garbage collection. Names and meanings are
+ * those of the default metrics of prom-client, which boards for Node programs are drawn for; the
+ * `process_` ones are also those of all Prometheus clients
+ * (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics).
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import {
+  constants,
+  performance,
+  PerformanceObserver,
+  type PerformanceEntry,
+} from 'node:perf_hooks';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { Histogram } from '../lib/histogram.ts';
+import { counter, gauge, one } from './exposition.ts';
+import type { Family } from './exposition.ts';
+
+/** All that can be known here: only Linux tells of open files and of virtual memory. */
+export function processFamilies(collections: GarbageWatch): Family[] {
+  return [
+    ...cpuFamilies(),
+    plain(
+      'svc_process_start_time_seconds',
+      'When the process started, in seconds since 1970.',
+      Math.round(performance.timeOrigin / 1_000),
+    ),
+    ...memoryFamilies(),
+    ...fileFamilies(),
+    ...resourceFamilies(),
+    ...heapFamilies(),
+    versionFamily(),
+    {
+      kind: 'histogram',
+      name: 'svc_nodejs_gc_duration_seconds',
+      help: 'How long garbage collections took since the first scrape, by kind.',
+      series: [...collections.byKind].map(([kind, histogram]) => ({ labels: { kind }, histogram })),
+    },
+  ];
+}
+
+const plain = (name: string, help: string, value: number): Family =>
+  gauge(name, help, [one(value)]);
+
+function cpuFamilies(): Family[] {
+  const { user, system } = process.cpuUsage();
+  const total = (of: string, help: string, micros: number): Family =>
+    counter(`svc_process_cpu_${of}seconds_total`, help, [one(micros / 1e6)]);
+  return [
+    total('user_', 'CPU time spent in the program, in seconds.', user),
+    total('system_', 'CPU time spent in the system for it, in seconds.', system),
+    total('', 'CPU time spent, in seconds.', user + system),
+  ];
+}
+
+/** Lines of /proc/self/status, in KiB. Format: proc_pid_status(5). */
+const linesOfStatus = [
+  ['VmSize', 'svc_process_virtual_memory_bytes', 'Virtual memory in bytes.'],
+  ['VmData', 'svc_process_heap_bytes', 'Virtual memory of the data segment in bytes.'],
+] as const;
+
+function memoryFamilies(): Family[] {
+  const status = readOrNull(() => readFileSync('/proc/self/status', 'utf8')) ?? '';
+  return [
+    plain(
+      'svc_process_resident_memory_bytes',
+      'Resident memory in bytes.',
+      process.memoryUsage.rss(),
+    ),
+    ...linesOfStatus.flatMap(([line, name, help]) => {
+      const kibibytes = new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
+      return kibibytes === undefined ? [] : [plain(name, help, Number(kibibytes) * 1_024)];
+    }),
+  ];
+}
+
+function fileFamilies(): Family[] {
+  // The folder itself is open while it is read.
+  const open = readOrNull(() => readdirSync('/proc/self/fd').length - 1);
+  const limits = readOrNull(() => readFileSync('/proc/self/limits', 'utf8')) ?? '';
+  const max = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  return [
+    ...(open === null ? [] : [plain('svc_process_open_fds', 'Open file descriptors.', open)]),
+    ...(max === undefined
+      ? []
+      : [plain('svc_process_max_fds', 'Most file descriptors that may be open.', Number(max))]),
+  ];
+}
+
+/** @returns null where the system has no such file */
+function readOrNull<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+function resourceFamilies(): Family[] {
+  const resources = process.getActiveResourcesInfo();
+  const counts = new Map<string, number>();
+  for (const type of resources) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return [
+    gauge(
+      'svc_nodejs_active_resources',
+      'What keeps the event loop alive, by type.',
+      [...counts].map(([type, count]) => one(count, { type })),
+    ),
+    plain(
+      'svc_nodejs_active_resources_total',
+      'How many things keep the event loop alive.',
+      resources.length,
+    ),
+  ];
+}
+
+function heapFamilies(): Family[] {
+  const { heapTotal, heapUsed, external } = process.memoryUsage();
+  const spaces = getHeapSpaceStatistics().map((space) => ({
+    ...space,
+    labels: { space: space.space_name.replace(/_space$/, '') },
+  }));
+  const bySpace = (
+    of: 'total' | 'used' | 'available',
+    key: 'space_size' | 'space_used_size' | 'space_available_size',
+  ): Family =>
+    gauge(
+      `svc_nodejs_heap_space_size_${of}_bytes`,
+      `Bytes of each space of the heap: ${of}.`,
+      spaces.map(({ labels, [key]: bytes }) => one(bytes, labels)),
+    );
+  return [
+    plain('svc_nodejs_heap_size_total_bytes', 'Size of the heap in bytes.', heapTotal),
+    plain('svc_nodejs_heap_size_used_bytes', 'What is used of the heap, in bytes.', heapUsed),
+    plain('svc_nodejs_external_memory_bytes', 'Memory outside the heap in bytes.', external),
+    bySpace('total', 'space_size'),
+    bySpace('used', 'space_used_size'),
+    bySpace('available', 'space_available_size'),
+  ];
+}
+
+function versionFamily(): Family {
+  const [major = '', minor = '', patch = ''] = process.versions.node.split('.');
+  const labels = { version: process.version, major, minor, patch };
+  return gauge('svc_nodejs_version_info', 'The running Node.', [one(1, labels)]);
+}
+
+const kinds: ReadonlyMap<number | undefined, string> = new Map([
+  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
+  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
+]);
+
+/** How long garbage collections take. Begins when it is made, ends when disposed of. */
+export class GarbageWatch implements Disposable {
+  readonly byKind = new Map<string, Histogram>();
+  readonly #observer: PerformanceObserver;
+
+  constructor() {
+    this.#observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) this.#observe(entry);
+    });
+    this.#observer.observe({ entryTypes: ['gc'] });
+  }
+
+  [Symbol.dispose](): void {
+    this.#observer.disconnect();
+  }
+
+  #observe(entry: PerformanceEntry & { readonly detail?: { readonly kind?: number } }): void {
+    const kind = kinds.get(entry.detail?.kind) ?? 'other';
+    const known = this.byKind.get(kind) ?? new Histogram();
+    known.observe(entry.duration);
+    this.byKind.set(kind, known);
+  }
+}

@@ -1,0 +1,14 @@
+import type { ChannelKind } from '../kind.ts';
+import { messenger, parseMessenger, type MessengerDocument } from '../messenger-kind.ts';
+
+export const discord = {
+  ...messenger,
+  type: 'messenger_b',
+  name: 'Discord',
+  synonyms: ['discord'],
+  dedupeDays: 30,
+  mode: 'gateway',
+  token: { variable: 'DISCORD_TOKEN', ours: null },
+  groupsAtConnect: true,
+  parse: (document: MessengerDocument) => parseMessenger('messenger_b', document),
+} as const satisfies ChannelKind;

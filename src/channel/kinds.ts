@@ -1,0 +1,70 @@
+/** Every kind of channel: a new one is its folder, a line here, and its maker in service.ts. */
+import type { ChannelConfig, ListenerConfig, MessengerConfig } from '../config/config.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import { channelTypeOf } from '../domain/ids.ts';
+import { discord } from './discord/kind.ts';
+import type { ChannelKind } from './kind.ts';
+import { telegram } from './telegram/kind.ts';
+import { webhook } from './webhook/kind.ts';
+
+/** In the order in which people are told of them. */
+const all = [telegram, discord, webhook] as const;
+
+type Kinds = (typeof all)[number];
+export type ChannelType = Kinds['type'];
+export type MessengerType = Extract<Kinds, { readonly isMessenger: true }>['type'];
+export type KindOf<Type extends ChannelType> = Extract<Kinds, { readonly type: Type }>;
+export type ConfigOf<Type extends ChannelType> = ReturnType<KindOf<Type>['parse']>;
+
+type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer Intersection,
+) => void
+  ? Intersection
+  : never;
+/** The own fields of all kinds, beside each other. */
+export type OwnFields = All<Kinds['fields']>;
+
+export const channelKinds: readonly ChannelKind[] = all;
+export const channelTypes: readonly ChannelType[] = all.map(({ type }) => type);
+export const messengerTypes: readonly MessengerType[] = all.flatMap((kind) =>
+  kind.isMessenger ? [kind.type] : [],
+);
+
+/** What may stand for a type in a file, and the type. */
+export const channelSynonyms: Readonly<Record<string, ChannelType>> = Object.fromEntries(
+  all.flatMap(({ type, synonyms }) => synonyms.map((name) => [name, type])),
+);
+
+const byType = new Map<string, Kinds>(all.map((kind) => [kind.type, kind]));
+
+/** undefined: no kind has this type. */
+export function findKind(type: string): ChannelKind | undefined {
+  return byType.get(type);
+}
+
+/** Whether it listens; else it connects to its platform. */
+export function isListener(config: ChannelConfig): config is ListenerConfig {
+  return kindOf(config.type).listener !== null;
+}
+
+export function isMessenger(config: ChannelConfig): config is MessengerConfig {
+  return kindOf(config.type).isMessenger;
+}
+
+export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
+  return byType.get(type) as KindOf<Type>;
+}
+
+/** The type of a channel that has run. */
+export function kindTypeOf(channel: ChannelKey): ChannelType {
+  return channelTypeOf(channel) as ChannelType;
+}
+
+/** With storage, for so long a message of this channel is recognised; milliseconds. */
+export function dedupeMsOf(channel: ChannelKey): number {
+  const dayMs = 24 * 3_600_000;
+  return (findKind(channelTypeOf(channel))?.dedupeDays ?? dedupeDaysMost) * dayMs;
+}
+
+/** Of a channel of no known kind: forgetting too early would answer twice. */
+const dedupeDaysMost = Math.max(...all.map(({ dedupeDays }) => dedupeDays));

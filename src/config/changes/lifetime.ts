@@ -1,0 +1,110 @@
+/** Which changes need a restart, by the lifetimes that the schema gives its fields. */
+import { parseListenAddress } from '../address.ts';
+import type { Field, ObjectField } from '../field.ts';
+import { isEqual, isObject } from '../json-value.ts';
+import { memberPath, type JsonObject } from '../locate.ts';
+import { schema } from '../schema.ts';
+import { canonical, isAbsent, keyed, type Value } from './entries.ts';
+import { meant } from './field-changes.ts';
+
+/**
+ * The fields that differ and cannot change while svc runs, as paths in the document after
+ * (`storage.path`). A block that comes or goes is told by its own path.
+ * @param before, after documents as they were parsed, with or without problems
+ */
+export function restartFields(before: Value, after: Value): readonly string[] {
+  return [...inBlock(schema, before, after, ''), ...inChannels(before, after)];
+}
+
+/** Whether a block, or anything in it, belongs to the process. */
+export function isOfProcess(field: Field): boolean {
+  if (field.lifetime === 'process') return true;
+  return field.type === 'object' && Object.values(field.fields).some(isOfProcess);
+}
+
+/** Only what is routed before and after is bound at both times. */
+function inChannels(before: Value, after: Value): readonly string[] {
+  const [from, to] = [routedChannels(before), routedChannels(after)];
+  return [...to].flatMap(([type, { index, value }]) => {
+    const old = from.get(type);
+    return old === undefined ? [] : inBlock(channelField, old.value, value, `channels[${index}]`);
+  });
+}
+
+const channelField = schema.fields.channels.items;
+
+type Placed = { readonly index: number; readonly value: JsonObject };
+
+/** The channels that run, since a route leads from them, each with its place in the list. */
+export function routedChannels(document: Value): ReadonlyMap<string, Placed> {
+  if (!isObject(document)) return new Map();
+  const routed = new Set(
+    keyed(document['routes'], 'routes').map(({ value }) => {
+      const channel = isObject(value) ? value['channel'] : undefined;
+      return typeof channel === 'string' ? canonical(channel) : '';
+    }),
+  );
+  return new Map(
+    keyed(document['channels'], 'channels').flatMap(({ key, index, value }) => {
+      return isObject(value) && routed.has(key) ? [[key, { index, value }] as const] : [];
+    }),
+  );
+}
+
+/** Of a block that is switched off only the switch counts. */
+function inBlock(
+  { fields }: ObjectField,
+  before: Value,
+  after: Value,
+  path: string,
+): readonly string[] {
+  if (!isObject(before) || !isObject(after)) return [];
+  const { enabled } = fields;
+  const isOff = enabled !== undefined && meant(enabled, after['enabled']) === false;
+  return Object.entries(fields).flatMap(([key, field]) => {
+    if (isOff && key !== 'enabled') return [];
+    return inField(field, before[key], after[key], memberPath(path, key));
+  });
+}
+
+function inField(field: Field, before: Value, after: Value, path: string): readonly string[] {
+  if (field.type !== 'object') return needsRestart(field, before, after) ? [path] : [];
+  const [from, to] = [before, after].map((block) => {
+    return isAbsent(block) && field.default === 'empty' ? {} : block;
+  });
+  if (isAbsent(from) === isAbsent(to)) return inBlock(field, from, to, path);
+  return field.lifetime === 'process' ? [path] : [];
+}
+
+function needsRestart(field: Field, before: Value, after: Value): boolean {
+  const [from, to] = [meant(field, before), meant(field, after)];
+  switch (field.lifetime) {
+    case undefined:
+      return false;
+    case 'process':
+      return !isSame(field, from, to);
+    case 'port':
+      return keepsPort(from, to);
+    default:
+      return field.lifetime satisfies never;
+  }
+}
+
+function isSame(field: Field, from: Value, to: Value): boolean {
+  if (isEqual(from, to)) return true;
+  const isAddress = field.type === 'text' && field.format === 'address';
+  const [old, now] = isAddress ? [addressOf(from), addressOf(to)] : [null, null];
+  return old !== null && now !== null && old.host === now.host && old.port === now.port;
+}
+
+/** Another host on the port that the old listener holds until the new one answers: it cannot be. */
+function keepsPort(from: Value, to: Value): boolean {
+  const [old, now] = [addressOf(from), addressOf(to)];
+  if (old === null || now === null || now.port === 0) return false;
+  return now.port === old.port && now.host !== old.host;
+}
+
+function addressOf(text: Value): { readonly host: string; readonly port: number } | null {
+  const address = typeof text === 'string' ? parseListenAddress(text, true) : null;
+  return address && { host: address.host.toLowerCase(), port: address.port };
+}

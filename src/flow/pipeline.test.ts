@@ -1,0 +1,154 @@
+/** What is told of a claim that was lost while it was worked on: nothing of what did not happen. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noteEvents } from '../../test/fake/webhook.ts';
+import type { Brain } from '../brain/brain.ts';
+import type { Channel } from '../channel/channel.ts';
+import { failure } from '../domain/failure.ts';
+import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Inbound } from '../domain/message.ts';
+import type { DeliveryOutcome } from '../domain/reply.ts';
+import type { Whose } from '../domain/story.ts';
+import { createMemoryLedger } from '../store/memory.ts';
+import { buryFaulty } from './faults.ts';
+import { Gate } from './gate.ts';
+import type { Line } from './kit.ts';
+import { Pairings } from './pairing.ts';
+import { accept, acceptAtGate, sendReply, takeTurn } from './pipeline.ts';
+
+const channel = 'webhook' as ChannelKey;
+const conversation = 'c1' as ConversationId;
+const whose: Whose = { kind: 'conversation', channel, conversation };
+const signal = new AbortController().signal;
+const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 1 };
+
+function said(text: string, sender = 'p1'): Inbound {
+  const address = { channel, target: conversation };
+  const facts = { text, media: null, sender: { id: sender, name: null } };
+  return { channel, conversation, address, dedupeKey: null, ...facts };
+}
+
+/** A kit on a ledger in memory, and a line whose brain and channel do what the test says. */
+function house(messagesMax = 10) {
+  const now = (): number => 1_000_000;
+  const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes);
+  const ids = createIdSource(now, fillRandom);
+  const ledger = createMemoryLedger({ now, ids, limits: { messagesMax } });
+  const { events, calls } = noteEvents();
+  const kit = { ledger, events, ids, now, random: () => 0.5 };
+  const does = {
+    think: async (): Promise<void> => {},
+    deliver: async (): Promise<DeliveryOutcome> => ({ kind: 'delivered' }),
+  };
+  const model = 'test/test' as ModelName;
+  const brain: Brain = {
+    name: 'main',
+    agent: null,
+    deadlineMs: 60_000,
+    async think() {
+      await does.think();
+      return { kind: 'reply', text: 'four', model, why: 'only one' };
+    },
+  };
+  const line: Line = {
+    channel: { tellsSessions: true, deliver: () => does.deliver() } as unknown as Channel,
+    brain,
+    session,
+    access: null,
+  };
+  const told = (): string[] => calls.map(([name]) => name);
+  const claimed = async (text = 'two and two?') => {
+    await accept(kit, [said(text)]);
+    const [claim] = await ledger.claim('in', channel, 1);
+    calls.length = 0;
+    return claim!;
+  };
+  const replyClaimed = async () => {
+    await takeTurn(kit, line, await claimed(), signal);
+    const [claim] = await ledger.claim('out', channel, 1);
+    calls.length = 0;
+    return claim!;
+  };
+  return { kit, ledger, line, does, calls, told, claimed, replyClaimed };
+}
+
+test('a turn that ended is told, and so is a reply that was delivered', async () => {
+  const it = house();
+  await takeTurn(it.kit, it.line, await it.claimed(), signal);
+  const [claim] = await it.ledger.claim('out', channel, 1);
+  await sendReply(it.kit, it.line, claim!, signal);
+  assert.deepEqual(it.told(), ['turnStarted', 'turnFinished', 'replyDelivered']);
+});
+
+test('of a turn whose conversation was forgotten meanwhile no end is told', async () => {
+  const it = house();
+  const claim = await it.claimed();
+  it.does.think = async () => void (await it.ledger.forget(whose));
+  await takeTurn(it.kit, it.line, claim, signal);
+  assert.deepEqual(it.told(), ['turnStarted']);
+});
+
+test('of a command whose conversation was forgotten meanwhile no answer is told', async () => {
+  const it = house();
+  const claim = await it.claimed('/new');
+  await it.ledger.forget(whose);
+  await takeTurn(it.kit, it.line, claim, signal);
+  assert.deepEqual(it.told(), ['turnStarted']);
+});
+
+test('of a reply that was forgotten while it was on its way nothing is told', async () => {
+  const outcomes: DeliveryOutcome[] = [
+    { kind: 'delivered' },
+    { kind: 'retry', failure: failure('overloaded'), mayHaveArrived: false },
+    { kind: 'dead', failure: failure('gone') },
+  ];
+  for (const outcome of outcomes) {
+    const it = house();
+    const claim = await it.replyClaimed();
+    it.does.deliver = async () => {
+      await it.ledger.forget(whose);
+      return outcome;
+    };
+    await sendReply(it.kit, it.line, claim, signal);
+    assert.deepEqual(it.told(), [], outcome.kind);
+  }
+});
+
+test('what met a bug and was forgotten is no dead letter', async () => {
+  const it = house();
+  const message = await it.claimed();
+  await it.ledger.forget(whose);
+  await buryFaulty(it.kit, it.line, message);
+  assert.deepEqual(it.told(), []);
+  const reply = await it.replyClaimed();
+  await it.ledger.forget(whose);
+  await buryFaulty(it.kit, it.line, reply);
+  assert.deepEqual(it.told(), []);
+});
+
+test('who was turned away is told only once the rest of the batch is in the ledger', async () => {
+  const it = house(1);
+  const gate = new Gate({
+    pairings: new Pairings(it.ledger, it.kit.now, (bytes) => crypto.getRandomValues(bytes)),
+    events: it.kit.events,
+    now: it.kit.now,
+  });
+  const access = { allow: ['friend'], groups: 'mention', pairing: false } as const;
+  const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
+  const batch = [direct('stranger'), direct('friend')];
+  const first = await it.claimed();
+  const refused = await acceptAtGate(it.kit, gate, { channel, access }, batch);
+  assert.equal(refused.kind, 'refused');
+  assert.deepEqual(it.told(), []);
+  assert.deepEqual(gate.turnedAway, []);
+  await it.ledger.bury(first, failure('fault'));
+  const handled = await acceptAtGate(it.kit, gate, { channel, access }, batch);
+  assert.equal(handled.kind, 'accepted');
+  assert.deepEqual(it.told(), ['messageAccepted', 'messageTurnedAway']);
+  await acceptAtGate(it.kit, gate, { channel, access }, [direct('stranger')]);
+  assert.deepEqual(
+    gate.turnedAway.map(({ count }) => count),
+    [2],
+  );
+});

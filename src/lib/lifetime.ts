@@ -1,0 +1,158 @@
+/**
+ * What was opened, closed in the reverse order: a stack like `AsyncDisposableStack`, under an
+ * opening that may fail, or be given up, at any of its waits.
+ *
+ * open → given up (the signal aborts) → closing → closed. Giving up ends every wait, and closes
+ * nothing yet. What finishes opening after the closing began is closed as soon as it is there. One
+ * that fails to close, or does not end, keeps no other from closing; each such error is told.
+ */
+
+/** A wait ended because the opening was given up, or nothing may be opened any more. */
+export class GivenUp extends Error {
+  override readonly name = 'GivenUp';
+
+  constructor() {
+    super('the opening was given up');
+  }
+}
+
+type Owned = { readonly what: string; readonly close: () => unknown };
+
+export class Lifetime {
+  readonly #givenUp: AbortSignal;
+  readonly #failed: (what: string, error: unknown) => void;
+  readonly #owned: Owned[] = [];
+  /** Openings that have not ended; each settles when what it opened is owned, or closed. */
+  readonly #opening = new Set<Promise<void>>();
+  #closing: Promise<void> | null = null;
+  #isClosing = false;
+
+  /**
+   * @param givenUp aborts when the opening is not to go on
+   * @param failed is told of each error of a close; must not throw
+   */
+  constructor(givenUp: AbortSignal, failed: (what: string, error: unknown) => void) {
+    this.#givenUp = givenUp;
+    this.#failed = failed;
+  }
+
+  /**
+   * From now on `close` is called with the others.
+   * @throws GivenUp
+   */
+  defer(what: string, close: () => unknown): void {
+    this.#check();
+    this.#owned.push({ what, close });
+  }
+
+  /**
+   * Opens what exists before it is open: `close` is called once, also where `open` fails, and once
+   * more where `open` ends only after that.
+   * @throws GivenUp, and what `open` throws
+   */
+  async use<T>(what: string, open: () => Promise<T>, close: () => unknown): Promise<T> {
+    this.defer(what, close);
+    const again = { what, close };
+    return this.#wait(open(), async () => {
+      if (this.#isClosing) await this.#close(again);
+    });
+  }
+
+  /**
+   * Opens what exists only once it is open; `close` is given it.
+   * @throws GivenUp, and what `open` throws
+   */
+  async adopt<T>(what: string, open: () => Promise<T>, close: (opened: T) => unknown): Promise<T> {
+    this.#check();
+    return this.#wait(open(), async (opened) => {
+      const owned = { what, close: () => close(opened) };
+      if (this.#isClosing) await this.#close(owned);
+      else this.#owned.push(owned);
+    });
+  }
+
+  /**
+   * Waits for what owns itself.
+   * @throws GivenUp, and what `wait` rejects with
+   */
+  async within<T>(wait: () => Promise<T>): Promise<T> {
+    this.#check();
+    return this.#wait(wait(), async () => {});
+  }
+
+  /**
+   * Closes all, one after the other. Never rejects.
+   * @param withinMs for all of them; the close of one that takes longer goes on by itself, and so
+   *   do those after it
+   */
+  close(withinMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#closing ??= this.#closeAll(withinMs);
+    return this.#closing;
+  }
+
+  async #closeAll(withinMs: number): Promise<void> {
+    const untilAt = performance.now() + withinMs;
+    const left = (): number => Math.max(0, untilAt - performance.now());
+    for (let owned = this.#owned.pop(); owned !== undefined; owned = this.#owned.pop()) {
+      if (!(await endsWithin(this.#close(owned), left()))) {
+        this.#failed(owned.what, new Error('it did not close in time'));
+      }
+    }
+    await endsWithin(Promise.all(this.#opening), left());
+  }
+
+  async #close({ what, close }: Owned): Promise<void> {
+    try {
+      await close();
+    } catch (error) {
+      for (const one of errorsOf(error)) this.#failed(what, one);
+    }
+  }
+
+  #check(): void {
+    if (this.#isClosing || this.#givenUp.aborted) throw new GivenUp();
+  }
+
+  /** @param arrived is called before anybody who waits goes on */
+  #wait<T>(opening: Promise<T>, arrived: (opened: T) => Promise<void>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const giveUp = (): void => reject(new GivenUp());
+    if (this.#givenUp.aborted) giveUp();
+    this.#givenUp.addEventListener('abort', giveUp, { once: true });
+    const ended: Promise<void> = opening
+      .then((opened) => {
+        const owned = arrived(opened);
+        resolve(opened);
+        return owned;
+      }, reject)
+      .finally(() => {
+        this.#givenUp.removeEventListener('abort', giveUp);
+        this.#opening.delete(ended);
+      });
+    this.#opening.add(ended);
+    return promise;
+  }
+}
+
+/**
+ * Whether something ends in time; it goes on by itself where it does not.
+ * @throws what it rejects with in that time; what it rejects with later is lost
+ */
+export async function endsWithin(ending: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  try {
+    return await Promise.race([ending.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Those of a stack that failed to close at several places, each by itself. */
+function errorsOf(error: unknown): readonly unknown[] {
+  if (error instanceof SuppressedError) {
+    return [...errorsOf(error.suppressed), ...errorsOf(error.error)];
+  }
+  return error instanceof AggregateError ? error.errors.flatMap(errorsOf) : [error];
+}

@@ -1,0 +1,293 @@
+/**
+ * The ledger, whatever it is kept in: the working set in memory, and a storage under it. Three
+ * entries a message: accepted, turn done, delivered. Nothing becomes claimable before the commit
+ * that made it so, and what a commit changes in memory is changed here and nowhere else.
+ *
+ * open → failed (nothing is accepted or handed out; whoever runs this is told, once) | closed
+ */
+import type { Acceptance } from '../../channel/channel.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { TurnRow } from '../../domain/conversation.ts';
+import type { Box } from '../../domain/event.ts';
+import type { Failure } from '../../domain/failure.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Inbound } from '../../domain/message.ts';
+import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
+import type { Deferral } from '../../domain/reply.ts';
+import type { Whose } from '../../domain/story.ts';
+import type { ToolUse } from '../../domain/tool-use.ts';
+import { OneAtATime } from '../../lib/one-at-a-time.ts';
+import { OpenClaims } from '../claims.ts';
+import { Doorway } from '../doorway.ts';
+import { removeRows, rowIsOf } from '../removal.ts';
+import { laterParts, type Row } from '../rows.ts';
+import type {
+  ChannelBacklog,
+  Claim,
+  CursorMove,
+  DeadLetterMove,
+  Effects,
+  Gauges,
+  InClaim,
+  Ledger,
+  LedgerNews,
+  OutClaim,
+  Terms,
+} from '../store.ts';
+import { Unroutable } from '../unroutable.ts';
+import type { WorkingSet } from '../working-set.ts';
+import { Arrivals, type ArrivalParts } from './arrivals.ts';
+import { Claiming } from './claiming.ts';
+import type { LedgerStorage } from './storage.ts';
+import { ToolCalls } from './tool-calls.ts';
+
+/** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
+export type LedgerParts = ArrivalParts & {
+  readonly news: LedgerNews;
+  /** Told once when the storage has failed for good; everything after is refused. */
+  readonly onFault?: (error: unknown) => void;
+};
+
+const no = Promise.resolve(false);
+
+export class LaneLedger implements Ledger {
+  readonly terms: Terms;
+  readonly calls: ToolCalls;
+  readonly #now: () => number;
+  readonly #rows: WorkingSet;
+  readonly #storage: LedgerStorage;
+  readonly #open = new OpenClaims();
+  readonly #door: Doorway;
+  readonly #arrivals: Arrivals;
+  readonly #claiming: Claiming;
+  readonly #unroutable: Unroutable;
+  /** What people ask is done one at a time. */
+  readonly #asked = new OneAtATime();
+  readonly #onFault: (error: unknown) => void;
+  #failed = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: LedgerParts) {
+    const { now, rows, storage, news, onFault = () => {} } = parts;
+    this.#now = now;
+    this.#rows = rows;
+    this.#storage = storage;
+    this.#onFault = onFault;
+    this.terms = storage.terms;
+    this.calls = new ToolCalls(this.#open, storage);
+    this.#door = new Doorway(() => this.room());
+    this.#arrivals = new Arrivals(parts, this.#door);
+    const failed = (error: unknown): void => this.#fail(error);
+    this.#claiming = new Claiming({ ...parts, open: this.#open, failed });
+    this.#unroutable = new Unroutable({
+      now,
+      rows,
+      news,
+      read: (channel) => storage.history.unroutableSince(channel),
+      keep: (channel, since) => storage.keepUnroutable(channel, since),
+      take: (box, channel) => this.#claiming.takeUnserved(box, channel),
+      bury: (claim, why) => this.bury(claim, why),
+    });
+    storage.listen({ failed, roomChanged: () => this.#door.settled() });
+  }
+
+  accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance> {
+    return this.#arrivals.accept(batch, cursors);
+  }
+
+  room(): { readonly messages: number; readonly bytes: number } {
+    const { hasRoom, limits } = this.#storage;
+    if (!hasRoom) return { messages: 0, bytes: 0 };
+    const { unsettled, bytes } = this.#rows.accounts;
+    return {
+      messages: Math.max(0, limits.messagesMax - unsettled - this.#arrivals.messages),
+      bytes: Math.max(0, limits.bytesMax - bytes - this.#arrivals.bytes),
+    };
+  }
+
+  whenRoom(signal: AbortSignal): Promise<void> {
+    return this.#door.whenRoom(signal);
+  }
+
+  claim(box: 'in', channel: ChannelKey, n: number): Promise<readonly InClaim[]>;
+  claim(box: 'out', channel: ChannelKey, n: number): Promise<readonly OutClaim[]>;
+  claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    return this.#claiming.claim(box, channel, n);
+  }
+
+  complete(claim: InClaim, effects: Effects): Promise<boolean> {
+    return this.#endTurn(claim, null, effects);
+  }
+
+  delivered(claim: OutClaim): Promise<boolean> {
+    const row = this.#open.endOut(claim);
+    if (row === null) return no;
+    return this.#storage.delivered({ row, at: this.#now() }, () => this.#settle(row));
+  }
+
+  defer(claim: OutClaim, at: number, why: Failure, how: Deferral): Promise<boolean> {
+    const row = this.#open.endOut(claim);
+    if (row === null) return no;
+    return this.#storage.deferred({ row, at: this.#now(), why, dueAt: at, how }, () => {
+      row.attempt++;
+      if (how.uncounted === true) row.replayedAfter++;
+      row.possibleDuplicate = how.possibleDuplicate;
+      this.#rows.postpone(row, at, how.park);
+    });
+  }
+
+  async release(claim: Claim): Promise<void> {
+    this.#claiming.release(claim);
+  }
+
+  bury(claim: Claim, why: Failure, effects?: Effects): Promise<boolean> {
+    if (claim.box === 'in') return this.#endTurn(claim, why, effects ?? null);
+    const row = this.#open.endOut(claim);
+    if (row === null) return no;
+    const parts = laterParts(row);
+    const end = { row, at: this.#now(), why };
+    return this.#storage.buried(end, parts, () => this.#settle(row, parts));
+  }
+
+  async cursor(channel: ChannelKey, name: string): Promise<string | null> {
+    if (this.#closing !== null) throw new Error('the ledger is closed');
+    return this.#storage.history.cursor(channel, name);
+  }
+
+  async recall(claim: InClaim, n: number): Promise<readonly TurnRow[]> {
+    return this.#open.has(claim) ? this.#storage.history.said(claim.message, n) : [];
+  }
+
+  async notes(claim: InClaim, scope: NoteScope): Promise<readonly Note[]> {
+    return this.#open.has(claim) ? this.#storage.agents.notes(claim.message, scope) : [];
+  }
+
+  async toolUses(claim: InClaim, n: number): Promise<readonly ToolUse[]> {
+    return this.#open.has(claim) ? this.#storage.agents.toolUses(claim.message, n) : [];
+  }
+
+  serve(channels: readonly ChannelKey[]): void {
+    if (this.#closing !== null) return;
+    this.#storage.quarantine?.serve(channels);
+    this.#unroutable.serve(channels);
+  }
+
+  replay(id: string): Promise<DeadLetterMove> {
+    return this.#ask(() => this.#storage.deadLetters.replay(id), 'storage_failed');
+  }
+
+  discard(id: string): Promise<DeadLetterMove> {
+    return this.#ask(() => this.#storage.deadLetters.discard(id), 'storage_failed');
+  }
+
+  forget(whose: Whose): Promise<number> {
+    return this.#ask(() => this.#forget(whose));
+  }
+
+  clearNotes(of: NotesOf): Promise<number> {
+    return this.#ask(() => this.#storage.forgetting.clearNotes(of));
+  }
+
+  async recordWrite(row: AuditRow): Promise<boolean> {
+    return this.#closing === null && this.#storage.audit(row);
+  }
+
+  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
+    return this.#rows.onReady(wake);
+  }
+
+  backlog(): readonly ChannelBacklog[] {
+    return this.#unroutable.backlog();
+  }
+
+  unsettled(most: number): readonly string[] {
+    return this.#rows.idsOfUnsettled(most);
+  }
+
+  gauges(): Gauges {
+    const { limits, deadLetters, history } = this.#storage;
+    return {
+      ...this.#rows.gauges(),
+      ...limits,
+      ...this.#storage.gauges(),
+      deadLetters: deadLetters.count,
+      rememberedBytes: history.bytes,
+      unroutable: this.#unroutable.rows,
+      suspects: this.#storage.quarantine?.suspects ?? 0,
+    };
+  }
+
+  closeIntake(): void {
+    this.#door.close('shutting_down');
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.closeIntake();
+    this.#claiming.stop();
+    this.#unroutable.close();
+    for (const claim of this.#open) this.#claiming.release(claim);
+    this.#rows.close();
+    this.#storage.quarantine?.close();
+    await this.#storage.close();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    this.#claiming.stop();
+    this.#storage.noteFailure(this.#storage.quarantine?.alone ?? null);
+    this.#door.close('storage_failed');
+    this.#onFault(error);
+  }
+
+  /** @param why it is a dead letter; null: it is answered */
+  #endTurn(claim: InClaim, why: Failure | null, effects: Effects | null): Promise<boolean> {
+    const row = this.#open.endIn(claim);
+    if (row === null) return no;
+    const rows = this.#rows;
+    const at = this.#now();
+    const replies = (effects?.replies ?? []).map((reply) => ({ reply, seq: rows.nextSeq() }));
+    const end = { row, at, memory: claim.memory, why, effects, replies };
+    return this.#storage.turnEnded(end, () => {
+      if (!row.gone) {
+        for (const { reply, seq } of replies) rows.addReply(reply, row.settlement, seq);
+      }
+      this.#settle(row);
+    });
+  }
+
+  #settle(row: Row, parts: Parameters<WorkingSet['settle']>[1] = []): void {
+    this.#rows.settle(row, parts);
+    if (row.box === 'in') this.#storage.quarantine?.ended(row);
+    this.#door.settled();
+  }
+
+  /** @param closed what it comes to after the end; without it, that rejects */
+  #ask<T>(act: () => Promise<T>, closed?: T): Promise<T> {
+    return this.#asked.do(async () => {
+      if (this.#closing === null) return act();
+      if (closed === undefined) throw new Error('the ledger is closed');
+      return closed;
+    });
+  }
+
+  async #forget(whose: Whose): Promise<number> {
+    const before = this.#rows.nextSeq();
+    const arrived = this.#arrivals.unwanted({ whose, before });
+    const remove = (matches: (row: Row) => boolean): number =>
+      removeRows(this.#rows, this.#open, whose, matches);
+    const removed = remove((row) => rowIsOf(whose, row));
+    const written = await this.#storage.written();
+    arrived();
+    if (!written) throw new Error('the storage has failed');
+    const deleted = await this.#storage.forgetting.forget({ whose, before, removed, remove });
+    this.#storage.quarantine?.forgotten();
+    this.#door.settled();
+    return deleted;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * What the ledger is made on. The ledger (`ledger.ts`) holds order, claims, room, and what follows
+ * a commit; a storage writes down what happened and reads it back, and decides nothing of these.
+ *
+ * Writes take effect in the order in which they are asked for. `then` is called at the commit:
+ * once, in the order of the commits, and before the promise resolves to true. False: it is not
+ * written, and never will be; `then` is not called. Without storage all of this happens at once.
+ * Nothing here throws or rejects but where it is said; after `close` nothing more is asked.
+ */
+import type { Acceptance } from '../../channel/channel.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { TurnRow } from '../../domain/conversation.ts';
+import type { Failure } from '../../domain/failure.ts';
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
+import type { Deferral, Reply } from '../../domain/reply.ts';
+import type { Whose } from '../../domain/story.ts';
+import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
+import type { KeptCall } from '../begun-calls.ts';
+import type { InRow, OutRow, Row, Settlement } from '../rows.ts';
+import type { Quarantine } from '../sqlite/quarantine.ts';
+import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Terms } from '../store.ts';
+
+export interface LedgerStorage {
+  readonly terms: Terms;
+  /** Messages accepted and not settled, and the bytes that they and their replies hold. */
+  readonly limits: Pick<Gauges, 'messagesMax' | 'bytesMax'>;
+  /** Whether it can take in more. Each change is told. */
+  readonly hasRoom: boolean;
+  /** Holds back what a start found suspect; null: this storage outlives no process. */
+  readonly quarantine: Quarantine | null;
+  readonly history: StoredHistory;
+  readonly agents: StoredAgents;
+  readonly deadLetters: StoredDeadLetters;
+  readonly forgetting: StoredForgetting;
+  gauges(): Pick<Gauges, 'tracesDropped' | 'commitsPending'>;
+  /** Called once, before all else. */
+  listen(told: StorageTold): void;
+
+  /**
+   * Writes down messages and moves cursors, all or nothing. At the commit each message that has
+   * not come before, and is to be worked by this process, is entered, in order.
+   */
+  accept(
+    arrivals: readonly Arrival[],
+    cursors: readonly CursorMove[],
+    enter: Enter,
+  ): Promise<Acceptance>;
+  turnEnded(end: TurnEnd, then: () => void): Promise<boolean>;
+  /** May resolve before the commit: nothing but the next reply of the lane waits for it. */
+  delivered(end: DeliveryEnd, then: () => void): Promise<boolean>;
+  deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean>;
+  /** @param parts die with it */
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean>;
+  callBegun(message: Message, call: BegunCall): Promise<boolean>;
+  /** Nobody waits for it. */
+  callEnded(key: string, ending: CallEnding): void;
+  audit(row: AuditRow): Promise<boolean>;
+  /** Nobody waits for it. @param since milliseconds since 1970; null: the channel is served */
+  keepUnroutable(channel: ChannelKey, since: number | null): void;
+  /** Resolves once all that was asked for before is written. */
+  written(): Promise<boolean>;
+
+  /** Kept for the next start: no message ended this process. @param alone ran alone just then */
+  noteFailure(alone: InRow | null): void;
+  /** Writes what was asked for, and closes. */
+  close(): Promise<void>;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/** What conversations remember, and where channels are. */
+interface StoredHistory {
+  /** What it holds in memory. */
+  readonly bytes: number;
+  /** @throws when it cannot be read: the storage has failed */
+  of(message: Message): Memory;
+  /** The last n turns of the newest session that has any, oldest first. */
+  said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
+  cursor(channel: ChannelKey, name: string): Awaitable<string | null>;
+  /** Milliseconds since 1970; null: it is served. */
+  unroutableSince(channel: ChannelKey): number | null;
+}
+
+interface StoredAgents {
+  /** Oldest first. */
+  notes(message: Message, scope: NoteScope): Awaitable<readonly Note[]>;
+  /** The last n of the conversation, newest first. */
+  toolUses(message: Message, n: number): Awaitable<readonly ToolUse[]>;
+  /** What was begun for a message before this process held it, oldest first. */
+  callsOf(message: Message): readonly KeptCall[];
+}
+
+/** Asked one at a time, as what is forgotten is. */
+interface StoredDeadLetters {
+  readonly count: number;
+  replay(id: string): Promise<DeadLetterMove>;
+  discard(id: string): Promise<DeadLetterMove>;
+}
+
+/** Both return how many went, and reject when the storage has failed. */
+interface StoredForgetting {
+  forget(asked: Forgotten): Promise<number>;
+  clearNotes(of: NotesOf): Promise<number>;
+}
+
+/** What a storage tells, at any time. */
+export type StorageTold = {
+  /** Nothing can be written or read any more. */
+  readonly failed: (error: unknown) => void;
+  readonly roomChanged: () => void;
+};
+
+/** A message on its way into the storage. `seq` numbers all that comes to this process. */
+export type Arrival = {
+  readonly message: Message;
+  readonly seq: number;
+  /** Recognises a resend on the same channel; null: nothing does. */
+  readonly dedupeKey: string | null;
+};
+
+/** Puts a message into the working set, unless it was forgotten on its way: then it is settled. */
+export type Enter = (arrival: Arrival) => Settlement;
+
+export type TurnEnd = {
+  readonly row: InRow;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** As it was at the claim. */
+  readonly memory: Memory;
+  /** The message is a dead letter; null: it is answered. */
+  readonly why: Failure | null;
+  readonly effects: Effects | null;
+  /** Those of the effects, numbered in their order. */
+  readonly replies: readonly { readonly reply: Reply; readonly seq: number }[];
+};
+
+/** `at`: milliseconds since 1970. */
+export type DeliveryEnd = { readonly row: OutRow; readonly at: number };
+export type FailedDelivery = DeliveryEnd & { readonly why: Failure };
+export type DeferredUntil = { readonly dueAt: number; readonly how: Deferral };
+
+export type Forgotten = {
+  readonly whose: Whose;
+  /** What is numbered from there on was said after it was asked for, and stays. */
+  readonly before: number;
+  /** How many rows of theirs have gone from the working set. */
+  readonly removed: number;
+  /** Takes more rows of theirs away, wherever they are; who holds a claim on one has lost it. */
+  readonly remove: (matches: (row: Row) => boolean) => void;
+};

@@ -1,0 +1,230 @@
+/** SQLite under the ledger: a journal of grouped, fsynced commits, and a connection that reads. */
+import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import { dedupeMsOf } from '../../channel/kinds.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { ChannelKey, MessageId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
+import { refused } from '../doorway.ts';
+import type {
+  Arrival,
+  DeferredUntil,
+  DeliveryEnd,
+  Enter,
+  FailedDelivery,
+  LedgerStorage,
+  StorageTold,
+  TurnEnd,
+} from '../ledger/storage.ts';
+import type { InRow, OutRow } from '../rows.ts';
+import type { CursorMove } from '../store.ts';
+import { AgentMemory } from './agent-memory.ts';
+import { begunWrites } from './agent-writes.ts';
+import { acceptWrite } from './bodies.ts';
+import { DeadLetters } from './dead-letters.ts';
+import { DiskWatch } from './disk-watch.ts';
+import { Forgetting } from './forgetting.ts';
+import type { Known } from './gathered.ts';
+import type { Journal } from './journal.ts';
+import type { DurableParts } from './parts.ts';
+import { Quarantine } from './quarantine.ts';
+import { Recollection, unroutableCursor } from './recollection.ts';
+import type { KeyedAccept, Write } from './statements.ts';
+import { terms, tracesPendingMax } from './terms.ts';
+import { memoryAfter, turnEndWrites } from './turn.ts';
+
+const safe = Promise.resolve();
+const storageRetryMs = 5_000;
+
+export class SqliteStorage implements LedgerStorage {
+  readonly terms = terms;
+  readonly limits: LedgerStorage['limits'];
+  readonly quarantine: Quarantine;
+  readonly history: Recollection;
+  readonly agents: AgentMemory;
+  readonly deadLetters: DeadLetters;
+  readonly forgetting: Forgetting;
+  readonly #parts: DurableParts;
+  readonly #journal: Journal;
+  readonly #disk: DiskWatch;
+  /** Traces left out, since the storage was behind. */
+  #tracesDropped = 0;
+
+  constructor(parts: DurableParts) {
+    const { journal, limits, news, reader, suspects } = parts;
+    this.#parts = parts;
+    this.#journal = journal;
+    this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
+    this.history = new Recollection(reader);
+    this.agents = new AgentMemory(reader);
+    this.deadLetters = new DeadLetters(parts, this.history);
+    this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
+    this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
+    this.quarantine = new Quarantine(suspects, {
+      ...parts,
+      mark: (row, alone) => this.#write(['inboxAlone', alone, row.seq]),
+      clear: (row) => void this.#write(['inboxCleared', row.seq]),
+    });
+  }
+
+  get hasRoom(): boolean {
+    return this.#disk.hasRoom;
+  }
+
+  gauges() {
+    return {
+      tracesDropped: this.#tracesDropped,
+      commitsPending: this.#journal.pending,
+    };
+  }
+
+  listen({ failed, roomChanged }: StorageTold): void {
+    const look = (): void => {
+      this.#disk.look(this.#journal.freeBytes, this.#journal.full);
+      roomChanged();
+    };
+    this.#journal.onDisk(look);
+    look();
+    this.#journal.onExpired((ids) => ids.forEach((id) => this.deadLetters.remove(id)));
+    this.#journal.onBroken((message) => failed(new Error(message)));
+  }
+
+  accept(
+    arrivals: readonly Arrival[],
+    cursors: readonly CursorMove[],
+    enter: Enter,
+  ): Promise<Acceptance> {
+    const places = arrivals.map((arrival) => this.#journal.add(arrivalWrite(arrival)));
+    for (const { channel, name, value } of cursors) {
+      this.#journal.add(['cursor', channel, name, value]);
+    }
+    return new Promise((resolve) => {
+      const written = (known: Known | null): void => {
+        if (known === null) return resolve(refused('storage_failed', storageRetryMs));
+        const receipts = arrivals.map((arrival, at): Receipt => {
+          const first = known.get(places[at]!);
+          if (first !== undefined) return { id: first as MessageId, duplicate: true, safe };
+          enter(arrival);
+          return { id: arrival.message.id, duplicate: false, safe };
+        });
+        resolve({ kind: 'accepted', receipts });
+      };
+      // To the sender a full disk is as any full inbox: it goes on by itself.
+      this.#journal.flush(written, () => resolve(refused('full', storageRetryMs)));
+    });
+  }
+
+  turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
+    const { row, effects, why } = end;
+    const { message } = row;
+    const memory = memoryAfter(message, end.memory, effects);
+    const traced = this.#journal.pending < tracesPendingMax;
+    if (!traced && effects?.trace != null) this.#tracesDropped++;
+    const nextSeq = (): number => this.#parts.rows.nextSeq();
+    const writes = turnEndWrites(end, memory, traced, nextSeq);
+    for (const write of writes) this.#journal.add(write);
+    return this.#journal.written(() => {
+      if (why !== null) this.deadLetters.add(message.id);
+      if (row.gone || row.edition < row.lane.edition) this.history.drop(message);
+      else this.history.put(message, memory);
+      then();
+    });
+  }
+
+  async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
+    this.#journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);
+    const written = (known: Known | null): void => {
+      if (known !== null) then();
+    };
+    if (row.lane.outbox.length > 1) this.#journal.flush(written);
+    else this.#journal.flushSoon(written);
+    return !this.#journal.broken;
+  }
+
+  deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
+    const { row, why, dueAt, how } = end;
+    const parked = how.park || row.parked;
+    const late = row.late || parked ? 1 : 0;
+    const duplicate = how.possibleDuplicate ? 1 : 0;
+    const due = Math.round(dueAt);
+    const reason = JSON.stringify(why);
+    this.#journal.add(['outboxDeferred', row.attempt, due, late, duplicate, reason, row.seq]);
+    this.#journal.add(triedWrite(end, parked));
+    if (how.uncounted === true) this.#journal.add(['outboxUncounted', row.seq]);
+    return this.#journal.written(then);
+  }
+
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+    const { row, at, why } = end;
+    const reason = JSON.stringify(why);
+    for (const { seq } of [row, ...parts]) this.#journal.add(['outboxDead', at, reason, seq]);
+    this.#journal.add(triedWrite(end, row.parked));
+    return this.#journal.written(() => {
+      this.deadLetters.add(row.reply.id);
+      then();
+    });
+  }
+
+  callBegun(message: Message, call: BegunCall): Promise<boolean> {
+    const writes = begunWrites(message, call, () => this.#parts.rows.nextSeq());
+    for (const write of writes) this.#journal.add(write);
+    return this.#journal.writtenNow();
+  }
+
+  callEnded(key: string, { text, outcome, ms }: CallEnding): void {
+    this.#journal.add(['toolEnded', text, outcome, ms, key]);
+    this.#journal.add(['toolUseEnded', outcome, ms, key]);
+    this.#journal.flushSoon(() => {});
+  }
+
+  /** While the disk is full it is not waited for. */
+  audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
+    this.#journal.add(['audit', at, action, JSON.stringify(target), status, reason]);
+    return this.#journal.writtenNow();
+  }
+
+  keepUnroutable(channel: ChannelKey, since: number | null): void {
+    void this.#write(['cursor', channel, unroutableCursor, since === null ? '' : String(since)]);
+  }
+
+  written(): Promise<boolean> {
+    return this.#journal.written(() => {});
+  }
+
+  noteFailure(alone: InRow | null): void {
+    this.#parts.noteFailure({ alone: alone?.seq ?? null });
+  }
+
+  async close(): Promise<void> {
+    // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
+    // do that, but not once a sync has failed: the next start finds what is on the disk.
+    const { reader, lock } = this.#parts;
+    try {
+      if (this.#journal.broken) {
+        await this.#journal.abandon();
+        reader.close();
+      } else {
+        reader.close();
+        await this.#journal.close();
+      }
+    } finally {
+      lock.release();
+    }
+  }
+
+  #write(one: Write): Promise<boolean> {
+    this.#journal.add(one);
+    return this.written();
+  }
+}
+
+function arrivalWrite({ message, seq, dedupeKey }: Arrival): Write | KeyedAccept {
+  const write = acceptWrite(seq, message);
+  if (dedupeKey === null) return write;
+  return { key: dedupeKey, expiresAt: message.acceptedAt + dedupeMsOf(message.channel), write };
+}
+
+function triedWrite({ row, at, why }: FailedDelivery, parked: boolean): Write {
+  const told = JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]);
+  return ['outboxTried', row.attempt, parked ? 1 : 0, told, row.seq];
+}

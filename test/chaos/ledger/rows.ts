@@ -1,0 +1,31 @@
+/** The rows of the reference: what is unsettled, and what is known of each. */
+import type { Message } from '../../../src/domain/message.ts';
+import type { Reply } from '../../../src/domain/reply.ts';
+
+type Common = {
+  readonly id: string;
+  readonly channel: string;
+  readonly lane: string;
+  /** What it takes room as: a message and its replies take it once. */
+  roomOf: string;
+  attempt: number;
+  claimed: boolean;
+  /** The step since which it may be claimed; null: it may not. */
+  readySince: number | null;
+  /** It was given back: first in its lane again, and in no order with other lanes. */
+  givenBack: boolean;
+};
+export type MessageRow = Common & { readonly box: 'in'; readonly message: Message };
+export type ReplyRow = Common & {
+  readonly box: 'out';
+  readonly reply: Reply;
+  possibleDuplicate: boolean;
+  late: boolean;
+  /** It has left its lane. */
+  parked: boolean;
+  /** Attempts before the last replay. */
+  replayedAfter: number;
+  /** When it is tried again; null: it waits for no time. */
+  dueAt: number | null;
+};
+export type Row = MessageRow | ReplyRow;

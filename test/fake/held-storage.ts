@@ -1,0 +1,96 @@
+/** A storage whose commits come when they are let, or fail: what is late can be seen. */
+import type { Acceptance } from '../../src/channel/channel.ts';
+import { refused } from '../../src/store/doorway.ts';
+import type { LedgerStorage, StorageTold } from '../../src/store/ledger/storage.ts';
+import { memoryLimits, type MemoryLimits } from '../../src/store/memory-terms.ts';
+import { NoStorage } from '../../src/store/memory.ts';
+import { StoryRing } from '../../src/store/story-ring.ts';
+
+type Held = { readonly commit: () => void; readonly fail: () => void };
+type Asked<Name extends 'accept' | 'turnEnded' | 'deferred' | 'buried' | 'callBegun' | 'audit'> =
+  Parameters<LedgerStorage[Name]>;
+
+export class HeldStorage extends NoStorage {
+  readonly #held: Held[] = [];
+  #told: StorageTold | null = null;
+  #failed = false;
+  #closed = false;
+  readonly #onHeld: (storage: HeldStorage) => void;
+
+  /** @param onHeld is told of each write that waits for its commit */
+  constructor(
+    limits: Partial<MemoryLimits> = {},
+    onHeld: (storage: HeldStorage) => void = () => {},
+  ) {
+    super({ ...memoryLimits, ...limits }, new StoryRing());
+    this.#onHeld = onHeld;
+  }
+
+  /** All that waits is committed, in its order. */
+  commit(): void {
+    for (const held of this.#held.splice(0)) held.commit();
+  }
+
+  /** Nothing that waits is committed, and nothing after it. */
+  fail(error: unknown): void {
+    this.#failed = true;
+    this.#told?.failed(error);
+    for (const held of this.#held.splice(0)) held.fail();
+  }
+
+  override gauges() {
+    return { tracesDropped: 0, commitsPending: this.#held.length };
+  }
+
+  override listen(told?: StorageTold): void {
+    this.#told = told ?? null;
+  }
+
+  override accept(...asked: Asked<'accept'>): Promise<Acceptance> {
+    return this.#hold(() => super.accept(...asked), refused('storage_failed', 1_000));
+  }
+
+  override turnEnded(...asked: Asked<'turnEnded'>): Promise<boolean> {
+    return this.#hold(() => super.turnEnded(...asked), false);
+  }
+
+  override delivered(...asked: Parameters<LedgerStorage['delivered']>): Promise<boolean> {
+    return this.#hold(() => super.delivered(...asked), false);
+  }
+
+  override deferred(...asked: Asked<'deferred'>): Promise<boolean> {
+    return this.#hold(() => super.deferred(...asked), false);
+  }
+
+  override buried(...asked: Asked<'buried'>): Promise<boolean> {
+    return this.#hold(() => super.buried(...asked), false);
+  }
+
+  override callBegun(...asked: Asked<'callBegun'>): Promise<boolean> {
+    return this.#hold(() => super.callBegun(...asked), false);
+  }
+
+  override audit(...asked: Asked<'audit'>): Promise<boolean> {
+    return this.#hold(() => super.audit(...asked), false);
+  }
+
+  override written(): Promise<boolean> {
+    return this.#hold(() => super.written(), false);
+  }
+
+  override async close(): Promise<void> {
+    this.#closed = true;
+    this.commit();
+  }
+
+  #hold<T>(commit: () => Promise<T>, failed: T): Promise<T> {
+    if (this.#failed || this.#closed) return Promise.resolve(failed);
+    return new Promise((resolve) => {
+      this.#held.push({
+        commit: () => void commit().then(resolve),
+        fail: () => resolve(failed),
+      });
+      this.#onHeld(this);
+    });
+  }
+}

@@ -1,0 +1,138 @@
+/** Faults of admin/, of the events behind it, and of the pages in web/. */
+import type { Fault } from './fault.ts';
+
+export const admin: readonly Fault[] = [
+  {
+    name: 'Any bearer is the administrator’s.',
+    file: 'src/admin/auth.ts',
+    find: " && access.kind === 'bearer' && access.matches(token);",
+    replace: " && access.kind === 'bearer';",
+  },
+  {
+    name: 'What people wrote is shown to who has no bearer.',
+    file: 'src/admin/door.ts',
+    find: "return route.principal === 'reader' ? null",
+    replace: "return route.method === 'GET' ? null",
+  },
+  {
+    name: 'A page from elsewhere writes with the operator’s bearer.',
+    file: 'src/admin/door.ts',
+    find: "if (route.method !== 'GET' && isForeign(",
+    replace: "if (route.method === 'DELETE' && isForeign(",
+  },
+  {
+    name: 'A page whose host name was bent to this machine reads along.',
+    file: 'src/admin/auth.ts',
+    find: 'return name !== null && (ownNames.has(name) || isAllowed(name, allowed));',
+    replace: 'return name !== null || isAllowed(host, allowed);',
+  },
+  {
+    name: 'A write without If-Match changes whatever is there.',
+    file: 'src/admin/sent.ts',
+    find: 'if (given.length === 0) return refusals.ifMatchMissing;',
+    replace: "if (given.length === 0) return '';",
+  },
+  {
+    name: 'Nobody knows who read what people wrote.',
+    file: 'src/admin/door.ts',
+    find: 'await this.#keep({ action: route.reveals, target, status, at, reason: null });',
+    replace: 'void at;',
+  },
+  {
+    name: 'A write that failed is missing in the audit.',
+    file: 'src/admin/door.ts',
+    find: 'await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });',
+    replace:
+      'if (status < 400)\n        ' +
+      'await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });',
+  },
+  {
+    name: 'A warning tells folders of this machine to who has no bearer.',
+    file: 'src/admin/told-to-readers.ts',
+    find: 'toldToReaders({ code, path }: WarningStatus): WarningStatus {',
+    replace:
+      'toldToReaders(whole: WarningStatus): WarningStatus {\n' +
+      '  const { code, path } = whole;\n  if (code !== null) return whole;',
+  },
+  {
+    name: 'The words of a bug’s error are answered to who asked.',
+    file: 'src/admin/thrown.ts',
+    find: "'Something went wrong in svc itself; its log says more.'",
+    replace: 'String((error as Error).message)',
+  },
+  {
+    name: 'Any number of listeners follow the events.',
+    file: 'src/admin/live.ts',
+    find: 'this.#listeners.size >= listenersMax',
+    replace: 'this.#listeners.size < 0',
+  },
+  {
+    name: 'A frame tells the reply’s text to whoever listens.',
+    file: 'src/frames.ts',
+    find: 'const model = isReply ? decision.model : null;',
+    replace: 'const model = isReply ? (decision.text as never) : null;',
+  },
+  {
+    name: 'What a parser quotes of a message stands in the log.',
+    file: 'src/events.ts',
+    find: 'const quotes = !(error instanceof Error) || error instanceof SyntaxError;',
+    replace: 'const quotes = !(error instanceof Error);',
+  },
+  {
+    name: 'A duplicate counts as one more accepted message.',
+    file: 'src/events.ts',
+    find: 'if (e.duplicate) {',
+    replace: 'if (e.duplicate === null) {',
+  },
+];
+
+export const web: readonly Fault[] = [
+  {
+    name: 'A draft with a secret in it is kept in the browser.',
+    file: 'web/builder/document/may-be-secret.ts',
+    find: "if (code === 'value_not_name') return path;",
+    replace: '',
+  },
+  {
+    name: 'What another person applied is overwritten without a question.',
+    file: 'web/builder/review/merge.ts',
+    find: "picks.get(conflict.path) === 'mine' ? conflict.mine : conflict.theirs",
+    replace: 'conflict.mine',
+  },
+  {
+    name: 'An entry that is taken out of a text leaves its comma behind.',
+    file: 'web/builder/document/edit-text.ts',
+    find: 'return splice(text, endOf(entries[at - 1]!), offset + length,',
+    replace: 'return splice(text, offset, offset + length,',
+  },
+  {
+    name: 'The builder shows a cloud model of a private brain as one that is asked.',
+    file: 'web/builder/document/shield.ts',
+    find: "if (isPrivate && isDropped(one)) return { kind: 'never',",
+    replace: "if (!isPrivate && isDropped(one)) return { kind: 'never',",
+  },
+  {
+    name: 'An old answer wins over what an event told since.',
+    file: 'web/live/messages/message-list.ts',
+    find: 'if ((this.#movedAt.get(row.id) ?? -Infinity) < askedAt) this.#put(row);',
+    replace: 'this.#put(row);',
+  },
+  {
+    name: 'The live view is green though a channel has failed.',
+    file: 'web/live/overview/health.ts',
+    find: "state === 'failed').map(",
+    replace: "state === 'starting').map(",
+  },
+  {
+    name: 'A name hides what turns its writing direction.',
+    file: 'web/kit/visible.ts',
+    find: '\\p{Default_Ignorable_Code_Point}',
+    replace: '',
+  },
+  {
+    name: 'The page applies a draft without saying which revision it changes.',
+    file: 'web/kit/api.ts',
+    find: 'headers.set(\'if-match\', `"${ifMatch}"`);',
+    replace: "headers.delete('if-match');",
+  },
+];

@@ -1,0 +1,107 @@
+/** Faults of brain/ with its agents, and of model/. */
+import type { Fault } from './fault.ts';
+
+export const brain: readonly Fault[] = [
+  {
+    name: 'The shield lets a cloud model of a private brain pass.',
+    file: 'src/brain/shield.ts',
+    find: "kept: members.filter(({ model }) => model.locality === 'local'),",
+    replace: 'kept: members,',
+  },
+  {
+    name: 'A model is asked again though another has answered.',
+    file: 'src/brain/dispatch.ts',
+    find: 'for (const call of this.slots) ended = call.endPause() || ended;',
+    replace: '',
+  },
+  {
+    name: 'In turn, the next model is asked though the one before has answered.',
+    file: 'src/brain/dispatch.ts',
+    find: 'else if (failed !== null && this.queue.length > 0) this.next();',
+    replace: 'else if (this.queue.length > 0) this.next();',
+  },
+  {
+    name: 'A model that hangs holds its turn for ever.',
+    file: 'src/brain/dispatch.ts',
+    find: "this.kit.deadlines.at(deadlineAt, () => this.end('deadline'));",
+    replace: 'this.kit.deadlines.at(deadlineAt, () => {});',
+  },
+  {
+    name: 'A call that nobody waits for any more goes on.',
+    file: 'src/brain/call.ts',
+    find: '      controller.abort();\n',
+    replace: '',
+  },
+  {
+    name: 'A skill is read through a link to another place.',
+    file: 'src/brain/skills.ts',
+    find: '(O_NOFOLLOW ?? 0)',
+    replace: '0',
+  },
+];
+
+export const agent: readonly Fault[] = [
+  {
+    name: 'An agent takes a step more than it may.',
+    file: 'src/brain/agent/agent-turn.ts',
+    find: 'while (this.#step < this.#options.stepsMax) {',
+    replace: 'while (this.#step <= this.#options.stepsMax) {',
+  },
+  {
+    name: 'An agent’s last step offers tools whose calls nobody runs.',
+    file: 'src/brain/agent/agent-turn.ts',
+    find: 'const tools = last ? [] : this.#announced;',
+    replace: 'const tools = this.#announced;',
+  },
+  {
+    name: 'One answer of a model runs any number of calls.',
+    file: 'src/brain/agent/tool-calls.ts',
+    find: 'calls.slice(0, callsMax)',
+    replace: 'calls',
+  },
+  {
+    name: 'What a tool gave back can end the data that it is, and give orders.',
+    file: 'src/brain/agent/prompt.ts',
+    find: "text.replaceAll(mark, '…')",
+    replace: 'text',
+  },
+];
+
+export const model: readonly Fault[] = [
+  {
+    name: 'A model that is declared cloud answers a private request.',
+    file: 'src/model/provider-call.ts',
+    find: "|| options.locality === 'local') return null;",
+    replace: '|| options.locality) return null;',
+  },
+  {
+    name: 'A private request goes to a model that the local runtime hands on.',
+    file: 'src/model/local-runtime/local-runtime.ts',
+    find: "if (isPrivate && this.forwarding.state === 'away') return leftMachine([]);",
+    replace: '',
+  },
+  {
+    name: 'A model that was seen to leave the machine is trusted again.',
+    file: 'src/model/forwarding.ts',
+    find: "if (this.#state === 'unknown') this.#state = 'here';",
+    replace: "this.#state = 'here';",
+  },
+  {
+    name: 'A model gets one call more at once than it may.',
+    file: 'src/model/in-flight.ts',
+    find: 'if (this.inFlight < this.bound) return this.pass();',
+    replace: 'if (this.inFlight <= this.bound) return this.pass();',
+  },
+  {
+    name: 'A call to a model goes on when its turn is over.',
+    file: 'src/model/provider-call.ts',
+    find: 'deadlineAt: Math.min(ownEnd, request.deadlineAt),',
+    replace: 'deadlineAt: ownEnd,',
+  },
+  {
+    name: 'The local runtime forgets the beginning of a long conversation without a word.',
+    file: 'src/model/local-runtime/wire.ts',
+    find: 'truncate: false',
+    replace: 'truncate: true',
+  },
+];

@@ -1,0 +1,119 @@
+/** Faults of the channels. */
+import type { Fault } from './fault.ts';
+
+export const webhook: readonly Fault[] = [
+  {
+    name: 'A message without a bearer is accepted.',
+    file: 'src/channel/webhook/inbound.ts',
+    find: 'if (token === null || !this.#matches(token))',
+    replace: 'if (token !== null && !this.#matches(token))',
+  },
+  {
+    name: 'Messages are taken at every path.',
+    file: 'src/channel/webhook/inbound.ts',
+    find: 'if (path !== this.#parts.path) return refusals.notFound;',
+    replace: '',
+  },
+  {
+    name: 'A body of exactly 1 MiB is refused.',
+    file: 'src/channel/webhook/refusals.ts',
+    find: 'bodyBytesMax = 1_048_576',
+    replace: 'bodyBytesMax = 1_048_575',
+  },
+  {
+    name: 'Where there is no conversation id, everybody is in one conversation.',
+    file: 'src/channel/webhook/wire.ts',
+    find: "fields.id('conversation_id') ?? sender",
+    replace: "fields.id('conversation_id') ?? (sender && { text: '', json: '\"\"' })",
+  },
+  {
+    name: 'A 202 of the receiver counts as a failure, and it gets the reply again.',
+    file: 'src/channel/webhook/outbound.ts',
+    find: 'status >= 200 && status < 300',
+    replace: 'status === 200',
+  },
+  {
+    name: 'A reply that may have arrived goes out without its mark.',
+    file: 'src/channel/webhook/outbound.ts',
+    find: "if (attempt.possibleDuplicate) headers['svc-possible-duplicate'] = 'true';",
+    replace: '',
+  },
+  {
+    name: 'A receiver that is gone for good is tried for three days.',
+    file: 'src/channel/webhook/outbound.ts',
+    find: 'if (status === 410) return',
+    replace: 'if (status === 499) return',
+  },
+];
+
+export const telegram: readonly Fault[] = [
+  {
+    name: 'An update that the ledger refused is confirmed to Telegram, and lost.',
+    file: 'src/channel/telegram/poller.ts',
+    find: 'return pause(handled.retryAfterMs, this.#signal);',
+    replace: 'return this.#hold(piece, messages.map(() => null));',
+  },
+  {
+    name: 'An update is confirmed to Telegram before it is safe.',
+    file: 'src/channel/telegram/held.ts',
+    find: 'if (!held.safe && !isOver(held, this.#held.length - gone)) break;',
+    replace: '',
+  },
+  {
+    name: 'A message whose sending was not seen to end is sent to Telegram for a day.',
+    file: 'src/channel/telegram/sending.ts',
+    find: 'if (unseen && attempt.possibleDuplicate) return dead(why);',
+    replace: '',
+  },
+  {
+    name: 'In a Telegram group a command for another bot is answered.',
+    file: 'src/channel/telegram/wire.ts',
+    find: "if (marks === 'for_another' && isGroup) return null;",
+    replace: '',
+  },
+  {
+    name: 'A long text is cut inside a character.',
+    file: 'src/channel/splitting.ts',
+    find: 'return isInsidePair(text, low) ? low - 1 : low;',
+    replace: 'return low;',
+  },
+];
+
+export const discord: readonly Fault[] = [
+  {
+    name: 'A message of Discord that the ledger had no room for is lost.',
+    file: 'src/channel/discord/intake.ts',
+    find: '        this.#parts.refused(refusal);\n',
+    replace: '',
+  },
+  {
+    name: 'A model’s reply on Discord calls everybody.',
+    file: 'src/channel/discord/wire.ts',
+    find: 'allowed_mentions: { parse: [],',
+    replace: "allowed_mentions: { parse: ['everyone'] as never[],",
+  },
+  {
+    name: 'A second try on Discord makes a second message.',
+    file: 'src/channel/discord/wire.ts',
+    find: 'enforce_nonce: true',
+    replace: 'enforce_nonce: false',
+  },
+  {
+    name: 'Another bot on Discord is answered, and answers.',
+    file: 'src/channel/discord/wire.ts',
+    find: "if (author['bot'] === true || author['system'] === true) return null;",
+    replace: '',
+  },
+  {
+    name: 'So many sessions are begun that Discord takes the token away.',
+    file: 'src/channel/discord/identify-budget.ts',
+    find: 'if (this.#left === 0) return',
+    replace: 'if (this.#left < -1_000) return',
+  },
+  {
+    name: 'A stop ends the session on Discord, which then repeats nothing.',
+    file: 'src/channel/discord/connection.ts',
+    find: 'const resumableCode = 4200;',
+    replace: 'const resumableCode = 1000;',
+  },
+];

@@ -1,0 +1,98 @@
+/** Faults of config/ and control/. */
+import type { Fault } from './fault.ts';
+
+export const config: readonly Fault[] = [
+  {
+    name: 'A brain with one model may ask for consensus.',
+    file: 'src/config/rules-brain.ts',
+    find: 'brain.models.length < 2',
+    replace: 'brain.models.length < 1',
+  },
+  {
+    name: 'Two grants for one tool on one channel are no problem.',
+    file: 'src/config/rules-agent.ts',
+    find: 'if (first === Infinity) return;',
+    replace: 'if (first >= 0) return;',
+  },
+  {
+    name: 'Notes of a whole brain may go to a cloud model.',
+    file: 'src/config/rules-agent.ts',
+    find: "if (selected.locality === 'local' && !sent) return;",
+    replace: 'if (!sent) return;',
+  },
+  {
+    name: 'Sessions are accepted without storage, where they cannot be kept.',
+    file: 'src/config/rules.ts',
+    find: '  if (storage === null) {',
+    replace: '  if (storage === undefined) {',
+  },
+  {
+    name: 'A secret that is not set stops no start.',
+    file: 'src/config/secrets.ts',
+    find: 'else missing.set(name, [...(missing.get(name) ?? []), path]);',
+    replace: '',
+  },
+  {
+    name: 'A time-out that is written in seconds counts as milliseconds.',
+    file: 'src/config/parse.ts',
+    find: 'timeoutMs: call.timeout_seconds * secondMs',
+    replace: 'timeoutMs: call.timeout_seconds',
+  },
+  {
+    name: 'A secret that stands in the place of its name is taken for a name.',
+    file: 'src/config/formats.ts',
+    find: ' && !looksSecret(text)',
+    replace: '',
+  },
+  {
+    name: 'A channel with routes to two brains goes to the first without a word.',
+    file: 'src/config/rules-routes.ts',
+    find: 'else if (first.brain === brain) {',
+    replace: 'else if (first.brain !== null) {',
+  },
+];
+
+export const control: readonly Fault[] = [
+  {
+    name: 'A configuration is taken though another revision came into use meanwhile.',
+    file: 'src/control/control.ts',
+    find: 'if (revision !== this.#used.revision) return',
+    replace: "if (revision === '') return",
+    seenBy: ['test/config-refusals.test.ts'],
+  },
+  {
+    name: 'A file that somebody edited by hand is overwritten without being asked.',
+    file: 'src/control/control.ts',
+    find: 'if (isEdited && !mayReplace)',
+    replace: 'if (isEdited && mayReplace)',
+    seenBy: ['test/config-refusals.test.ts'],
+  },
+  {
+    name: 'The file keeps a configuration that could not be taken into use.',
+    file: 'src/control/control.ts',
+    find: 'const undone = await replaceFile(file, { text, unchanged });',
+    replace: "const undone = { kind: 'saved', message: text, unchanged };",
+    seenBy: ['test/config-refusals.test.ts'],
+  },
+  {
+    name: 'An operator locks himself out by a list of hosts without his own.',
+    file: 'src/control/next.ts',
+    find: 'if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();',
+    replace: '',
+    seenBy: ['test/config-refusals.test.ts'],
+  },
+  {
+    name: 'The configuration file loses its mode when it is replaced.',
+    file: 'src/control/saved-file.ts',
+    find: 'await handle.chmod(facts.mode & 0o7777);',
+    replace: '',
+    seenBy: ['test/config-apply.test.ts'],
+  },
+  {
+    name: 'What cannot change without a restart is said to be in use.',
+    file: 'src/control/next.ts',
+    find: 'if (fields.length > 0) return restartRequired(fields);',
+    replace: '',
+    seenBy: ['test/config-refusals.test.ts'],
+  },
+];

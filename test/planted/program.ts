@@ -1,0 +1,107 @@
+/** Faults of the commands, the preflight, and of what holds the service together. */
+import type { Fault } from './fault.ts';
+
+export const cli: readonly Fault[] = [
+  {
+    name: 'A supervisor restarts svc again and again over a problem of its configuration.',
+    file: 'src/cli/cli.ts',
+    find: 'config: 78',
+    replace: 'config: 1',
+  },
+  {
+    name: 'The check says that all is fine though a provider does not answer.',
+    file: 'src/cli/report.ts',
+    find: 'return failed.length > 0 ? exitCode.failed : exitCode.fine;',
+    replace: 'return exitCode.fine;',
+  },
+  {
+    name: 'Anything but a no deletes what people wrote.',
+    file: 'src/cli/ledger/consent.ts',
+    find: ".trim() === 'yes'",
+    replace: ".trim() !== 'no'",
+  },
+  {
+    name: 'What a command deleted from the database of a stopped svc is in no audit.',
+    file: 'src/cli/ledger/audited.ts',
+    find: 'await note({ ...forgotten(whose), status: 200, reason: null });',
+    replace: '',
+  },
+  {
+    name: 'One signal that comes both ways ends svc at once.',
+    file: 'src/cli/signals.ts',
+    find: 'if (count > (there.get(signal) ?? 0)) this.#act(signal);',
+    replace: 'if (there !== here) this.#act(signal);',
+  },
+];
+
+export const preflight: readonly Fault[] = [
+  {
+    name: 'The preflight asks a cloud model that the brain may never ask.',
+    file: 'src/preflight/preflight.ts',
+    find: "if (isPrivate && config.locality === 'cloud') {",
+    replace: "if (!isPrivate && config.locality === 'cloud') {",
+  },
+  {
+    name: 'A secret that is not set fails no preflight.',
+    file: 'src/preflight/preflight.ts',
+    find: "return { ...failed(name, message, 'Set it in the environment.'), secret: true };",
+    replace: "return warning(name, message, 'Set it in the environment.');",
+  },
+];
+
+export const service: readonly Fault[] = [
+  {
+    name: 'A new configuration gives up at once what is under way.',
+    file: 'src/plan.ts',
+    find: '    await this.#emptiedWithin(graceMs);\n',
+    replace: '',
+  },
+  {
+    name: 'Two connections of one bot are open at once while the configuration changes.',
+    file: 'src/plan.ts',
+    find: 'connection.start(acceptOn(key), events, allStopped);',
+    replace: 'connection.start(acceptOn(key), events, null && allStopped);',
+  },
+  {
+    name: 'When one channel cannot be opened, the others stay open.',
+    file: 'src/plan.ts',
+    find: '        await this.#close();\n        return opened;',
+    replace: '        return opened;',
+  },
+  {
+    name: 'A stop gives up what is in hand.',
+    file: 'src/host.ts',
+    find: 'await this.#rest(drainMs);',
+    replace: 'void drainMs;',
+  },
+  {
+    name: 'A service that stops takes messages in.',
+    file: 'src/host.ts',
+    find: '    ledger.closeIntake();\n',
+    replace: '',
+  },
+  {
+    name: 'A bug in one turn leaves its message claimed for ever.',
+    file: 'src/host.ts',
+    find: 'await buryFaulty(this.#kit, line, claim).catch(',
+    replace: 'await Promise.resolve([buryFaulty, line]).catch(',
+  },
+  {
+    name: 'The order of the policy counts for nothing.',
+    file: 'src/service.ts',
+    find: 'rank: ranked.indexOf(index),',
+    replace: 'rank: index + 0 * ranked.length,',
+  },
+  {
+    name: 'A supervisor does not restart svc though its disk may be well again.',
+    file: 'src/run.ts',
+    find: "  'storage_io',\n",
+    replace: '',
+  },
+  {
+    name: 'Its health is fine while nothing can be accepted.',
+    file: 'src/news.ts',
+    find: "if (kind === 'ok') return { status: 'ok' };",
+    replace: "if (kind) return { status: 'ok' };",
+  },
+];

@@ -1,0 +1,101 @@
+/** Faults of lib/, domain/ and policy/. */
+import type { Fault } from './fault.ts';
+
+export const lib: readonly Fault[] = [
+  {
+    name: 'A request with two Authorization headers is let in by the last of them.',
+    file: 'src/lib/bearer.ts',
+    find: 'count === 1 ?',
+    replace: 'count >= 1 ?',
+  },
+  {
+    name: 'A deadline that was cancelled comes all the same.',
+    file: 'src/lib/deadlines.ts',
+    find: '    this.act = null;\n',
+    replace: '',
+  },
+  {
+    name: 'A request that broke off after it was sent is told as never sent.',
+    file: 'src/lib/http-client.ts',
+    find: 'const sent = this.connection !== null;',
+    replace: 'const sent = false;',
+  },
+  {
+    name: 'A secret stands in the log as it is.',
+    file: 'src/lib/log.ts',
+    find: 'return this.#mask.clean(text).replace(',
+    replace: 'return text.replace(',
+  },
+  {
+    name: 'An address is unbound though the new configuration still listens there.',
+    file: 'src/lib/listener.ts',
+    find: 'if (this.#holders > 0) return;',
+    replace: '',
+  },
+  {
+    name: 'The pause between tries grows without a bound.',
+    file: 'src/lib/backoff.ts',
+    find: 'Math.min(limits.capMs, limits.baseMs * 2 ** attempt)',
+    replace: 'limits.baseMs * 2 ** attempt',
+  },
+  {
+    name: 'The address of a cloud’s metadata counts as public.',
+    file: 'src/lib/address-range.ts',
+    find: ' 169.254.0.0/16',
+    replace: '',
+  },
+  {
+    name: 'A tool talks to a server whose certificate nobody vouches for.',
+    file: 'src/lib/pinned-client.ts',
+    find: 'rejectUnauthorized: true',
+    replace: 'rejectUnauthorized: false',
+  },
+];
+
+export const domain: readonly Fault[] = [
+  {
+    name: 'The history that a model is given has no bound in characters.',
+    file: 'src/domain/conversation.ts',
+    find: 'if (characters > windowCharactersMax) break;',
+    replace: '',
+  },
+  {
+    name: 'A provider that refused the key is asked with it again.',
+    file: 'src/domain/failure.ts',
+    find: "unauthorized: row(false, 'operator'",
+    replace: "unauthorized: row(true, 'operator'",
+  },
+  {
+    name: 'Ids go back with a clock that is set back, and with them the order of messages.',
+    file: 'src/domain/ids.ts',
+    find: 'if (ms > lastMs) {',
+    replace: 'if (ms !== lastMs) {',
+  },
+  {
+    name: 'What a model thought before its answer is shown to the person.',
+    file: 'src/domain/think-block.ts',
+    find: 'if (open === null) break;',
+    replace: 'if (open !== null || open === null) break;',
+  },
+];
+
+export const policy: readonly Fault[] = [
+  {
+    name: 'One model alone is a consensus.',
+    file: 'src/policy/consensus.ts',
+    find: 'most >= 2 && ',
+    replace: '',
+  },
+  {
+    name: 'Half of the models are a majority.',
+    file: 'src/policy/consensus.ts',
+    find: '2 * most > needed',
+    replace: '2 * most >= needed',
+  },
+  {
+    name: 'The first model to answer gives the reply, whatever its rank.',
+    file: 'src/policy/priority.ts',
+    find: "return pending ? { kind: 'wait', fallback: at } : reply(at);",
+    replace: 'return reply(at);',
+  },
+];

@@ -1,0 +1,35 @@
+/** All faults, by the room that they are planted in. `npm run planted` works through them. */
+import { admin, web } from './admin.ts';
+import { agent, brain, model } from './brain.ts';
+import { discord, telegram, webhook } from './channel.ts';
+import { config, control } from './config.ts';
+import type { Fault } from './fault.ts';
+import { flow } from './flow.ts';
+import { cli, preflight, service } from './program.ts';
+import { domain, lib, policy } from './pure.ts';
+import { sqlite } from './sqlite.ts';
+import { store } from './store.ts';
+import { tool } from './tool.ts';
+
+export const rooms: Readonly<Record<string, readonly Fault[]>> = {
+  lib,
+  domain,
+  config,
+  control,
+  flow,
+  store,
+  sqlite,
+  brain,
+  agent,
+  model,
+  policy,
+  tool,
+  webhook,
+  telegram,
+  discord,
+  admin,
+  cli,
+  preflight,
+  service,
+  web,
+};

@@ -1,0 +1,65 @@
+/** Faults of the ledger: what its forms share, and the form in memory. */
+import type { Fault } from './fault.ts';
+
+export const store: readonly Fault[] = [
+  {
+    name: 'A message is worked on twice when another of its conversation comes.',
+    file: 'src/store/working-set.ts',
+    find: 'if (head === undefined || lane.inBusy || this.#restoring) return;',
+    replace: 'if (head === undefined || this.#restoring) return;',
+  },
+  {
+    name: 'What is given back comes after all that waited behind it.',
+    file: 'src/store/working-set.ts',
+    find: 'this.sides.offerFirst(row);',
+    replace: 'this.sides.offer(row);',
+  },
+  {
+    name: 'A conversation takes messages in though a hundred of its replies wait.',
+    file: 'src/store/working-set.ts',
+    find: 'if (lane.replies >= repliesMax) return;',
+    replace: '',
+  },
+  {
+    name: 'There is room for any number of bytes.',
+    file: 'src/store/doorway.ts',
+    find: 'batch.length > room.messages || bytes > room.bytes',
+    replace: 'batch.length > room.messages',
+  },
+  {
+    name: 'A dead letter that is tried again is where its schedule ended.',
+    file: 'src/store/claims.ts',
+    find: 'row.attempt - row.replayedAfter',
+    replace: 'row.attempt',
+  },
+  {
+    name: 'What waits for a channel that is gone is given up after an hour.',
+    file: 'src/store/unroutable.ts',
+    find: 'const keptMs = 7 * 86_400_000;',
+    replace: 'const keptMs = 3_600_000;',
+  },
+  {
+    name: 'Deleting a sender begins the turns of who has the same id elsewhere anew.',
+    file: 'src/store/removal.ts',
+    find: 'if (channel !== whose.channel) return false;',
+    replace: '',
+  },
+  {
+    name: 'A message that is sent again is answered again, without storage.',
+    file: 'src/store/memory.ts',
+    find: 'if (key !== null) this.#known.add(',
+    replace: 'if (key === undefined) this.#known.add(',
+  },
+  {
+    name: 'A platform may forget a message that is in memory alone.',
+    file: 'src/store/known-keys.ts',
+    find: 'return this.#settlement.settled;',
+    replace: 'return Promise.resolve();',
+  },
+  {
+    name: 'A try that may have arrived is forgotten, without storage.',
+    file: 'src/store/memory.ts',
+    find: 'row.possibleDuplicate = how.possibleDuplicate;',
+    replace: '',
+  },
+];

@@ -1,0 +1,77 @@
+/** Faults of tool/: grants, cages, the journal of effects. */
+import type { Fault } from './fault.ts';
+
+export const tool: readonly Fault[] = [
+  {
+    name: 'A grant for one channel holds on every channel.',
+    file: 'src/tool/governance.ts',
+    find: '(channels === null || channels.includes(channel))',
+    replace: '(channels === null || channel !== null)',
+  },
+  {
+    name: 'A tool that no grant names runs.',
+    file: 'src/tool/governance.ts',
+    find: "if (at < 0) return { mode: 'deny',",
+    replace: "if (at < 0) return { mode: 'allow',",
+  },
+  {
+    name: 'A trial reaches out.',
+    file: 'src/tool/governance.ts',
+    find: '(surroundings.rehearsal && tool.reachesOut)',
+    replace: '(surroundings.rehearsal && !tool.reachesOut)',
+  },
+  {
+    name: 'A call that changes something elsewhere is not written down before it is made.',
+    file: 'src/tool/governance.ts',
+    find: "if (tool.effect === 'none') return",
+    replace: 'if (tool.effect) return',
+  },
+  {
+    name: 'Of the addresses that a name has, the first alone is judged.',
+    file: 'src/tool/host-cage.ts',
+    find: 'for (const one of addresses) {',
+    replace: 'for (const one of addresses.slice(0, 1)) {',
+  },
+  {
+    name: 'A host that may be reached on one port is reached on every port.',
+    file: 'src/tool/host-cage.ts',
+    find: 'entry.host === host && (entry.port ?? port) === port',
+    replace: 'entry.host === host',
+  },
+  {
+    name: 'A private brain’s tool reaches the Internet.',
+    file: 'src/tool/host-cage.ts',
+    find: "if (range === 'loopback' || range === 'private') return null;",
+    replace: 'return null;',
+  },
+  {
+    name: 'A redirect more than allowed is followed.',
+    file: 'src/tool/http-fetch.ts',
+    find: 'if (followed === cage.redirectsMax) {',
+    replace: 'if (followed > cage.redirectsMax) {',
+  },
+  {
+    name: 'A file outside the folder is read by a hard link inside it.',
+    file: 'src/tool/read-file/cage.ts',
+    find: 'if (stats.nlink > 1n) {',
+    replace: 'if (stats.nlink > 1_000n) {',
+  },
+  {
+    name: 'A folder that is a link is walked through.',
+    file: 'src/tool/read-file/linux-cage.ts',
+    find: 'constants.O_DIRECTORY | constants.O_NOFOLLOW',
+    replace: 'constants.O_DIRECTORY',
+  },
+  {
+    name: 'An agent reads the service’s own database.',
+    file: 'src/tool/read-file/read-file.ts',
+    find: 'if (await this.#isHeld(join(real, ...wanted.parts))) return isHeld;',
+    replace: '',
+  },
+  {
+    name: 'A call of a webhook has no key by which its receiver knows a repeat.',
+    file: 'src/tool/webhook-call.ts',
+    find: "        'idempotency-key': surroundings.key,\n",
+    replace: '',
+  },
+];
