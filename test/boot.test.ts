@@ -4,15 +4,14 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
-import { runCommandLine } from '../src/cli/commands.ts';
 import type { Ending } from '../src/run.ts';
 import { assertClosed, end, failsToLoad, fullDocument, openNow } from './boot-stage.ts';
 import { Places, setupOf } from './boot-stage.ts';
+import { runCommand } from './in-process.ts';
 import { freePort, scratch, secret, startProgram, webhookConfig, writeConfig } from './program.ts';
 
 type Stage = Awaited<ReturnType<typeof fullDocument>> & { readonly folder: string };
@@ -236,11 +235,9 @@ test('a secret that is missing ends the command with 78 before anything is opene
   const before = openNow();
   const { document } = await fullDocument();
   await writeConfig(folder.path, document);
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const { signal: stop } = new AbortController();
-  const io = { stdin, stdout, stderr, env: {}, cwd: folder.path, stop, onHangUp: () => {} };
-  assert.equal(await runCommandLine(['serve'], io), 78);
-  assert.match(String(stderr.read()), /WEBHOOK_SECRET is not set/);
+  const { code, err } = await runCommand(['serve'], { cwd: folder.path });
+  assert.equal(code, 78);
+  assert.match(err, /WEBHOOK_SECRET is not set/);
   await assertClosed(before, 'a missing secret');
 });
 
