@@ -88,6 +88,21 @@ suite('what is on its way to the storage', () => {
     assert.equal(it.ledger.gauges().outboxDeferred, 1);
   });
 
+  test('as a call that could not be written down may be asked for again', async () => {
+    await using it = open();
+    await it.accept('ann', 'one');
+    const claim = await oneIn(it);
+    const use = { at: 1, tool: 'webhook_call', mode: 'allow', rule: 'a rule' } as const;
+    const call = { ...use, key: 'a key', hash: 'a hash', arguments: '{}' };
+    const unwritten = it.ledger.calls.journal(claim, call);
+    assert.equal(await isSettled(unwritten), false);
+    it.storage.refuse();
+    assert.deepEqual(await unwritten, { kind: 'unwritten' });
+    const again = it.ledger.calls.journal(claim, call);
+    it.storage.commit();
+    assert.deepEqual(await again, { kind: 'run' });
+  });
+
   test('leaves nothing behind when it is forgotten meanwhile', async () => {
     await using it = open();
     await it.accept('ann', 'one');

@@ -112,7 +112,7 @@ suite('after two unclean ends', { concurrency: 4 }, () => {
   });
 
   test('one that was to run alone when the end came has not run', async () => {
-    await using crashes = await Crashes.make();
+    await using crashes = await Crashes.make({ onFault: (error) => assert.fail(String(error)) });
     await threeSuspects(crashes);
     const poison = await crashes.crash();
     assert.equal((await oneIn(poison)).message.text, 'a');

@@ -31,11 +31,16 @@ export class HeldStorage extends NoStorage {
     for (const held of this.#held.splice(0)) held.commit();
   }
 
+  /** Nothing that waits is committed: there is no room just now. */
+  refuse(): void {
+    for (const held of this.#held.splice(0)) held.fail();
+  }
+
   /** Nothing that waits is committed, and nothing after it. */
   fail(error: unknown): void {
     this.#failed = true;
     this.#told?.failed(error);
-    for (const held of this.#held.splice(0)) held.fail();
+    this.refuse();
   }
 
   override gauges() {

@@ -17,3 +17,35 @@ test('a storage thread that ends by itself fails what waits, and all that follow
   assert.deepEqual(told, ['the storage thread ended']);
   await journal.close();
 });
+
+/** One that writes each group, says that it closes, and ends at the first thing after that. */
+const orderly = `
+  const { parentPort } = require('node:worker_threads');
+  let closing = false;
+  parentPort.on('message', (message) => {
+    if (closing) return parentPort.close();
+    closing = message.kind === 'close';
+    if (closing) parentPort.postMessage({ kind: 'disk', freeBytes: 1 });
+    else parentPort.postMessage({ kind: 'done', number: JSON.parse(message).number, known: [] });
+  });`;
+
+test('what is asked of a journal that closes is written, or told that it is not', async () => {
+  const journal = new Journal(new Worker(orderly, { eval: true }), Infinity);
+  journal.onBroken((message) => assert.fail(message));
+  const told: string[] = [];
+  const ask = async (when: string): Promise<void> => {
+    journal.add(['owned']);
+    told.push(`${when}: ${await journal.written(() => {})}`);
+  };
+  const asked = [ask('before the close').then(() => ask('in answer to it'))];
+  journal.onDisk(() => void asked.push(ask('too late')));
+  await journal.close();
+  await Promise.all(asked);
+  await ask('after the close');
+  assert.deepEqual(told, [
+    'before the close: true',
+    'in answer to it: true',
+    'too late: false',
+    'after the close: false',
+  ]);
+});

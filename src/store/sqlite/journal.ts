@@ -164,6 +164,8 @@ export class Journal {
       const left = new Promise<void>((resolve) => this.flush(() => resolve()));
       if (this.#full && this.#sent === null) this.#send();
       await left;
+      // Whoever was answered just now may have something to add.
+      await new Promise(setImmediate);
     } while (!this.#broken && this.#writes.length > 0);
     if (!this.#broken) {
       const closed = new Promise<void>((resolve) => {

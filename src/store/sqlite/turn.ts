@@ -20,17 +20,16 @@ export function turnEndWrites(
 ): readonly Write[] {
   const { message, seq } = row;
   const summary = summaryValues(effects);
-  const trace = effects?.trace ?? null;
-  return [
-    why === null
-      ? ['inboxSettled', ...summary, at, seq]
-      : ['inboxDead', ...summary, at, JSON.stringify(why), seq],
-    ...turnWrites(message, seq, memory, effects),
-    ...noteWrites(message, effects?.notes ?? [], nextSeq),
-    ...toolUseWrites(message, effects?.toolUses ?? [], nextSeq),
-    ...replies.map((made) => replyWrite(made.seq, made.reply)),
-    ...(trace !== null && traced ? [traceWrite(message.id, trace)] : []),
-  ];
+  const writes = turnWrites(message, seq, memory, effects);
+  if (why === null) writes.push(['inboxSettled', ...summary, at, seq]);
+  else writes.push(['inboxDead', ...summary, at, JSON.stringify(why), seq]);
+  if (effects === null) return writes;
+  const { notes, toolUses, trace } = effects;
+  if (notes.length > 0) writes.push(...noteWrites(message, notes, nextSeq));
+  if (toolUses.length > 0) writes.push(...toolUseWrites(message, toolUses, nextSeq));
+  for (const made of replies) writes.push(replyWrite(made.seq, made.reply));
+  if (trace !== null && traced) writes.push(traceWrite(message.id, trace));
+  return writes;
 }
 
 /** What the conversation's next turn will see. */
@@ -67,7 +66,7 @@ function turnWrites(
   seq: number,
   { session: { number, startedAt }, previousAt }: Memory,
   effects: Effects | null,
-): readonly Write[] {
+): Write[] {
   const writes: Write[] = [];
   const turn = effects?.turn ?? null;
   const move = effects?.session ?? null;

@@ -108,6 +108,13 @@ export const deadLetterCases: readonly LedgerCase[] = [
     ]);
     assert.equal(deadLetters(it), 0);
   }),
+  promise('each reply to a message is a dead letter of its own', async (it) => {
+    await exchange(it, 'ann', 'hi', 'a', 'b');
+    for (const times of [1, 2]) {
+      await it.ledger.bury(await oneOut(it), why);
+      assert.equal(deadLetters(it), times);
+    }
+  }),
   promise('parts that died at different times are one dead letter, others are not', async (it) => {
     await dieApart(it);
     assert.equal(deadLetters(it), 1);
