@@ -3,7 +3,6 @@
  * says, without a page's markup, cut to so many bytes.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { textOfPage } from './page-text.ts';
 
 export type TextKind = {
   /** Lower case, without parameters. */
@@ -39,17 +38,18 @@ export function whyNoText(headers: IncomingHttpHeaders): string {
 }
 
 /** @param whole whether the bytes are all that there are */
-export function answerText(
+export async function answerText(
   bytes: Buffer,
   whole: boolean,
   kind: TextKind,
   bytesMax: number,
-): { readonly text: string; readonly cut: boolean } {
+): Promise<{ readonly text: string; readonly cut: boolean }> {
   const decoder = decoderFor(kind, bytes);
   if (decoder === null) return { text: '[in a character set that is not known]', cut: true };
   const decoded = decoder.decode(bytes, { stream: !whole });
   if (decoded.includes('\0')) return { text: '[this is not text]', cut: true };
-  return cutToBytes(kind.page ? textOfPage(decoded) : decoded, whole, bytesMax);
+  const text = kind.page ? (await import('./page-text.ts')).textOfPage(decoded) : decoded;
+  return cutToBytes(text, whole, bytesMax);
 }
 
 function decoderFor({ charset, page }: TextKind, bytes: Buffer): TextDecoder | null {

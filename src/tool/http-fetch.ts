@@ -89,10 +89,11 @@ function leadsTo({ status, headers: { location } }: Answer): string | null {
   return Buffer.from(location, 'latin1').toString('utf8');
 }
 
-function told({ status, headers, body, whole, url }: Answer, bytesMax: number): ToolResult {
+async function told(answer: Answer, bytesMax: number): Promise<ToolResult> {
+  const { status, headers, body, whole, url } = answer;
   const kind = textKindOf(headers);
   const head = `Status ${status} from ${url.href}`;
   if (kind === null) return { kind: 'failed', text: `${head}. ${whyNoText(headers)}` };
-  const { text, cut } = answerText(body, whole, kind, bytesMax);
+  const { text, cut } = await answerText(body, whole, kind, bytesMax);
   return { kind: 'done', text: `${head}, ${kind.type}:\n${text}`, cut };
 }

@@ -1,8 +1,11 @@
 /**
- * The text of an HTML page, for reading: no markup, no scripts, a line for each block. It is no
- * parser of HTML: what is badly nested loses its layout, and nothing else. Every step looks at a
- * character a bounded number of times, whatever the page holds.
+ * The text of an HTML page, for reading: no markup, no scripts, a line for each block. Tags are
+ * found as browsers find them, but no tree is made of them: what is badly nested loses its layout,
+ * and nothing else. Every step looks at a character a bounded number of times, whatever the page
+ * holds. To be imported when a page is there: what it is made with is heavy.
  */
+import { decodeHTMLStrict } from 'entities/decode';
+import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
 /** Between the start and the end tag of these stands nothing for a reader. */
 const skipped = new Set(['script', 'style', 'template', 'svg', 'iframe', 'object']);
@@ -19,71 +22,82 @@ const cells = new Set(['td', 'th']);
 
 /** @param page HTML, whole or its beginning */
 export function textOfPage(page: string): string {
-  const lower = page.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  const out = new Lines();
-  let at = 0;
-  let preformatted = 0;
-  while (at < page.length) {
-    let open = page.indexOf('<', at);
-    let tag: Tag | null = null;
-    while (open >= 0 && (tag = tagAt(lower, open)) === null) open = page.indexOf('<', open + 1);
-    const textEnd = open < 0 ? page.length : open;
-    if (textEnd > at) out.add(withEntities(page.slice(at, textEnd)), preformatted > 0);
-    if (tag === null) break;
-    at = tag.end;
-    if (blocks.has(tag.name)) out.endLine();
-    else if (cells.has(tag.name)) out.add(' ', false);
-    if (tag.name === 'pre') preformatted = Math.max(0, preformatted + (tag.closes ? -1 : 1));
-    if (skipped.has(tag.name) && !tag.closes) at = endOf(lower, tag.name, at);
-  }
-  return out.text();
+  const reader = new PageReader(page);
+  const tokenizer = new Tokenizer({ decodeEntities: false }, reader);
+  // Ends a tag or a declaration that does not end, which would be text otherwise.
+  tokenizer.write(`${page}>`);
+  tokenizer.end();
+  return reader.text();
 }
 
-type Tag = { readonly name: string; readonly closes: boolean; readonly end: number };
+/** Hears of each part of a page by where it begins and ends. */
+class PageReader implements TokenizerCallbacks {
+  readonly #page: string;
+  readonly #out = new Lines();
+  /** What has been heard of a text; its parts come one after the other. */
+  #text = { start: 0, end: 0 };
+  #tag = '';
+  /** The tag whose end is waited for; null: none. */
+  #skipped: string | null = null;
+  #preformatted = 0;
 
-/** @returns null when this `<` begins no markup; markup that does not end takes all that is left */
-function tagAt(lower: string, open: number): Tag | null {
-  if (lower.startsWith('<!--', open)) {
-    return { name: '', closes: false, end: behind(lower, '-->', open + 4) };
+  constructor(page: string) {
+    this.#page = page;
   }
-  const closes = lower[open + 1] === '/';
-  const from = open + (closes ? 2 : 1);
-  const first = lower[from];
-  if (first === '!' || first === '?') {
-    return { name: '', closes: false, end: behind(lower, '>', from) };
+
+  text(): string {
+    this.#endText();
+    return this.#out.text();
   }
-  if (first === undefined || first < 'a' || first > 'z') return null;
-  let nameEnd = from;
-  while (nameEnd - from < 32 && isNamePart(lower.charCodeAt(nameEnd))) nameEnd++;
-  return { name: lower.slice(from, nameEnd), closes, end: tagEnd(lower, nameEnd) };
-}
 
-/** A digit or a small letter. */
-const isNamePart = (code: number): boolean =>
-  (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x7a);
-
-/** Behind the `>` that stands in no quoted value. */
-function tagEnd(lower: string, from: number): number {
-  let quote = '';
-  let before = '';
-  for (let at = from; at < lower.length; at++) {
-    const sign = lower[at]!;
-    if (quote !== '') quote = sign === quote ? '' : quote;
-    else if ((sign === '"' || sign === "'") && before === '=') quote = sign;
-    else if (sign === '>') return at + 1;
-    if (sign > ' ') before = sign;
+  ontext(start: number, end: number): void {
+    if (start !== this.#text.end) this.#endText();
+    this.#text = { start: start === this.#text.end ? this.#text.start : start, end };
   }
-  return lower.length;
-}
 
-function endOf(lower: string, name: string, from: number): number {
-  const close = lower.indexOf(`</${name}`, from);
-  return close < 0 ? lower.length : tagEnd(lower, close);
-}
+  onopentagname(start: number, end: number): void {
+    this.#layOut(start, end, 1);
+    if (this.#skipped === null && skipped.has(this.#tag)) this.#skipped = this.#tag;
+  }
 
-function behind(lower: string, sign: string, from: number): number {
-  const at = lower.indexOf(sign, from);
-  return at < 0 ? lower.length : at + sign.length;
+  onclosetag(start: number, end: number): void {
+    this.#layOut(start, end, -1);
+    if (this.#skipped === this.#tag) this.#skipped = null;
+  }
+
+  /** Of what is skipped, browsers let an svg alone end so. */
+  onselfclosingtag(): void {
+    if (this.#tag === 'svg' && this.#skipped === 'svg') this.#skipped = null;
+  }
+
+  oncomment(): void {}
+  oncdata(): void {}
+  ondeclaration(): void {}
+  onprocessinginstruction(): void {}
+  onopentagend(): void {}
+  onattribname(): void {}
+  onattribdata(): void {}
+  onattribentity(): void {}
+  onattribend(): void {}
+  ontextentity(): void {}
+  onend(): void {}
+
+  #layOut(start: number, end: number, deeper: 1 | -1): void {
+    this.#endText();
+    this.#tag = this.#page.slice(start, end).toLowerCase();
+    if (this.#skipped !== null) return;
+    if (blocks.has(this.#tag)) this.#out.endLine();
+    else if (cells.has(this.#tag)) this.#out.add(' ', false);
+    if (this.#tag === 'pre') this.#preformatted = Math.max(0, this.#preformatted + deeper);
+  }
+
+  #endText(): void {
+    const { start, end } = this.#text;
+    this.#text = { start: end, end };
+    if (start === end || this.#skipped !== null) return;
+    const text = decodeHTMLStrict(this.#page.slice(start, end));
+    this.#out.add(text.replaceAll('\u00A0', ' '), this.#preformatted > 0);
+  }
 }
 
 /** Runs of white space are one space, empty lines at most one in a row. */
@@ -118,53 +132,4 @@ class Lines {
     }
     return kept.join('\n').trimEnd();
   }
-}
-
-const entities: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  copy: '©',
-  reg: '®',
-  deg: '°',
-  euro: '€',
-  pound: '£',
-  middot: '·',
-  bull: '•',
-  hellip: '…',
-  ndash: '–',
-  mdash: '—',
-  lsquo: '‘',
-  rsquo: '’',
-  ldquo: '“',
-  rdquo: '”',
-  laquo: '«',
-  raquo: '»',
-  times: '×',
-  larr: '←',
-  rarr: '→',
-  auml: 'ä',
-  ouml: 'ö',
-  uuml: 'ü',
-  Auml: 'Ä',
-  Ouml: 'Ö',
-  Uuml: 'Ü',
-  szlig: 'ß',
-  eacute: 'é',
-  egrave: 'è',
-};
-
-/** The usual ones and the numeric ones; others stay as they are. */
-function withEntities(text: string): string {
-  if (!text.includes('&')) return text;
-  return text.replaceAll(/&(#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z]{2,6});/g, (whole, name) => {
-    if (!name.startsWith('#')) return Object.hasOwn(entities, name) ? entities[name]! : whole;
-    const hex = name[1] === 'x' || name[1] === 'X';
-    const code = hex ? parseInt(name.slice(2), 16) : Number(name.slice(1));
-    const known = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    return known ? String.fromCodePoint(code) : '\uFFFD';
-  });
 }

@@ -89,15 +89,15 @@ function whatBecameOfIt({ sent, status }: Extract<CagedAnswer, { kind: 'failed' 
   return 'Whether it took effect is not known; it was not repeated.';
 }
 
-function told(
+async function told(
   { status, headers, body, whole }: Extract<CagedAnswer, { kind: 'answer' }>,
   bytesMax: number,
-): ToolResult {
+): Promise<ToolResult> {
   const kind = textKindOf(headers);
   const { text, cut } =
     kind === null
       ? { text: whyNoText(headers), cut: false }
-      : answerText(body, whole, kind, bytesMax);
+      : await answerText(body, whole, kind, bytesMax);
   const head = `Status ${status}${meaning(status)}`;
   const full = text === '' ? `${head}.` : `${head}:\n${text}`;
   if (status >= 200 && status < 300) return { kind: 'done', text: full, cut };
