@@ -15,6 +15,7 @@ import type { Events } from './domain/event.ts';
 import { createIdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
+import { systemClock } from './lib/clock.ts';
 import { createTokenCheck } from './lib/bearer.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo } from './news.ts';
@@ -65,7 +66,7 @@ export async function runService(setup: Setup): Promise<Ending> {
     const { code, path, message, remedy } = problemOfSkills(skills);
     return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}` };
   }
-  const events = createEvents({ log: setup.log, now: Date.now });
+  const events = createEvents({ log: setup.log, ...systemClock });
   const kit = createServiceKit(events, setup.version, setup.storagePath);
   const broken = Promise.withResolvers<Ending>();
   const health: { now: Health } = { now: { status: 'ok' } };
@@ -78,6 +79,7 @@ export async function runService(setup: Setup): Promise<Ending> {
     path: setup.storagePath,
     ids,
     now: kit.now,
+    steady: kit.steady,
     news: heard.news,
     failed(error) {
       events.faulted({ where: 'the storage', error });
@@ -89,7 +91,8 @@ export async function runService(setup: Setup): Promise<Ending> {
     return { ...store, kind: passingProblems.has(store.code) ? 'failed' : 'refused' };
   }
   const { ledger, reader } = store;
-  const host = new Host({ ledger, events, ids, now: kit.now, random: kit.random });
+  const { now, steady, random } = kit;
+  const host = new Host({ ledger, events, ids, now, steady, random });
   const plan = createPlan(setup.revision, setup.config, setup.secrets, kit, skills.texts);
   const problem = await host.use(plan);
   const onUsed = ({ models }: Plan): void => {

@@ -10,6 +10,7 @@ import type { Deferral } from '../domain/reply.ts';
 import type { ChannelKey, IdSource } from '../domain/ids.ts';
 import type { Inbound, Message } from '../domain/message.ts';
 import type { Whose } from '../domain/story.ts';
+import type { Clock } from '../lib/clock.ts';
 import { MemoryCalls } from './memory-calls.ts';
 import { OpenClaims, upTo } from './claims.ts';
 import { Doorway } from './doorway.ts';
@@ -41,17 +42,17 @@ const nothing: Memory = {
   empty: true,
 };
 
-/** @param options `now` gives milliseconds since 1970 */
-export function createMemoryLedger(options: {
-  readonly now: () => number;
-  readonly ids: IdSource;
-  readonly limits?: Partial<MemoryLimits>;
-  readonly news?: LedgerNews;
-  /** Where the stories of the last messages are told, for a reader. */
-  readonly stories?: StoryRing;
-}): Ledger {
-  const { now, ids, limits, stories = new StoryRing(), news = {} } = options;
-  return new MemoryLedger(now, ids, { ...memoryLimits, ...limits }, stories, news);
+export function createMemoryLedger(
+  options: Clock & {
+    readonly ids: IdSource;
+    readonly limits?: Partial<MemoryLimits>;
+    readonly news?: LedgerNews;
+    /** Where the stories of the last messages are told, for a reader. */
+    readonly stories?: StoryRing;
+  },
+): Ledger {
+  const { ids, limits, stories = new StoryRing(), news = {} } = options;
+  return new MemoryLedger(options, ids, { ...memoryLimits, ...limits }, stories, news);
 }
 
 class MemoryLedger implements Ledger {
@@ -70,7 +71,7 @@ class MemoryLedger implements Ledger {
   #deadLetters = 0;
 
   constructor(
-    now: () => number,
+    { now, steady }: Clock,
     ids: IdSource,
     limits: MemoryLimits,
     stories: StoryRing,
@@ -82,10 +83,11 @@ class MemoryLedger implements Ledger {
     this.#ids = ids;
     this.#limits = limits;
     this.#known = new KnownKeys(limits.dedupeKeysMax);
-    this.#rows = new WorkingSet(now);
+    this.#rows = new WorkingSet({ now, steady });
     this.#door = new Doorway(() => this.room());
     this.#unroutable = new Unroutable({
       now,
+      steady,
       rows: this.#rows,
       news,
       read: () => null,

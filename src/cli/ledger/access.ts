@@ -100,7 +100,7 @@ function owning(
         storage: config.storage,
         path: storagePath,
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
-        now: Date.now,
+        ...systemClock,
         failed: (error) => (failed = error),
         news: {},
       });

@@ -1,6 +1,7 @@
 /** What a durable ledger is made of; it owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../store.ts';
 import type { WorkingSet } from '../working-set.ts';
 import type { Journal } from './journal.ts';
@@ -8,8 +9,7 @@ import type { NotedFailure, OwnerLock } from './place.ts';
 import type { Suspect } from './quarantine.ts';
 import type { SqliteLimits } from './terms.ts';
 
-export type DurableParts = {
-  readonly now: () => number;
+export type DurableParts = Clock & {
   readonly ids: IdSource;
   readonly limits: SqliteLimits;
   readonly onFault?: (error: unknown) => void;

@@ -1,6 +1,7 @@
 /** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
 import { DurableLedger } from './durable-ledger.ts';
@@ -15,11 +16,9 @@ import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
 export type { StoreProblem } from './problem.ts';
 
-export type SqliteOptions = {
+export type SqliteOptions = Clock & {
   /** Absolute. */
   readonly path: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly ids: IdSource;
   readonly retentionDays: number;
   /** Told once when the storage has failed for good; everything after is refused. */
@@ -47,7 +46,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     }
     journal = new Journal(writer, freeBytesAt(path));
     reader = new DatabaseSync(path, { readOnly: true });
-    const rows = new WorkingSet(now);
+    const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));
     const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
     await journal.write([...writes, ['owned']]);
