@@ -1,9 +1,11 @@
 /** Clocks that stand still until a test moves them, and the deadlines that go by one of them. */
-import type { Clock, SteadyTime } from '../src/lib/clock.ts';
+import { later, steadyNow, type Clock, type SteadyTime } from '../src/lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../src/lib/deadlines.ts';
 
 export type HandClock = Clock & {
   readonly deadlines: Deadlines;
+  /** So many milliseconds from now. */
+  in(ms: number): SteadyTime;
   /** Time goes by. What is due by then acts soon after: its timer goes by the machine's clock. */
   pass(ms: number): void;
   /** The time of day is set forward, or back by a negative number, and no time goes by. */
@@ -20,6 +22,7 @@ export function handClock(startAt = Date.now()): HandClock {
     now: () => time,
     steady,
     deadlines: createDeadlines(steady),
+    in: (ms) => later(steady(), ms),
     pass(ms) {
       time += ms;
       passed += ms;
@@ -27,3 +30,18 @@ export function handClock(startAt = Date.now()): HandClock {
     set: (ms) => void (time += ms),
   };
 }
+
+/** So many milliseconds from now, by the machine's own clock. */
+export const fromNow = (ms: number): SteadyTime => later(steadyNow(), ms);
+
+/** Both clocks of a test that has the runner mock `Date`. */
+export const mockedClock: Clock = {
+  now: () => Date.now(),
+  steady: () => Date.now() as SteadyTime,
+};
+
+/** The machine's own clocks, with so much time gone by besides. */
+export const ahead = (ms: () => number): Clock => ({
+  now: () => Date.now() + ms(),
+  steady: () => fromNow(ms()),
+});
