@@ -1,4 +1,5 @@
 /** The loop of an agent alone: a model in the process that answers at once, and the tool `echo`. */
+import { later, steadyNow, systemClock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { ModelName } from '../src/domain/ids.ts';
@@ -58,11 +59,11 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
     deadlineMs: 600_000,
     members: [{ model, rank: 0, retriesMax: 0 }],
     policy: createPriority(),
-    deadlines: createDeadlines(Date.now),
-    now: Date.now,
+    ...systemClock,
+    deadlines: createDeadlines(),
     retryDelayMs: () => null,
     onFault,
-    toolbox: createToolbox({ tools: [createEcho()], grants: [], now: Date.now, onFault }),
+    toolbox: createToolbox({ tools: [createEcho()], grants: [], ...systemClock, onFault }),
     stepsMax: 50,
     operatorPrompt: 'You help in a library.',
     skills: null,
@@ -73,7 +74,7 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
   const { signal } = new AbortController();
   for (let turn = 0; turn < turns * 2; turn++) {
     if (turn === turns) model.gapsMs.length = 0;
-    const desk = new RehearsalDesk(signal, Date.now() + 600_000);
+    const desk = new RehearsalDesk(signal, later(steadyNow(), 600_000));
     await agent.think({ message, text: 'hi', history: [] }, desk);
   }
   return model.gapsMs;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { handClock } from '../test/hand-clock.ts';
 import { createEvents } from './events.ts';
 import type { EventHub } from './events.ts';
 import { failure, type FailureKind } from './domain/failure.ts';
@@ -17,9 +18,9 @@ type Line = Record<string, unknown> & { level: string; code: string };
 
 function start(level: LogLevel = 'debug') {
   const stream = new PassThrough();
-  const clock = { ms: 1_000_000 };
-  const log = createLog({ stream, level, format: 'json', now: () => clock.ms });
-  const hub = createEvents({ log, now: () => clock.ms });
+  const clock = handClock(1_000_000);
+  const log = createLog({ stream, level, format: 'json', now: clock.now });
+  const hub = createEvents({ log, ...clock });
   const lines = async (): Promise<Line[]> => {
     await log.flush();
     let text = '';
@@ -118,7 +119,7 @@ test('a flood of refusals is counted one by one and said once in ten seconds', a
   const { hub, lines, clock } = start('info');
   for (let n = 0; n < 500; n++) hub.messageRefused({ channel, code: 'inbox_full' });
   hub.messageRefused({ channel, code: 'unauthorized' });
-  clock.ms += 10_000;
+  clock.pass(10_000);
   hub.messageRefused({ channel, code: 'inbox_full' });
   const { refused } = hub.meters.channels.get('webhook')!;
   assert.equal(refused.get('inbox_full')?.count, 501);
@@ -226,7 +227,7 @@ test('a bug is named at level error; its stack, and what a parser read, are not'
 test('a provider stands as its last call shows that says something of it', () => {
   const { hub, clock } = start('error');
   const ended = (result: 'answer' | FailureKind, at: number, name = model): void => {
-    clock.ms = at;
+    clock.pass(at - clock.now());
     hub.modelAnswered({ model: name, provider: 'local_runtime', result, ms: 40 });
   };
   const standing = () => hub.meters.providers.get('local_runtime')!.standing;
@@ -293,9 +294,9 @@ test('messages of the last minute are counted, those that came before are not', 
   const { hub, clock } = start('error');
   oneMessage(hub);
   hub.messageAccepted({ channel, id, duplicate: true });
-  clock.ms += 30_000;
+  clock.pass(30_000);
   oneMessage(hub);
   assert.equal(hub.meters.perMinute(), 2);
-  clock.ms += 31_000;
+  clock.pass(31_000);
   assert.equal(hub.meters.perMinute(), 1);
 });

@@ -8,6 +8,7 @@
  */
 import type { BearerFault, Events } from './domain/event.ts';
 import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
+import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
 import { AskedCounts, ChannelCounts, entryOf, isNews, Pace } from './meters.ts';
@@ -21,9 +22,8 @@ export interface EventHub extends Events {
   readonly frames: FrameRing;
 }
 
-/** @param options `now` gives milliseconds since 1970 */
-export function createEvents(options: { log: Log; now: () => number }): EventHub {
-  return new Hub(options.log, options.now);
+export function createEvents(options: Clock & { log: Log }): EventHub {
+  return new Hub(options.log, options);
 }
 
 /** Codes come from our own tables; the cap holds should one ever be made of what was sent. */
@@ -32,6 +32,7 @@ const codesMax = 64;
 class Hub implements EventHub {
   readonly #log: Log;
   readonly #now: () => number;
+  readonly #steady: () => SteadyTime;
   readonly #debug: boolean;
   readonly #byKey = new Map<ChannelKey, ChannelCounts>();
   readonly #channels = new Map<string, ChannelCounts>();
@@ -48,9 +49,10 @@ class Hub implements EventHub {
   readonly meters: Meters;
   readonly frames: Frames;
 
-  constructor(log: Log, now: () => number) {
+  constructor(log: Log, { now, steady }: Clock) {
     this.#log = log;
     this.#now = now;
+    this.#steady = steady;
     this.frames = new Frames(now);
     this.#debug = log.enabled('debug');
     const totals = this.#totals;
@@ -58,7 +60,7 @@ class Hub implements EventHub {
       channels: this.#channels,
       providers: this.#asked.providers,
       models: this.#asked.models,
-      perMinute: () => this.#recent.count(now()),
+      perMinute: () => this.#recent.count(steady()),
       tools: this.#tools,
       decisions: totals.decisions,
       get faults() {
@@ -76,7 +78,7 @@ class Hub implements EventHub {
       counts.duplicates++;
     } else {
       counts.accepted++;
-      this.#recent.add(this.#now());
+      this.#recent.add(this.#steady());
     }
     this.frames.messageAccepted(e);
     if (this.#debug) this.#log.debug('message_accepted', 'A message was accepted.', e);
@@ -89,7 +91,7 @@ class Hub implements EventHub {
     const pace = entryOf(counts.refused, code, newPace);
     pace.count++;
     this.frames.messageRefused(e);
-    if (!pace.isDue(this.#now())) return;
+    if (!pace.isDue(this.#steady())) return;
     this.#log.warn('message_refused', `${counts.type} refused a message: ${code}.`, {
       ...e,
       ...pace.unsaid(),
@@ -102,7 +104,7 @@ class Hub implements EventHub {
     pace.count++;
     this.frames.messageTurnedAway(e);
     // What is said in groups to others is no news.
-    if (e.reason === 'not_addressed' || !pace.isDue(this.#now())) return;
+    if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
     this.#log.info('message_turned_away', `${counts.type} let a message not in: ${e.reason}.`, {
       ...e,
       ...pace.unsaid(),
@@ -158,7 +160,7 @@ class Hub implements EventHub {
     const { model, result } = e;
     const { pace } = this.#asked.ended(e, this.#now());
     this.frames.modelAnswered(e);
-    if (isNews(result) && pace.isDue(this.#now())) {
+    if (isNews(result) && pace.isDue(this.#steady())) {
       this.#log.warn('model_failed', `${model} gave no answer: ${result}.`, {
         ...e,
         ...pace.unsaid(),
@@ -179,7 +181,7 @@ class Hub implements EventHub {
     const pace = entryOf(counts.failedTries, e.failure.kind, newPace);
     pace.count++;
     this.frames.deliveryFailed(e);
-    if (!pace.isDue(this.#now())) return;
+    if (!pace.isDue(this.#steady())) return;
     const next = e.nextAt === null ? 'It is not tried again.' : 'It will be tried again.';
     this.#log.warn('delivery_failed', `${counts.type}: ${e.failure.detail}. ${next}`, {
       channel: e.channel,
@@ -249,7 +251,7 @@ class Hub implements EventHub {
   bearerRefused({ why }: { why: BearerFault }): void {
     const pace = this.#bearers[why];
     pace.count++;
-    if (!pace.isDue(this.#now())) return;
+    if (!pace.isDue(this.#steady())) return;
     const what = why === 'missing' ? 'without a bearer' : 'with a wrong bearer';
     this.#log.warn('bearer_refused', `The admin server was asked ${what}.`, {
       why,

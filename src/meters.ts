@@ -5,6 +5,7 @@ import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
 import type { ModelName } from './domain/ids.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
+import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
 
 export type Meters = {
@@ -14,7 +15,7 @@ export type Meters = {
   readonly providers: ReadonlyMap<string, ProviderMeters>;
   /** By the model's name. */
   readonly models: ReadonlyMap<ModelName, ModelMeters>;
-  /** Messages accepted in the last minute, by the clock of now. */
+  /** Messages accepted in the last minute. */
   perMinute(): number;
   /** Calls of tools, in no order. */
   readonly tools: ReadonlyMap<string, ToolTally>;
@@ -76,16 +77,15 @@ const quietMs = 10_000;
 /** How often something came that is said once in ten seconds. */
 export class Pace {
   count = 0;
-  #quietUntil = 0;
+  #quietUntil: SteadyTime | null = null;
   #unsaid = 0;
 
-  /** @param now milliseconds since 1970 */
-  isDue(now: number): boolean {
-    if (now < this.#quietUntil) {
+  isDue(now: SteadyTime): boolean {
+    if (this.#quietUntil !== null && now < this.#quietUntil) {
       this.#unsaid++;
       return false;
     }
-    this.#quietUntil = now + quietMs;
+    this.#quietUntil = later(now, quietMs);
     return true;
   }
 

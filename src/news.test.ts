@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { systemClock } from './lib/clock.ts';
 import type { ChannelKey } from './domain/ids.ts';
 import { failure } from './domain/failure.ts';
 import { createEvents } from './events.ts';
@@ -10,7 +11,7 @@ import { listenTo } from './news.ts';
 function listen() {
   const stream = new PassThrough();
   const log = createLog({ stream, level: 'info', format: 'json' });
-  const events = createEvents({ log, now: Date.now });
+  const events = createEvents({ log, ...systemClock });
   const lines = async (): Promise<string> => {
     await log.flush();
     return String(stream.read() ?? '');

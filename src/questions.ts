@@ -171,7 +171,7 @@ async function skillsOf({ brains }: Config, brain: BrainConfig): Promise<SkillsO
 }
 
 function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {
-  const { decision, steps, askedAt, decidedAt } = rehearsed;
+  const { decision, steps, askedAt, decidedAt, ms } = rehearsed;
   const why = mask.clean(decision.why);
   const outcome = decision.kind === 'reply' ? 'reply' : decision.apology;
   const times = { acceptedAt: askedAt, claimedAt: askedAt, decidedAt };
@@ -180,7 +180,7 @@ function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {
       decision.kind === 'reply'
         ? { kind: 'reply', text: mask.clean(decision.text), model: decision.model }
         : { ...decision, text: sentences[decision.apology] },
-    ms: decidedAt - askedAt,
+    ms,
     why,
     trace: { ...times, brain: brain.name, attempt: 1, outcome, steps },
     answers: rehearsed.answers.map((answer) => answerRow(answer, mask)),

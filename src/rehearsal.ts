@@ -15,6 +15,7 @@ import type { Note } from './domain/note.ts';
 import type { Outcome } from './domain/outcome.ts';
 import type { ToldUse } from './domain/tool-use.ts';
 import type { TraceStep } from './domain/trace.ts';
+import { later } from './lib/clock.ts';
 import type { Model } from './model/model.ts';
 import { createBrain, createModel, createRehearsalDesk, type BrainKit } from './service.ts';
 
@@ -27,6 +28,8 @@ export type Rehearsed = {
   readonly uses: readonly ToldUse[];
   readonly askedAt: number;
   readonly decidedAt: number;
+  /** How long it took. */
+  readonly ms: number;
 };
 
 /** What became of one model. `ms` is how long it was asked, all told. */
@@ -77,7 +80,7 @@ export class Rehearsal {
     this.#config = config;
     this.#kit = kit;
     this.#channel = (channel ?? 'console') as ChannelKey;
-    this.#looked = Promise.all(looks.map((model) => model.check(kit.now() + lookMs)));
+    this.#looked = Promise.all(looks.map((model) => model.check(later(kit.steady(), lookMs))));
     this.#models = models;
     this.#heard = models.map(() => null);
     const listened = models.map((model, index) => listenedTo(model, index, this.#heard));
@@ -88,19 +91,21 @@ export class Rehearsal {
   async ask(text: string, turns: readonly TurnRow[], signal: AbortSignal): Promise<Rehearsed> {
     await this.#looked;
     this.#heard.fill(null);
-    const askedAt = this.#kit.now();
+    const { now, steady } = this.#kit;
+    const [askedAt, since] = [now(), steady()];
     const id = this.#ids.message();
     const channel = this.#channel;
     const address = { channel, target: '' };
     const message = { id, channel, conversation, sender, text, media: null, address };
-    const desk = createRehearsalDesk(signal, askedAt + this.#brain.deadlineMs, this.#notes);
+    const deadlineAt = later(since, this.#brain.deadlineMs);
+    const desk = createRehearsalDesk(signal, deadlineAt, this.#notes);
     const decision = await this.#brain.think(
       { message: { ...message, acceptedAt: askedAt }, text, history: linesOf(turns) },
       desk,
     );
     const { steps, toolUses: uses } = desk;
-    const decidedAt = this.#kit.now();
-    return { decision, steps, answers: this.#answers(steps), uses, askedAt, decidedAt };
+    const times = { askedAt, decidedAt: now(), ms: steady() - since };
+    return { decision, steps, answers: this.#answers(steps), uses, ...times };
   }
 
   #answers(steps: readonly TraceStep[]): readonly ModelAnswer[] {

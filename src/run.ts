@@ -15,6 +15,7 @@ import type { Events } from './domain/event.ts';
 import { createIdSource, type IdSource } from './domain/ids.ts';
 import { createEvents, type EventHub } from './events.ts';
 import { Host, type Left } from './host.ts';
+import { systemClock } from './lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from './lib/lifetime.ts';
 import type { Log } from './lib/log.ts';
 import { listenTo, type Heard } from './news.ts';
@@ -83,7 +84,7 @@ class Run {
 
   constructor(setup: Setup) {
     this.#setup = setup;
-    this.#events = createEvents({ log: setup.log, now: Date.now });
+    this.#events = createEvents({ log: setup.log, ...systemClock });
     this.#heard = listenTo(this.#events);
     this.#state = new RunState(setup.stop);
     this.#lifetime = new Lifetime(this.#state.over, (what, error) =>
@@ -138,10 +139,12 @@ class Run {
       this.#events.faulted({ where: 'the storage', error });
       this.#state.storageFailed();
     };
+    const { now, steady } = kit;
     const { news } = this.#heard;
+    const choice = { storage: config.storage, path, ids, now, steady, news, failed };
     return this.#lifetime.adopt(
       'the storage',
-      () => openLedger({ storage: config.storage, path, ids, now: kit.now, news, failed }),
+      () => openLedger(choice),
       (opened) => ('kind' in opened ? null : closeLedger(opened)),
     );
   }
@@ -154,8 +157,8 @@ class Run {
   ): Promise<Ending | null> {
     const { revision, config, secrets, onReload, file, env, log } = this.#setup;
     const { ledger } = store;
-    const { now, random } = kit;
-    const host = new Host({ ledger, events: this.#events, ids, now, random });
+    const { now, steady, random } = kit;
+    const host = new Host({ ledger, events: this.#events, ids, now, steady, random });
     this.#host = host;
     this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
     const plan = createPlan(revision, config, secrets, kit, skills.texts);

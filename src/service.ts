@@ -34,6 +34,7 @@ import { rankModels } from './config/rules.ts';
 import type { Events } from './domain/event.ts';
 import type { Note, NoteScope } from './domain/note.ts';
 import { openAccess } from './flow/access.ts';
+import { systemClock, type Clock, type SteadyTime } from './lib/clock.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import type { Lifetime } from './lib/lifetime.ts';
@@ -52,7 +53,7 @@ import { createToolbox } from './tool/governance.ts';
 import { createTools } from './tool/registry.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
-export type ServiceKit = {
+export type ServiceKit = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
@@ -60,7 +61,6 @@ export type ServiceKit = {
   /** What plans learnt of models that a runtime may hand on. */
   readonly forwardings: Forwardings;
   readonly bounds: CallBounds;
-  readonly now: () => number;
   readonly random: () => number;
   readonly version: string;
   /** The SQLite file that this process has open, or is about to; null: none. */
@@ -119,6 +119,7 @@ export function createBrain(
     members,
     deadlines: kit.deadlines,
     now: kit.now,
+    steady: kit.steady,
     retryDelayMs: (failure, attempt) =>
       retryDelayMs(failure, attempt, { retriesMax: Infinity, random: kit.random }),
     onFault: (error) => kit.events.faulted({ where: `brain ${name}`, error }),
@@ -134,7 +135,7 @@ function agentOptions(
   kit: BrainKit,
   skills: string | null,
 ): AgentOptions {
-  const { name, now, onFault } = shared;
+  const { name, now, steady, onFault } = shared;
   const { memory, governance: grants } = config;
   const tools = createTools(config, { ...kit, resolve: resolveName });
   const scope: NoteScope =
@@ -142,7 +143,7 @@ function agentOptions(
   return {
     ...shared,
     policy: createPriority(),
-    toolbox: createToolbox({ tools, grants, now, onFault }),
+    toolbox: createToolbox({ tools, grants, now, steady, onFault }),
     stepsMax: config.iterationsMax,
     operatorPrompt: config.systemPrompt,
     skills,
@@ -152,7 +153,7 @@ function agentOptions(
 }
 
 /** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
-export function createRehearsalDesk(signal: AbortSignal, deadlineAt: number, notes: Note[]) {
+export function createRehearsalDesk(signal: AbortSignal, deadlineAt: SteadyTime, notes: Note[]) {
   return new RehearsalDesk(signal, deadlineAt, notes);
 }
 
@@ -233,16 +234,15 @@ export function createServiceKit(
   version: string,
   heldDatabase: string | null = null,
 ): ServiceKit {
-  const now = Date.now;
-  const deadlines = createDeadlines(now);
+  const deadlines = createDeadlines(systemClock.steady);
   return {
+    ...systemClock,
     http: createHttpClient(deadlines),
     deadlines,
     listeners: createListeners(),
     events,
     forwardings: new Forwardings(),
     bounds: new CallBounds(),
-    now,
     random: Math.random,
     version,
     heldDatabase,

@@ -7,17 +7,17 @@ import type { IdSource } from './domain/ids.ts';
 import { createMemoryReader } from './store/memory-reader.ts';
 import { createMemoryLedger } from './store/memory.ts';
 import type { BackedUp } from './store/sqlite/backup.ts';
+import type { Clock } from './lib/clock.ts';
 import type { Examined } from './store/sqlite/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
 import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
 import { StoryRing } from './store/story-ring.ts';
 
-export type LedgerChoice = {
+export type LedgerChoice = Clock & {
   readonly storage: StorageConfig | null;
   /** Absolute; null: in memory. */
   readonly path: string | null;
   readonly ids: IdSource;
-  readonly now: () => number;
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
@@ -28,11 +28,11 @@ export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader
 
 /** SQLite where a path is given, else memory. */
 export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
-  const { storage, path, ids, now, news } = choice;
+  const { storage, path, ids, now, steady, news } = choice;
   if (storage === null || path === null) {
     const stories = new StoryRing();
     const reader = createMemoryReader(stories);
-    return { ledger: createMemoryLedger({ now, ids, stories, news }), reader };
+    return { ledger: createMemoryLedger({ now, steady, ids, stories, news }), reader };
   }
   const [{ openSqliteLedger }, { createThreadReader }] = await Promise.all([
     import('./store/sqlite/sqlite.ts'),
@@ -40,7 +40,8 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
   ]);
   const { retentionDays } = storage;
   const onFault = choice.failed;
-  const ledger = await openSqliteLedger({ path, retentionDays, now, ids, news, onFault });
+  const options = { path, retentionDays, now, steady, ids, news, onFault };
+  const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
   return { ledger, reader: createThreadReader(path) };
 }

@@ -1,4 +1,5 @@
 /** Plays one agent's turns against answers that a test gives by hand. */
+import { later, systemClock, type Clock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import type { AgentOptions } from '../src/brain/agent/agent.ts';
 import type { Brain, Desk } from '../src/brain/brain.ts';
@@ -36,6 +37,8 @@ export type Played = {
 export type Setting = Partial<AgentOptions> & {
   readonly tools?: readonly Tool[];
   readonly grants?: readonly GrantConfig[];
+  /** By which its deadlines go. */
+  readonly clock?: Clock;
 };
 
 export type Moment = {
@@ -53,8 +56,10 @@ export class Stage {
   readonly faults: unknown[] = [];
   readonly model = new ScriptedModel('m');
   readonly brain: Brain;
+  readonly #steady: Clock['steady'];
 
-  constructor({ tools = [], grants = [], ...more }: Setting = {}) {
+  constructor({ tools = [], grants = [], clock = systemClock, ...more }: Setting = {}) {
+    this.#steady = clock.steady;
     const onFault = (error: unknown): void => void this.faults.push(error);
     this.brain = createAgent({
       name: 'helper',
@@ -63,11 +68,11 @@ export class Stage {
       deadlineMs: 600_000,
       members: [{ model: this.model, rank: 0, retriesMax: 2 }],
       policy: createPriority(),
-      deadlines: createDeadlines(Date.now),
-      now: Date.now,
+      ...clock,
+      deadlines: createDeadlines(clock.steady),
       retryDelayMs: () => null,
       onFault,
-      toolbox: createToolbox({ tools, grants, now: Date.now, onFault }),
+      toolbox: createToolbox({ tools, grants, ...clock, onFault }),
       stepsMax: 5,
       operatorPrompt: null,
       skills: null,
@@ -82,7 +87,7 @@ export class Stage {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
     const { turnMs = 600_000, signal = new AbortController().signal } = moment;
     const message = { id: 'message', channel, text, media: null } as unknown as Message;
-    const rehearsal = new RehearsalDesk(signal, Date.now() + turnMs, notes);
+    const rehearsal = new RehearsalDesk(signal, later(this.#steady(), turnMs), notes);
     const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
     const first = this.model.questions.length;
     const thinking = this.brain.think({ message, text, history }, desk);

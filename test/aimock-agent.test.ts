@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
+import { fromNow } from './hand-clock.ts';
+import { systemClock } from '../src/lib/clock.ts';
 import { createAgent } from '../src/brain/agent/agent.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { Message } from '../src/domain/message.ts';
@@ -35,11 +37,11 @@ for (const kind of kinds) {
         deadlineMs: 60_000,
         members: [{ model, rank: 0, retriesMax: 0 }],
         policy: createPriority(),
-        deadlines: createDeadlines(Date.now),
-        now: Date.now,
+        ...systemClock,
+        deadlines: createDeadlines(),
         retryDelayMs: () => null,
         onFault,
-        toolbox: createToolbox({ tools: [calc], grants: [], now: Date.now, onFault }),
+        toolbox: createToolbox({ tools: [calc], grants: [], ...systemClock, onFault }),
         stepsMax: 5,
         operatorPrompt: null,
         skills: null,
@@ -48,7 +50,7 @@ for (const kind of kinds) {
       });
       const text = 'What is six times seven?';
       const message = { id: 'm', channel: 'webhook', text, media: null } as unknown as Message;
-      const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
+      const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
       const decision = await agent.think({ message, text, history: [] }, desk);
       assert.ok(decision.kind === 'reply', decision.why);
       assert.equal(decision.text, 'It is 42.');

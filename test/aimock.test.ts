@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
+import { fromNow } from './hand-clock.ts';
 import { Bench, failedKind, neverAborted, requestOf } from './contract/model.ts';
 
 const kinds = [
@@ -10,7 +11,7 @@ const kinds = [
 ] as const;
 
 const say = (text: string): ReturnType<typeof requestOf> =>
-  requestOf({ lines: [{ role: 'user', text }], deadlineAt: Date.now() + 60_000 });
+  requestOf({ lines: [{ role: 'user', text }], deadlineAt: fromNow(60_000) });
 
 for (const kind of kinds) {
   suite(`a ${kind.provider} model against aimock`, () => {

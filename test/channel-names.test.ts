@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import type { ChannelKey } from '../src/domain/ids.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { accept, effects, ids, oneIn, said } from './contract/ledger/kit.ts';
@@ -29,7 +30,7 @@ async function stage(t: TestContext, ...bots: string[]) {
 }
 
 async function keep(path: string, bots: readonly ChannelKey[]): Promise<void> {
-  const ledger = await openSqliteLedger({ path, now: Date.now, ids, retentionDays: 30 });
+  const ledger = await openSqliteLedger({ path, ...systemClock, ids, retentionDays: 30 });
   if ('kind' in ledger) throw new Error(ledger.message);
   const it = { ledger, reopen: () => Promise.reject(), async [Symbol.asyncDispose]() {} };
   for (const channel of bots) {

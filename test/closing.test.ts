@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import type { Channel } from '../src/channel/channel.ts';
 import { createIdSource } from '../src/domain/ids.ts';
 import { createEvents } from '../src/events.ts';
@@ -20,15 +21,14 @@ function house() {
     done();
   };
   const log = createLog({ stream: new Writable({ write }), level: 'error', format: 'json' });
-  const now = Date.now;
-  const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
-  const ledger = createMemoryLedger({ now, ids });
-  const events = createEvents({ log, now });
+  const ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
+  const ledger = createMemoryLedger({ ...systemClock, ids });
+  const events = createEvents({ log, ...systemClock });
   const told = async (): Promise<string> => {
     await log.flush();
     return written;
   };
-  return { host: new Host({ ledger, events, ids, now, random: Math.random }), told };
+  return { host: new Host({ ledger, events, ids, ...systemClock, random: Math.random }), told };
 }
 
 const types = ['webhook', 'messenger_a', 'messenger_b'] as const;

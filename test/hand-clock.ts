@@ -1,16 +1,47 @@
-/** A clock that stands still until a test moves it, and the deadlines that go by it. */
+/** Clocks that stand still until a test moves them, and the deadlines that go by one of them. */
+import { later, steadyNow, type Clock, type SteadyTime } from '../src/lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../src/lib/deadlines.ts';
 
-export type HandClock = {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+export type HandClock = Clock & {
   readonly deadlines: Deadlines;
-  /** What is due by then acts soon after: its timer goes by the machine's clock. */
+  /** So many milliseconds from now. */
+  in(ms: number): SteadyTime;
+  /** Time goes by. What is due by then acts soon after: its timer goes by the machine's clock. */
   pass(ms: number): void;
+  /** The time of day is set forward, or back by a negative number, and no time goes by. */
+  set(ms: number): void;
 };
 
-export function handClock(): HandClock {
-  let time = Date.now();
-  const now = (): number => time;
-  return { now, deadlines: createDeadlines(now), pass: (ms) => void (time += ms) };
+/** @param startAt the time of day that it begins with, in milliseconds since 1970 */
+export function handClock(startAt = Date.now()): HandClock {
+  let time = startAt;
+  // Far from any time of day, so that who takes one for the other waits for ever.
+  let passed = 1_000;
+  const steady = (): SteadyTime => passed as SteadyTime;
+  return {
+    now: () => time,
+    steady,
+    deadlines: createDeadlines(steady),
+    in: (ms) => later(steady(), ms),
+    pass(ms) {
+      time += ms;
+      passed += ms;
+    },
+    set: (ms) => void (time += ms),
+  };
 }
+
+/** So many milliseconds from now, by the machine's own clock. */
+export const fromNow = (ms: number): SteadyTime => later(steadyNow(), ms);
+
+/** Both clocks of a test that has the runner mock `Date`. */
+export const mockedClock: Clock = {
+  now: () => Date.now(),
+  steady: () => Date.now() as SteadyTime,
+};
+
+/** The machine's own clocks, with so much time gone by besides. */
+export const ahead = (ms: () => number): Clock => ({
+  now: () => Date.now() + ms(),
+  steady: () => fromNow(ms()),
+});

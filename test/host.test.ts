@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import type { Brain } from '../src/brain/brain.ts';
 import type { Channel } from '../src/channel/channel.ts';
 import { failure } from '../src/domain/failure.ts';
@@ -15,16 +16,16 @@ import { createMemoryLedger } from '../src/store/memory.ts';
 import type { Terms } from '../src/store/store.ts';
 import { FakePlatform } from './fake/channel.ts';
 
-const now = Date.now;
+const { now, steady } = systemClock;
 const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
 const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
 
 /** A host on a ledger in memory, and what it is connected to. */
 function house(terms: Partial<Terms> = {}, retireGraceMs = 30_000) {
-  const ledger = createMemoryLedger({ now, ids });
+  const ledger = createMemoryLedger({ now, steady, ids });
   Object.assign(ledger, { terms: { ...ledger.terms, ...terms } });
-  const events = createEvents({ log, now });
-  const kit = { ledger, events, ids, now, random: Math.random };
+  const events = createEvents({ log, now, steady });
+  const kit = { ledger, events, ids, now, steady, random: Math.random };
   const host = new Host(kit, { retireGraceMs });
   return { host, ledger, events, platform: new FakePlatform() };
 }
@@ -163,8 +164,8 @@ test('a turn that hangs under the old plan is given to the new one after the gra
 
 test('unless told otherwise, a turn under way is not given up when a plan comes', async () => {
   const { ledger, platform } = house();
-  const events = createEvents({ log, now });
-  const host = new Host({ ledger, events, ids, now, random: Math.random });
+  const events = createEvents({ log, now, steady });
+  const host = new Host({ ledger, events, ids, now, steady, random: Math.random });
   const stuck = hanging('stuck');
   let answer = (): void => {};
   const think: Brain['think'] = (turnOf, desk) =>

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { steadyNow } from '../src/lib/clock.ts';
 import { failure } from '../src/domain/failure.ts';
 import type { ConversationId } from '../src/domain/ids.ts';
 import { LaneLedger } from '../src/store/ledger/ledger.ts';
@@ -224,5 +225,13 @@ function ledgerOver(
   buried: () => void = () => {},
 ): Ledger {
   const news = { buried };
-  return new LaneLedger({ now, ids, rows: new WorkingSet(now), storage, news, onFault });
+  return new LaneLedger({
+    now,
+    steady: steadyNow,
+    ids,
+    rows: new WorkingSet({ now, steady: steadyNow }),
+    storage,
+    news,
+    onFault,
+  });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import { createMemoryLedger } from '../src/store/memory.ts';
 import { testLedgerContract } from './contract/ledger.ts';
 import { memoryForm, openSound } from './contract/ledger/forms.ts';
@@ -8,7 +9,7 @@ import { ids, said } from './contract/ledger/kit.ts';
 testLedgerContract('memory', memoryForm, openSound(memoryForm));
 
 test('in memory, 64 MiB accepted and not settled are the most', async () => {
-  await using ledger = createMemoryLedger({ now: Date.now, ids });
+  await using ledger = createMemoryLedger({ ...systemClock, ids });
   const mebibyte = 'x'.repeat(524_288);
   let accepted = 0;
   while (accepted < 100) {

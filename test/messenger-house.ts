@@ -1,6 +1,7 @@
 /** A Host with one messenger, on either form of the ledger. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { steadyNow } from '../src/lib/clock.ts';
 import type { Brain } from '../src/brain/brain.ts';
 import type { Channel } from '../src/channel/channel.ts';
 import type { AccessConfig, SessionConfig } from '../src/config/config.ts';
@@ -35,8 +36,8 @@ export type Clock = { now: number };
 export function openHouse(ledger: Ledger, clock: Clock) {
   const now = (): number => clock.now;
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
-  const events = createEvents({ log, now });
-  const host = new Host({ ledger, events, ids, now, random: Math.random });
+  const events = createEvents({ log, now, steady: steadyNow });
+  const host = new Host({ ledger, events, ids, now, steady: steadyNow, random: Math.random });
   const messenger = new FakeMessenger();
   return { host, messenger, meters: events.meters };
 }
@@ -44,14 +45,14 @@ export function openHouse(ledger: Ledger, clock: Clock) {
 export function openMemory(clock: Clock): Ledger {
   const now = (): number => clock.now;
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
-  return createMemoryLedger({ now, ids });
+  return createMemoryLedger({ now, steady: steadyNow, ids });
 }
 
 export async function openStorage(folder: string, clock: Clock): Promise<Ledger> {
   const now = (): number => clock.now;
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const path = join(folder, 'svc.db');
-  const ledger = await openSqliteLedger({ path, now, ids, retentionDays: 30 });
+  const ledger = await openSqliteLedger({ path, now, steady: steadyNow, ids, retentionDays: 30 });
   assert.ok(!('kind' in ledger));
   return ledger;
 }

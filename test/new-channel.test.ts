@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import type { SteadyTime } from '../src/lib/clock.ts';
 import type { JsonObject } from '../src/config/locate.ts';
 import type * as ChannelNamed from '../src/admin/channel-named.ts';
 import type * as Messages from '../src/cli/ledger/messages.ts';
@@ -108,6 +109,7 @@ const validate = async (document: JsonObject) => {
 /** The program with a toy, from its configuration to its ledger. */
 async function startToy(modelUrl: string, path: string, clock: Clock) {
   const now = (): number => clock.now;
+  const steady = (): SteadyTime => clock.now as SteadyTime;
   const validation = await validate(documentOf(modelUrl));
   assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
   const { config } = validation;
@@ -119,11 +121,11 @@ async function startToy(modelUrl: string, path: string, clock: Clock) {
   const { openSqliteLedger } = await load<typeof Sqlite>('src/store/sqlite/sqlite.ts');
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
-  const events = createEvents({ log, now });
-  const ledger = await openSqliteLedger({ path, now, ids, retentionDays: 0 });
+  const events = createEvents({ log, now, steady });
+  const ledger = await openSqliteLedger({ path, now, steady, ids, retentionDays: 0 });
   assert.ok(!('kind' in ledger));
   const kit = createServiceKit(events, '0');
-  const host = new Host({ ledger, events, ids, now, random: Math.random });
+  const host = new Host({ ledger, events, ids, now, steady, random: Math.random });
   const [tokenEnv] = config.channels.map((one) => one.tokenEnv);
   const plan = createPlan('r', config, new Map([[tokenEnv!, '77:secret']]), kit, new Map());
   assert.equal(await host.use(plan), null);

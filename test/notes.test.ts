@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { accept, effects, ids, oneIn, said } from './contract/ledger/kit.ts';
 import { runCommand, serveHere } from './in-process.ts';
@@ -31,7 +32,7 @@ async function stage(t: TestContext) {
 
 /** Two notes of a conversation, and one of a brain. */
 async function keepNotes(path: string): Promise<void> {
-  const ledger = await openSqliteLedger({ path, now: Date.now, ids, retentionDays: 30 });
+  const ledger = await openSqliteLedger({ path, ...systemClock, ids, retentionDays: 30 });
   if ('kind' in ledger) throw new Error(ledger.message);
   const it = { ledger, reopen: () => Promise.reject(), async [Symbol.asyncDispose]() {} };
   await accept(it, said('ann', 'hello'));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import { failure } from '../src/domain/failure.ts';
 import { createIdSource } from '../src/domain/ids.ts';
 import type { Page, PageAsked } from '../src/domain/page.ts';
@@ -12,7 +13,7 @@ import { oneOut, replyTo, said } from './contract/ledger/kit.ts';
 import { testReaderContract, type ReaderBench } from './contract/reader.ts';
 
 function open(stories = new StoryRing()): ReaderBench {
-  const ledger = createMemoryLedger({ now: Date.now, ids, stories });
+  const ledger = createMemoryLedger({ ...systemClock, ids, stories });
   const reader = createMemoryReader(stories);
   return {
     ledger,
@@ -65,7 +66,7 @@ test('of what came in one millisecond the later one stands first, each on one pa
   const now = (): number => 1_000;
   const atOnce = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const stories = new StoryRing();
-  await using ledger = createMemoryLedger({ now, ids: atOnce, stories });
+  await using ledger = createMemoryLedger({ ...systemClock, now, ids: atOnce, stories });
   const it = Object.assign(ledger, { ledger, reopen: () => Promise.reject(new Error('not here')) });
   const newestFirst: string[] = [];
   for (let at = 0; at < 7; at++) {

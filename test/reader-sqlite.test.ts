@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import { openLedger, openReader } from '../src/storage.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { createThreadReader } from '../src/store/sqlite/thread-reader.ts';
@@ -16,7 +17,7 @@ async function openWith(
 ): Promise<ReaderBench & { readonly path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-reader-'));
   const path = join(folder, 'svc.db');
-  const ledger = await openSqliteLedger({ path, now: Date.now, ids, retentionDays: 30 });
+  const ledger = await openSqliteLedger({ path, ...systemClock, ids, retentionDays: 30 });
   if ('kind' in ledger) throw new Error(ledger.message);
   const reader = await readerAt(path);
   return {
@@ -58,7 +59,7 @@ test('the service opens a reader with either form of the ledger', async () => {
   for (const path of [null, join(folder, 'svc.db')]) {
     const storage = path === null ? null : { path, retentionDays: 30, urlEnv: null };
     const failed = (error: unknown): void => assert.fail(String(error));
-    const store = await openLedger({ storage, path, ids, now: Date.now, news: {}, failed });
+    const store = await openLedger({ storage, path, ids, ...systemClock, news: {}, failed });
     if ('kind' in store) throw new Error(store.message);
     const acceptance = await store.ledger.accept([said('ada', 'hello')]);
     const [receipt] = accepted(acceptance);

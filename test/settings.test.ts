@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { fromNow } from './hand-clock.ts';
 import type { Brain } from '../src/brain/brain.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { Config } from '../src/config/config.ts';
@@ -47,7 +48,7 @@ async function ask(brain: Brain): Promise<string> {
   const message = { text: 'two plus two?', media: null } as Message;
   const decision = await brain.think(
     { message, text: message.text, history: [] },
-    new RehearsalDesk(new AbortController().signal, Date.now() + brain.deadlineMs),
+    new RehearsalDesk(new AbortController().signal, fromNow(brain.deadlineMs)),
   );
   return decision.kind === 'reply' ? decision.text : decision.apology;
 }

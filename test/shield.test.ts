@@ -1,6 +1,8 @@
 /** The two locks of a private brain, together and each alone: no connection to a cloud at all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromNow } from './hand-clock.ts';
+import { systemClock } from '../src/lib/clock.ts';
 import { dispatch } from '../src/brain/dispatch.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import { createResponder } from '../src/brain/responder.ts';
@@ -17,7 +19,7 @@ import { createPriority } from '../src/policy/priority.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 
-const deadlines = createDeadlines(Date.now);
+const deadlines = createDeadlines();
 const http = createHttpClient(deadlines);
 const ignore = (): void => {};
 const events = { modelAnswered: ignore, faulted: ignore };
@@ -25,7 +27,7 @@ const common = {
   dispatch: 'fanout',
   policy: createPriority(),
   deadlines,
-  now: Date.now,
+  ...systemClock,
   retryDelayMs: () => null,
   onFault: (error: unknown) => assert.fail(String(error)),
 } as const;
@@ -44,7 +46,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
   return buildModel(config, 'key-of-nobody', {
     http,
     deadlines,
-    now: Date.now,
+    ...systemClock,
     events,
     forwardings: new Forwardings(),
     bounds: new CallBounds(),
@@ -52,7 +54,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
 }
 
 function desk() {
-  return new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
+  return new RehearsalDesk(new AbortController().signal, fromNow(60_000));
 }
 
 async function ask(
@@ -127,7 +129,7 @@ test('the second lock suffices: the model refuses though no shield dropped it', 
     lines: [{ role: 'user', text: 'my secret' }],
     keptFrom: 0,
     tools: [],
-    deadlineAt: Date.now() + 60_000,
+    deadlineAt: fromNow(60_000),
   } as const;
   const { verdict, calls } = await dispatch(members, request, desk(), common);
   assert.equal(verdict.kind, 'none');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { systemClock } from '../src/lib/clock.ts';
 import type { Brain } from '../src/brain/brain.ts';
 import type { ModelName } from '../src/domain/ids.ts';
 import { createIdSource } from '../src/domain/ids.ts';
@@ -20,7 +21,7 @@ const conversations = 50;
 const messagesEach = 20;
 const plans = 20;
 
-const now = Date.now;
+const { now, steady } = systemClock;
 const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
 
 /** Answers with its own name and the text, some turns of the loop later. */
@@ -46,8 +47,8 @@ function plan(platform: FakePlatform, number: number, broken = false): Plan {
 
 async function swapUnderLoad(ledger: Ledger): Promise<void> {
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
-  const events = createEvents({ log, now });
-  const kit: Kit = { ledger, events, ids, now, random: Math.random };
+  const events = createEvents({ log, now, steady });
+  const kit: Kit = { ledger, events, ids, now, steady, random: Math.random };
   const host = new Host(kit);
   const platform = new FakePlatform();
   assert.equal(await host.use(plan(platform, 0)), null);
@@ -85,12 +86,12 @@ async function swapUnderLoad(ledger: Ledger): Promise<void> {
 }
 
 test('20 new plans under load, 4 of them broken: 0 lost, repeated, reordered (memory)', () =>
-  swapUnderLoad(createMemoryLedger({ now, ids })));
+  swapUnderLoad(createMemoryLedger({ now, steady, ids })));
 
 test('the same on SQLite: 0 lost, repeated, reordered', async () => {
   await using folder = await scratch();
   const path = join(folder.path, 'svc.db');
-  const ledger = await openSqliteLedger({ path, now, ids, retentionDays: 30 });
+  const ledger = await openSqliteLedger({ path, now, steady, ids, retentionDays: 30 });
   assert.ok(!('kind' in ledger));
   await swapUnderLoad(ledger);
 });

@@ -1,4 +1,5 @@
 /** One call of one tool, as the dispatcher makes it. */
+import { fromNow } from './hand-clock.ts';
 import type { Tool, ToolResult, ToolSurroundings } from '../src/tool/tool.ts';
 
 export type Called = ToolResult | { readonly kind: 'invalid'; readonly text: string };
@@ -12,7 +13,7 @@ export async function callTool(
   if (checked.kind === 'invalid') return checked;
   return checked.run({
     signal: new AbortController().signal,
-    deadlineAt: Date.now() + 60_000,
+    deadlineAt: fromNow(60_000),
     sensitivity: 'public',
     key: 'message:1:0',
     note: () => 'Kept.',

@@ -1,6 +1,8 @@
 /** Seven days without a channel: what waits for it is given up. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { type Clock } from '../src/lib/clock.ts';
+import { ahead } from './hand-clock.ts';
 import { failure } from '../src/domain/failure.ts';
 import { createMemoryLedger } from '../src/store/memory.ts';
 import type { Ledger, LedgerNews } from '../src/store/store.ts';
@@ -10,7 +12,7 @@ import { other, said, takeIn, until, type Bench } from './contract/ledger/kit.ts
 
 const dayMs = 86_400_000;
 type World = AsyncDisposable & Bench & { clock: { aheadMs: number }; heard: string[] };
-type Listening = { now: () => number; news: LedgerNews };
+type Listening = Clock & { news: LedgerNews };
 
 const forms: Record<string, (listening: Listening) => Promise<AsyncDisposable & Bench>> = {
   async memory(listening) {
@@ -36,7 +38,7 @@ async function open(form: string): Promise<World> {
       heard.push(`${channel} ${rows} ${(untilAt - since) / dayMs}`),
     buried: (e) => heard.push(`${e.box} ${e.failure.kind}`),
   };
-  const it = await forms[form]!({ now: () => Date.now() + clock.aheadMs, news });
+  const it = await forms[form]!({ ...ahead(() => clock.aheadMs), news });
   return { ...it, clock, heard };
 }
 
@@ -102,7 +104,7 @@ for (const form of Object.keys(forms)) {
 
 test('a suspect of a channel that is gone is given up like any other row', async () => {
   let aheadMs = 0;
-  await using crashes = await Crashes.make({ now: () => Date.now() + aheadMs });
+  await using crashes = await Crashes.make(ahead(() => aheadMs));
   let it = await crashes.open();
   await accept(it, said('ann', 'one'), said('ann', 'two'));
   for (let ends = 0; ends < 2; ends++) {

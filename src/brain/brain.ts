@@ -19,6 +19,7 @@ import type {
   ToolUse,
 } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
+import type { SteadyTime } from '../lib/clock.ts';
 
 export interface Brain {
   readonly name: string;
@@ -49,8 +50,7 @@ export interface Desk {
   /** Nothing is to happen outside: a tool that reaches out is recorded and not run. */
   readonly rehearsal: boolean;
   readonly signal: AbortSignal;
-  /** Milliseconds since 1970. */
-  readonly deadlineAt: number;
+  readonly deadlineAt: SteadyTime;
   step(step: TraceStep): void;
   /** The notes of that scope, oldest first, without those of this turn. */
   notes(scope: NoteScope): Promise<readonly Note[]>;

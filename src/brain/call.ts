@@ -2,6 +2,7 @@ import { failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
 import type { TraceStep } from '../domain/trace.ts';
+import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import type { Model, ModelRequest } from '../model/model.ts';
 import type { Slot } from '../policy/policy.ts';
@@ -14,10 +15,8 @@ export type Member = {
 };
 
 /** What a call needs of its surroundings. */
-export type CallKit = {
+export type CallKit = Clock & {
   readonly deadlines: Deadlines;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** Is told of a bug that was contained. */
   readonly onFault: (error: unknown) => void;
 };
@@ -38,11 +37,14 @@ export class Call implements Slot {
   readonly model: ModelName;
   outcome: Outcome | null = null;
   retries = 0;
-  endedAt = 0;
+  /** Null: it has not ended yet. */
+  endedAt: SteadyTime | null = null;
   private readonly kit: CallKit;
   private readonly ended: (call: Call) => void;
-  private startedAt = -1;
+  private startedAt: SteadyTime | null = null;
+  /** The last time, by the time of day, and by the clock that says how long it took. */
   private askedAt = 0;
+  private askedSince: SteadyTime | null = null;
   private tries: readonly Try[] = [];
   private controller: AbortController | null = null;
   private pause: Deadline | null = null;
@@ -56,11 +58,11 @@ export class Call implements Slot {
     this.ended = ended;
   }
 
-  /** @param dueAt milliseconds since 1970; until then it is paused */
-  askAt(dueAt: number, request: ModelRequest): void {
+  /** @param dueAt until then it is paused; null: it is asked now */
+  askAt(dueAt: SteadyTime | null, request: ModelRequest): void {
     if (this.outcome?.kind === 'failed') this.lastFailure = this.outcome;
     this.outcome = null;
-    if (dueAt <= this.kit.now()) return this.ask(request);
+    if (dueAt === null || dueAt <= this.kit.steady()) return this.ask(request);
     this.pause = this.kit.deadlines.at(dueAt, () => {
       this.pause = null;
       this.ask(request);
@@ -71,7 +73,8 @@ export class Call implements Slot {
     const controller = new AbortController();
     this.controller = controller;
     this.askedAt = this.kit.now();
-    if (this.startedAt < 0) this.startedAt = this.askedAt;
+    this.askedSince = this.kit.steady();
+    this.startedAt ??= this.askedSince;
     let asked: Promise<Outcome>;
     try {
       asked = this.member.model.ask(request, controller.signal);
@@ -108,16 +111,17 @@ export class Call implements Slot {
     return true;
   }
 
-  /** @param turnAt when the turn began, milliseconds since 1970 */
-  step(turnAt: number): TraceStep {
+  /** @param turnAt when the turn began */
+  step(turnAt: SteadyTime): TraceStep {
     const { outcome } = this;
+    const startedAt = this.startedAt ?? turnAt;
     const answered = outcome?.kind === 'answer';
     return {
       kind: 'model',
       model: this.model,
       rank: this.member.rank,
-      startMs: this.startedAt - turnAt,
-      ms: this.endedAt - this.startedAt,
+      startMs: startedAt - turnAt,
+      ms: (this.endedAt ?? startedAt) - startedAt,
       result: answered ? 'answer' : (outcome?.failure.kind ?? 'cancelled'),
       tries: this.tries,
       linesDropped: answered ? outcome.linesDropped : 0,
@@ -133,12 +137,13 @@ export class Call implements Slot {
 
   private take(outcome: Outcome): void {
     this.outcome = outcome;
-    this.endedAt = this.kit.now();
+    this.endedAt = this.kit.steady();
     this.tries = this.tries.length === 0 ? outcome.tries : [...this.tries, ...outcome.tries];
   }
 
   private failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'fault'): Failed {
-    const ms = this.kit.now() - this.askedAt;
+    const steady = this.kit.steady();
+    const ms = steady - (this.askedSince ?? steady);
     const tries = [{ startedAt: this.askedAt, ms, failed: kind }];
     return { kind: 'failed', failure: failure(kind), tries };
   }

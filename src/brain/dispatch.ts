@@ -1,4 +1,5 @@
 import type { Failure } from '../domain/failure.ts';
+import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline } from '../lib/deadlines.ts';
 import type { ModelRequest } from '../model/model.ts';
 import type { Policy, Verdict } from '../policy/policy.ts';
@@ -21,6 +22,9 @@ export type Judged = {
   readonly verdict: Exclude<Verdict, { kind: 'wait' }>;
   readonly calls: readonly Call[];
 };
+
+/** `dueAt`: not before then; null: at once. */
+type Asking = { readonly call: Call; readonly dueAt: SteadyTime | null };
 
 /**
  * Asks the models of one turn until the policy has decided.
@@ -55,8 +59,8 @@ class Dispatch {
   private readonly calls: readonly Call[];
   /** Those that take part so far, best rank first. */
   private readonly slots: Call[] = [];
-  /** In a sequential round: who comes next, and not before when. */
-  private queue: { call: Call; dueAt: number }[] = [];
+  /** In a sequential round: who comes next. */
+  private queue: Asking[] = [];
   private deadline: Deadline | null = null;
   private grace: Deadline | null = null;
   private over = false;
@@ -82,10 +86,10 @@ class Dispatch {
     if (signal.aborted) return this.end('cancelled');
     signal.addEventListener('abort', this.aborted);
     this.deadline = this.kit.deadlines.at(deadlineAt, () => this.end('deadline'));
-    this.round(this.calls.map((call) => ({ call, dueAt: 0 })));
+    this.round(this.calls.map((call) => ({ call, dueAt: null })));
   }
 
-  private round(turns: { call: Call; dueAt: number }[]): void {
+  private round(turns: Asking[]): void {
     if (this.kit.dispatch === 'sequential') {
       this.queue = turns;
       return this.next();
@@ -98,7 +102,7 @@ class Dispatch {
     if (turn !== undefined) this.ask(turn.call, turn.dueAt);
   }
 
-  private ask(call: Call, dueAt: number): void {
+  private ask(call: Call, dueAt: SteadyTime | null): void {
     if (!this.slots.includes(call)) {
       this.slots.push(call);
       if (this.slots.length > 1) this.slots.sort((a, b) => a.member.rank - b.member.rank);
@@ -132,12 +136,12 @@ class Dispatch {
     let ended = false;
     for (const call of this.slots) ended = call.endPause() || ended;
     if (ended) return this.decide();
-    this.grace ??= this.kit.deadlines.at(this.kit.now() + graceMs, () => this.end('outranked'));
+    this.grace ??= this.kit.deadlines.after(graceMs, () => this.end('outranked'));
   }
 
   /** @returns whether a round of retries began */
   private retry(): boolean {
-    const turns: { call: Call; dueAt: number }[] = [];
+    const turns: Asking[] = [];
     for (const call of this.calls) {
       if (call.outcome?.kind === 'answer') return false;
       const dueAt = this.retryAt(call);
@@ -148,10 +152,10 @@ class Dispatch {
     return turns.length > 0;
   }
 
-  private retryAt({ outcome, retries, member, endedAt }: Call): number | null {
-    if (outcome?.kind !== 'failed' || retries >= member.retriesMax) return null;
+  private retryAt({ outcome, retries, member, endedAt }: Call): SteadyTime | null {
+    if (outcome?.kind !== 'failed' || endedAt === null || retries >= member.retriesMax) return null;
     const delayMs = this.kit.retryDelayMs(outcome.failure, retries);
-    return delayMs === null ? null : endedAt + delayMs;
+    return delayMs === null ? null : later(endedAt, delayMs);
   }
 
   private readonly aborted = (): void => this.end('cancelled');

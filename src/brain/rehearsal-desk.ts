@@ -1,6 +1,7 @@
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { EarlierCall, Journaled, ToldUse, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
+import type { SteadyTime } from '../lib/clock.ts';
 import type { Desk } from './brain.ts';
 
 /**
@@ -10,13 +11,13 @@ import type { Desk } from './brain.ts';
 export class RehearsalDesk implements Desk {
   readonly rehearsal = true;
   readonly signal: AbortSignal;
-  readonly deadlineAt: number;
+  readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
   readonly toolUses: ToldUse[] = [];
   readonly #kept: Note[];
 
   /** @param kept notes of earlier turns; those of this one are added */
-  constructor(signal: AbortSignal, deadlineAt: number, kept: Note[] = []) {
+  constructor(signal: AbortSignal, deadlineAt: SteadyTime, kept: Note[] = []) {
     this.signal = signal;
     this.deadlineAt = deadlineAt;
     this.#kept = kept;

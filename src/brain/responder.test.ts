@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { later } from '../lib/clock.ts';
+import { mockedClock } from '../../test/hand-clock.ts';
 import { ScriptedModel, settled } from '../../test/fake/scripted-model.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
@@ -46,14 +48,14 @@ function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking 
     deadlineMs: turnMs,
     members: models.map((model, rank) => ({ model, rank, retriesMax: 2 })),
     policy: createPriority(),
-    deadlines: createDeadlines(Date.now),
-    now: Date.now,
+    ...mockedClock,
+    deadlines: createDeadlines(mockedClock.steady),
     retryDelayMs: delayOf,
     onFault: (error) => faults.push(error),
     ...options,
   });
   const message = { text, media } as Message;
-  const desk = new RehearsalDesk(signal, Date.now() + turnMs);
+  const desk = new RehearsalDesk(signal, later(mockedClock.steady(), turnMs));
   const { steps } = desk;
   let now: Decision | null = null;
   const decision = brain.think({ message, text, history }, desk);

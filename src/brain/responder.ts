@@ -45,9 +45,9 @@ class Responder implements Brain {
   }
 
   private async answer(turn: Turn, desk: Desk): Promise<Decision> {
-    const { sensitivity, now, policy } = this.options;
+    const { sensitivity, steady, policy } = this.options;
     const { kept, dropped } = this.shielded;
-    const turnAt = now();
+    const turnAt = steady();
     if (dropped.length > 0 || kept.length === 0) {
       const names = dropped.map(({ model }) => model.name);
       desk.step({ kind: 'shield', dropped: names, kept: kept.length });

@@ -5,6 +5,7 @@
 import { Misshapen, object, read, type Described, type Schema } from '../admin/schema.ts';
 import { problemSchema } from '../admin/status-schema.ts';
 import type { ListenAddress } from '../config/config.ts';
+import { later, steadyNow } from '../lib/clock.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import {
   createHttpClient,
@@ -99,7 +100,7 @@ export class Asking implements AsyncDisposable {
       url: new URL(`/api/v1/${path}`, this.#origin),
       headers: { accept: 'application/json', 'user-agent': `svc/${version}`, ...authorization },
       body: null,
-      deadlineAt: Date.now() + answerMs,
+      deadlineAt: later(steadyNow(), answerMs),
       bodyBytesMax,
     };
     const result = await this.#http.send(request, stop);

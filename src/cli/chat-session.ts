@@ -4,6 +4,7 @@ import { fitWindow, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import { createEvents } from '../events.ts';
+import { systemClock } from '../lib/clock.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import type { Log } from '../lib/log.ts';
 import { Rehearsal, type RehearsalSettings } from '../rehearsal.ts';
@@ -28,7 +29,7 @@ export function openSession(
   log: Log,
   { version, ...settings }: RehearsalSettings & { readonly version: string },
 ): Session {
-  const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
+  const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
   return new BrainSession(new Rehearsal(config, secrets, kit, settings), kit.http);
 }
 
@@ -44,12 +45,12 @@ class BrainSession implements Session {
 
   async ask(text: string, signal: AbortSignal): Promise<Answer> {
     const asked = await this.#rehearsal.ask(text, this.#turns, signal);
-    const { decision, steps, askedAt, decidedAt } = asked;
+    const { decision, steps, askedAt, ms } = asked;
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;
       this.#turns = fitWindow([...this.#turns, { at: askedAt, text, reply }]);
     }
-    return { decision, steps, ms: decidedAt - askedAt };
+    return { decision, steps, ms };
   }
 
   startAfresh(): void {

@@ -1,4 +1,5 @@
 /** Tells the operator of models that private brains ask and that a runtime hands on. */
+import { later } from '../lib/clock.ts';
 import type { PlannedModel } from '../plan.ts';
 import type { ServiceKit } from '../service.ts';
 
@@ -11,10 +12,10 @@ const lookMs = 5_000;
  */
 export async function warnOfForwarding(
   models: readonly PlannedModel[],
-  { events, now }: Pick<ServiceKit, 'events' | 'now'>,
+  { events, steady }: Pick<ServiceKit, 'events' | 'steady'>,
 ): Promise<void> {
   const look = async ({ brain, model }: PlannedModel): Promise<void> => {
-    const found = await model.check(now() + lookMs);
+    const found = await model.check(later(steady(), lookMs));
     if (found.kind === 'failed' || !found.leavesMachine) return;
     events.warned({
       code: 'model_leaves_machine',

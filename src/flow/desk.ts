@@ -3,6 +3,7 @@ import type { Events } from '../domain/event.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { BegunCall, CallEnding, EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
+import type { SteadyTime } from '../lib/clock.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
 
 type DeskKit = { readonly ledger: Ledger; readonly events: Pick<Events, 'toolUsed'> };
@@ -11,7 +12,7 @@ type DeskKit = { readonly ledger: Ledger; readonly events: Pick<Events, 'toolUse
 export class TurnDesk implements Desk {
   readonly rehearsal = false;
   readonly signal: AbortSignal;
-  readonly deadlineAt: number;
+  readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
   noteMoves: NoteMove[] | null = null;
   toolUses: ToolUse[] | null = null;
@@ -19,13 +20,12 @@ export class TurnDesk implements Desk {
   readonly #claim: InClaim;
   readonly #brain: string;
 
-  /** @param deadlineAt milliseconds since 1970 */
   constructor(
     kit: DeskKit,
     claim: InClaim,
     brain: Pick<Brain, 'name'>,
     signal: AbortSignal,
-    deadlineAt: number,
+    deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
     this.#claim = claim;

@@ -3,6 +3,7 @@ import type { Channel } from '../channel/channel.ts';
 import type { AccessConfig, SessionConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import type { IdSource } from '../domain/ids.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Ledger } from '../store/store.ts';
 
 /** A channel and the brain that its route names, as one config revision has them. */
@@ -16,10 +17,9 @@ export type Line = {
 };
 
 /** What the flow works with for the life of the process. */
-export type Kit = {
+export type Kit = Clock & {
   readonly ledger: Ledger;
   readonly events: Events;
   readonly ids: IdSource;
-  readonly now: () => number;
   readonly random: () => number;
 };

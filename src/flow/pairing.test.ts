@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { steadyNow } from '../lib/clock.ts';
 import { createIdSource } from '../domain/ids.ts';
 import { createMemoryLedger } from '../store/memory.ts';
 import { Pairings } from './pairing.ts';
@@ -9,7 +10,8 @@ const hourMs = 60 * 60_000;
 async function desk(random: (bytes: Uint8Array<ArrayBuffer>) => void) {
   const clock = { now: 0 };
   const now = (): number => clock.now;
-  const ledger = createMemoryLedger({ now, ids: createIdSource(now, () => {}) });
+  const ids = createIdSource(now, () => {});
+  const ledger = createMemoryLedger({ now, steady: steadyNow, ids });
   const pairings = new Pairings(ledger, now, random);
   await pairings.load('messenger_a');
   const knock = (id: string): string => {

@@ -1,6 +1,7 @@
 /** What is told of a claim that was lost while it was worked on: nothing of what did not happen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { handClock } from '../../test/hand-clock.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
 import type { Brain } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';
@@ -31,12 +32,12 @@ function said(text: string, sender = 'p1'): Inbound {
 
 /** A kit on a ledger in memory, and a line whose brain and channel do what the test says. */
 function house(messagesMax = 10) {
-  const now = (): number => 1_000_000;
+  const { now, steady } = handClock();
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes);
   const ids = createIdSource(now, fillRandom);
-  const ledger = createMemoryLedger({ now, ids, limits: { messagesMax } });
+  const ledger = createMemoryLedger({ now, steady, ids, limits: { messagesMax } });
   const { events, calls } = noteEvents();
-  const kit = { ledger, events, ids, now, random: () => 0.5 };
+  const kit = { ledger, events, ids, now, steady, random: () => 0.5 };
   const does = {
     think: async (): Promise<void> => {},
     deliver: async (): Promise<DeliveryOutcome> => ({ kind: 'delivered' }),

@@ -8,6 +8,7 @@ import type { Acceptance, Handled } from '../channel/channel.ts';
 import { linesOf } from '../domain/conversation.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
+import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { obey, understoodOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
@@ -64,23 +65,22 @@ export async function takeTurn(
 ): Promise<void> {
   if (claim.condemned) return buryFaulty(kit, line, claim, 'poison');
   const { message, memory } = claim;
-  const claimedAt = kit.now();
+  const [claimedAt, since] = [kit.now(), kit.steady()];
   const where = { channel: message.channel, id: message.id, brain: line.brain.name };
-  kit.events.turnStarted({ ...where, waitedMs: claimedAt - message.acceptedAt });
+  kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
 
   const step = stepOf(message, memory, understoodOn(line));
-  const desk = new TurnDesk(kit, claim, line.brain, signal, claimedAt + line.brain.deadlineMs);
+  const desk = new TurnDesk(kit, claim, line.brain, signal, later(since, line.brain.deadlineMs));
   if (line.session !== null) desk.step(sessionStep(memory, step));
   const end = await showingWork(line, claim, answer(kit, line, claim, step, desk));
   if (signal.aborted) return kit.ledger.release(claim);
 
-  const decidedAt = kit.now();
+  const [decidedAt, ms] = [kit.now(), kit.steady() - since];
   const { steps, noteMoves, toolUses } = desk;
   const course = { step, claimedAt, decidedAt, steps, noteMoves, toolUses };
   const effects = effectsOf(kit, line, claim, end, course);
   // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
   if (!(await kit.ledger.complete(claim, effects))) return;
-  const ms = decidedAt - claimedAt;
   if (end.kind === 'command') {
     kit.events.commandAnswered({ ...where, command: end.command, ms });
   } else {
@@ -136,7 +136,7 @@ export async function sendReply(
       if (!(await kit.ledger.delivered(claim))) return;
       return kit.events.replyDelivered({
         ...where,
-        totalMs: kit.now() - timeOfId(message),
+        totalMs: msSince(timeOfId(message), kit),
       });
     case 'release':
       return kit.ledger.release(claim);

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { handClock } from '../../test/hand-clock.ts';
 import { createDeadlines } from './deadlines.ts';
 
 test('deadlines act in the order of their times, each once', async () => {
   const deadlines = createDeadlines();
   const acted: number[] = [];
-  const now = Date.now();
+
   await until((resolve) => {
     for (const ms of [9, 3, 6, 1, 12]) {
-      deadlines.at(now + ms, () => {
+      deadlines.after(ms, () => {
         acted.push(ms);
         if (acted.length === 5) resolve();
       });
@@ -21,23 +22,23 @@ test('deadlines act in the order of their times, each once', async () => {
 test('a cancelled deadline never acts, and one in the past acts at once', async () => {
   const deadlines = createDeadlines();
   let acted = 0;
-  const cancelled = deadlines.at(Date.now() + 1, () => acted++);
+  const cancelled = deadlines.after(1, () => acted++);
   cancelled.cancel();
   cancelled.cancel();
   await until((resolve) => {
-    deadlines.at(Date.now() - 1_000, resolve);
+    deadlines.after(-1_000, resolve);
   });
   await until((resolve) => {
-    deadlines.at(Date.now() + 5, resolve);
+    deadlines.after(5, resolve);
   });
   assert.equal(acted, 0);
 });
 
 test('cancelling what has acted already counts nothing twice', async () => {
   const deadlines = createDeadlines();
-  const far = deadlines.at(Date.now() + 60_000, () => {});
+  const far = deadlines.after(60_000, () => {});
   let acted = { cancel(): void {} };
-  await until((resolve) => (acted = deadlines.at(Date.now(), resolve)));
+  await until((resolve) => (acted = deadlines.after(0, resolve)));
   acted.cancel();
   assert.equal(deadlines.size, 1);
   far.cancel();
@@ -48,9 +49,9 @@ test('a deadline set by a deadline acts too', async () => {
   const deadlines = createDeadlines();
   const order: string[] = [];
   await until((resolve) => {
-    deadlines.at(Date.now() + 1, () => {
+    deadlines.after(1, () => {
       order.push('outer');
-      deadlines.at(Date.now(), () => {
+      deadlines.after(0, () => {
         order.push('inner');
         resolve();
       });
@@ -60,16 +61,15 @@ test('a deadline set by a deadline acts too', async () => {
 });
 
 test('many deadlines set and cancelled leave nothing behind, and the rest still act', async () => {
-  let time = 0;
-  const deadlines = createDeadlines(() => time);
+  const { deadlines, ...clock } = handClock();
   const far = Array.from({ length: 10_000 }, (_, index) =>
-    deadlines.at(1_000_000 + index, () => assert.fail('a far one acted')),
+    deadlines.after(1_000_000 + index, () => assert.fail('a far one acted')),
   );
   assert.equal(deadlines.size, 10_000);
   let acted = 0;
   const near = until((resolve) => {
     for (let i = 0; i < 3; i++) {
-      deadlines.at(5 + i, () => {
+      deadlines.after(5 + i, () => {
         acted++;
         if (acted === 3) resolve();
       });
@@ -77,7 +77,7 @@ test('many deadlines set and cancelled leave nothing behind, and the rest still 
   });
   for (const one of far) one.cancel();
   assert.equal(deadlines.size, 3);
-  time = 10;
+  clock.pass(10);
   await near;
   assert.equal(acted, 3);
   assert.equal(deadlines.size, 0);

@@ -1,3 +1,5 @@
+import { later, steadyNow, type SteadyTime } from './clock.ts';
+
 /**
  * Many deadlines on one timer. A timer of its own for every turn and call costs several
  * microseconds each; here setting and cancelling one is a push into a binary heap.
@@ -5,8 +7,10 @@
 export type Deadline = { cancel(): void };
 
 export interface Deadlines {
-  /** Calls `act` once at `at` (milliseconds since 1970) or soon after, unless cancelled before. */
-  at(at: number, act: () => void): Deadline;
+  /** Calls `act` once at `at` or soon after, unless cancelled before. */
+  at(at: SteadyTime, act: () => void): Deadline;
+  /** The same, so many milliseconds from now. */
+  after(ms: number, act: () => void): Deadline;
   readonly size: number;
 }
 
@@ -32,8 +36,8 @@ class Entry implements Deadline {
   }
 }
 
-/** @param now milliseconds since 1970 */
-export function createDeadlines(now: () => number = Date.now): Deadlines {
+/** @param steady a deadline is due by this clock, whatever happens to the time of day */
+export function createDeadlines(steady: () => SteadyTime = steadyNow): Deadlines {
   const heap: Entry[] = [];
   let timer: NodeJS.Timeout | null = null;
   let timerAt = Infinity;
@@ -51,13 +55,13 @@ export function createDeadlines(now: () => number = Date.now): Deadlines {
     if (timer !== null && timerAt <= first.at) return;
     if (timer !== null) clearTimeout(timer);
     timerAt = first.at;
-    timer = setTimeout(fire, Math.min(Math.max(0, first.at - now()), 0x7fffffff));
+    timer = setTimeout(fire, Math.min(Math.max(0, first.at - steady()), 0x7fffffff));
     timer.unref();
   };
   const fire = (): void => {
     timer = null;
     timerAt = Infinity;
-    const time = now();
+    const time = steady();
     while (heap.length > 0 && (heap[0]!.act === null || heap[0]!.at <= time)) {
       const entry = pop(heap);
       const { act } = entry;
@@ -81,14 +85,16 @@ export function createDeadlines(now: () => number = Date.now): Deadlines {
     live--;
     if (heap.length > 1024 && live < heap.length / 4) sweep();
   };
+  const at = (time: SteadyTime, act: () => void): Deadline => {
+    const entry = new Entry(time, act, cancelled);
+    live++;
+    push(heap, entry);
+    if (heap[0] === entry) arm();
+    return entry;
+  };
   return {
-    at(at, act) {
-      const entry = new Entry(at, act, cancelled);
-      live++;
-      push(heap, entry);
-      if (heap[0] === entry) arm();
-      return entry;
-    },
+    at,
+    after: (ms, act) => at(later(steady(), ms), act),
     get size() {
       return live;
     },

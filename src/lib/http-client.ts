@@ -9,6 +9,7 @@
  */
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 
 export interface HttpClient {
@@ -22,8 +23,8 @@ export type HttpRequest = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Milliseconds since 1970; a body that drips is stopped by nothing else. */
-  readonly deadlineAt: number;
+  /** A body that drips is stopped by nothing else. */
+  readonly deadlineAt: SteadyTime;
   /** A longer body is read no further. */
   readonly bodyBytesMax: number;
   /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fromNow } from '../../test/hand-clock.ts';
 import { startWeb } from '../../test/fake/web.ts';
 import { createDeadlines } from './deadlines.ts';
 import { sendPinned } from './pinned-client.ts';
@@ -23,8 +24,8 @@ test('a certificate that nobody vouches for is refused, whatever Node is told', 
         address: '127.0.0.1',
         headers: {},
         body: null,
-        deadlineAt: Date.now() + 60_000,
-        connectDeadlineAt: Date.now() + 60_000,
+        deadlineAt: fromNow(60_000),
+        connectDeadlineAt: fromNow(60_000),
         bodyBytesMax: 1_000,
         wantsBody: () => true,
       },

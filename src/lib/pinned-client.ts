@@ -18,6 +18,7 @@ import {
 } from 'node:http';
 import { Agent as SecureAgent, request as requestSecure } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { codeOf, type HttpFault } from './http-client.ts';
 
@@ -28,10 +29,10 @@ export type PinnedRequest = {
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Milliseconds since 1970, for all of it. */
-  readonly deadlineAt: number;
-  /** Milliseconds since 1970, until the connection stands, TLS included. */
-  readonly connectDeadlineAt: number;
+  /** For all of it. */
+  readonly deadlineAt: SteadyTime;
+  /** Until the connection stands, TLS included. */
+  readonly connectDeadlineAt: SteadyTime;
   readonly bodyBytesMax: number;
   /** Asked once, when status and headers are there; false: the body is left unread. */
   wantsBody(status: number, headers: IncomingHttpHeaders): boolean;

@@ -1,25 +1,26 @@
+import type { SteadyTime } from './clock.ts';
+
 /** How many there were in the last minute, to the second: sixty counts, however many come. */
 const seconds = 60;
 
 export class RecentCount {
   readonly #counts = new Float64Array(seconds);
-  /** The second (since 1970) up to which the counts are right. */
+  /** The second up to which the counts are right. */
   #second = 0;
 
-  /** @param now milliseconds since 1970; a clock that goes backward counts in its last second */
-  add(now: number): void {
-    this.#pass(now);
+  add(time: SteadyTime): void {
+    this.#pass(time);
     this.#counts[this.#second % seconds]!++;
   }
 
-  count(now: number): number {
-    this.#pass(now);
+  count(time: SteadyTime): number {
+    this.#pass(time);
     return this.#counts.reduce((sum, count) => sum + count, 0);
   }
 
   /** Seconds that have begun meanwhile are empty. */
-  #pass(now: number): void {
-    const second = Math.floor(now / 1_000);
+  #pass(time: SteadyTime): void {
+    const second = Math.floor(time / 1_000);
     if (second <= this.#second) return;
     if (second - this.#second >= seconds) this.#counts.fill(0);
     else while (this.#second < second) this.#counts[++this.#second % seconds] = 0;

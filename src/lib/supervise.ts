@@ -1,3 +1,4 @@
+import { steadyNow } from './clock.ts';
 import { fullJitter, pause } from './backoff.ts';
 
 /**
@@ -9,10 +10,10 @@ export async function supervise(
   run: () => Promise<void>,
   signal: AbortSignal,
   ended: (error: unknown, pauseMs: number) => void,
-  now: () => number = Date.now,
+  steady: () => number = steadyNow,
 ): Promise<void> {
   for (let attempt = 0; !signal.aborted; attempt++) {
-    const startedAt = now();
+    const startedAt = steady();
     let error: unknown = null;
     try {
       await run();
@@ -20,7 +21,7 @@ export async function supervise(
       error = thrown;
     }
     if (signal.aborted) return;
-    if (now() - startedAt > 60_000) attempt = 0;
+    if (steady() - startedAt > 60_000) attempt = 0;
     const pauseMs = 1_000 + fullJitter(attempt, { baseMs: 1_000, capMs: 59_000 });
     ended(error, pauseMs);
     await pause(pauseMs, signal);

@@ -4,6 +4,7 @@ import type { Events } from '../domain/event.ts';
 import { failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome } from '../domain/outcome.ts';
+import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
 import { Fitting } from './fitting.ts';
@@ -15,11 +16,9 @@ import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 
-export type ModelKit = {
+export type ModelKit = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
   readonly forwardings: Forwardings;
   readonly bounds: CallBounds;
@@ -36,9 +35,10 @@ const runtimes: Readonly<Record<ModelConfig['provider'], MakeRuntime>> = {
 export function buildModel(config: ModelConfig, apiKey: string | null, kit: ModelKit): Model {
   const { provider, modelId, locality, baseUrl, timeoutMs } = config;
   const name = `${provider}/${modelId}` as ModelName;
-  const { http, now } = kit;
+  const { http, now, steady } = kit;
   const forwarding = kit.forwardings.of(config);
-  const options = { name, modelId, locality, baseUrl, apiKey, timeoutMs, forwarding, http, now };
+  const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, forwarding };
+  const options = { ...where, http, now, steady };
   return new GuardedModel(runtimes[provider](options), kit.bounds.of(config, kit.deadlines), kit);
 }
 
@@ -65,19 +65,19 @@ class GuardedModel implements Model {
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const { now, events } = this.kit;
-    const startedAt = now();
+    const { steady, events } = this.kit;
+    const since = steady();
     const outcome = await this.askInTurn(request, signal);
     events.modelAnswered({
       model: this.name,
       provider: this.provider,
       result: outcome.kind === 'answer' ? 'answer' : outcome.failure.kind,
-      ms: now() - startedAt,
+      ms: steady() - since,
     });
     return outcome;
   }
 
-  check(deadlineAt: number): Promise<ModelCheck> {
+  check(deadlineAt: SteadyTime): Promise<ModelCheck> {
     return this.model.check(deadlineAt);
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromNow } from '../../test/hand-clock.ts';
 import type { HistoryLine } from '../domain/conversation.ts';
 import { failure } from '../domain/failure.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -18,7 +19,7 @@ function requestOf(count: number): ModelRequest {
     lines,
     keptFrom: count - 1,
     tools: [],
-    deadlineAt: 0,
+    deadlineAt: fromNow(60_000),
   };
 }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromNow } from '../../test/hand-clock.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { InFlight } from './in-flight.ts';
 import type { Load, NoPass, Pass } from './in-flight.ts';
 
 const never = new AbortController().signal;
 const none: Load = { inFlight: 0, waiting: 0 };
-const later = Date.now() + 60_000;
+const later = fromNow(60_000);
 
 function enterNow(calls: InFlight): Pass {
   const entered = calls.enter(later, never);
@@ -57,7 +58,7 @@ test('one that waits can be cancelled, or runs out of time, and takes no place',
   const pass = enterNow(calls);
   const ending = new AbortController();
   const cancelled = calls.enter(later, ending.signal);
-  const late = calls.enter(Date.now() + 5, never);
+  const late = calls.enter(fromNow(5), never);
   const third = calls.enter(later, never);
   ending.abort();
   assert.deepEqual(await cancelled, { kind: 'cancelled' });

@@ -4,6 +4,7 @@
  * halved, once for all the calls that were already under way, and with every answer it grows by
  * one, up to the limit.
  */
+import type { SteadyTime } from '../lib/clock.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 
 /** One call's right to be in flight; it is given back by `leave`. */
@@ -34,8 +35,8 @@ export class InFlight {
     return { inFlight: this.inFlight, waiting: this.waiting.size, bound: this.bound };
   }
 
-  /** @param deadlineAt milliseconds since 1970; until then the call waits for its turn */
-  enter(deadlineAt: number, signal: AbortSignal): Pass | Promise<Pass | NoPass> {
+  /** @param deadlineAt until then the call waits for its turn */
+  enter(deadlineAt: SteadyTime, signal: AbortSignal): Pass | Promise<Pass | NoPass> {
     // Whoever waits was let in as soon as there was room, so nobody is overtaken here.
     if (this.inFlight < this.bound) return this.pass();
     return this.wait(deadlineAt, signal);
@@ -74,7 +75,7 @@ export class InFlight {
     return { kind: 'pass', era: this.era };
   }
 
-  private wait(deadlineAt: number, signal: AbortSignal): Promise<Pass | NoPass> {
+  private wait(deadlineAt: SteadyTime, signal: AbortSignal): Promise<Pass | NoPass> {
     if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
     return new Promise((resolve) => {
       const end = (turn: Pass | NoPass): void => {

@@ -12,6 +12,7 @@ import type { HistoryLine } from '../domain/conversation.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, ToolCall } from '../domain/outcome.ts';
+import type { SteadyTime } from '../lib/clock.ts';
 
 export interface Model {
   readonly name: ModelName;
@@ -26,7 +27,7 @@ export interface Model {
    */
   ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome>;
   /** Asks the provider whether it is there and has this model. Sends no content of anyone. */
-  check(deadlineAt: number): Promise<ModelCheck>;
+  check(deadlineAt: SteadyTime): Promise<ModelCheck>;
 }
 
 export type ModelCheck =
@@ -52,8 +53,8 @@ export type ModelRequest = {
   readonly keptFrom: number;
   /** What the model may call, natively; empty: nothing, and an answer without text is a failure. */
   readonly tools: readonly ToolNotice[];
-  /** Milliseconds since 1970 after which no answer is of use. */
-  readonly deadlineAt: number;
+  /** After it no answer is of use. */
+  readonly deadlineAt: SteadyTime;
 };
 
 /** History, or what happened within this turn: the model's calls, and the result of each. */

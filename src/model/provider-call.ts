@@ -3,6 +3,7 @@ import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
+import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { retryAfterMs } from '../lib/retry-after.ts';
 import type { Forwarding } from './forwarding.ts';
@@ -10,7 +11,7 @@ import type { ModelRequest } from './model.ts';
 import type { Parsed } from './parsing.ts';
 
 /** What a runtime is made of. */
-export type RuntimeOptions = {
+export type RuntimeOptions = Clock & {
   readonly name: ModelName;
   readonly modelId: string;
   readonly locality: 'local' | 'cloud';
@@ -22,8 +23,6 @@ export type RuntimeOptions = {
   /** Shared with every model of the same id at the same address. */
   readonly forwarding: Forwarding;
   readonly http: HttpClient;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 };
 
 export const answerBytesMax = 4 * 1024 * 1024;
@@ -53,30 +52,31 @@ export async function callProvider(
   tries: Try[],
 ): Promise<CallResult> {
   const startedAt = options.now();
-  const ownEnd = startedAt + options.timeoutMs;
+  const since = options.steady();
+  const ownEnd = later(since, options.timeoutMs);
   const result = await options.http.send(
     {
       method: 'POST',
       url: call.url,
       headers: headersOf(options.apiKey),
       body: call.body,
-      deadlineAt: Math.min(ownEnd, request.deadlineAt),
+      deadlineAt: earlier(ownEnd, request.deadlineAt),
       bodyBytesMax: answerBytesMax,
     },
     signal,
   );
-  const endedAt = options.now();
+  const ms = options.steady() - since;
   const parsed: Parsed =
     result.kind === 'fault'
       ? { kind: 'failed', failure: failureOfFault(result, request.deadlineAt <= ownEnd) }
       : call.fromWire(
           result.status,
           result.body,
-          retryAfterMs(result.headers['retry-after'], endedAt, retryAfterMostMs),
+          retryAfterMs(result.headers['retry-after'], options.now(), retryAfterMostMs),
           request.tools.length > 0,
         );
   const failed = parsed.kind === 'failed' ? parsed.failure.kind : null;
-  tries.push({ startedAt, ms: endedAt - startedAt, failed });
+  tries.push({ startedAt, ms, failed });
   return { parsed, status: result.kind === 'answer' ? result.status : null };
 }
 
@@ -84,7 +84,7 @@ export async function callProvider(
 export function lookAtProvider(
   options: RuntimeOptions,
   url: URL,
-  deadlineAt: number,
+  deadlineAt: SteadyTime,
 ): Promise<HttpResult> {
   return options.http.send({
     method: 'GET',

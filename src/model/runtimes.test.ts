@@ -20,7 +20,7 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 1);
     assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
-    const found = await model.check(bench.clock.now() + 5_000);
+    const found = await model.check(bench.clock.in(5_000));
     assert.ok(found.kind === 'reached' && found.leavesMachine, 'a list takes back no answer');
   });
 
@@ -37,7 +37,7 @@ suite('the local runtime', { concurrency: true }, () => {
     await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
-    const found = await model.check(bench.clock.now() + 5_000);
+    const found = await model.check(bench.clock.in(5_000));
     assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: true });
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 0);
@@ -58,7 +58,7 @@ suite('the local runtime', { concurrency: true }, () => {
     const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
     await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
-    await bench.build(local, fake.url).check(bench.clock.now() + 5_000);
+    await bench.build(local, fake.url).check(bench.clock.in(5_000));
     await fake.script({ fail: '500' }, 'looks');
     const next = bench.build(local, fake.url);
     assert.equal(failedKind(await next.ask(requestOf(priv), neverAborted)), 'left_machine');
@@ -96,7 +96,7 @@ suite('the local runtime', { concurrency: true }, () => {
     await fake.script((_call, before) => {
       return before === 0 ? { fail: 'reset' } : { status: 200, body: list };
     }, 'looks');
-    const check = model.check(Date.now() + 5_000);
+    const check = model.check(bench.clock.in(5_000));
     const asked = model.ask(requestOf(priv), neverAborted);
     assert.equal((await check).kind, 'failed');
     assert.equal(failedKind(await asked), 'left_machine');
@@ -152,7 +152,7 @@ suite('the hosted runtime', { concurrency: true }, () => {
     await using fake = await startFakeOpenai(undefined, { host });
     await using bench = new Bench();
     const model = bench.build(hosted, fake.origin);
-    const found = await model.check(bench.clock.now() + 5_000);
+    const found = await model.check(bench.clock.in(5_000));
     assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: false });
     assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
   });
@@ -168,7 +168,7 @@ suite('the hosted runtime', { concurrency: true }, () => {
   test('a runtime without a list of models is reached all the same', async () => {
     await using fake = await startFakeOpenai({ answer: 'hi' }, { models: null, host });
     await using bench = new Bench();
-    const found = await bench.build(hosted, fake.url).check(bench.clock.now() + 5_000);
+    const found = await bench.build(hosted, fake.url).check(bench.clock.in(5_000));
     assert.deepEqual(found, { kind: 'reached', hasModel: null, leavesMachine: false });
   });
 });
@@ -191,7 +191,7 @@ suite('the calls in flight to a model', { concurrency: true }, () => {
     const ending = new AbortController();
     const first = model.ask(requestOf(), ending.signal);
     await fake.call(0);
-    const deadlineAt = bench.clock.now() + 20;
+    const deadlineAt = bench.clock.in(20);
     const waiting = model.ask(requestOf({ deadlineAt }), neverAborted);
     assert.equal(bench.bounds.loads.get('local_runtime')!.waiting, 1);
     bench.clock.pass(20);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { fromNow } from '../../test/hand-clock.ts';
 import * as hosted from './hosted-runtime/wire.ts';
 import * as local from './local-runtime/wire.ts';
 import type { ModelRequest } from './model.ts';
@@ -50,7 +51,7 @@ const request: ModelRequest = {
   lines: [{ role: 'user', text: 'hi' }],
   keptFrom: 0,
   tools: [],
-  deadlineAt: 0,
+  deadlineAt: fromNow(60_000),
 };
 const messages = [{ role: 'user', content: 'hi' }];
 

@@ -22,6 +22,7 @@ import { rankModels } from '../config/rules.ts';
 import { resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
 import type { Failure } from '../domain/failure.ts';
 import { createEvents } from '../events.ts';
+import { later, systemClock } from '../lib/clock.ts';
 import { createLog } from '../lib/log.ts';
 import type { ModelCheck } from '../model/model.ts';
 import { createMessenger, createModel, createServiceKit, type ServiceKit } from '../service.ts';
@@ -55,7 +56,7 @@ export async function runPreflight(
   const resolved = resolveSecrets(config, env);
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
-  const kit = createServiceKit(createEvents({ log, now: Date.now }), version);
+  const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
   const leave = (): void => void kit.http.close();
   if (left?.aborted === true) leave();
   left?.addEventListener('abort', leave, { once: true });
@@ -140,7 +141,7 @@ async function modelLine(
     const message = `was not contacted, since ${config.apiKeyEnv} is not set`;
     return warning(subject, message, 'Set the key and try again.');
   }
-  const check = await createModel(config, secrets, kit).check(Date.now() + checkMs);
+  const check = await createModel(config, secrets, kit).check(later(kit.steady(), checkMs));
   return lineOfCheck(subject, check, config, isPrivate);
 }
 

@@ -4,6 +4,7 @@ import type { AuditRow } from '../domain/audit.ts';
 import type { IdSource } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { BegunCall, CallEnding } from '../domain/tool-use.ts';
+import type { Clock } from '../lib/clock.ts';
 import { KnownKeys, MemoryReceipt } from './known-keys.ts';
 import { LaneLedger } from './ledger/ledger.ts';
 import type {
@@ -21,18 +22,19 @@ import type { CursorMove, Ledger, LedgerNews } from './store.ts';
 import { StoryRing } from './story-ring.ts';
 import { WorkingSet } from './working-set.ts';
 
-/** @param options `now` gives milliseconds since 1970 */
-export function createMemoryLedger(options: {
-  readonly now: () => number;
-  readonly ids: IdSource;
-  readonly limits?: Partial<MemoryLimits>;
-  readonly news?: LedgerNews;
-  /** Where the stories of the last messages are told, for a reader. */
-  readonly stories?: StoryRing;
-}): Ledger {
-  const { now, ids, limits, stories = new StoryRing(), news = {} } = options;
+export function createMemoryLedger(
+  options: Clock & {
+    readonly ids: IdSource;
+    readonly limits?: Partial<MemoryLimits>;
+    readonly news?: LedgerNews;
+    /** Where the stories of the last messages are told, for a reader. */
+    readonly stories?: StoryRing;
+  },
+): Ledger {
+  const { now, steady, ids, limits, stories = new StoryRing(), news = {} } = options;
   const storage = new NoStorage({ ...memoryLimits, ...limits }, stories);
-  return new LaneLedger({ now, ids, rows: new WorkingSet(now), storage, news });
+  const rows = new WorkingSet({ now, steady });
+  return new LaneLedger({ now, steady, ids, rows, storage, news });
 }
 
 const done = Promise.resolve(true);

@@ -1,8 +1,10 @@
 /** Replies that wait for their time, and those that have left their lane for good. */
+import type { Clock } from '../lib/clock.ts';
 import { createDeadlines, type Deadlines } from '../lib/deadlines.ts';
 import type { OutRow } from './rows.ts';
 
 export class Postponed {
+  readonly #now: () => number;
   readonly #deadlines: Deadlines;
   readonly #ready: (row: OutRow) => void;
   readonly #parked = new Set<OutRow>();
@@ -10,8 +12,9 @@ export class Postponed {
   waiting = 0;
 
   /** @param ready is told of each whose time has come */
-  constructor(now: () => number, ready: (row: OutRow) => void) {
-    this.#deadlines = createDeadlines(now);
+  constructor(clock: Clock, ready: (row: OutRow) => void) {
+    this.#now = clock.now;
+    this.#deadlines = createDeadlines(clock.steady);
     this.#ready = ready;
   }
 
@@ -26,9 +29,10 @@ export class Postponed {
     this.#parked.add(row);
   }
 
+  /** @param at milliseconds since 1970; a clock that is set back later makes it wait no longer */
   until(row: OutRow, at: number): void {
     this.waiting++;
-    row.due = this.#deadlines.at(at, () => {
+    row.due = this.#deadlines.after(at - this.#now(), () => {
       row.due = null;
       this.waiting--;
       this.#ready(row);

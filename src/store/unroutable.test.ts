@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { steadyNow } from '../lib/clock.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { OutClaim } from './store.ts';
 import { Unroutable } from './unroutable.ts';
@@ -14,6 +15,7 @@ test('a reply whose burial came to nothing is told as no dead letter', async () 
     const done = { buried: 0 };
     const unroutable = new Unroutable({
       now: () => weekMs,
+      steady: steadyNow,
       rows: { backlog: () => [{ channel: gone, inbox: 0, outbox: waiting.length, oldestAt: 0 }] },
       news: { buried: ({ id }) => told.push(id) },
       read: () => 0,

@@ -10,6 +10,7 @@
 import type { Box } from '../domain/event.ts';
 import { failure, type Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import type { Clock } from '../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../lib/deadlines.ts';
 import type { ChannelBacklog, Claim, LedgerNews } from './store.ts';
 import type { WorkingSet } from './working-set.ts';
@@ -19,9 +20,7 @@ const keptMs = 7 * 86_400_000;
 const lookMs = 60_000;
 const batch = 100;
 
-export type UnroutableParts = {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+export type UnroutableParts = Clock & {
   readonly rows: Pick<WorkingSet, 'backlog'>;
   readonly news: LedgerNews;
   /** When a channel began to be unroutable, as a process before this one wrote it down. */
@@ -46,7 +45,7 @@ export class Unroutable {
 
   constructor(parts: UnroutableParts) {
     this.#parts = parts;
-    this.#deadlines = createDeadlines(parts.now);
+    this.#deadlines = createDeadlines(parts.steady);
   }
 
   serve(channels: readonly ChannelKey[]): void {
@@ -95,7 +94,7 @@ export class Unroutable {
       if (!waiting.some((row) => row.channel === channel)) this.#forget(channel);
     }
     void this.#buryOld(now);
-    this.#next = this.#deadlines.at(now + lookMs, () => this.#look());
+    this.#next = this.#deadlines.after(lookMs, () => this.#look());
   }
 
   #begin(channel: ChannelKey, rows: number, now: number): void {

@@ -10,6 +10,7 @@ import type { Box } from '../domain/event.ts';
 import type { ChannelKey, ConversationId } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import type { Reply } from '../domain/reply.ts';
+import type { Clock } from '../lib/clock.ts';
 import { Accounts } from './accounts.ts';
 import { Lanes } from './lanes.ts';
 import { Postponed } from './postponed.ts';
@@ -31,8 +32,8 @@ export class WorkingSet {
   #closed = false;
   #restoring = false;
 
-  constructor(now: () => number) {
-    this.#postponed = new Postponed(now, (row) => this.sides.offer(row));
+  constructor(clock: Clock) {
+    this.#postponed = new Postponed(clock, (row) => this.sides.offer(row));
   }
 
   /** The order of acceptance, over all conversations. */

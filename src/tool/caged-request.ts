@@ -1,12 +1,11 @@
+import { later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import { sendPinned, type PinnedRequest, type PinnedResult } from '../lib/pinned-client.ts';
 import type { Admission, HostCage, Refusal } from './host-cage.ts';
 import type { ToolSurroundings } from './tool.ts';
 
 /** What the tools that use the network need of the process. */
-export type NetworkKit = {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+export type NetworkKit = Clock & {
   readonly deadlines: Deadlines;
   /** See `Resolve` in tool/host-cage.ts. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
@@ -52,7 +51,7 @@ export async function sendCaged(
   if (admission.kind !== 'admitted') return unsent(admission.text);
   let last: CagedAnswer = unsent('It has no address.');
   for (const address of admission.addresses.slice(0, triesMax)) {
-    const connectDeadlineAt = kit.now() + connectMs;
+    const connectDeadlineAt = later(kit.steady(), connectMs);
     const pinned = { ...request, url: admission.url, address, connectDeadlineAt };
     const headers = { ...request.headers, 'user-agent': `svc/${kit.version}` };
     const result = await sendPinned({ ...pinned, headers }, kit.deadlines, signal);
@@ -60,7 +59,7 @@ export async function sendCaged(
     const { sent, status } = result;
     last = { kind: 'failed', text: faultText(result), sent, status };
     const another = result.fault === 'connect_failed' || result.fault === 'connect_timeout';
-    if (!another || kit.now() >= request.deadlineAt) return last;
+    if (!another || kit.steady() >= request.deadlineAt) return last;
   }
   return last;
 }
@@ -72,7 +71,7 @@ type Ended = { readonly kind: 'ended'; readonly text: string };
 /** A look-up cannot be called off, so what it brings may come too late. */
 async function unlessEnded(
   admission: Promise<Admission>,
-  deadlineAt: number,
+  deadlineAt: SteadyTime,
   deadlines: Deadlines,
   signal: AbortSignal,
 ): Promise<Admission | Ended> {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromNow } from '../../test/hand-clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { fakeTool } from '../../test/fake/tools.ts';
 import type { ChannelType, GrantConfig, ToolName } from '../config/config.ts';
 import type { CallEnding, Journaled } from '../domain/tool-use.ts';
@@ -8,7 +10,7 @@ import type { CallSurroundings, Tool } from './tool.ts';
 
 const surroundings = (more: Partial<CallSurroundings> = {}): CallSurroundings => ({
   signal: new AbortController().signal,
-  deadlineAt: Date.now() + 60_000,
+  deadlineAt: fromNow(60_000),
   sensitivity: 'public',
   key: 'm:1:0',
   channel: 'webhook',
@@ -22,7 +24,7 @@ const surroundings = (more: Partial<CallSurroundings> = {}): CallSurroundings =>
 const faults: unknown[] = [];
 function toolbox(tools: readonly Tool[], grants: readonly GrantConfig[] = []) {
   const onFault = (error: unknown): void => void faults.push(error);
-  return createToolbox({ tools, grants, now: Date.now, onFault });
+  return createToolbox({ tools, grants, ...systemClock, onFault });
 }
 
 const grant = (

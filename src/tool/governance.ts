@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
+import type { Clock } from '../lib/clock.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
 import { wellFormed } from '../lib/well-formed.ts';
 import type {
@@ -18,13 +19,11 @@ import type {
   ToolResult,
 } from './tool.ts';
 
-export type GovernanceOptions = {
+export type GovernanceOptions = Clock & {
   /** In listed order. */
   readonly tools: readonly Tool[];
   /** Empty: every listed tool is allowed on every channel. */
   readonly grants: readonly GrantConfig[];
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** Is told of a bug that was contained. */
   readonly onFault: (error: unknown) => void;
 };
@@ -72,8 +71,9 @@ class GovernedToolbox implements Toolbox {
   }
 
   async run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran> {
-    const { now } = this.#options;
+    const { now, steady } = this.#options;
     const at = now();
+    const since = steady();
     const tool = this.#tools.get(call.name);
     const standing: Standing =
       tool === undefined
@@ -89,7 +89,7 @@ class GovernedToolbox implements Toolbox {
     const use: ToolUse = {
       key: ending.earlierKey ?? surroundings.key,
       at,
-      ms: now() - at,
+      ms: steady() - since,
       tool: tool?.name ?? unlisted,
       mode: standing.mode,
       rule: ending.rule,
@@ -137,6 +137,8 @@ class GovernedToolbox implements Toolbox {
     surroundings: CallSurroundings,
   ): Promise<Ending> {
     const { key, rule } = begun;
+    const { steady } = this.#options;
+    const since = steady();
     if (tool.effect === 'none') return endingOf(await checked.run(surroundings), rule);
     const journaled = await surroundings.journal(begun);
     switch (journaled.kind) {
@@ -156,7 +158,7 @@ class GovernedToolbox implements Toolbox {
     if (surroundings.signal.aborted) return outOfTime;
     const ending = endingOf(await checked.run(surroundings), rule);
     const { text, outcome } = ending;
-    surroundings.journalEnd(key, { text, outcome, ms: this.#options.now() - begun.at });
+    surroundings.journalEnd(key, { text, outcome, ms: steady() - since });
     return ending;
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
+import { systemClock } from '../lib/clock.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import {
   endless,
@@ -13,7 +14,7 @@ import {
   type Show,
   type Web,
 } from '../../test/fake/web.ts';
-import { handClock } from '../../test/hand-clock.ts';
+import { fromNow, handClock } from '../../test/hand-clock.ts';
 import { callTool, type Called } from '../../test/tool-call.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpFetch } from './http-fetch.ts';
@@ -31,11 +32,11 @@ function fetchWith(
   { allowHosts, bytesMax = 65_536, redirectsMax = 3, names = {} }: Settings,
   url: string,
   surroundings: Partial<ToolSurroundings> = {},
-  { now, deadlines } = handClock(),
+  { now, steady, deadlines } = handClock(),
 ): Promise<Called> {
   const tool = createHttpFetch(
     { allowHosts, bytesMax, redirectsMax },
-    { now, deadlines, resolve: async (name) => names[name] ?? [], version: '1.2.3' },
+    { now, steady, deadlines, resolve: async (name) => names[name] ?? [], version: '1.2.3' },
   );
   return callTool(tool, { url }, surroundings);
 }
@@ -166,7 +167,7 @@ suite('http_fetch', { concurrency: 4 }, () => {
       const flowing = Promise.withResolvers<void>();
       await using web = await startWeb({ '/': page(flowing.resolve) });
       const clock = handClock();
-      const deadlineAt = clock.now() + 20;
+      const deadlineAt = clock.in(20);
       const settings = { allowHosts: ['127.0.0.1'] };
       const calling = fetchWith(settings, web.origin, { deadlineAt }, clock);
       await flowing.promise;
@@ -235,14 +236,14 @@ suite('http_fetch', { concurrency: 4 }, () => {
     const tool = createHttpFetch(
       { allowHosts: ['slow.example'], bytesMax: 1_000, redirectsMax: 0 },
       {
-        now: Date.now,
+        ...systemClock,
         deadlines: createDeadlines(),
         resolve: () => new Promise(() => {}),
         version: '0',
       },
     );
     const url = 'http://slow.example/';
-    const late = await callTool(tool, { url }, { deadlineAt: Date.now() + 50 });
+    const late = await callTool(tool, { url }, { deadlineAt: fromNow(50) });
     assert.deepEqual(late, { kind: 'failed', text: 'The name was not resolved in time.' });
     const signal = AbortSignal.abort();
     assert.equal((await callTool(tool, { url }, { signal })).text, 'The call was cancelled.');
@@ -252,8 +253,9 @@ suite('http_fetch', { concurrency: 4 }, () => {
 test('a fetch has 30 s in all and 5 s to connect, and never more than its turn', async () => {
   await using web = await startWeb({ '/': { body: 'hello' } });
   const limitsMs = async (turnMs: number): Promise<readonly number[]> => {
-    const { now, deadlines } = handClock();
-    const startAt = now();
+    const clock = handClock();
+    const { now, steady, deadlines } = clock;
+    const startAt = steady();
     const asked: number[] = [];
     const at: typeof deadlines.at = (time, act) => {
       asked.push(time - startAt);
@@ -261,9 +263,9 @@ test('a fetch has 30 s in all and 5 s to connect, and never more than its turn',
     };
     const tool = createHttpFetch(
       { allowHosts: ['127.0.0.1'], bytesMax: 1_000, redirectsMax: 0 },
-      { now, deadlines: { at, size: 0 }, resolve: async () => [], version: '0' },
+      { now, steady, deadlines: { ...deadlines, at }, resolve: async () => [], version: '0' },
     );
-    const called = await callTool(tool, { url: web.origin }, { deadlineAt: startAt + turnMs });
+    const called = await callTool(tool, { url: web.origin }, { deadlineAt: clock.in(turnMs) });
     assert.equal(bodyOf(called), 'hello');
     return asked;
   };

@@ -1,5 +1,6 @@
 /** Gets text from the web, from listed hosts only, each redirect judged anew. */
 import type { AgentConfig } from '../config/config.ts';
+import { earlier, later } from '../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
 import { sendCaged, type CagedAnswer, type NetworkKit } from './caged-request.ts';
 import { createHostCage, hostsForModel, hostsInWords, type HostCage } from './host-cage.ts';
@@ -47,7 +48,7 @@ async function get(
   kit: NetworkKit,
   surroundings: ToolSurroundings,
 ): Promise<ToolResult> {
-  const deadlineAt = Math.min(kit.now() + totalMs, surroundings.deadlineAt);
+  const deadlineAt = earlier(later(kit.steady(), totalMs), surroundings.deadlineAt);
   const request = {
     method: 'GET',
     headers: {

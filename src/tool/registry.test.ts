@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../lib/clock.ts';
 import type { AgentConfig, ToolName } from '../config/config.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createTools } from './registry.ts';
 
 const kit = {
-  now: () => 0,
+  ...systemClock,
   deadlines: createDeadlines(),
   resolve: () => Promise.reject(new Error('nothing is resolved here')),
   version: '0',

@@ -9,6 +9,7 @@
  * Who calls it: the dispatcher (tool/governance.ts) and nobody else, many calls at the same time.
  */
 import type { ChannelType, ToolName } from '../config/config.ts';
+import type { SteadyTime } from '../lib/clock.ts';
 import type { Ability, BegunCall, CallEnding, Journaled, ToolUse } from '../domain/tool-use.ts';
 
 export interface Tool {
@@ -47,8 +48,8 @@ export type CheckedCall =
 /** What one call may use of the turn that it belongs to. */
 export type ToolSurroundings = {
   readonly signal: AbortSignal;
-  /** Milliseconds since 1970; a tool's own limits hold as well. */
-  readonly deadlineAt: number;
+  /** A tool's own limits hold as well. */
+  readonly deadlineAt: SteadyTime;
   /** Private: a network tool reaches loopback and private addresses only. */
   readonly sensitivity: 'public' | 'private';
   /** The call's own, never used by another one: sent as `Idempotency-Key` where one fits. */

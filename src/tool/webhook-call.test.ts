@@ -10,11 +10,12 @@ import { createWebhookCall } from './webhook-call.ts';
 const timeoutMs = 20;
 
 /** Its time stands still, so that no limit ends a call because the machine is busy. */
-function toolFor(allowHosts: readonly string[], { now, deadlines } = handClock()): Tool {
+function toolFor(allowHosts: readonly string[], { now, steady, deadlines } = handClock()): Tool {
   return createWebhookCall(
     { allowHosts, bytesMax: 100, timeoutMs },
     {
       now,
+      steady,
       deadlines,
       resolve: async (name) => (name === 'two.example' ? ['127.0.0.2', '127.0.0.1'] : []),
       version: '1.2.3',

@@ -1,5 +1,6 @@
 /** POSTs JSON that the model wrote to a listed host, once, and follows nothing. */
 import type { AgentConfig } from '../config/config.ts';
+import { earlier, later } from '../lib/clock.ts';
 import { answerText, textKindOf, whyNoText } from './answer-text.ts';
 import { sendCaged, type CagedAnswer, type NetworkKit } from './caged-request.ts';
 import { createHostCage, hostsForModel, hostsInWords, type HostCage } from './host-cage.ts';
@@ -63,7 +64,7 @@ async function post(
         'idempotency-key': surroundings.key,
       },
       body: json,
-      deadlineAt: Math.min(kit.now() + cage.timeoutMs, surroundings.deadlineAt),
+      deadlineAt: earlier(later(kit.steady(), cage.timeoutMs), surroundings.deadlineAt),
       bodyBytesMax: cage.bytesMax,
       wantsBody: (_status, headers) => textKindOf(headers) !== null,
     },

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Brain } from '../../src/brain/brain.ts';
 import type { Channel } from '../../src/channel/channel.ts';
 import { createIdSource, type ModelName } from '../../src/domain/ids.ts';
@@ -159,9 +160,9 @@ function hangingBrain() {
 
 function hostOn(ledger: Ledger): Host {
   Object.assign(ledger, { terms: { ...ledger.terms, drainMs: 0 } });
-  const now = Date.now;
+  const { now, steady } = systemClock;
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const ids = createIdSource(now, (bytes) => void randomFillSync(bytes));
-  const events = createEvents({ log, now });
-  return new Host({ ledger, events, ids, now, random: Math.random });
+  const events = createEvents({ log, now, steady });
+  return new Host({ ledger, events, ids, now, steady, random: Math.random });
 }

@@ -10,7 +10,7 @@ import { Forwardings } from '../../src/model/forwarding.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
-import { handClock } from '../hand-clock.ts';
+import { fromNow, handClock } from '../hand-clock.ts';
 
 export type ModelKind = {
   readonly provider: ModelConfig['provider'];
@@ -38,7 +38,7 @@ export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
     lines: [{ role: 'user', text: secretText }],
     keptFrom: (more.lines?.length ?? 1) - 1,
     tools: [],
-    deadlineAt: Date.now() + 10_000,
+    deadlineAt: fromNow(600_000),
     ...more,
   };
 }
@@ -75,6 +75,7 @@ export class Bench implements AsyncDisposable {
       http: this.http,
       deadlines: this.clock.deadlines,
       now: this.clock.now,
+      steady: this.clock.steady,
       forwardings: this.forwardings,
       bounds: this.bounds,
       events: {
@@ -257,7 +258,7 @@ function testEndings(kind: ModelKind): void {
   test("when the turn's time is over first, says so", async () => {
     await using fake = await kind.start({ fail: 'drip' });
     await using bench = new Bench();
-    const request = requestOf({ deadlineAt: bench.clock.now() + 50 });
+    const request = requestOf({ deadlineAt: bench.clock.in(50) });
     const asking = bench.build(kind, fake.url).ask(request, neverAborted);
     const call = await fake.call(0);
     bench.clock.pass(50);
@@ -268,7 +269,7 @@ function testEndings(kind: ModelKind): void {
   test('checks that the provider is there and has the model', async () => {
     await using fake = await kind.start();
     await using bench = new Bench();
-    const deadlineAt = bench.clock.now() + 5_000;
+    const deadlineAt = bench.clock.in(5_000);
     const model = bench.build(kind, fake.url);
     const expected = { kind: 'reached', hasModel: true, leavesMachine: false };
     assert.deepEqual(await model.check(deadlineAt), expected);
@@ -283,7 +284,7 @@ function testEndings(kind: ModelKind): void {
     assert.ok(refused.kind === 'failed' && refused.failure.kind === 'unauthorized');
     await fake.script({ fail: 'refused' }, 'looks');
     await using later = new Bench();
-    const gone = await later.build(kind, fake.url).check(later.clock.now() + 5_000);
+    const gone = await later.build(kind, fake.url).check(later.clock.in(5_000));
     assert.ok(gone.kind === 'failed' && gone.failure.kind === 'connect_failed');
     assert.equal(fake.calls.length, 0, 'no question was asked');
     assert.ok(fake.looks.every((look) => look.text === ''));

@@ -3,6 +3,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/lib/clock.ts';
 import { openSqliteLedger, type SqliteOptions } from '../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/store/store.ts';
 import { ids, type Bench } from '../contract/ledger/kit.ts';
@@ -31,7 +32,7 @@ export class Crashes implements AsyncDisposable {
   async open(more: Partial<SqliteOptions> = {}): Promise<Bench> {
     // Suspects are tried at once: a life here is short.
     const limits = { besideMs: 0, ...this.#more.limits, ...more.limits };
-    const options = { path: this.path, now: Date.now, ids, retentionDays: 30 };
+    const options = { path: this.path, ...systemClock, ids, retentionDays: 30 };
     const ledger = await openSqliteLedger({ ...options, ...this.#more, ...more, limits });
     if ('kind' in ledger) throw new Error(ledger.message);
     this.#opened.push(ledger);

@@ -1,4 +1,5 @@
 /** A Discord channel on a scripted platform, before a ledger that notes what moves together. */
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Accept, Channel, Handled, Place } from '../../src/channel/channel.ts';
 import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
 import type { DiscordParts } from '../../src/channel/discord/discord.ts';
@@ -91,7 +92,7 @@ export async function startDiscordBench(): Promise<DiscordBench> {
     make({ access, baseUrl = discord.url, ...more } = {}) {
       const tokenEnv = 'DISCORD_TOKEN' as EnvName;
       const config = { type: 'messenger_b' as const, tokenEnv, baseUrl, access: access ?? null };
-      const rest = { http, events, now: Date.now, random: Math.random, limits };
+      const rest = { http, events, ...systemClock, random: Math.random, limits };
       return createDiscordChannel({ config, token: botToken, ...rest, ...more });
     },
     async run(more) {

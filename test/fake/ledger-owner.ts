@@ -1,11 +1,12 @@
 /** A process that owns a ledger until it is killed. Arguments: the database file. */
+import { systemClock } from '../../src/lib/clock.ts';
 import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { effects, hook, ids, said } from '../contract/ledger/kit.ts';
 
 const ledger = await openSqliteLedger({
   path: process.argv[2]!,
-  now: Date.now,
+  ...systemClock,
   ids,
   retentionDays: 30,
 });

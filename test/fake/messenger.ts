@@ -2,6 +2,7 @@
  * A messenger without a network: a queue that is confirmed only by what was accepted, and one
  * account, on which two that fetch at once would be an accident.
  */
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Channel, Handled } from '../../src/channel/channel.ts';
 import { Standing } from '../../src/channel/standing.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
@@ -51,7 +52,7 @@ export class FakeMessenger {
 
   /** @param tellsSessions whether its wire had a field for sessions */
   bot(token: string, settings = 'plain', tellsSessions = false): Bot {
-    const standing = new Standing(Date.now);
+    const standing = new Standing(systemClock);
     return {
       token,
       settings,

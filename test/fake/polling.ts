@@ -1,4 +1,5 @@
 /** A Telegram poller on a scripted Bot API, with short waits and a ledger that only notes. */
+import { steadyNow } from '../../src/lib/clock.ts';
 import type { Accept, Handled, Receipt } from '../../src/channel/channel.ts';
 import { Standing } from '../../src/channel/standing.ts';
 import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
@@ -59,18 +60,18 @@ export class HeldLedger {
   }
 }
 
-/** @param now of the loop: milliseconds since 1970 */
-export async function startPolling(times: Partial<PollTimes> = {}, now = Date.now) {
+/** @param steady of the loop */
+export async function startPolling(times: Partial<PollTimes> = {}, steady = steadyNow) {
   const telegram = await ScriptedTelegram.start(20);
   const deadlines = createDeadlines();
   const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
   const ledger = new HeldLedger();
-  const standing = new Standing(now);
-  const parts = { token, baseUrl: telegram.url, http, deadlines, now: Date.now };
+  const standing = new Standing({ now: Date.now, steady });
+  const parts = { token, baseUrl: telegram.url, http, deadlines, steady: steadyNow };
   const api = await loadBotApi(parts);
   const channel = 'messenger_a:110201543' as ChannelKey;
-  const rest = { channel, tokenName: 'TELEGRAM_TOKEN', api, standing, events, now };
+  const rest = { channel, tokenName: 'TELEGRAM_TOKEN', api, standing, events, steady };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {

@@ -85,11 +85,11 @@ export type RunningWebhook = AsyncDisposable & {
 
 /** No limit in time ends anything there: a busy machine may be slower than a client may be. */
 export async function startWebhook(): Promise<RunningWebhook> {
-  const { deadlines, now } = handClock();
+  const { deadlines, now, steady } = handClock();
   const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
   const listeners = patient(createListeners({ headersMs: 60_000, requestMs: 60_000 }));
-  const rest = { listeners, http, events, deadlines, now, version: '1.2.3' };
+  const rest = { listeners, http, events, deadlines, now, steady, version: '1.2.3' };
   const config = webhookConfig();
   const channel = createWebhookChannel({ config, secret, outboundSecret: null, ...rest });
   const opened = await channel.open();

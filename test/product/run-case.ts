@@ -1,4 +1,6 @@
 /** Plays a case with real models over sockets and writes down what came of it. */
+import { fromNow } from '../hand-clock.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { RehearsalDesk } from '../../src/brain/rehearsal-desk.ts';
 import { createResponder } from '../../src/brain/responder.ts';
 import type { ModelConfig } from '../../src/config/config.ts';
@@ -28,7 +30,7 @@ export type Played = {
   readonly astray: number;
 };
 
-const deadlines = createDeadlines(Date.now);
+const deadlines = createDeadlines();
 
 /** No pause; how many retries there are is the member's to say. */
 const atOnce = { retriesMax: Infinity, random: () => 0 };
@@ -51,7 +53,7 @@ export async function play(given: Case): Promise<Played> {
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
   const forwardings = new Forwardings();
-  const kit = { deadlines, now: Date.now, events, forwardings, bounds: new CallBounds() };
+  const kit = { deadlines, ...systemClock, events, forwardings, bounds: new CallBounds() };
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',
@@ -67,12 +69,12 @@ export async function play(given: Case): Promise<Played> {
       return { model, rank, retriesMax: 2 };
     }),
     deadlines,
-    now: Date.now,
+    ...systemClock,
     retryDelayMs: (failure, attempt) => retryDelayMs(failure, attempt, atOnce),
     onFault: (error) => stage.faults.push(error),
   });
   const message = { text: 'two plus two?', media: null } as Message;
-  const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
+  const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
   const decision = await brain.think({ message, text: message.text, history: [] }, desk);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
   const asked = [...elsewhere.calls, ...elsewhere.looks];
@@ -134,17 +136,15 @@ class Stage {
   /** For the calls to one model: the time of none is over before its server has heard it. */
   deadlinesOf(rank: number): Deadlines {
     let asks = 0;
-    return {
-      at: (at, act) => {
-        const ask = asks++;
-        const ready = (): boolean => countOf(this.heard, rank) > ask;
-        return deadlines.at(at, () => {
-          this.waiting.push({ ready, go: act });
-          this.look();
-        });
-      },
-      size: 0,
+    const at: Deadlines['at'] = (time, act) => {
+      const ask = asks++;
+      const ready = (): boolean => countOf(this.heard, rank) > ask;
+      return deadlines.at(time, () => {
+        this.waiting.push({ ready, go: act });
+        this.look();
+      });
     };
+    return { at, after: (ms, act) => at(fromNow(ms), act), size: 0 };
   }
 
   ended(rank: number): void {

@@ -4,6 +4,7 @@ import { kindTypeOf } from '../../channel/kinds.ts';
 import type { Note } from '../../domain/note.ts';
 import type { Outcome, ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
 import type { ModelRequest, ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
@@ -74,7 +75,7 @@ export class AgentTurn {
   readonly #calls: ToolCalls;
   readonly #notes: readonly Note[];
   readonly #mark: string;
-  readonly #turnAt: number;
+  readonly #turnAt: SteadyTime;
   readonly #over = new AbortController();
   readonly #deadline: Deadline;
   #step = 0;
@@ -108,7 +109,7 @@ export class AgentTurn {
     this.#mark = options.mark();
     this.#findings = new Findings(lines, this.#mark, habits.findingsCharactersMax);
     if (earlier.length > 0) this.#findings.recalled(earlier);
-    this.#turnAt = options.now();
+    this.#turnAt = options.steady();
     this.#calls = new ToolCalls({
       agent: options,
       turn,

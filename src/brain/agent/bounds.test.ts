@@ -1,6 +1,8 @@
 /** What ends, shortens or redirects an agent's turn from outside its script. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { later } from '../../lib/clock.ts';
+import { fromNow, mockedClock } from '../../../test/hand-clock.ts';
 import { brief, call, calls, results, Stage, type Said } from '../../../test/agent-play.ts';
 import { settled } from '../../../test/fake/scripted-model.ts';
 import { fakeTool } from '../../../test/fake/tools.ts';
@@ -89,7 +91,7 @@ test('a turn keeps its native calls while another finds out that there are none'
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
+    const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
     const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
     return stage.brain.think({ message, text: 'hi', history: [] }, desk);
   });
@@ -111,7 +113,7 @@ test('a turn keeps its native calls while another finds out that there are none'
 test('a second turn that is refused tools goes on in text as well', async () => {
   const stage = new Stage({ tools: [calc()] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 60_000);
+    const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
     const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
     return stage.brain.think({ message, text: 'hi', history: [] }, desk);
   });
@@ -135,7 +137,7 @@ test("the turn's deadline ends a tool that does not listen, and the person is to
       return new Promise(() => {});
     },
   });
-  const stage = new Stage({ tools: [deaf] });
+  const stage = new Stage({ tools: [deaf], clock: mockedClock });
   const playing = stage.play([sum(1)], { turnMs: 60 });
   await running.promise;
   t.mock.timers.tick(60);
@@ -150,8 +152,8 @@ test("the turn's deadline ends a tool that does not listen, and the person is to
 
 test('the deadline holds for the model too', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
-  const stage = new Stage({ tools: [calc()] });
-  const desk = new RehearsalDesk(new AbortController().signal, Date.now() + 40);
+  const stage = new Stage({ tools: [calc()], clock: mockedClock });
+  const desk = new RehearsalDesk(new AbortController().signal, later(mockedClock.steady(), 40));
   const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
   const thinking = stage.brain.think({ message, text: 'hi', history: [] }, desk);
   await settled();

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
 import type { CallSurroundings } from '../../tool/tool.ts';
 import type { Desk, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent.ts';
@@ -23,8 +24,8 @@ export type ToolCallsOptions = {
   readonly findings: Findings;
   /** Aborts when the turn is over, by its deadline too. */
   readonly signal: AbortSignal;
-  /** When the turn began, milliseconds since 1970. */
-  readonly turnAt: number;
+  /** When the turn began. */
+  readonly turnAt: SteadyTime;
   /** Keys of calls that an earlier run of this turn began. */
   readonly keysTaken: ReadonlySet<string>;
   /** How many notes there were before this turn. */
@@ -69,10 +70,11 @@ export class ToolCalls {
   async #runOne(call: ToolCall, place: string): Promise<{ text: string; invalid: boolean }> {
     const { agent, desk, turnAt } = this.#options;
     this.count++;
+    const startMs = agent.steady() - turnAt;
     const { text, use } = await agent.toolbox.run(call, this.#surroundings(call, place));
     desk.used(use, text);
-    const { tool, mode, outcome, rule, at, ms } = use;
-    desk.step({ kind: 'tool', tool, mode, outcome, rule, startMs: at - turnAt, ms });
+    const { tool, mode, outcome, rule, ms } = use;
+    desk.step({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
     return { text, invalid: outcome === 'invalid' };
   }
 

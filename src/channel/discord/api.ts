@@ -8,6 +8,7 @@
  */
 import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/retry-after.ts';
+import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
 
 /** `code` is Discord's own number of what was wrong, where it gave one. */
@@ -28,19 +29,19 @@ export interface Api {
   close(): void;
 }
 
-export type ApiParts = {
+export type ApiParts = Clock & {
   readonly token: string;
   /** What stands before `/v10`; null: Discord's own. */
   readonly baseUrl: string | null;
   readonly http: HttpClient;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 };
 
 const callMs = 15_000;
 /** A limit that ends so soon (50 requests a second in all) is waited for. */
 const waitMsMax = 1_500;
 const limitedMsMax = 86_400_000;
+/** A time of day that is set back by less is not heeded. */
+const clockSlackMs = 1_000;
 const bodyBytesMax = 4 * 1024 * 1024;
 const discordApi = 'https://discord.com/api';
 
@@ -66,10 +67,16 @@ class LimitedApi implements Api {
   readonly #library: Library;
   readonly #rest: discordRest.REST;
   readonly #parts: ApiParts;
+  /** How far the time of day was ahead of the steady clock at the last call. */
+  #ahead: number;
+  /** Until then all requests are limited. */
+  #limitedUntil: SteadyTime;
 
   constructor(library: Library, parts: ApiParts) {
     this.#library = library;
     this.#parts = parts;
+    this.#limitedUntil = parts.steady();
+    this.#ahead = parts.now() - this.#limitedUntil;
     this.#rest = new library.REST({
       api: parts.baseUrl ?? discordApi,
       version: '10',
@@ -101,6 +108,7 @@ class LimitedApi implements Api {
     signal?: AbortSignal,
   ): Promise<ApiResult> {
     const { RequestMethod } = this.#library;
+    this.#heedClock();
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - this.#parts.now();
     if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs);
@@ -117,6 +125,20 @@ class LimitedApi implements Api {
     } catch (error) {
       return this.#resultOf(error);
     }
+  }
+
+  /**
+   * The library knows the ends of limits by the time of day. Where that has been set back they
+   * would last longer by as much: they are forgotten, all but that of all requests.
+   */
+  #heedClock(): void {
+    const { now, steady } = this.#parts;
+    const ahead = now() - steady();
+    const setBack = ahead < this.#ahead - clockSlackMs;
+    this.#ahead = ahead;
+    if (!setBack) return;
+    this.#rest.handlers.clear();
+    this.#rest.globalReset = now() + Math.max(0, this.#limitedUntil - steady());
   }
 
   #resultOf(error: unknown): ApiResult {
@@ -139,9 +161,10 @@ class LimitedApi implements Api {
   }
 
   #limitedBy({ headers }: Answer): Limited {
-    const { now } = this.#parts;
+    const { now, steady } = this.#parts;
     const ms = retryAfterMs(headers['retry-after'], now(), limitedMsMax) ?? 0;
     if (headers['x-ratelimit-global'] !== undefined) {
+      this.#limitedUntil = later(steady(), ms);
       this.#rest.globalRemaining = 0;
       this.#rest.globalReset = now() + ms;
     }
@@ -149,14 +172,14 @@ class LimitedApi implements Api {
   }
 
   async #send(url: string, init: Init): Promise<discordRest.ResponseLike> {
-    const { http, now } = this.#parts;
+    const { http, steady } = this.#parts;
     const result = await http.send(
       {
         method: init.method === 'POST' ? 'POST' : 'GET',
         url: new URL(url),
         headers: init.headers,
         body: init.body ?? null,
-        deadlineAt: now() + callMs,
+        deadlineAt: later(steady(), callMs),
         bodyBytesMax,
       },
       init.signal ?? undefined,

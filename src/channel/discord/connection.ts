@@ -10,6 +10,7 @@
  */
 import type * as discordWs from '@discordjs/ws';
 import { pause } from '../../lib/backoff.ts';
+import type { Clock, SteadyTime } from '../../lib/clock.ts';
 import type { Standing } from '../standing.ts';
 import type { IdentifyBudget } from './identify-budget.ts';
 import { refusalOf } from './refusals.ts';
@@ -20,7 +21,7 @@ import { isGatewayUrl, type GatewayInfo } from './wire.ts';
 export type ConnectionEnd =
   | { readonly kind: 'stopped' }
   | { readonly kind: 'refused'; readonly message: string }
-  | { readonly kind: 'waits'; readonly untilAt: number }
+  | { readonly kind: 'waits'; readonly ms: number }
   | { readonly kind: 'no_room'; readonly retryAfterMs: number }
   | { readonly kind: 'shutting_down' }
   | { readonly kind: 'broken'; readonly reason: string; readonly wasReady: boolean };
@@ -47,7 +48,7 @@ export const connectionLimits: ConnectionLimits = {
 
 export type Dispatch = { readonly name: string; readonly sequence: number; readonly data: unknown };
 
-export type ConnectionParts = {
+export type ConnectionParts = Clock & {
   readonly token: string;
   /** The variable's name, for sentences. */
   readonly tokenName: string;
@@ -61,8 +62,6 @@ export type ConnectionParts = {
   /** A session was begun, or goes on; before its first event. */
   readonly entered: () => void;
   readonly faulted: (error: unknown) => void;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly limits: ConnectionLimits;
 };
 
@@ -77,21 +76,21 @@ export class Connection {
   readonly #shard: discordWs.WebSocketShard;
   readonly #end = Promise.withResolvers<ConnectionEnd>();
   readonly #ticker: NodeJS.Timeout;
-  readonly #closes: number[] = [];
+  readonly #closes: SteadyTime[] = [];
   #over = false;
   #greeted = false;
   #ready = false;
   #everReady = false;
-  #connectingSince: number;
+  #connectingSince: SteadyTime;
+  /** By the time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
-  #heardAt: number;
+  #heardAt: SteadyTime;
 
   constructor(library: typeof discordWs, parts: ConnectionParts) {
     this.#parts = parts;
-    const now = parts.now();
-    this.#connectingSince = now;
-    this.#tickedAt = now;
-    this.#heardAt = now;
+    this.#tickedAt = parts.now();
+    this.#connectingSince = parts.steady();
+    this.#heardAt = this.#connectingSince;
     this.#shard = new library.WebSocketShard(
       {
         options: optionsOf(library, parts),
@@ -133,10 +132,10 @@ export class Connection {
   }
 
   #listen(): void {
-    const { sessions, standing, entered, dispatched, now } = this.#parts;
+    const { sessions, standing, entered, dispatched, steady } = this.#parts;
     const shard = this.#shard;
     const heard = (): void => {
-      this.#heardAt = now();
+      this.#heardAt = steady();
       standing.seen();
     };
     const ready = (): void => {
@@ -164,14 +163,14 @@ export class Connection {
 
   #closed(code: number): void {
     if (this.#over) return;
-    const { sessions, standing, now, tokenName, limits } = this.#parts;
+    const { sessions, standing, steady, tokenName, limits } = this.#parts;
     const message = refusalOf(code, tokenName);
     if (message !== null) return this.end({ kind: 'refused', message });
     // Invalid sequence: it cannot be resumed.
     if (code === 4007) sessions.lose();
     if (!this.#ready) {
       if (this.#greeted) sessions.resumeFailed();
-      const at = now();
+      const at = steady();
       this.#closes.push(at);
       while (at - this.#closes[0]! > 60_000) this.#closes.shift();
       if (this.#closes.length >= limits.closesMax) {
@@ -180,15 +179,16 @@ export class Connection {
     }
     this.#ready = false;
     this.#greeted = false;
-    this.#connectingSince = now();
+    this.#connectingSince = steady();
     standing.become('degraded', `the connection was closed (${code}); it is made again`);
   }
 
   #tick(): void {
-    const { now, limits } = this.#parts;
-    const at = now();
-    const late = at - this.#tickedAt > limits.tickMs + limits.stalledMs;
-    this.#tickedAt = at;
+    const { now, steady, limits } = this.#parts;
+    const [time, at] = [now(), steady()];
+    // A clock that is set forward costs a new connection, too.
+    const late = time - this.#tickedAt > limits.tickMs + limits.stalledMs;
+    this.#tickedAt = time;
     if (late) return this.#break('the process stood still, so the connection is made anew');
     if (!this.#ready && at - this.#connectingSince > limits.connectMs) {
       return this.#break(`its gateway was not ready within ${limits.connectMs / 1_000} s`);
@@ -225,14 +225,14 @@ export class Connection {
 
   /** Resolves when a new session may be begun. One that may not in time ends the connection. */
   async #mayIdentify(signal: AbortSignal): Promise<void> {
-    const { budget, keepBudget, info, now, limits } = this.#parts;
-    let untilAt = info.sessionsLeft > 0 ? budget.take() : now() + info.resetMs;
-    if (untilAt !== null && untilAt - now() < limits.connectMs / 4) {
-      await pause(untilAt - now(), signal);
-      untilAt = budget.take();
+    const { budget, keepBudget, info, limits } = this.#parts;
+    let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
+    if (ms !== null && ms < limits.connectMs / 4) {
+      await pause(ms, signal);
+      ms = budget.take();
     }
-    if (untilAt !== null) {
-      this.end({ kind: 'waits', untilAt });
+    if (ms !== null) {
+      this.end({ kind: 'waits', ms });
       // Whatever this resolved or rejected with, the library would go on and identify.
       return new Promise(() => {});
     }

@@ -1,6 +1,7 @@
 /** The channel as others see it, and what may go wrong around it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromNow } from '../../../test/hand-clock.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
 import { failImportOnce } from '../../../test/failing-import.ts';
@@ -93,7 +94,7 @@ test('a gateway that says nothing is given up, and another connection is made', 
   discord.greets = false;
   let skippedMs = 0;
   const limits = { connectMs: 30_000 };
-  const { channel } = await bench.run({ limits, now: () => Date.now() + skippedMs });
+  const { channel } = await bench.run({ limits, steady: () => fromNow(skippedMs) });
   await discord.until(() => discord.connections === 1);
   skippedMs = 31_000;
   await discord.until(() => /not ready within/.test(channel.health().reason ?? ''));

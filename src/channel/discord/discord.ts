@@ -9,6 +9,7 @@ import { failure } from '../../domain/failure.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
 import type { Accept, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
@@ -25,13 +26,11 @@ import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { Typing } from './typing.ts';
 import { botIdOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
-export type DiscordParts = {
+export type DiscordParts = Clock & {
   readonly config: MessengerConfig;
   readonly token: string;
   readonly http: HttpClient;
   readonly events: Events;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly random: () => number;
   /** For tests; the rest is as `gatewayLimits` says. */
   readonly limits?: Partial<GatewayLimits>;
@@ -60,13 +59,14 @@ class Discord implements Messenger {
   readonly #api: LoadOnce<Api>;
 
   constructor(parts: DiscordParts) {
-    const { config, events, http, now, token } = parts;
+    const { config, events, http, now, steady, token } = parts;
     this.#parts = parts;
-    this.#api = new LoadOnce(() => createApi({ token, baseUrl: config.baseUrl, http, now }));
+    const { baseUrl } = config;
+    this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
     this.#self = botIdOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
       events.channelChanged({ channel: config.type, state, reason });
-    this.#standing = new Standing(now, changed);
+    this.#standing = new Standing(parts, changed);
   }
 
   async open(): Promise<Opened | Unfit> {
@@ -80,7 +80,7 @@ class Discord implements Messenger {
   }
 
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
-    const { config, token, events, now, random, limits } = this.#parts;
+    const { config, token, events, now, steady, random, limits } = this.#parts;
     const self = this.#self;
     if (self === null) throw new Error('run() of a channel that is unfit');
     if (signal.aborted) return;
@@ -90,6 +90,7 @@ class Discord implements Messenger {
       token,
       events,
       now,
+      steady,
       random,
       tokenName: config.tokenEnv,
       groups: groupsOf(config),

@@ -3,6 +3,7 @@
  * pauses that grow, and what outlives each of them: the session, the known channels, the budget.
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { AccessConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -23,7 +24,7 @@ import { parseGatewayInfo, type GatewayInfo } from './wire.ts';
 export type GatewayLimits = ConnectionLimits &
   IdentifyLimits & { readonly pauseMs: number; readonly pauseMsMax: number };
 
-export type GatewayParts = {
+export type GatewayParts = Clock & {
   readonly key: ChannelKey;
   readonly self: string;
   readonly token: string;
@@ -32,8 +33,6 @@ export type GatewayParts = {
   readonly api: Api;
   readonly standing: Standing;
   readonly events: Events;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly random: () => number;
   readonly limits: GatewayLimits;
 };
@@ -46,11 +45,11 @@ export async function runGateway(
   accept: Accept,
   signal: AbortSignal,
 ): Promise<void> {
-  const { standing, random, limits, now } = parts;
+  const { standing, random, limits } = parts;
   const gateway = new Gateway(parts, accept, signal, {
     sessions: new Sessions(await accept.cursor(cursorNames.session)),
     places: new Places(await accept.cursor(cursorNames.places)),
-    budget: new IdentifyBudget(await accept.cursor(budgetName), now, limits),
+    budget: new IdentifyBudget(await accept.cursor(budgetName), parts, limits),
   });
   for (let attempt = 0; !signal.aborted;) {
     const end = await gateway.connectOnce();
@@ -63,7 +62,7 @@ export async function runGateway(
         return ended(signal);
       case 'waits':
         standing.become('degraded', 'too many new sessions were begun; it waits before the next');
-        await pause(end.untilAt - now(), signal);
+        await pause(end.ms, signal);
         break;
       case 'shutting_down':
         return ended(signal);
@@ -100,7 +99,7 @@ class Gateway {
   #connection: Connection | null = null;
 
   constructor(parts: GatewayParts, accept: Accept, signal: AbortSignal, kept: Kept) {
-    const { key, self, api, events, now, groups } = parts;
+    const { key, self, api, events, steady, groups } = parts;
     this.#parts = parts;
     this.#accept = accept;
     this.#signal = signal;
@@ -111,7 +110,7 @@ class Gateway {
       api,
       accept,
       signal,
-      now,
+      steady,
       events,
       sessions: kept.sessions,
       places: kept.places,
@@ -123,7 +122,7 @@ class Gateway {
 
   /** From Get Gateway Bot to the connection's end, when nothing is on its way any more. */
   async connectOnce(): Promise<ConnectionEnd> {
-    const { token, tokenName, standing, now, limits } = this.#parts;
+    const { token, tokenName, standing, now, steady, limits } = this.#parts;
     const { sessions, budget } = this.#kept;
     const library = await import('@discordjs/ws');
     const info = await this.#ask();
@@ -134,6 +133,7 @@ class Gateway {
       tokenName,
       standing,
       now,
+      steady,
       limits,
       info,
       sessions,
@@ -161,8 +161,7 @@ class Gateway {
     if (asked.kind === 'refused') {
       const { status, retryAfterMs } = asked;
       if (status === 401) return { kind: 'refused', message: tokenRefused(this.#parts.tokenName) };
-      if (status === 429)
-        return { kind: 'waits', untilAt: this.#parts.now() + (retryAfterMs ?? 0) };
+      if (status === 429) return { kind: 'waits', ms: retryAfterMs ?? 0 };
       return broken(`Discord answered ${status} when it was asked for its gateway`);
     }
     return parseGatewayInfo(asked.body) ?? broken('Discord did not say where its gateway is');

@@ -1,3 +1,5 @@
+import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts';
+
 /**
  * How often a new session may be begun. Beyond 1,000 a day Discord takes the token away, so svc
  * stays at half of that whatever happens, a service that restarts in a circle included: so many
@@ -17,40 +19,39 @@ export const identifyLimits: IdentifyLimits = {
 };
 
 export class IdentifyBudget {
-  readonly #now: () => number;
+  readonly #clock: Clock;
   readonly #limits: IdentifyLimits;
   #left: number;
-  #at: number;
-  #lastAt = -Infinity;
+  /** Since then the next one is being earned. */
+  #at: SteadyTime;
+  #lastAt: SteadyTime | null = null;
 
-  /**
-   * @param text as `text` was; null: there was none yet
-   * @param now milliseconds since 1970
-   */
-  constructor(text: string | null, now: () => number, limits: IdentifyLimits) {
-    this.#now = now;
+  /** @param text as `text` was; null: there was none yet */
+  constructor(text: string | null, clock: Clock, limits: IdentifyLimits) {
+    this.#clock = clock;
     this.#limits = limits;
     const kept = parse(text);
     this.#left = Math.min(kept?.left ?? limits.atOnceMax, limits.atOnceMax);
-    this.#at = kept?.at ?? now();
+    const since = kept === null ? 0 : msSince(kept.at, clock);
+    this.#at = later(clock.steady(), -since);
   }
 
   /** What is to be kept over a restart. */
   get text(): string {
-    return JSON.stringify({ left: this.#left, at: this.#at });
+    const { now, steady } = this.#clock;
+    return JSON.stringify({ left: this.#left, at: now() - (steady() - this.#at) });
   }
 
-  /** @returns null: it may be begun, and is counted; else when (milliseconds since 1970) it may */
+  /** @returns null: it may be begun, and is counted; else in how many milliseconds it may */
   take(): number | null {
-    const now = this.#now();
+    const now = this.#clock.steady();
     const { atOnceMax, oneEveryMs, spacingMs } = this.#limits;
-    // A clock that was set back earns nothing and costs nothing.
-    const earned = Math.floor(Math.max(0, now - this.#at) / oneEveryMs);
+    const earned = Math.floor((now - this.#at) / oneEveryMs);
     this.#left = Math.min(atOnceMax, this.#left + earned);
-    this.#at = now < this.#at || this.#left === atOnceMax ? now : this.#at + earned * oneEveryMs;
-    const spacedAt = this.#lastAt + spacingMs;
-    if (now < spacedAt) return spacedAt;
-    if (this.#left === 0) return this.#at + oneEveryMs;
+    this.#at = this.#left === atOnceMax ? now : later(this.#at, earned * oneEveryMs);
+    const spacedMs = this.#lastAt === null ? 0 : spacingMs - (now - this.#lastAt);
+    if (spacedMs > 0) return spacedMs;
+    if (this.#left === 0) return oneEveryMs - (now - this.#at);
     this.#left--;
     this.#lastAt = now;
     return null;

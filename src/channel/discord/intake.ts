@@ -10,6 +10,7 @@
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
 import type { Inbound } from '../../domain/message.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
 import { Queue } from '../../lib/queue.ts';
 import type { Accept } from '../channel.ts';
 import type { Api } from './api.ts';
@@ -33,8 +34,7 @@ export type IntakeParts = {
   readonly refused: (refusal: Refusal) => void;
   readonly faulted: (error: unknown) => void;
   readonly signal: AbortSignal;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly steady: () => SteadyTime;
 };
 
 export const cursorNames = { session: 'session', places: 'places' } as const;
@@ -55,7 +55,8 @@ export class Intake {
   readonly #parts: IntakeParts;
   readonly #queue = new Queue<Item>();
   #working: Promise<void> | null = null;
-  #keptAt = 0;
+  /** Null: nothing was kept yet. */
+  #keptAt: SteadyTime | null = null;
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
@@ -153,7 +154,7 @@ export class Intake {
   }
 
   async #take(): Promise<Refusal | null> {
-    const { accept, sessions, hearsAll, now } = this.#parts;
+    const { accept, sessions, hearsAll, steady } = this.#parts;
     const messages: WireMessage[] = [];
     const most = Math.min(batchMax, Math.max(1, accept.room()));
     let last = this.#queue.shift()!;
@@ -172,7 +173,7 @@ export class Intake {
     // What the gate turns away needs no commit for itself.
     const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
     if (!wanted && messages.length > 0) await accept(messages.map((one) => this.#inboundOf(one)));
-    if (wanted || now() - this.#keptAt > keepEveryMs) {
+    if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
       return this.#keep(session, sequence, newest, wanted ? messages : []);
     }
     sessions.advance(session, sequence, newest);
@@ -186,14 +187,14 @@ export class Intake {
     newest: string | null,
     messages: readonly WireMessage[],
   ): Promise<Refusal | null> {
-    const { accept, sessions, places, now } = this.#parts;
+    const { accept, sessions, places, steady } = this.#parts;
     const handled = await accept(
       messages.map((message) => this.#inboundOf(message)),
       { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
     );
     if (handled.kind === 'refused') return handled;
     sessions.advance(session, sequence, newest);
-    this.#keptAt = now();
+    this.#keptAt = steady();
     let isNews = false;
     for (const [index, { conversation, setting }] of messages.entries()) {
       if (handled.receipts[index] === null) continue;

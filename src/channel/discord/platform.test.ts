@@ -1,6 +1,7 @@
 /** The channel on a Discord that was written from the platform's pages, without a look at it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
 import type { Channel } from '../channel.ts';
 import type { EnvName } from '../../config/config.ts';
 import type { ChannelState } from '../../domain/event.ts';
@@ -50,7 +51,7 @@ async function startStage(options: DiscordOptions = {}): Promise<Stage> {
       token: 'MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs',
       http,
       events: noteEvents().events,
-      now: Date.now,
+      ...systemClock,
       random: Math.random,
       limits: { pauseMs: 20, pauseMsMax: 50, spacingMs: 0 },
     });

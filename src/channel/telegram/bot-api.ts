@@ -4,6 +4,7 @@
  * of it holds the token: an error of grammY's is taken apart here, and only its facts go on.
  */
 import type { Api } from 'grammy';
+import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
 
@@ -56,8 +57,7 @@ export type BotApiParts = {
   readonly baseUrl: string | null;
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly steady: () => SteadyTime;
 };
 
 /** Loads grammY, which only those pay for who have this channel. */
@@ -117,13 +117,13 @@ class Carrier {
   }
 
   readonly fetch = async (url: string, init: Init): Promise<Carried> => {
-    const { http, now } = this.#parts;
+    const { http, steady } = this.#parts;
     const request = {
       method: 'POST',
       url: new URL(url),
       headers: { 'content-type': 'application/json' },
       body: init.body ?? '{}',
-      deadlineAt: now() + this.#timeoutMs,
+      deadlineAt: later(steady(), this.#timeoutMs),
       bodyBytesMax,
     } as const;
     const result = await http.send(request, this.#signal);

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type SteadyTime } from '../../lib/clock.ts';
 import { HeldUpdates, heldMax, heldMaxMs } from './held.ts';
 
 function start() {
-  const clock = { now: 0 };
+  const clock = { now: 0 as SteadyTime };
   const held = new HeldUpdates(() => clock.now);
   const settle: (() => void)[] = [];
   const add = (id: number): void => {
@@ -50,11 +51,11 @@ test('an update that comes again while it is held is known', () => {
 test('what is held for 20 s is let go and counted, whatever it becomes later', async () => {
   const { clock, held, add, settled } = start();
   add(1);
-  clock.now = heldMaxMs - 1;
+  clock.now = (heldMaxMs - 1) as SteadyTime;
   add(2);
   held.advanceWithinLimits();
   assert.equal(held.offset, 1);
-  clock.now = heldMaxMs;
+  clock.now = heldMaxMs as SteadyTime;
   held.advanceWithinLimits();
   assert.deepEqual([held.offset, held.letGo], [2, 1]);
   await settled(1);

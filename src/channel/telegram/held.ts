@@ -1,3 +1,5 @@
+import type { SteadyTime } from '../../lib/clock.ts';
+
 /**
  * The updates that were taken and that Telegram has not been told to forget. It forgets those
  * below the offset of the next poll, so the offset stays at the oldest that is not yet safe.
@@ -12,15 +14,14 @@ export const heldMaxMs = 20_000;
 export class HeldUpdates {
   /** In the order of their ids. */
   readonly #held: Held[] = [];
-  readonly #now: () => number;
+  readonly #steady: () => SteadyTime;
   #offset: number | null = null;
   #unsafe = 0;
   #letGo = 0;
   #allSafe: (() => void) | null = null;
 
-  /** @param now milliseconds since 1970 */
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(steady: () => SteadyTime) {
+    this.#steady = steady;
   }
 
   /** Since the start, how many were confirmed before they were safe. */
@@ -45,7 +46,7 @@ export class HeldUpdates {
 
   /** @param safe resolves when Telegram may forget it; null: at once */
   add(id: number, safe: Promise<void> | null): void {
-    const held: Held = { id, since: this.#now(), safe: safe === null };
+    const held: Held = { id, since: this.#steady(), safe: safe === null };
     this.#held.push(held);
     if (safe === null) return;
     this.#unsafe++;
@@ -59,7 +60,7 @@ export class HeldUpdates {
 
   /** The same, and of what has been held too long or is too much. */
   advanceWithinLimits(): void {
-    const now = this.#now();
+    const now = this.#steady();
     this.#release(({ since }, left) => left > heldMax || now - since >= heldMaxMs);
   }
 
@@ -105,4 +106,4 @@ export class HeldUpdates {
   }
 }
 
-type Held = { readonly id: number; readonly since: number; safe: boolean };
+type Held = { readonly id: number; readonly since: SteadyTime; safe: boolean };

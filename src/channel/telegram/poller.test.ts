@@ -177,8 +177,8 @@ test('an update that makes no sense holds up none behind it', async () => {
 
 test('a server that does not wait when it is asked to is not pressed', async () => {
   // A loop whose clock stands still sees every answer come at once, however busy the machine is.
-  const { now } = handClock();
-  await using it = await startPolling({ heldPauseMs: 300 }, now);
+  const { steady } = handClock();
+  await using it = await startPolling({ heldPauseMs: 300 }, steady);
   const empty: Planned = { ok: true, result: [] };
   it.telegram.plan('getUpdates', ...Array.from({ length: 1_000 }, () => empty));
   it.run();

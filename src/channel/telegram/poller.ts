@@ -14,6 +14,7 @@ import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
 import type { Accept, Receipt } from '../channel.ts';
 import type { Standing } from '../standing.ts';
 import { refusesToken } from './bot-api.ts';
@@ -56,7 +57,7 @@ export type PollerParts = {
   readonly standing: Standing;
   readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
   readonly times: PollTimes;
-  readonly now: () => number;
+  readonly steady: () => SteadyTime;
   readonly random: () => number;
 };
 
@@ -80,7 +81,7 @@ export class Poller {
     this.#parts = parts;
     this.#accept = accept;
     this.#signal = signal;
-    this.#held = new HeldUpdates(parts.now);
+    this.#held = new HeldUpdates(parts.steady);
   }
 
   /** Takes messages in until the signal aborts. */
@@ -120,7 +121,7 @@ export class Poller {
     for (;;) {
       await this.#waitForRoom();
       if (this.#signal.aborted) return 'introduce';
-      const begunAt = this.#parts.now();
+      const begunAt = this.#parts.steady();
       const waits = this.#held.empty && this.#isAnswered;
       const result = await this.#getUpdates(waits ? longPollSeconds : 0);
       if (this.#signal.aborted) return 'introduce';
@@ -141,9 +142,9 @@ export class Poller {
   }
 
   /** A server that does not wait, although it was asked to, is not asked again and again. */
-  async #breathe(begunAt: number): Promise<void> {
-    const { now, times } = this.#parts;
-    if (now() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
+  async #breathe(begunAt: SteadyTime): Promise<void> {
+    const { steady, times } = this.#parts;
+    if (steady() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
   }
 
   async #getUpdates(timeout: number): Promise<CallResult> {

@@ -12,15 +12,14 @@ import { send } from './sending.ts';
 
 const first = { number: 1, possibleDuplicate: false, late: false };
 
-/** Time stands still. @param given `behindMs`: how far the clock of the channel is behind */
-async function start(given: { behindMs?: number; baseUrl?: string } = {}) {
+/** Time stands still. */
+async function start(given: { baseUrl?: string } = {}) {
   const telegram = await ScriptedTelegram.start();
   const clock = handClock();
-  const { deadlines } = clock;
+  const { deadlines, steady } = clock;
   const http = createHttpClient(deadlines, { connectMs: 60_000 });
-  const { behindMs = 0, baseUrl = telegram.url } = given;
-  const now = (): number => clock.now() - behindMs;
-  const parts = { token, baseUrl, http, deadlines, now };
+  const { baseUrl = telegram.url } = given;
+  const parts = { token, baseUrl, http, deadlines, steady };
   const tools = { api: await loadBotApi(parts), lexer: await loadLexer() };
   const { signal } = new AbortController();
   return {
@@ -138,11 +137,11 @@ test('a send whose end was not seen is tried once more, marked, and then dead', 
 });
 
 test('no answer is a time-out after 15 s', async () => {
-  await using it = await start({ behindMs: 14_990 });
+  await using it = await start();
   it.telegram.plan('sendMessage', 'hang');
   const sending = it.send('four');
   await it.telegram.until(() => it.payloads().length === 1);
-  it.clock.pass(10);
+  it.clock.pass(15_000);
   const outcome = await sending;
   assert.ok(outcome.kind === 'retry' && outcome.mayHaveArrived);
   assert.equal(outcome.failure.kind, 'timeout');

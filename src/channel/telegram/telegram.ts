@@ -10,6 +10,7 @@ import type { Events } from '../../domain/event.ts';
 import { channelKeyOf } from '../../domain/ids.ts';
 import type { Address } from '../../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
@@ -28,14 +29,12 @@ import { send, textMax } from './sending.ts';
 import { showTyping } from './typing.ts';
 import { parseBot } from './wire.ts';
 
-export type TelegramParts = {
+export type TelegramParts = Clock & {
   readonly config: MessengerConfig;
   readonly token: string;
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly events: Events;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly random: () => number;
   /** For tests, where waiting is to be short. */
   readonly times?: Partial<PollTimes>;
@@ -61,15 +60,15 @@ class Telegram implements Messenger {
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
 
   constructor(parts: TelegramParts) {
-    const { now, events, config, token, http, deadlines } = parts;
+    const { steady, events, config, token, http, deadlines } = parts;
     const { baseUrl } = config;
     this.#parts = parts;
     this.#tools = new LoadOnce(async () => {
-      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, now });
+      const loadingApi = loadBotApi({ token, baseUrl, http, deadlines, steady });
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return { api, lexer };
     });
-    this.#standing = new Standing(now, (state, reason) =>
+    this.#standing = new Standing(parts, (state, reason) =>
       events.channelChanged({ channel: config.type, state, reason }),
     );
   }
@@ -90,7 +89,7 @@ class Telegram implements Messenger {
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { api } = await this.#tools.get();
-    const { config, token, events, now, random, times } = this.#parts;
+    const { config, token, events, steady, random, times } = this.#parts;
     const id = token.split(':', 1)[0]!;
     const poller = new Poller(
       {
@@ -100,7 +99,7 @@ class Telegram implements Messenger {
         standing: this.#standing,
         events,
         times: { ...pollTimes, ...times },
-        now,
+        steady,
         random,
       },
       accept,
@@ -119,16 +118,15 @@ class Telegram implements Messenger {
   }
 
   working(address: Address, signal: AbortSignal): void {
-    const { deadlines, now } = this.#parts;
+    const { deadlines } = this.#parts;
     const api = this.#tools.value?.api;
-    if (api !== undefined) showTyping({ api, deadlines, now }, address, signal);
+    if (api !== undefined) showTyping({ api, deadlines }, address, signal);
   }
 
   /** Polls are watched by their ends: one that was begun may hang for ever. */
   health(): ChannelHealth {
     const { health } = this.#standing;
-    const { now } = this.#parts;
-    const silentMs = now() - (health.lastSeenAt ?? health.since);
+    const { silentMs } = this.#standing;
     if (health.state === 'up' && silentMs > healthMs) {
       const reason = `no poll has ended for ${Math.round(silentMs / 1_000)} s`;
       this.#standing.become('degraded', reason);

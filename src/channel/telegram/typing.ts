@@ -17,7 +17,6 @@ const callMs = 4_000;
 type TypingParts = {
   readonly api: BotApi;
   readonly deadlines: Deadlines;
-  readonly now: () => number;
 };
 
 /** Until the signal aborts, and five minutes at most. */
@@ -33,29 +32,27 @@ class Typing {
   readonly #parts: TypingParts;
   readonly #target: Target;
   readonly #signal: AbortSignal;
-  readonly #until: number;
+  #saidMs = 0;
   #next: Deadline | null = null;
 
   constructor(parts: TypingParts, target: Target, signal: AbortSignal) {
     this.#parts = parts;
     this.#target = target;
     this.#signal = signal;
-    this.#until = parts.now() + mostMs;
   }
 
   begin(): void {
-    const { deadlines, now } = this.#parts;
-    this.#next = deadlines.at(now() + firstMs, this.#say);
+    this.#next = this.#parts.deadlines.after(firstMs, this.#say);
   }
 
   readonly #say = (): void => {
-    const { api, deadlines, now } = this.#parts;
+    const { api, deadlines } = this.#parts;
     const { chat, thread } = this.#target;
     const topic = thread === null ? {} : { message_thread_id: thread };
     const payload = { chat_id: chat, action: 'typing', ...topic } as const;
     void api.call('sendChatAction', payload, callMs, this.#signal);
-    const at = now() + everyMs;
-    this.#next = at < this.#until ? deadlines.at(at, this.#say) : null;
+    this.#saidMs += everyMs;
+    this.#next = this.#saidMs < mostMs ? deadlines.after(everyMs, this.#say) : null;
   };
 
   readonly stop = (): void => {

@@ -31,8 +31,6 @@ export type InboundParts = {
   readonly stopped: AbortSignal;
   readonly events: Events;
   readonly deadlines: Deadlines;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** How much of a body is thrown away after an early answer, and for how long. */
   readonly discard?: { readonly bytesMax: number; readonly ms: number };
 };
@@ -174,9 +172,9 @@ class Door {
 
   /** The answer is out, but only its end lets the connection close: so that waits for the body. */
   #discard(request: IncomingMessage, response: ServerResponse, already: number): void {
-    const { deadlines, now, discard = discardLimits } = this.#parts;
+    const { deadlines, discard = discardLimits } = this.#parts;
     let bytes = already;
-    const deadline = deadlines.at(now() + discard.ms, () => request.destroy());
+    const deadline = deadlines.after(discard.ms, () => request.destroy());
     request.on('data', (part: Buffer) => {
       bytes += part.length;
       if (bytes > discard.bytesMax) request.destroy();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
@@ -26,9 +27,9 @@ const first = { number: 1, possibleDuplicate: false, late: false };
 type Bench = AsyncDisposable & { deliver: Deliver };
 
 function startDeliver(url: string, more: Partial<OutboundParts> = {}): Bench {
-  const http = createHttpClient(createDeadlines(more.now));
+  const http = createHttpClient(createDeadlines());
   const parts = { url, mapping: defaultMapping, secret: null, http, version: '1.2.3' };
-  const deliver = createDeliver({ ...parts, now: Date.now, ...more });
+  const deliver = createDeliver({ ...parts, ...systemClock, ...more });
   return { deliver, [Symbol.asyncDispose]: () => http.close() };
 }
 
@@ -106,9 +107,10 @@ const cases: readonly [Answer, readonly unknown[]][] = [
 
 test('every answer of the receiver has its outcome', async (t) => {
   await using receiver = await startReceiver();
-  const deadlines = createDeadlines(() => now);
-  const http = createHttpClient(deadlines);
-  await using bench = startDeliver(receiver.url, { http, now: () => now });
+  // Time stands still.
+  const clock = handClock(now);
+  const http = createHttpClient(clock.deadlines);
+  await using bench = startDeliver(receiver.url, { http, ...clock });
   for (const [answer, expected] of cases) {
     await t.test(JSON.stringify(answer).slice(0, 60), async () => {
       receiver.script.push(answer);
@@ -129,12 +131,11 @@ test('a receiver that never answers is a time-out that may have arrived', async 
   await using receiver = await startReceiver();
   const clock = handClock();
   const http = createHttpClient(clock.deadlines);
-  // The clock of the channel is behind by all but 10 ms of the 15 s.
-  await using bench = startDeliver(receiver.url, { http, now: () => clock.now() - 14_990 });
+  await using bench = startDeliver(receiver.url, { http, ...clock });
   receiver.script.push('hang', 'drip');
   const outcome = bench.deliver(reply, first, signal);
   await receiver.waitFor(1);
-  clock.pass(10);
+  clock.pass(15_000);
   assert.deepEqual(brief(await outcome), ['retry', 'timeout', null, true]);
   const dripped = await bench.deliver(reply, first, signal);
   assert.deepEqual(dripped, { kind: 'delivered' }, 'its 200 was an answer');

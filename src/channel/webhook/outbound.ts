@@ -9,6 +9,7 @@ import type { Mapping } from '../../config/config.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { later, type Clock } from '../../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
 import { retryAfterMs } from '../../lib/retry-after.ts';
 import { createReplyWriter } from './wire.ts';
@@ -17,15 +18,13 @@ const tryMs = 15_000;
 /** The delivery schedule may ask again sooner. */
 const retryAfterMostMs = 86_400_000;
 
-export type OutboundParts = {
+export type OutboundParts = Clock & {
   readonly url: string;
   readonly mapping: Mapping;
   /** Sent as a bearer; null: no authorization header. */
   readonly secret: string | null;
   readonly http: HttpClient;
   readonly version: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 };
 
 export type Deliver = (
@@ -36,7 +35,7 @@ export type Deliver = (
 
 /** Makes the function that tries once to deliver one reply. It never throws. */
 export function createDeliver(parts: OutboundParts): Deliver {
-  const { http, now } = parts;
+  const { http, now, steady } = parts;
   const url = new URL(parts.url);
   const write = createReplyWriter(parts.mapping);
   const fixed: Record<string, string> = {
@@ -47,11 +46,10 @@ export function createDeliver(parts: OutboundParts): Deliver {
     fixed['authorization'] = `Bearer ${Buffer.from(parts.secret, 'utf8').toString('latin1')}`;
   }
   return async (reply, attempt, signal) => {
-    const startedAt = now();
     const headers: Record<string, string> = {
       ...fixed,
       'webhook-id': reply.id,
-      'webhook-timestamp': String(Math.floor(startedAt / 1_000)),
+      'webhook-timestamp': String(Math.floor(now() / 1_000)),
       'svc-attempt': String(attempt.number),
     };
     if (attempt.possibleDuplicate) headers['svc-possible-duplicate'] = 'true';
@@ -61,7 +59,7 @@ export function createDeliver(parts: OutboundParts): Deliver {
       url,
       headers,
       body: write(reply),
-      deadlineAt: startedAt + tryMs,
+      deadlineAt: later(steady(), tryMs),
       bodyBytesMax: 0,
       discardBody: true,
     } as const;

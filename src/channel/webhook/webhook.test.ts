@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
@@ -32,7 +33,7 @@ function createKit(): Kit {
       const text = `127.0.0.1:${port}`;
       const bind = { host: '127.0.0.1', port, text, loopback: true, given: true };
       const config = webhookConfig({ bind, outboundUrl });
-      const rest = { listeners, http, events, deadlines, now: Date.now, version: '1.2.3' };
+      const rest = { listeners, http, events, deadlines, ...systemClock, version: '1.2.3' };
       return createWebhookChannel({ config, secret, outboundSecret: null, ...rest });
     },
     [Symbol.asyncDispose]: () => http.close(),

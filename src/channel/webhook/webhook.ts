@@ -8,6 +8,7 @@
 import type { WebhookConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
@@ -21,7 +22,7 @@ import type { Deliver } from './outbound.ts';
 const key = webhook.type as string as ChannelKey;
 const releaseGraceMs = 1_000;
 
-export type WebhookParts = {
+export type WebhookParts = Clock & {
   readonly config: WebhookConfig;
   readonly secret: string;
   /** null: replies carry no authorization. */
@@ -30,8 +31,6 @@ export type WebhookParts = {
   readonly http: HttpClient;
   readonly events: Events;
   readonly deadlines: Deadlines;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** Of this program, for the user agent. */
   readonly version: string;
 };
@@ -52,11 +51,11 @@ class Webhook implements WebhookChannel {
   readonly #standing: Standing;
 
   constructor(parts: WebhookParts) {
-    const { config, outboundSecret: secret, http, version, now } = parts;
+    const { config, outboundSecret: secret, http, version, now, steady } = parts;
     this.#parts = parts;
-    this.#standing = new Standing(now);
+    this.#standing = new Standing(parts);
     const { outboundUrl: url, mapping } = config;
-    this.deliver = createDeliver({ url, mapping, secret, http, version, now });
+    this.deliver = createDeliver({ url, mapping, secret, http, version, now, steady });
   }
 
   async open(): Promise<Opened | ChannelProblem> {
@@ -74,9 +73,9 @@ class Webhook implements WebhookChannel {
   async run(accept: Accept, signal: AbortSignal): Promise<void> {
     if (this.#held === null) throw new Error('run() before open()');
     if (signal.aborted) return;
-    const { config, secret, events, deadlines, now } = this.#parts;
+    const { config, secret, events, deadlines } = this.#parts;
     const { path, mapping } = config;
-    const rest = { path, mapping, secret, events, deadlines, now };
+    const rest = { path, mapping, secret, events, deadlines };
     this.#held.answer(createInboundHandler({ channel: key, accept, stopped: signal, ...rest }));
     this.#standing.become('up');
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

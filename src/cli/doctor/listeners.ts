@@ -1,5 +1,6 @@
 import { isListener, kindOf } from '../../channel/kinds.ts';
 import type { Config, ListenAddress } from '../../config/config.ts';
+import { later, steadyNow } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
@@ -88,7 +89,7 @@ async function whoAnswers(
     url: new URL('/healthz', originOf(address)),
     headers: {},
     body: null,
-    deadlineAt: Date.now() + answerMs,
+    deadlineAt: later(steadyNow(), answerMs),
     bodyBytesMax: 65_536,
   });
   if (result.kind === 'answer') return isHealth(result.body) ? 'svc' : 'taken';

@@ -5,6 +5,7 @@
  * takes.
  */
 import { existsSync } from 'node:fs';
+import { systemClock } from '../../lib/clock.ts';
 import type { Admissions } from '../../domain/gate.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { Pairings } from '../../flow/pairing.ts';
@@ -100,7 +101,7 @@ function owning(
         storage: config.storage,
         path: storagePath,
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
-        now: Date.now,
+        ...systemClock,
         failed: (error) => (failed = error),
         news: {},
       });

@@ -1,5 +1,6 @@
 /** A model behind the hosted API, wherever it runs. */
 import type { Outcome, Try } from '../../domain/outcome.ts';
+import type { SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
@@ -47,7 +48,7 @@ class HostedRuntime implements Model {
     return outcomeOf(second.parsed, tries);
   }
 
-  async check(deadlineAt: number): Promise<ModelCheck> {
+  async check(deadlineAt: SteadyTime): Promise<ModelCheck> {
     const look = ({ modelsUrl }: Base): Promise<HttpResult> =>
       lookAtProvider(this.options, modelsUrl, deadlineAt);
     let result = await look(this.base);

@@ -7,6 +7,7 @@
  */
 import { failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
+import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import type { Forwarding } from '../forwarding.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
@@ -62,7 +63,7 @@ class LocalRuntime implements Model {
     return outcomeOf(parsed, tries);
   }
 
-  check(deadlineAt: number): Promise<ModelCheck> {
+  check(deadlineAt: SteadyTime): Promise<ModelCheck> {
     const looking = this.readList(deadlineAt).finally(() => {
       if (this.looking === looking) this.looking = null;
     });
@@ -70,15 +71,15 @@ class LocalRuntime implements Model {
     return looking;
   }
 
-  private async look(deadlineAt: number): Promise<void> {
-    const ownEnd = Math.min(deadlineAt, this.options.now() + lookMs);
+  private async look(deadlineAt: SteadyTime): Promise<void> {
+    const ownEnd = earlier(deadlineAt, later(this.options.steady(), lookMs));
     // One that was under way already may end in vain long before this request has waited its time.
     const joined = await this.looking;
     if (joined?.kind === 'reached') return;
     await (this.looking ?? this.check(ownEnd));
   }
 
-  private async readList(deadlineAt: number): Promise<ModelCheck> {
+  private async readList(deadlineAt: SteadyTime): Promise<ModelCheck> {
     const result = await lookAtProvider(this.options, this.tagsUrl, deadlineAt);
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };

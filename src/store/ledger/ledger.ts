@@ -34,6 +34,7 @@ import type {
   OutClaim,
   Terms,
 } from '../store.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { Unroutable } from '../unroutable.ts';
 import type { WorkingSet } from '../working-set.ts';
 import { Arrivals, type ArrivalParts } from './arrivals.ts';
@@ -42,11 +43,12 @@ import type { LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 /** The ledger owns its storage, and closes it with itself. `rows`: what a start found in it. */
-export type LedgerParts = ArrivalParts & {
-  readonly news: LedgerNews;
-  /** Told once when the storage has failed for good; everything after is refused. */
-  readonly onFault?: (error: unknown) => void;
-};
+export type LedgerParts = ArrivalParts &
+  Clock & {
+    readonly news: LedgerNews;
+    /** Told once when the storage has failed for good; everything after is refused. */
+    readonly onFault?: (error: unknown) => void;
+  };
 
 const no = Promise.resolve(false);
 
@@ -68,7 +70,7 @@ export class LaneLedger implements Ledger {
   #closing: Promise<void> | null = null;
 
   constructor(parts: LedgerParts) {
-    const { now, rows, storage, news, onFault = () => {} } = parts;
+    const { now, steady, rows, storage, news, onFault = () => {} } = parts;
     this.#now = now;
     this.#rows = rows;
     this.#storage = storage;
@@ -81,6 +83,7 @@ export class LaneLedger implements Ledger {
     this.#claiming = new Claiming({ ...parts, open: this.#open, failed });
     this.#unroutable = new Unroutable({
       now,
+      steady,
       rows,
       news,
       read: (channel) => storage.history.unroutableSince(channel),

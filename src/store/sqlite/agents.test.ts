@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
 import { accept, effects, hook, oneIn, said } from '../../../test/contract/ledger/kit.ts';
 import { ids, type Bench } from '../../../test/contract/ledger/kit.ts';
 import type { ConversationId } from '../../domain/ids.ts';
@@ -27,7 +28,7 @@ const ofAnn = {
 async function inFolder(run: (it: Bench, path: string, folder: string) => Promise<void>) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-agents-'));
   const path = join(folder, 'svc.db');
-  const options = { path, now: Date.now, ids, retentionDays: 30 };
+  const options = { path, ...systemClock, ids, retentionDays: 30 };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);
   try {

@@ -1,5 +1,6 @@
 /** What a durable ledger's storage is made of; it owns them, and closes them with itself. */
 import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../store.ts';
 import type { WorkingSet } from '../working-set.ts';
 import type { Journal } from './journal.ts';
@@ -7,9 +8,7 @@ import type { NotedFailure, OwnerLock } from './place.ts';
 import type { Suspect } from './quarantine.ts';
 import type { SqliteLimits } from './terms.ts';
 
-export type DurableParts = {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+export type DurableParts = Clock & {
   readonly limits: SqliteLimits;
   readonly lock: OwnerLock;
   /** A connection that only reads. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
 import { accept, answer, exchange, hook, oneIn, said } from '../../../test/contract/ledger/kit.ts';
 import { ids } from '../../../test/contract/ledger/kit.ts';
 import type { ConversationId } from '../../domain/ids.ts';
@@ -24,7 +25,7 @@ async function inFolder(run: (path: string, folder: string) => Promise<void>): P
 }
 
 async function open(path: string, source = ids) {
-  const options = { path, now: Date.now, ids: source, retentionDays: 30 };
+  const options = { path, ...systemClock, ids: source, retentionDays: 30 };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);
   return { ledger, reopen: () => Promise.reject(), [Symbol.asyncDispose]: async () => {} };

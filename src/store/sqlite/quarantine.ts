@@ -21,6 +21,7 @@
  * The price: a message that ends the process only after `aloneMs` is not found.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
+import { later, type SteadyTime } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
 import type { InRow } from '../rows.ts';
 import type { WorkingSet } from '../working-set.ts';
@@ -59,7 +60,7 @@ export function chooseSuspects(tried: readonly Suspect[]): readonly Suspect[] {
 
 export type QuarantineParts = {
   readonly rows: WorkingSet;
-  readonly now: () => number;
+  readonly steady: () => SteadyTime;
   readonly limits: QuarantineLimits;
   /** Writes down how often it has run alone. Resolves once that is safe; false: it cannot be. */
   readonly mark: (row: InRow, alone: number) => Promise<boolean>;
@@ -94,7 +95,7 @@ export class Quarantine {
 
   constructor(suspects: readonly Suspect[], parts: QuarantineParts) {
     this.#parts = parts;
-    this.#deadlines = createDeadlines(parts.now);
+    this.#deadlines = createDeadlines(parts.steady);
     this.#held = [...suspects].sort(
       (a, b) =>
         Number(b.row.condemned) - Number(a.row.condemned) ||
@@ -146,9 +147,8 @@ export class Quarantine {
         return null;
       }
       const { aloneMs, stallMs } = this.#parts.limits;
-      const now = this.#parts.now();
-      this.#aside = this.#deadlines.at(now + aloneMs, () => this.#clear(suspect));
-      if (this.#marked) this.#stall ??= this.#deadlines.at(now + stallMs, () => this.#open());
+      this.#aside = this.#deadlines.after(aloneMs, () => this.#clear(suspect));
+      if (this.#marked) this.#stall ??= this.#deadlines.after(stallMs, () => this.#open());
     }
     this.#parts.rows.takeHeld(row);
     return row;
@@ -203,10 +203,10 @@ export class Quarantine {
   /** The others are held from now on, and those under way come to their end. */
   #close(): void {
     this.#phase = 'closing';
-    const { now, rows, limits } = this.#parts;
-    const latestAt = now() + limits.besideMs;
+    const { steady, rows, limits } = this.#parts;
+    const latestAt = later(steady(), limits.besideMs);
     const look = (): void => {
-      if (rows.accounts.claimed.in > 0 && now() < latestAt) return this.#after(lookMs, look);
+      if (rows.accounts.claimed.in > 0 && steady() < latestAt) return this.#after(lookMs, look);
       this.#phase = 'alone';
       this.#proceed();
     };
@@ -215,7 +215,7 @@ export class Quarantine {
 
   #after(ms: number, act: () => void): void {
     if (ms <= 0) return act();
-    this.#turn = this.#deadlines.at(this.#parts.now() + ms, act);
+    this.#turn = this.#deadlines.after(ms, act);
   }
 
   #first(): Suspect | undefined {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
 import { ids } from '../../../test/contract/ledger/kit.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import { anyMessage } from '../../domain/records.ts';
@@ -148,7 +149,7 @@ test('what operators did is kept for a year, whatever else is', () => {
 
 test('a ledger that closes keeps nothing more, and says so', async () => {
   using place = new Place();
-  const options = { path: place.path, now: Date.now, ids, retentionDays: 30 };
+  const options = { path: place.path, ...systemClock, ids, retentionDays: 30 };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);
   const row = { at: 1, action: 'replay', target: {}, status: 200, reason: null };

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
+import { systemClock } from '../../lib/clock.ts';
 import {
   accept,
   answer,
@@ -51,7 +52,7 @@ class Place implements AsyncDisposable {
   }
 
   async try(more: Partial<SqliteOptions> = {}): Promise<Ledger | StoreProblem> {
-    const options = { path: this.path, now: Date.now, ids, retentionDays: 30, ...more };
+    const options = { path: this.path, ...systemClock, ids, retentionDays: 30, ...more };
     const opened = await openSqliteLedger(options);
     if (!('kind' in opened)) this.#opened.push(opened);
     return opened;

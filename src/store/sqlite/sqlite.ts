@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import type { IdSource } from '../../domain/ids.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../working-set.ts';
@@ -17,11 +18,9 @@ import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
 export type { StoreProblem } from './problem.ts';
 
-export type SqliteOptions = {
+export type SqliteOptions = Clock & {
   /** Absolute. */
   readonly path: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   readonly ids: IdSource;
   readonly retentionDays: number;
   /** Told once when the storage has failed for good; everything after is refused. */
@@ -32,7 +31,7 @@ export type SqliteOptions = {
 
 /** Opens or makes the database, takes its lock, and recovers what was unsettled. */
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
-  const { path, retentionDays, now } = options;
+  const { path, retentionDays, now, steady } = options;
   let lock: OwnerLock | null = null;
   let writer: Worker | null = null;
   let journal: Journal | null = null;
@@ -51,14 +50,15 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     writer = started;
     journal = new Journal(writer, freeBytesAt(path));
     reader = new DatabaseSync(path, { readOnly: true });
-    const rows = new WorkingSet(now);
+    const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));
     const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
     await journal.write([...writes, ['owned']]);
     forgetFailure(path);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
     const { news = {} } = options;
-    const parts = { now, limits, lock, reader, rows, journal, noteFailure: note, news, suspects };
+    const base = { now, steady, limits, lock, reader, rows, journal, suspects };
+    const parts = { ...base, noteFailure: note, news };
     return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
   } catch (error) {
     await (journal === null ? writer?.terminate() : journal.abandon());

@@ -9,6 +9,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
+import { type Clock, type SteadyTime } from '../../../src/lib/clock.ts';
 import { createIdSource } from '../../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
@@ -45,6 +46,10 @@ export abstract class World implements AsyncDisposable {
   /** A message under which the process dies again and again is found out. */
   readonly quarantines = 'aloneMs' in sqliteLimits;
   now = startAt;
+  readonly clock: Clock = {
+    now: () => this.now,
+    steady: () => (this.now - startAt) as SteadyTime,
+  };
   crashes = 0;
   /** What people ask of this form is done. */
   people = false;
@@ -113,7 +118,7 @@ class MemoryWorld extends World {
     super(options);
     const { messagesMax, plant } = options;
     const limits = { messagesMax };
-    const ledger = createMemoryLedger({ now: () => this.now, ids: this.ids, limits });
+    const ledger = createMemoryLedger({ ...this.clock, ids: this.ids, limits });
     this.ledger = plant(ledger, 0);
   }
 
@@ -149,10 +154,9 @@ class SqliteWorld extends World {
 
   async open(): Promise<void> {
     const { messagesMax, plant } = this.options;
-    const { ids } = this;
-    const now = (): number => this.now;
-    const limits = { messagesMax };
-    const ledger = await openSqliteLedger({ path: this.#path, now, ids, retentionDays: 0, limits });
+    const { ids, clock } = this;
+    const options = { path: this.#path, ids, retentionDays: 0, limits: { messagesMax } };
+    const ledger = await openSqliteLedger({ ...options, ...clock });
     if ('kind' in ledger) throw new Error(ledger.message);
     this.ledger = plant(ledger, this.crashes);
   }

@@ -2,6 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock } from '../../../src/lib/clock.ts';
+import { ahead } from '../../hand-clock.ts';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/store/store.ts';
@@ -26,8 +28,8 @@ export const memoryForm: Form = {
   durable: false,
   async open(limits, plant) {
     let aheadMs = 0;
-    const now = (): number => Date.now() + aheadMs;
-    const ledger = plant(createMemoryLedger({ now, ids, limits }));
+    const clock = ahead(() => aheadMs);
+    const ledger = plant(createMemoryLedger({ ...clock, ids, limits }));
     return {
       ledger,
       shiftClock: (ms) => void (aheadMs += ms),
@@ -42,9 +44,9 @@ export const sqliteForm: Form = {
   async open(limits, plant) {
     const folder = await mkdtemp(join(tmpdir(), 'svc-ledger-'));
     let aheadMs = 0;
-    const now = (): number => Date.now() + aheadMs;
+    const clock = ahead(() => aheadMs);
     const path = join(folder, 'svc.db');
-    const start = async (): Promise<Ledger> => plant(await openAt(path, now, limits));
+    const start = async (): Promise<Ledger> => plant(await openAt(path, clock, limits));
     let ledger = await start();
     return {
       get ledger() {
@@ -63,8 +65,8 @@ export const sqliteForm: Form = {
   },
 };
 
-async function openAt(path: string, now: () => number, limits: Limits): Promise<Ledger> {
-  const opened = await openSqliteLedger({ path, now, ids, retentionDays: 30, limits });
+async function openAt(path: string, clock: Clock, limits: Limits): Promise<Ledger> {
+  const opened = await openSqliteLedger({ path, ...clock, ids, retentionDays: 30, limits });
   if ('kind' in opened) throw new Error(opened.message);
   return opened;
 }
