@@ -214,7 +214,11 @@ class LateBench implements Bench {
   }
 }
 
-function open(limits: Limits = {}, onFault = (_: unknown): void => {}, now = Date.now): LateBench {
+function open(
+  limits: Limits = {},
+  onFault: (error: unknown) => void = () => {},
+  now = Date.now,
+): LateBench {
   return new LateBench(limits, onFault, now);
 }
 
