@@ -3,24 +3,21 @@
  * a line of JSON tells of each sign of life and of each test that turns red.
  */
 import { run } from 'node:test';
-import { relative, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Sign } from './planted/tests.ts';
 
 /** As `npm run tests` has it. */
 const timeout = 120_000;
 
-const files = process.argv.slice(2).map((file) => resolve(file));
-const stream = run({ files, concurrency: 1, timeout });
-const nameOf = (file: string | undefined): string => relative(process.cwd(), file ?? '');
 const tell = (sign: Sign): void => void process.stdout.write(`${JSON.stringify(sign)}\n`);
 
-stream.on('test:start', ({ file }) => tell({ kind: 'alive', file: nameOf(file) }));
-stream.on('test:pass', ({ file }) => tell({ kind: 'alive', file: nameOf(file) }));
-stream.on('test:fail', ({ name, file, details, todo }) => {
-  const { failureType } = details.error as Error & { failureType?: string };
-  if (failureType === 'subtestsFailed' || todo !== undefined) return;
-  const kind = failureType === 'testTimeoutFailure' ? 'hang' : 'red';
-  tell({ kind, file: nameOf(file), test: name });
-});
-// Nobody reads the report itself, and a stream that is not read ends nothing.
-stream.resume();
+for (const file of process.argv.slice(2)) {
+  tell({ kind: 'alive', file });
+  for await (const { type, data } of run({ files: [resolve(file)], concurrency: 1, timeout })) {
+    if (type === 'test:start' || type === 'test:pass') tell({ kind: 'alive', file });
+    if (type !== 'test:fail' || data.todo !== undefined) continue;
+    const { failureType } = data.details.error as Error & { failureType?: string };
+    if (failureType === 'subtestsFailed') continue;
+    tell({ kind: failureType === 'testTimeoutFailure' ? 'hang' : 'red', file, test: data.name });
+  }
+}

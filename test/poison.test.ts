@@ -62,6 +62,9 @@ test(
     assert.match(metrics, /^svc_suspects 0$/m);
     assert.equal((await post(program.url, { sender_id: 'new', text: 'goes on' })).status, 200);
     for (let n = 1; answered().size <= ids.size; n++) await receiver.waitFor(n);
+    await post(program.url, { sender_id: poison, text: 'and now' });
+    for (let n = 1; answered().size <= ids.size + 1; n++) await receiver.waitFor(n);
+    assert.equal(questionOf(model.calls.at(-1)!), 'and now', 'it is no part of the history');
     assert.equal(model.calls.filter((call) => questionOf(call) === poison).length, asked);
     const log = program.log().split('\n');
     assert.equal(log.filter((line) => /dead_letter/.test(line) && /poison/.test(line)).length, 1);

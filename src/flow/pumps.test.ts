@@ -40,6 +40,18 @@ test('it takes no more than it has slots for', async () => {
   assert.equal(pump.resting, false);
 });
 
+test('it asks for no more than is free beside what is under way', async () => {
+  const { pump, waiting, open, asked } = workshop(2);
+  waiting.push(1);
+  pump.wake();
+  await settled();
+  waiting.push(2, 3);
+  pump.wake();
+  await settled();
+  assert.deepEqual(asked, [2, 1]);
+  assert.deepEqual([...open.keys()], [1, 2]);
+});
+
 test('a slot that becomes free is filled without another wake', async () => {
   const { pump, waiting, open, end } = workshop(2);
   waiting.push(1, 2, 3);
@@ -60,6 +72,16 @@ test('a wake while it is full or taking is not lost', async () => {
   end(1);
   await settled();
   assert.deepEqual([...open.keys()], [2]);
+});
+
+test('what comes while it takes and finds less than it asked for is taken too', async () => {
+  const { pump, waiting, open } = workshop(3);
+  waiting.push(1);
+  pump.wake();
+  waiting.push(2);
+  pump.wake();
+  await settled();
+  assert.deepEqual([...open.keys()], [1, 2]);
 });
 
 test('it does not ask again when the last take found less than it asked for', async () => {

@@ -35,10 +35,10 @@ export const flow: readonly Fault[] = [
     replace: 'const free = this.#slots;',
   },
   {
-    name: 'A wake that comes while every slot is busy is lost.',
+    name: 'A wake that comes while a pump takes is lost.',
     file: 'src/flow/pumps.ts',
-    find: 'if (this.#more || this.#woken) this.wake();',
-    replace: 'if (this.#more) this.wake();',
+    find: 'this.#woken = true;',
+    replace: 'this.#woken = !this.#taking;',
   },
   {
     name: 'A receiver that asks for a pause is asked again sooner.',
@@ -63,6 +63,7 @@ export const flow: readonly Fault[] = [
     file: 'src/flow/faults.ts',
     find: "kind === 'poison' ? { ...effects, turn: null } : effects",
     replace: 'effects',
+    seenBy: ['test/poison.test.ts'],
   },
   {
     name: 'A list of those who may talk lets everybody talk.',
@@ -93,12 +94,14 @@ export const flow: readonly Fault[] = [
     file: 'src/flow/commands.ts',
     find: 'if (move === null && !claim.memory.empty)',
     replace: 'if (move !== null && !claim.memory.empty)',
+    seenBy: ['test/sessions.test.ts'],
   },
   {
     name: 'A sentence of svc’s own stands in the history as if a model had said it.',
     file: 'src/flow/effects.ts',
     find: "const answered = end.kind === 'reply' ? end.text : null;",
     replace: "const answered = end.kind === 'command' ? null : text;",
+    seenBy: ['test/conversations.test.ts'],
   },
   {
     name: 'What is recalled is quoted in its first line only.',

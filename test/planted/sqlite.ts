@@ -13,6 +13,7 @@ export const sqlite: readonly Fault[] = [
     file: 'src/store/sqlite/writer.ts',
     find: '    proveSync(db);\n',
     replace: "    proveSync(db);\n    db.exec('PRAGMA synchronous = OFF');\n",
+    seenBy: ['test/chaos/power-cut.test.ts'],
   },
   {
     name: 'The reply of a finished turn is not in its commit.',

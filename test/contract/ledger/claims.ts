@@ -17,6 +17,7 @@ import {
   promise,
   said,
   takeIn,
+  takeOut,
   textsIn,
   textsOut,
   until,
@@ -102,6 +103,18 @@ export const claimCases: readonly LedgerCase[] = [
     await it.ledger.release(await oneOut(it));
     const again = await oneOut(it);
     assert.deepEqual([again.reply.text, again.attempt, again.possibleDuplicate], ['a', 1, false]);
+  }),
+  promise('what is given back comes before what waits of other conversations', async (it) => {
+    await accept(it, said('ann', 'one'), said('bob', 'two'));
+    const [one] = await takeIn(it);
+    await it.ledger.release(one!);
+    const claims = [...(await takeIn(it)), ...(await takeIn(it))];
+    assert.deepEqual(textsIn(claims), ['one', 'two']);
+    for (const claim of claims) await answer(it, claim, `to ${claim.message.text}`);
+    const [reply] = await takeOut(it);
+    await it.ledger.release(reply!);
+    const replies = [...(await takeOut(it)), ...(await takeOut(it))];
+    assert.deepEqual(textsOut(replies), ['to one', 'to two']);
   }),
   promise('a release after the end of a claim changes nothing', async (it) => {
     await accept(it, said('ann', 'one'), said('ann', 'two'));
