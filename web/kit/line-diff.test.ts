@@ -36,6 +36,23 @@ test('one changed line is one removed and one added', () => {
   );
 });
 
+test('a diff has as few changes as there can be, and what is gone comes before what is new', () => {
+  const lines = diffLines('a\n\nb\nc\nd\n', 'a\n\nx\ny\nd\ne\n');
+  assert.deepEqual(
+    lines.map(({ kind, text, old, now }) => `${old ?? '-'} ${now ?? '-'} ${kind} ${text}`),
+    [
+      '1 1 same a',
+      '2 2 same ',
+      '3 - removed b',
+      '4 - removed c',
+      '- 3 added x',
+      '- 4 added y',
+      '5 5 same d',
+      '- 6 added e',
+    ],
+  );
+});
+
 test('what differs in the ends of its lines alone is the same', () => {
   assert.ok(diffLines('a\r\nb\r\n', 'a\nb').every(({ kind }) => kind === 'same'));
 });
@@ -55,4 +72,15 @@ test('texts that have nothing in common are told whole, and soon', () => {
     Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join('\n');
   const lines = diffLines(text('old'), text('new'));
   assert.equal(lines.length, 6_000);
+  assert.ok(
+    lines.slice(0, 3_000).every(({ kind, old }, at) => kind === 'removed' && old === at + 1),
+  );
+  assert.ok(lines.slice(3_000).every(({ kind, now }, at) => kind === 'added' && now === at + 1));
+});
+
+test('many changes in long texts are found one by one', () => {
+  const old = Array.from({ length: 5_000 }, (_, index) => `line ${index}`);
+  const now = old.map((line, index) => (index % 12 === 0 ? `${line}!` : line));
+  const lines = diffLines(old.join('\n'), now.join('\n'));
+  assert.equal(lines.filter(({ kind }) => kind === 'same').length, 4_583);
 });

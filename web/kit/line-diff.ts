@@ -1,7 +1,5 @@
-/**
- * What differs between two texts, line by line, with as few changes as there can be.
- * Method: E. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986.
- */
+/** What differs between two texts, line by line, with as few changes as there can be. */
+import { diffArrays } from 'diff/lib/diff/array.js';
 
 /** `old` and `now` are line numbers from 1; null: the line is not in that text. */
 export type DiffLine = {
@@ -15,28 +13,23 @@ export type DiffLine = {
 export type DiffGap = { readonly kind: 'gap'; readonly lines: number };
 
 /** More differences than this are told as everything removed and added. */
-const editsMax = 600;
+const editsMax = 1_000;
 
 /** The whole of both texts. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const [old, now] = [linesOf(before), linesOf(after)];
-  let head = 0;
-  while (head < old.length && head < now.length && old[head] === now[head]) head++;
-  let tail = 0;
-  const most = Math.min(old.length, now.length) - head;
-  while (tail < most && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
-  const middle = pathOf(old.slice(head, old.length - tail), now.slice(head, now.length - tail));
-  const kinds = [
-    ...Array<'same'>(head).fill('same'),
-    ...middle,
-    ...Array<'same'>(tail).fill('same'),
+  const changes = diffArrays(old, now, { maxEditLength: editsMax }) ?? [
+    { added: false, removed: true, value: old },
+    { added: true, removed: false, value: now },
   ];
   let [o, n] = [0, 0];
-  return kinds.map((kind): DiffLine => {
-    if (kind === 'removed') return { kind, text: old[o]!, old: ++o, now: null };
-    if (kind === 'added') return { kind, text: now[n]!, old: null, now: ++n };
-    return { kind, text: old[o]!, old: ++o, now: ++n };
-  });
+  return changes.flatMap(({ added, removed, value }) =>
+    value.map((text): DiffLine => {
+      if (removed) return { kind: 'removed', text, old: ++o, now: null };
+      if (added) return { kind: 'added', text, old: null, now: ++n };
+      return { kind: 'same', text, old: ++o, now: ++n };
+    }),
+  );
 }
 
 /** Only what is within so many lines of a change, and how much is left out between. */
@@ -67,54 +60,8 @@ export function folded(
 }
 
 /** The last line's end is no line of its own. */
-function linesOf(text: string): readonly string[] {
+function linesOf(text: string): string[] {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
   return lines;
-}
-
-type Kind = DiffLine['kind'];
-
-/** The way from one list to the other: furthest reaching paths, by number of edits. */
-function pathOf(old: readonly string[], now: readonly string[]): readonly Kind[] {
-  const most = Math.min(old.length + now.length, editsMax);
-  let reach = new Map<number, number>([[1, 0]]);
-  const steps: ReadonlyMap<number, number>[] = [];
-  for (let edits = 0; edits <= most; edits++) {
-    steps.push(reach);
-    reach = new Map(reach);
-    for (let k = -edits; k <= edits; k += 2) {
-      let x = isDown(reach, k, edits) ? reach.get(k + 1)! : reach.get(k - 1)! + 1;
-      while (x < old.length && x - k < now.length && old[x] === now[x - k]) x++;
-      reach.set(k, x);
-      if (x >= old.length && x - k >= now.length) return backwards(steps, old.length, now.length);
-    }
-  }
-  return [...old.map((): Kind => 'removed'), ...now.map((): Kind => 'added')];
-}
-
-function isDown(reach: ReadonlyMap<number, number>, k: number, edits: number): boolean {
-  if (k === -edits) return true;
-  return k !== edits && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1);
-}
-
-function backwards(steps: readonly ReadonlyMap<number, number>[], x: number, y: number): Kind[] {
-  const kinds: Kind[] = [];
-  for (let edits = steps.length - 1; edits >= 0; edits--) {
-    const reach = steps[edits]!;
-    const k = x - y;
-    const down = isDown(reach, k, edits);
-    const from = down ? k + 1 : k - 1;
-    const fromX = reach.get(from) ?? 0;
-    const fromY = fromX - from;
-    while (x > fromX && y > fromY) {
-      kinds.push('same');
-      x--;
-      y--;
-    }
-    if (edits === 0) break;
-    kinds.push(down ? 'added' : 'removed');
-    [x, y] = [fromX, fromY];
-  }
-  return kinds.reverse();
 }
