@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/store/store.ts';
+import { putNewDatabase } from '../../fake/new-database.ts';
+import { writeHere } from '../../fake/writer-here.ts';
 import { ids, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
 
 export type Form = {
@@ -45,6 +47,7 @@ export const sqliteForm: Form = {
     const now = (): number => Date.now() + aheadMs;
     const path = join(folder, 'svc.db');
     const start = async (): Promise<Ledger> => plant(await openAt(path, now, limits));
+    await putNewDatabase(path);
     let ledger = await start();
     return {
       get ledger() {
@@ -64,7 +67,8 @@ export const sqliteForm: Form = {
 };
 
 async function openAt(path: string, now: () => number, limits: Limits): Promise<Ledger> {
-  const opened = await openSqliteLedger({ path, now, ids, retentionDays: 30, limits });
+  const more = { limits, startWriter: writeHere };
+  const opened = await openSqliteLedger({ path, now, ids, retentionDays: 30, ...more });
   if ('kind' in opened) throw new Error(opened.message);
   return opened;
 }
