@@ -1,6 +1,6 @@
 /**
  * Bundles the program into dist/, which is what is published and what starts fastest: main.js,
- * one chunk for each part that loads when it is needed, the storage threads as writer.js and
+ * one chunk for each part that loads when it is needed, the storage threads as writer-thread.js and
  * reader-thread.js, and the migrations. Nothing is minified, so that a stack trace can be read.
  */
 import { cpSync, existsSync, globSync, rmSync, statSync } from 'node:fs';
@@ -12,7 +12,7 @@ const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 const started = performance.now();
 
 const input: Record<string, string> = { main: join(root, 'src', 'main.ts') };
-for (const thread of ['writer', 'reader-thread']) {
+for (const thread of ['writer-thread', 'reader-thread']) {
   const file = join(root, 'src', 'store', 'sqlite', `${thread}.ts`);
   if (existsSync(file)) input[thread] = file;
 }

@@ -78,7 +78,7 @@ suite('the built program', () => {
 
   test('everything but Node’s own modules is inside, and can be read', () => {
     const files = globSync('*.js', { cwd: dist });
-    for (const file of ['main.js', 'writer.js', 'reader-thread.js']) {
+    for (const file of ['main.js', 'writer-thread.js', 'reader-thread.js']) {
       assert.ok(files.includes(file), files.join());
     }
     const main = readFileSync(join(dist, 'main.js'), 'utf8');

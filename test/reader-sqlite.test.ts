@@ -11,13 +11,17 @@ import { createThreadReader } from '../src/store/sqlite/thread-reader.ts';
 import type { LedgerReader } from '../src/store/store.ts';
 import { accept, accepted, ids, said } from './contract/ledger/kit.ts';
 import { testReaderContract, type ReaderBench } from './contract/reader.ts';
+import { putNewDatabase } from './fake/new-database.ts';
+import { writeHere } from './fake/writer-here.ts';
 
 async function openWith(
   readerAt: (path: string) => Promise<LedgerReader>,
 ): Promise<ReaderBench & { readonly path: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-reader-'));
   const path = join(folder, 'svc.db');
-  const ledger = await openSqliteLedger({ path, ...systemClock, ids, retentionDays: 30 });
+  await putNewDatabase(path);
+  const options = { path, ...systemClock, ids, retentionDays: 30, startWriter: writeHere };
+  const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);
   const reader = await readerAt(path);
   return {

@@ -7,6 +7,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { openSqliteLedger, type SqliteOptions } from '../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../src/store/store.ts';
 import { ids, type Bench } from '../contract/ledger/kit.ts';
+import { putNewDatabase } from './new-database.ts';
+import { writeHere } from './writer-here.ts';
 
 export class Crashes implements AsyncDisposable {
   readonly #folder: string;
@@ -20,7 +22,9 @@ export class Crashes implements AsyncDisposable {
   }
 
   static async make(more: Partial<SqliteOptions> = {}): Promise<Crashes> {
-    return new Crashes(await mkdtemp(join(tmpdir(), 'svc-crashes-')), more);
+    const crashes = new Crashes(await mkdtemp(join(tmpdir(), 'svc-crashes-')), more);
+    await putNewDatabase(crashes.path);
+    return crashes;
   }
 
   /** The file of the ledger that was opened last. */
@@ -32,7 +36,8 @@ export class Crashes implements AsyncDisposable {
   async open(more: Partial<SqliteOptions> = {}): Promise<Bench> {
     // Suspects are tried at once: a life here is short.
     const limits = { besideMs: 0, ...this.#more.limits, ...more.limits };
-    const options = { path: this.path, ...systemClock, ids, retentionDays: 30 };
+    const here = { startWriter: writeHere, retentionDays: 30 };
+    const options = { path: this.path, ...systemClock, ids, ...here };
     const ledger = await openSqliteLedger({ ...options, ...this.#more, ...more, limits });
     if ('kind' in ledger) throw new Error(ledger.message);
     this.#opened.push(ledger);

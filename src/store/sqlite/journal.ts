@@ -8,9 +8,9 @@
  * not: SQLite has taken the group back, and it is sent again every second until there is room,
  * without the messages in it, which are refused. What was asked for later stays behind it.
  */
-import type { Worker } from 'node:worker_threads';
 import { unrefusable, type Gathered, type Known, type Waiter, type Written } from './gathered.ts';
 import { sqliteFull } from './problem.ts';
+import type { Writer } from './start-writer.ts';
 import type { FromWriter, GroupDone, KeyedAccept, ToWriter, Write } from './statements.ts';
 
 /** How long a write that nobody waits for may wait for company. */
@@ -22,7 +22,7 @@ const fullRetryMs = 1_000;
 const nothingKnown: Known = new Map();
 
 export class Journal {
-  readonly #worker: Worker;
+  readonly #writer: Writer;
   #failed: (message: string) => void = () => {};
   #writes: (Write | KeyedAccept)[] = [];
   #waiting: Waiter[] = [];
@@ -43,12 +43,12 @@ export class Journal {
   /** What the disk has left, as last looked at. */
   freeBytes: number;
 
-  constructor(worker: Worker, freeBytes: number) {
-    this.#worker = worker;
+  constructor(writer: Writer, freeBytes: number) {
+    this.#writer = writer;
     this.freeBytes = freeBytes;
-    worker.on('message', (message: FromWriter) => this.#hear(message));
-    worker.on('error', (error: Error) => this.#break(error.message));
-    worker.on('exit', () => {
+    writer.on('message', (message: FromWriter) => this.#hear(message));
+    writer.on('error', (error: Error) => this.#break(error.message));
+    writer.on('exit', () => {
       if (this.#closed === null) this.#break('the storage thread ended');
       else this.#closed();
     });
@@ -150,7 +150,7 @@ export class Journal {
     const whole = new Promise<boolean>((resolve) => {
       this.#checkpointed = resolve;
     });
-    this.#worker.postMessage({ kind: 'checkpoint', of } satisfies ToWriter);
+    this.#writer.postMessage({ kind: 'checkpoint', of } satisfies ToWriter);
     return whole;
   }
 
@@ -171,11 +171,11 @@ export class Journal {
       const closed = new Promise<void>((resolve) => {
         this.#closed = resolve;
       });
-      this.#worker.postMessage({ kind: 'close' } satisfies ToWriter);
+      this.#writer.postMessage({ kind: 'close' } satisfies ToWriter);
       await closed;
       this.#end();
     }
-    await this.#worker.terminate();
+    await this.#writer.terminate();
   }
 
   /**
@@ -184,7 +184,7 @@ export class Journal {
    */
   async abandon(): Promise<void> {
     this.#broken = true;
-    await this.#worker.terminate();
+    await this.#writer.terminate();
   }
 
   readonly #send = (): void => {
@@ -204,7 +204,7 @@ export class Journal {
     this.#writes = [];
     this.#waiting = [];
     if (group.writes.length === 0) this.#hear({ kind: 'done', number: group.number, known: [] });
-    else this.#worker.postMessage(JSON.stringify(group) satisfies ToWriter);
+    else this.#writer.postMessage(JSON.stringify(group) satisfies ToWriter);
   };
 
   #hear(message: FromWriter): void {

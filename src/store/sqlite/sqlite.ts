@@ -1,6 +1,5 @@
 /** From a path to a ledger that has recovered what was unsettled, or to why it cannot be had. */
 import { DatabaseSync } from 'node:sqlite';
-import type { Worker } from 'node:worker_threads';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
@@ -13,7 +12,7 @@ import type { OwnerLock } from './place.ts';
 import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
 import { lastId, recover } from './recovery.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
-import { startWriter } from './start-writer.ts';
+import { startWriter, type StartWriter, type Writer } from './start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './terms.ts';
 
 export type { StoreProblem } from './problem.ts';
@@ -27,13 +26,15 @@ export type SqliteOptions = Clock & {
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
   readonly limits?: Partial<SqliteLimits>;
+  /** Who writes; left out: a thread of its own. */
+  readonly startWriter?: StartWriter;
 };
 
 /** Opens or makes the database, takes its lock, and recovers what was unsettled. */
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
   const { path, retentionDays, now, steady } = options;
   let lock: OwnerLock | null = null;
-  let writer: Worker | null = null;
+  let writer: Writer | null = null;
   let journal: Journal | null = null;
   let reader: DatabaseSync | null = null;
   try {
@@ -42,7 +43,8 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     if (lock === null) return lockedProblem(path);
     rewriteLog(path);
     const limits = { ...sqliteLimits, ...options.limits };
-    const started = await startWriter({ path, retentionDays, pagesMax: limits.pagesMax });
+    const start = options.startWriter ?? startWriter;
+    const started = await start({ path, retentionDays, pagesMax: limits.pagesMax });
     if ('errcode' in started) {
       lock.release();
       return problemOf(path, started);

@@ -1,12 +1,24 @@
 import { Worker } from 'node:worker_threads';
-import type { FromWriter } from './statements.ts';
+import type { FromWriter, ToWriter } from './statements.ts';
 import type { WriterData } from './writer.ts';
+
+/** Who writes, as the journal knows it: a thread, or in its place what answers like one. */
+export interface Writer {
+  on(event: 'message', hear: (message: FromWriter) => void): unknown;
+  on(event: 'error', hear: (error: Error) => void): unknown;
+  on(event: 'exit', hear: () => void): unknown;
+  postMessage(message: ToWriter): void;
+  terminate(): Promise<unknown>;
+}
+
+/** Resolves when the database is open and its schema is current, or with what is wrong. */
+export type StartWriter = (data: WriterData) => Promise<Writer | WriterProblem>;
 
 export type WriterProblem = { readonly errcode: number; readonly message: string };
 
-/** Starts the writer thread; it has opened the database and its schema is current, or a problem. */
-export function startWriter(data: WriterData): Promise<Worker | WriterProblem> {
-  const file = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js';
+/** Starts the writer in a thread of its own. */
+export const startWriter: StartWriter = (data) => {
+  const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
   const worker = new Worker(new URL(file, import.meta.url), { workerData: data });
   return new Promise((resolve, reject) => {
     const ended = (): void => reject(new Error('the storage thread ended before it was ready'));
@@ -20,4 +32,4 @@ export function startWriter(data: WriterData): Promise<Worker | WriterProblem> {
       resolve(message.kind === 'open' ? worker : message);
     });
   });
-}
+};

@@ -1,10 +1,11 @@
 /**
- * The writer thread: the only one that writes the database. Each group that arrives becomes one
- * transaction, fsynced by its COMMIT; one answer goes back a group. Between groups it deletes what
- * is older than it need be, a few rows at a time, and tells how much room the disk has.
+ * The writer, in a thread of its own (writer-thread.ts): nobody else writes the database. Each
+ * group that arrives becomes one transaction, fsynced by its COMMIT; one answer goes back a group.
+ * Between groups it deletes what is older than it need be, a few rows at a time, and tells how much
+ * room the disk has.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { parentPort, workerData } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import { migrate } from './migrations.ts';
 import { freeBytesAt } from './place.ts';
 import { sqliteFull } from './problem.ts';
@@ -29,11 +30,30 @@ const foldPages = 1_000;
 const diskEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 
-const port = parentPort!;
-const { path, retentionDays, pagesMax } = workerData as WriterData;
-const tell = (message: FromWriter): void => port.postMessage(message);
+/**
+ * Opens the database, tells that it is open or why it is not, and does what the port asks for.
+ * @returns ends it without a word, as the end of its thread does
+ */
+export function beginWriting(port: MessagePort, data: WriterData): () => void {
+  const tell = (message: FromWriter): void => port.postMessage(message);
+  try {
+    const db = open(data);
+    const end = serve(db, port, data, tell);
+    tell({ kind: 'open' });
+    return () => {
+      end();
+      port.close();
+      if (db.isOpen) db.close();
+    };
+  } catch (error) {
+    const { errcode = 0, message, name } = error as Error & { errcode?: number };
+    tell({ kind: 'unopened', errcode, message: `${name}: ${message}` });
+    port.close();
+    return () => {};
+  }
+}
 
-function open(): DatabaseSync {
+function open({ path, pagesMax }: WriterData): DatabaseSync {
   const db = new DatabaseSync(path);
   try {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
@@ -139,7 +159,13 @@ function prepareFold(db: DatabaseSync): () => void {
   };
 }
 
-function serve(db: DatabaseSync): void {
+/** @returns from then on nothing is asked of the database */
+function serve(
+  db: DatabaseSync,
+  port: MessagePort,
+  { path, retentionDays }: WriterData,
+  tell: (message: FromWriter) => void,
+): () => void {
   const run = prepareRun(db);
   const fold = prepareFold(db);
   let over = false;
@@ -158,6 +184,7 @@ function serve(db: DatabaseSync): void {
   };
   const sweeping = setInterval(sweepOn, sweepEveryMs);
   setImmediate(sweepOn);
+  const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
   const looking = setInterval(tellDisk, diskEveryMs);
   /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
   const end = (): void => {
@@ -183,6 +210,7 @@ function serve(db: DatabaseSync): void {
     tell({ kind: 'closed' });
     port.close();
   });
+  return end;
 }
 
 /**
@@ -220,17 +248,4 @@ function markClean(db: DatabaseSync): void {
 
 function isFull(error: unknown): boolean {
   return ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteFull;
-}
-
-function tellDisk(): void {
-  tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
-}
-
-try {
-  serve(open());
-  tell({ kind: 'open' });
-} catch (error) {
-  const { errcode = 0, message, name } = error as Error & { errcode?: number };
-  tell({ kind: 'unopened', errcode, message: `${name}: ${message}` });
-  port.close();
 }

@@ -7,6 +7,8 @@ import { ahead } from '../../hand-clock.ts';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/store/store.ts';
+import { putNewDatabase } from '../../fake/new-database.ts';
+import { writeHere } from '../../fake/writer-here.ts';
 import { ids, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
 
 export type Form = {
@@ -47,6 +49,7 @@ export const sqliteForm: Form = {
     const clock = ahead(() => aheadMs);
     const path = join(folder, 'svc.db');
     const start = async (): Promise<Ledger> => plant(await openAt(path, clock, limits));
+    await putNewDatabase(path);
     let ledger = await start();
     return {
       get ledger() {
@@ -66,7 +69,8 @@ export const sqliteForm: Form = {
 };
 
 async function openAt(path: string, clock: Clock, limits: Limits): Promise<Ledger> {
-  const opened = await openSqliteLedger({ path, ...clock, ids, retentionDays: 30, limits });
+  const more = { limits, startWriter: writeHere };
+  const opened = await openSqliteLedger({ path, ...clock, ids, retentionDays: 30, ...more });
   if ('kind' in opened) throw new Error(opened.message);
   return opened;
 }

@@ -1,0 +1,25 @@
+/**
+ * The writer of a database without a thread of its own: the same code in this one, reached by the
+ * same messages. For cases that open hundreds of ledgers, since each thread takes its time to start.
+ */
+import { EventEmitter } from 'node:events';
+import { MessageChannel } from 'node:worker_threads';
+import type { StartWriter } from '../../src/store/sqlite/start-writer.ts';
+import type { FromWriter, ToWriter } from '../../src/store/sqlite/statements.ts';
+import { beginWriting } from '../../src/store/sqlite/writer.ts';
+
+export const writeHere: StartWriter = async (data) => {
+  const { port1: near, port2: far } = new MessageChannel();
+  const first = Promise.withResolvers<FromWriter>();
+  near.once('message', first.resolve);
+  const end = beginWriting(far, data);
+  const message = await first.promise;
+  if (message.kind === 'unopened') return message;
+  const writer = new EventEmitter();
+  near.on('message', (told) => writer.emit('message', told));
+  near.on('close', () => writer.emit('exit'));
+  return Object.assign(writer, {
+    postMessage: (asked: ToWriter) => near.postMessage(asked),
+    terminate: async () => end(),
+  });
+};
