@@ -2,6 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/lib/clock.ts';
 import { openSqliteLedger } from '../../src/store/sqlite/sqlite.ts';
 import { ids } from '../contract/ledger/kit.ts';
 import { writeHere } from './writer-here.ts';
@@ -16,7 +17,7 @@ export async function putNewDatabase(path: string): Promise<void> {
 async function make(): Promise<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-new-'));
   const path = join(folder, 'svc.db');
-  const options = { path, now: Date.now, ids, retentionDays: 30, startWriter: writeHere };
+  const options = { path, ...systemClock, ids, retentionDays: 30, startWriter: writeHere };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);
   await ledger[Symbol.asyncDispose]();
