@@ -1,5 +1,13 @@
 /** A copy of the tree, in which faults are planted. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +25,8 @@ export class Copy implements Disposable {
   /** @param root the tree to copy */
   constructor(root: string) {
     this.#base = mkdtempSync(join(tmpdir(), 'svc-planted-'));
+    // Some tests look at it as another user.
+    chmodSync(this.#base, 0o755);
     this.tree = join(this.#base, 'tree');
     const filter = (from: string): boolean => !left.has(from.slice(root.length + 1));
     cpSync(root, this.tree, { recursive: true, filter });

@@ -44,8 +44,8 @@ export const agent: readonly Fault[] = [
   {
     name: 'An agent takes a step more than it may.',
     file: 'src/brain/agent/agent-turn.ts',
-    find: 'while (this.#step < this.#options.stepsMax) {',
-    replace: 'while (this.#step <= this.#options.stepsMax) {',
+    find: 'return this.#step >= this.#options.stepsMax;',
+    replace: 'return this.#step > this.#options.stepsMax;',
   },
   {
     name: 'An agent’s last step offers tools whose calls nobody runs.',

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { systemClock } from '../../lib/clock.ts';
 import { accept, answer, exchange, hook, oneIn, said } from '../../../test/contract/ledger/kit.ts';
-import { ids } from '../../../test/contract/ledger/kit.ts';
+import { effects, ids } from '../../../test/contract/ledger/kit.ts';
 import type { ConversationId } from '../../domain/ids.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { openSqliteLedger } from './sqlite.ts';
@@ -31,17 +31,21 @@ async function open(path: string, source = ids) {
   return { ledger, reopen: () => Promise.reject(), [Symbol.asyncDispose]: async () => {} };
 }
 
+const canary = 'canary-7c1f';
+
+/** The files in which the canary can be read. */
+async function filesWithCanary(folder: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const name of await readdir(folder)) {
+    if ((await readFile(join(folder, name))).includes(canary)) found.push(name);
+  }
+  return found;
+}
+
 test('what was forgotten is in none of the files', async () => {
   await inFolder(async (path, folder) => {
     const it = await open(path);
-    const canary = 'canary-7c1f';
-    const holds = async (): Promise<readonly string[]> => {
-      const found: string[] = [];
-      for (const name of await readdir(folder)) {
-        if ((await readFile(join(folder, name))).includes(canary)) found.push(name);
-      }
-      return found;
-    };
+    const holds = (): Promise<readonly string[]> => filesWithCanary(folder);
     const long = `${canary} `.repeat(600);
     for (let i = 0; i < 40; i++) {
       await exchange(it, `c${i}`, 'x'.repeat(i * 97), 'kept');
@@ -60,6 +64,27 @@ test('what was forgotten is in none of the files', async () => {
     });
     assert.deepEqual(await holds(), []);
     await it.ledger[Symbol.asyncDispose]();
+  });
+});
+
+test('what was kept long enough is in none of the files', async () => {
+  await inFolder(async (path, folder) => {
+    const it = await open(path);
+    for (const text of [canary, canary, 'stays, since it is the newest']) {
+      await accept(it, said('ann', text));
+      const claim = await oneIn(it);
+      await it.ledger.complete(claim, effects(claim, [], { turn: null }));
+    }
+    await it.ledger[Symbol.asyncDispose]();
+    assert.deepEqual(await filesWithCanary(folder), ['svc.db']);
+    const db = new DatabaseSync(path);
+    db.exec(`UPDATE inbox SET settled_at = ${Date.now() - 31 * 86_400_000}`);
+    const { ledger } = await open(path);
+    const count = (): unknown => db.prepare('SELECT count(*) AS n FROM inbox').get()!['n'];
+    while (count() !== 1) await new Promise(setImmediate);
+    db.close();
+    await ledger[Symbol.asyncDispose]();
+    assert.deepEqual(await filesWithCanary(folder), []);
   });
 });
 
