@@ -81,6 +81,7 @@ class Run {
   #host: Host | null = null;
   #control: Control | null = null;
   #left: Left | null = null;
+  #abandon: AbortSignal | undefined;
 
   constructor(setup: Setup) {
     this.#setup = setup;
@@ -115,7 +116,8 @@ class Run {
 
   /** @returns null: it listens */
   async #boot(): Promise<Ending | null> {
-    const { config, version, storagePath } = this.#setup;
+    const { config, version, storagePath, abandon } = this.#setup;
+    this.#abandon = abandon;
     const skills = await this.#lifetime.within(() => readSkills(config.brains));
     if (skills.kind === 'problem') {
       const { code, path, message, remedy } = problemOfSkills(skills);
@@ -216,7 +218,7 @@ class Run {
    */
   async #drain(host: Host, withinMs?: number): Promise<void> {
     try {
-      this.#left = await host.drain(withinMs, this.#setup.abandon);
+      this.#left = await host.drain(withinMs, this.#abandon);
     } finally {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }

@@ -65,7 +65,7 @@ suite('the inspection of a file', () => {
     assert.deepEqual(given, same);
   });
 
-  test('a folder of an agent that is not there is a warning at its place, until it is', async () => {
+  test('a folder of an agent that is not there is a warning at its place', async () => {
     const missing = await inspect(JSON.stringify(config, null, 2));
     assert.deepEqual(missing.codes, ['read_root_missing', 'skills_missing']);
     const warning = missing.validation.problems.find(({ code }) => code === 'skills_missing');

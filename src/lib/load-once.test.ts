@@ -24,7 +24,7 @@ test('nothing is loaded before it is asked for, and then once for all who ask', 
   assert.equal(begun.length, 1);
 });
 
-test('a load that failed is told to who waited for it, and tried again by who asks next', async () => {
+test('a load that failed is told to who waited, and tried again by who asks next', async () => {
   const { begun, once } = loads();
   const [one, other] = [once.get(), once.get()];
   begun[0]!.reject(new Error('no file is free'));

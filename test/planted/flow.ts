@@ -5,7 +5,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'A delivered reply is sent once more.',
     file: 'src/flow/pipeline.ts',
-    find: 'await kit.ledger.delivered(claim);',
+    find: 'if (!(await kit.ledger.delivered(claim))) return;',
     replace: 'await kit.ledger.release(claim);',
   },
   {
