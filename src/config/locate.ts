@@ -2,12 +2,11 @@
  * A strict JSON parser (RFC 8259) that knows where everything stands: a fault of a configuration
  * is shown at its line and column. It never throws and bounds the depth.
  */
+import { Places, type Key, type Place } from './place.ts';
+
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 /** Without a prototype, so that no key of a file can mean anything else. */
 export type JsonObject = { readonly [key: string]: Json };
-
-/** Offsets into the text, in UTF-16 units; `key` is the value's own where it has no key. */
-export type Place = { readonly key: number; readonly value: number };
 
 type LocatedFault = {
   readonly code: 'syntax' | 'too_deep' | 'duplicate_key';
@@ -20,26 +19,25 @@ type LocatedFault = {
 /** `value` is undefined when the text is no JSON; then the one fault says where it goes wrong. */
 export type Located = {
   readonly value: Json | undefined;
+  /** Of the whole value; null when the text is no JSON. */
+  readonly whole: Place | null;
+  /** By path; of a key that is written twice the last one. */
   readonly places: ReadonlyMap<string, Place>;
   readonly faults: readonly LocatedFault[];
 };
 
 const depthMax = 64;
-/**
- * No field stands at a longer path. One as long as its key may be would be copied for each value
- * below it.
- */
-const pathMax = 256;
 
 /** Reads a JSON text; a byte order mark before it is let pass. */
 export function locate(text: string): Located {
   const reader = new Reader(text);
   try {
     const value = reader.document();
-    return { value, places: reader.places, faults: reader.faults };
+    const { places, faults } = reader;
+    return { value, whole: places.whole, places: places.byPath, faults };
   } catch (error) {
     if (!(error instanceof Stop)) throw error;
-    return { value: undefined, places: new Map(), faults: [error.fault] };
+    return { value: undefined, whole: null, places: new Map(), faults: [error.fault] };
   }
 }
 
@@ -58,7 +56,7 @@ class Stop extends Error {
 }
 
 class Reader {
-  readonly places = new Map<string, Place>();
+  readonly places = new Places();
   readonly faults: LocatedFault[] = [];
   readonly #text: string;
   #at: number;
@@ -82,9 +80,15 @@ class Reader {
     return value;
   }
 
-  #value(path: string, key: number | null): Json {
-    if (path.length <= pathMax) this.places.set(path, { key: key ?? this.#at, value: this.#at });
+  #value(path: string, key: Key | null): Json {
     const char = this.#text[this.#at];
+    const close = this.places.open(path, key, this.#at, char === '{' || char === '[');
+    const value = this.#bare(char, path);
+    close(this.#at);
+    return value;
+  }
+
+  #bare(char: string | undefined, path: string): Json {
     if (char === '"') return this.#string(path);
     if (char === '{' || char === '[') {
       if (this.#depth === depthMax) this.#stopDeep(path);
@@ -107,15 +111,16 @@ class Reader {
     for (;;) {
       const start = this.#at;
       if (this.#text[start] !== '"') this.#stopKey(path);
-      const key = this.#string(path);
-      const inner = memberPath(path, key);
-      if (key in object) this.#duplicate(inner, start);
+      const name = this.#string(path);
+      const key = { name, start, end: this.#at };
+      const inner = memberPath(path, name);
+      if (name in object) this.#duplicate(inner, start);
       this.#space();
       if (!this.#take(':')) {
         this.#stop(inner, 'a colon is missing after the key', 'Write a : between key and value.');
       }
       this.#space();
-      object[key] = this.#value(inner, start);
+      object[name] = this.#value(inner, key);
       if (this.#next(path, '}')) return object;
     }
   }

@@ -161,7 +161,10 @@ export function power(base: Num, exponent: Num): Num | string {
     }
   }
   if (!base.exact && exponent.value.e > soundDigits) return tooLarge;
-  const raised = new Near(base.value).pow(exponent.value);
+  // The library's own takes twice as long where the exponent is no whole number.
+  const raised = exponent.value.isInteger()
+    ? new Near(base.value).pow(exponent.value)
+    : new Near(base.value).ln().times(exponent.value).exp();
   if (raised.isZero() && !isZero(base)) return tooNearZero;
   return near(raised);
 }

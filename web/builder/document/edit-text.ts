@@ -3,8 +3,8 @@
  * keys, indents, line ends and notes of the person who wrote it stay byte for byte. An edit gives
  * null where the text is no JSON, or where its path leads nowhere.
  */
-import { parseTree, type Node, type ParseError } from 'jsonc-parser';
-import type { Json } from '../../../src/config/locate.ts';
+import { locate, type Json } from '../../../src/config/locate.ts';
+import type { Place } from '../../../src/config/place.ts';
 import { layoutOf, write } from './layout.ts';
 import type { Path } from './path.ts';
 import { isEqual } from './value.ts';
@@ -45,49 +45,46 @@ export function editText(text: string, edit: Edit, order: KeyOrder): string | nu
 }
 
 export function setValue(text: string, path: Path, value: Json, order: KeyOrder): string | null {
-  const tree = treeOf(text);
-  if (tree === null) return null;
-  let node: Node = tree;
+  const { whole } = locate(text);
+  if (whole === null) return null;
+  let place = whole;
+  let around: Place | null = null;
   for (const [depth, step] of path.entries()) {
-    const next = childOf(node, step);
+    const next = entryAt(text, place, step);
     if (next === null) {
       const missing = path.slice(depth).filter((one) => typeof one === 'string');
       if (missing.length < path.length - depth) return null;
-      if (node.type === 'null') return putAt(text, node, wrap(missing, value));
-      if (node.type !== 'object') return null;
+      if (isNull(text, place)) return putAt(text, place, around, wrap(missing, value));
+      if (!isObjectAt(text, place)) return null;
       const member = [missing[0]!, wrap(missing.slice(1), value)] as const;
-      return addMember(text, node, member, order(path.slice(0, depth)));
+      return addMember(text, place, around, member, order(path.slice(0, depth)));
     }
-    node = next;
+    [place, around] = [next, place];
   }
-  return isEqual(valueOf(text, node), value) ? text : putAt(text, node, value);
+  return isEqual(valueAt(text, place), value) ? text : putAt(text, place, around, value);
 }
 
 function wrap(keys: readonly string[], value: Json): Json {
   return keys.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
 }
 
-/** Writes a value in the place of another. */
-function putAt(text: string, node: Node, value: Json): string {
-  const parent = containerOf(node);
-  const indent = parent !== null && isOnOneLine(text, parent) ? null : indentAt(text, node.offset);
-  return splice(text, node.offset, endOf(node), write(value, indent, layoutOf(text)));
+/** Writes a value in the place of another. @param around what that one stands in */
+function putAt(text: string, place: Place, around: Place | null, value: Json): string {
+  const isInline = around !== null && isOnOneLine(text, around);
+  const indent = isInline ? null : indentAt(text, place.value);
+  return splice(text, place.value, place.end, write(value, indent, layoutOf(text)));
 }
 
 /** Takes the comma along that belongs to it. */
 export function removeAt(text: string, path: Path): string | null {
-  const tree = treeOf(text);
-  const node = tree === null ? null : nodeAt(tree, path);
-  const parent = node === null ? null : containerOf(node);
-  if (node === null || parent === null) return null;
-  const entries = parent.children!;
-  const at = entries.findIndex((entry) => entry === node || entry === node.parent);
-  const { offset, length } = entries[at]!;
-  if (entries.length === 1) {
-    return splice(text, parent.offset + 1, parent.offset + parent.length - 1, '');
-  }
-  if (at === 0) return splice(text, offset, entries[1]!.offset, '');
-  return splice(text, endOf(entries[at - 1]!), offset + length, '');
+  const found = find(text, path);
+  if (found === null || found.around === null) return null;
+  const { place, around } = found;
+  const { entries } = around;
+  if (entries.length === 1) return splice(text, around.value + 1, around.end - 1, '');
+  const at = entries.indexOf(place);
+  if (at === 0) return splice(text, place.key, entries[1]!.key, '');
+  return splice(text, entries[at - 1]!.end, place.end, '');
 }
 
 export function insertEntry(
@@ -97,53 +94,50 @@ export function insertEntry(
   value: Json,
   order: KeyOrder,
 ): string | null {
-  const tree = treeOf(text);
-  const list = tree === null ? null : nodeAt(tree, path);
-  if (list === null || list.type === 'null') return setValue(text, path, [value], order);
-  if (list.type !== 'array') return null;
-  const layout = layoutOf(text);
-  const entries = list.children!;
-  if (entries.length === 0) return putAt(text, list, [value]);
-  const indent = isOnOneLine(text, list) ? null : indentAt(text, entries[0]!.offset);
-  return addEntry(text, entries, index, write(value, indent, layout), indent);
+  const found = find(text, path);
+  if (found === null || isNull(text, found.place)) return setValue(text, path, [value], order);
+  const { place: list, around } = found;
+  if (text[list.value] !== '[') return null;
+  const { entries } = list;
+  if (entries.length === 0) return putAt(text, list, around, [value]);
+  const indent = isOnOneLine(text, list) ? null : indentAt(text, entries[0]!.key);
+  return addEntry(text, entries, index, write(value, indent, layoutOf(text)), indent);
 }
 
 /** Moves an entry of a list; what stands between the entries stays where it is. */
 export function moveEntry(text: string, path: Path, from: number, to: number): string | null {
-  const tree = treeOf(text);
-  const entries = (tree === null ? null : nodeAt(tree, path))?.children ?? [];
+  const entries = find(text, path)?.place.entries ?? [];
   if (from === to || entries[from] === undefined || entries[to] === undefined) return null;
-  const texts = entries.map(({ offset, length }) => text.slice(offset, offset + length));
+  const texts = entries.map(({ key, end }) => text.slice(key, end));
   const moved = texts.toSpliced(from, 1).toSpliced(to, 0, texts[from]!);
   let result = text;
-  for (const [at, { offset }] of [...entries.entries()].reverse()) {
-    result = splice(result, offset, offset + texts[at]!.length, moved[at]!);
+  for (const [at, { key, end }] of [...entries.entries()].reverse()) {
+    result = splice(result, key, end, moved[at]!);
   }
   return result;
 }
 
 /** Gives a member another key. */
 export function renameKey(text: string, path: Path, key: string): string | null {
-  const tree = treeOf(text);
-  const property = (tree === null ? null : nodeAt(tree, path))?.parent;
-  if (property === undefined || property.type !== 'property') return null;
-  const name = property.children![0]!;
-  return splice(text, name.offset, endOf(name), JSON.stringify(key));
+  const place = find(text, path)?.place ?? null;
+  if (place === null || place.name === null) return null;
+  return splice(text, place.key, place.keyEnd, JSON.stringify(key));
 }
 
 function addMember(
   text: string,
-  object: Node,
+  object: Place,
+  around: Place | null,
   [key, value]: readonly [string, Json],
   order: readonly string[],
 ): string {
   const layout = layoutOf(text);
-  const members = object.children!;
-  if (members.length === 0) return putAt(text, object, { [key]: value });
-  const indent = isOnOneLine(text, object) ? null : indentAt(text, members[0]!.offset);
+  const { entries } = object;
+  if (entries.length === 0) return putAt(text, object, around, { [key]: value });
+  const indent = isOnOneLine(text, object) ? null : indentAt(text, entries[0]!.key);
   const content = JSON.stringify(key) + layout.colon + write(value, indent, layout);
-  const keys = members.map((member) => String(member.children![0]!.value));
-  return addEntry(text, members, placeFor(key, keys, order), content, indent);
+  const keys = entries.map(({ name }) => name!);
+  return addEntry(text, entries, placeFor(key, keys, order), content, indent);
 }
 
 /** After the last key that comes before it; what no order knows stays where it is. */
@@ -161,7 +155,7 @@ function placeFor(key: string, keys: readonly string[], order: readonly string[]
 
 function addEntry(
   text: string,
-  entries: readonly Node[],
+  entries: readonly Place[],
   index: number,
   content: string,
   indent: string | null,
@@ -170,42 +164,41 @@ function addEntry(
   const gap = indent === null ? comma : `,${lineEnd}${indent}`;
   const before = entries[Math.min(index, entries.length) - 1];
   if (before === undefined) {
-    const { offset } = entries[0]!;
-    return splice(text, offset, offset, content + gap);
+    const { key } = entries[0]!;
+    return splice(text, key, key, content + gap);
   }
-  return splice(text, endOf(before), endOf(before), gap + content);
+  return splice(text, before.end, before.end, gap + content);
 }
 
-function treeOf(text: string): Node | null {
-  // The parser takes a byte order mark for a letter.
-  const plain = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;
-  const errors: ParseError[] = [];
-  const tree = parseTree(plain, errors, { disallowComments: true });
-  return tree === undefined || errors.length > 0 ? null : tree;
-}
+type Found = {
+  readonly place: Place;
+  /** The object or list that it stands in; null: it is the whole. */
+  readonly around: Place | null;
+};
 
-function nodeAt(tree: Node, path: Path): Node | null {
-  let node: Node | null = tree;
-  for (const step of path) node = node === null ? null : childOf(node, step);
-  return node;
+function find(text: string, path: Path): Found | null {
+  let place = locate(text).whole;
+  let around: Place | null = null;
+  for (const step of path) {
+    if (place === null) return null;
+    [place, around] = [entryAt(text, place, step), place];
+  }
+  return place === null ? null : { place, around };
 }
 
 /** Of a key that is written twice the last one holds. */
-function childOf({ type, children = [] }: Node, step: string | number): Node | null {
-  if (typeof step === 'number') return type === 'array' ? (children[step] ?? null) : null;
-  if (type !== 'object') return null;
-  return children.findLast((member) => member.children![0]!.value === step)?.children?.[1] ?? null;
+function entryAt(text: string, { value, entries }: Place, step: string | number): Place | null {
+  if (typeof step === 'number') return text[value] === '[' ? (entries[step] ?? null) : null;
+  return entries.findLast(({ name }) => name === step) ?? null;
 }
 
-/** The object or list that a value stands in. */
-function containerOf({ parent }: Node): Node | null {
-  return (parent?.type === 'property' ? parent.parent : parent) ?? null;
-}
+const isObjectAt = (text: string, { value }: Place): boolean => text[value] === '{';
+const isNull = (text: string, { value }: Place): boolean => text[value] === 'n';
 
 /** Whether its entries stand where its bracket opens. */
-function isOnOneLine(text: string, { offset, children = [] }: Node): boolean {
-  const first = children[0];
-  return first !== undefined && !text.slice(offset, first.offset).includes('\n');
+function isOnOneLine(text: string, { value, entries }: Place): boolean {
+  const first = entries[0];
+  return first !== undefined && !text.slice(value, first.key).includes('\n');
 }
 
 function indentAt(text: string, offset: number): string {
@@ -213,12 +206,8 @@ function indentAt(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(start))![0];
 }
 
-function valueOf(text: string, node: Node): Json {
-  return JSON.parse(text.slice(node.offset, endOf(node))) as Json;
-}
-
-function endOf({ offset, length }: Node): number {
-  return offset + length;
+function valueAt(text: string, { value, end }: Place): Json {
+  return JSON.parse(text.slice(value, end)) as Json;
 }
 
 function splice(text: string, from: number, to: number, content: string): string {
