@@ -300,3 +300,16 @@ test('messages of the last minute are counted, those that came before are not', 
   clock.pass(31_000);
   assert.equal(hub.meters.perMinute(), 1);
 });
+
+test('a time of day that is set back quiets no warning, and loses none of the last minute', async () => {
+  const { hub, lines, clock } = start('info');
+  oneMessage(hub);
+  hub.messageRefused({ channel, code: 'inbox_full' });
+  clock.set(-3_600_000);
+  assert.equal(hub.meters.perMinute(), 1);
+  clock.pass(10_000);
+  hub.messageRefused({ channel, code: 'inbox_full' });
+  assert.equal((await lines()).length, 2);
+  clock.pass(51_000);
+  assert.equal(hub.meters.perMinute(), 0);
+});

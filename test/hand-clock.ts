@@ -35,13 +35,8 @@ export function handClock(startAt = Date.now()): HandClock {
 export const fromNow = (ms: number): SteadyTime => later(steadyNow(), ms);
 
 /** Both clocks of a test that has the runner mock `Date`. */
-export const mockedClock: Clock = {
+export const mockedClock = {
   now: () => Date.now(),
   steady: () => Date.now() as SteadyTime,
-};
-
-/** The machine's own clocks, with so much time gone by besides. */
-export const ahead = (ms: () => number): Clock => ({
-  now: () => Date.now() + ms(),
-  steady: () => fromNow(ms()),
-});
+  in: (ms: number) => later(Date.now() as SteadyTime, ms),
+} as const satisfies Clock & Pick<HandClock, 'in'>;

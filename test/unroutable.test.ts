@@ -1,8 +1,7 @@
 /** Seven days without a channel: what waits for it is given up. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Clock } from '../src/lib/clock.ts';
-import { ahead } from './hand-clock.ts';
+import { steadyNow, type Clock } from '../src/lib/clock.ts';
 import { failure } from '../src/domain/failure.ts';
 import { createMemoryLedger } from '../src/store/memory.ts';
 import type { Ledger, LedgerNews } from '../src/store/store.ts';
@@ -38,7 +37,7 @@ async function open(form: string): Promise<World> {
       heard.push(`${channel} ${rows} ${(untilAt - since) / dayMs}`),
     buried: (e) => heard.push(`${e.box} ${e.failure.kind}`),
   };
-  const it = await forms[form]!({ ...ahead(() => clock.aheadMs), news });
+  const it = await forms[form]!({ now: () => Date.now() + clock.aheadMs, steady: steadyNow, news });
   return { ...it, clock, heard };
 }
 
@@ -104,7 +103,7 @@ for (const form of Object.keys(forms)) {
 
 test('a suspect of a channel that is gone is given up like any other row', async () => {
   let aheadMs = 0;
-  await using crashes = await Crashes.make(ahead(() => aheadMs));
+  await using crashes = await Crashes.make({ now: () => Date.now() + aheadMs });
   let it = await crashes.open();
   await accept(it, said('ann', 'one'), said('ann', 'two'));
   for (let ends = 0; ends < 2; ends++) {

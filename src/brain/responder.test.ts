@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { later } from '../lib/clock.ts';
 import { mockedClock } from '../../test/hand-clock.ts';
 import { ScriptedModel, settled } from '../../test/fake/scripted-model.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -55,7 +54,7 @@ function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking 
     ...options,
   });
   const message = { text, media } as Message;
-  const desk = new RehearsalDesk(signal, later(mockedClock.steady(), turnMs));
+  const desk = new RehearsalDesk(signal, mockedClock.in(turnMs));
   const { steps } = desk;
   let now: Decision | null = null;
   const decision = brain.think({ message, text, history }, desk);

@@ -1,7 +1,6 @@
 /** What ends, shortens or redirects an agent's turn from outside its script. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { later } from '../../lib/clock.ts';
 import { fromNow, mockedClock } from '../../../test/hand-clock.ts';
 import { brief, call, calls, results, Stage, type Said } from '../../../test/agent-play.ts';
 import { settled } from '../../../test/fake/scripted-model.ts';
@@ -153,7 +152,7 @@ test("the turn's deadline ends a tool that does not listen, and the person is to
 test('the deadline holds for the model too', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stage = new Stage({ tools: [calc()], clock: mockedClock });
-  const desk = new RehearsalDesk(new AbortController().signal, later(mockedClock.steady(), 40));
+  const desk = new RehearsalDesk(new AbortController().signal, mockedClock.in(40));
   const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
   const thinking = stage.brain.think({ message, text: 'hi', history: [] }, desk);
   await settled();

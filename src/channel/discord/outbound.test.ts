@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
+import { handClock, mockedClock } from '../../../test/hand-clock.ts';
 import { startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import type { DiscordBench } from '../../../test/fake/discord-bench.ts';
 import type { RestAnswer } from '../../../test/fake/scripted-discord.ts';
@@ -92,7 +93,7 @@ test('a bucket that is used up is not asked again before its time', async (t) =>
   // The library has no other clock, and 2 s may be over on a busy machine before the second call.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   await using bench = await startDiscordBench();
-  await using channel = bench.make();
+  await using channel = bench.make(mockedClock);
   await channel.open();
   const { signal } = new AbortController();
   const headers = { 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' };
@@ -105,6 +106,29 @@ test('a bucket that is used up is not asked again before its time', async (t) =>
   const outcome = await channel.deliver(reply, attempt, signal);
   assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs! > 1_000);
   assert.equal(bench.discord.postsTo('/messages').length, 1);
+});
+
+test('a time of day that is set back makes no limit last longer', async (t) => {
+  const now = Date.now();
+  const passed = handClock();
+  t.mock.timers.enable({ apis: ['Date'], now });
+  await using bench = await startDiscordBench();
+  await using channel = bench.make({ now: () => Date.now(), steady: passed.steady });
+  await channel.open();
+  const { signal } = new AbortController();
+  const again = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
+  const bucket = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '60' };
+  const all = { 'x-ratelimit-global': 'true', 'retry-after': '600' };
+  bench.discord.posts.push({ status: 200, headers: bucket, body: {} });
+  await channel.deliver(reply, attempt, signal);
+  bench.discord.posts.push({ status: 429, headers: all, body: { global: true } });
+  await channel.deliver(again, attempt, signal);
+  t.mock.timers.setTime(now - 3_600_000);
+  const limited = await channel.deliver(reply, attempt, signal);
+  assert.ok(limited.kind === 'retry' && limited.failure.retryAfterMs === 600_000);
+  passed.pass(600_001);
+  t.mock.timers.setTime(now - 3_600_000 + 600_001);
+  assert.equal((await channel.deliver(reply, attempt, signal)).kind, 'delivered');
 });
 
 test('after a 401 the next try bears the token again', async () => {

@@ -2,8 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock } from '../../../src/lib/clock.ts';
-import { ahead } from '../../hand-clock.ts';
+import { steadyNow, type Clock } from '../../../src/lib/clock.ts';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/store/store.ts';
@@ -30,7 +29,7 @@ export const memoryForm: Form = {
   durable: false,
   async open(limits, plant) {
     let aheadMs = 0;
-    const clock = ahead(() => aheadMs);
+    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
     const ledger = plant(createMemoryLedger({ ...clock, ids, limits }));
     return {
       ledger,
@@ -46,7 +45,7 @@ export const sqliteForm: Form = {
   async open(limits, plant) {
     const folder = await mkdtemp(join(tmpdir(), 'svc-ledger-'));
     let aheadMs = 0;
-    const clock = ahead(() => aheadMs);
+    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
     const path = join(folder, 'svc.db');
     const start = async (): Promise<Ledger> => plant(await openAt(path, clock, limits));
     await putNewDatabase(path);

@@ -18,7 +18,7 @@ export interface Bench extends AsyncDisposable {
 
 /** One whose clock is at hand. */
 export interface ClockedBench extends Bench {
-  /** Moves the ledger's clock against that of the machine, for good. */
+  /** Sets the ledger's time of day forward or back against the machine's, for good. */
   shiftClock(ms: number): void;
 }
 

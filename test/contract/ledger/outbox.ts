@@ -184,6 +184,12 @@ export const outboxCases: readonly LedgerCase[] = [
     while (texts.length < 3) texts.push((await next(it)).reply.text);
     assert.deepEqual(texts, ['bob', 'cid', 'ann']);
   }),
+  promise('a clock that is set back makes no reply wait longer', async (it) => {
+    await exchange(it, 'ann', 'hi', 'a');
+    await it.ledger.defer(await oneOut(it), soon(), why, hot);
+    it.shiftClock(-3_600_000);
+    assert.equal((await next(it)).reply.text, 'a');
+  }),
   promise('a buried reply lets the next one go', async (it) => {
     await exchange(it, 'ann', 'hi', 'a', 'b');
     assert.equal(await it.ledger.bury(await oneOut(it), failure('gone')), true);
