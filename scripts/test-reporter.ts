@@ -38,7 +38,7 @@ export type Done = {
 export type ToWorker = { readonly kind: 'file'; readonly file: string } | { readonly kind: 'end' };
 
 // node:test takes a reporter only as the default export of its file.
-// oxlint-disable-next-line import/no-default-export
+// oxlint-disable-next-line import/no-default-export, eslint/require-yield
 export default async function* tellParent(source: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   for await (const event of source) {
     const message = messageOf(event);
@@ -47,20 +47,13 @@ export default async function* tellParent(source: AsyncIterable<TestEvent>): Asy
 }
 
 function messageOf(event: TestEvent): FromWorker | null {
-  switch (event.type) {
-    case 'test:dequeue':
-      return { kind: 'began', name: event.data.name };
-    case 'test:complete':
-      return { kind: 'result', result: resultOf(event.data) };
-    case 'test:diagnostic': {
-      const { nesting, message } = event.data;
-      if (nesting > 0) return { kind: 'said', text: message };
-      // The totals (`pass 12`) are for the parent to count: a worker may die before it tells them.
-      return /^[a-z_]+ [\d.]+$/.test(message) ? null : { kind: 'stray', text: message };
-    }
-    default:
-      return null;
-  }
+  if (event.type === 'test:dequeue') return { kind: 'began', name: event.data.name };
+  if (event.type === 'test:complete') return { kind: 'result', result: resultOf(event.data) };
+  if (event.type !== 'test:diagnostic') return null;
+  const { nesting, message } = event.data;
+  if (nesting > 0) return { kind: 'said', text: message };
+  // The totals (`pass 12`) are for the parent to count: a worker may die before it tells them.
+  return /^[a-z_]+ [\d.]+$/.test(message) ? null : { kind: 'stray', text: message };
 }
 
 type Complete = Extract<TestEvent, { type: 'test:complete' }>['data'];

@@ -9,8 +9,8 @@ import type { FromWorker, ToWorker } from './test-reporter.ts';
 
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'file') void runFile(message.file);
-  // Without the channel only what the tests left open holds this process.
-  else process.disconnect?.();
+  // From now on only what the tests left open holds this process.
+  else process.channel?.unref();
 });
 
 async function runFile(file: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** How each form of the ledger is opened for a case, as it is or behind a planted fault. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMemoryLedger } from '../../../src/store/memory.ts';
@@ -44,6 +45,7 @@ export const sqliteForm: Form = {
     let aheadMs = 0;
     const now = (): number => Date.now() + aheadMs;
     const path = join(folder, 'svc.db');
+    await cp(await emptyDatabase(), path);
     const start = async (): Promise<Ledger> => plant(await openAt(path, now, limits));
     let ledger = await start();
     return {
@@ -62,6 +64,23 @@ export const sqliteForm: Form = {
     };
   },
 };
+
+let empty: Promise<string> | null = null;
+
+/** A database with its tables and no row. Each case takes a copy, which costs less than making it. */
+function emptyDatabase(): Promise<string> {
+  empty ??= makeEmptyDatabase();
+  return empty;
+}
+
+async function makeEmptyDatabase(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-ledger-empty-'));
+  process.once('exit', () => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'svc.db');
+  const ledger = await openAt(path, Date.now, {});
+  await ledger[Symbol.asyncDispose]();
+  return path;
+}
 
 async function openAt(path: string, now: () => number, limits: Limits): Promise<Ledger> {
   const opened = await openSqliteLedger({ path, now, ids, retentionDays: 30, limits });
