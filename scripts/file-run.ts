@@ -30,8 +30,6 @@ export class FileRun {
   readonly #faults: string[] = [];
   #running = '';
   #cpuMs = 0;
-  #isReported = false;
-  #isDone = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -53,21 +51,18 @@ export class FileRun {
         this.#took(message.result);
         break;
       case 'done':
-        this.#isDone = true;
         this.#cpuMs = message.cpuMs;
         this.#faults.push(...message.changed.map((what) => `it leaves ${what} changed`));
-        break;
+        return true;
       default:
         message satisfies never;
     }
-    return this.#isDone && this.#isReported;
+    return false;
   }
 
   #took(result: Result): void {
-    const isFile = result.nesting === 0;
-    if (isFile) this.#isReported = true;
     // The suite that stands for the file is nobody's, unless the file could not be loaded.
-    if (!isFile || result.error !== null) this.#results.push(result);
+    if (result.nesting > 0 || result.error !== null) this.#results.push(result);
   }
 
   outcome(ms: number, output: string, how: How): FileOutcome {

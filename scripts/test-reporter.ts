@@ -4,6 +4,7 @@
  */
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
+import { changesSinceNoted, cpuMsSinceNoted } from './process-state.ts';
 
 /** How one test or suite came out. */
 export type Result = {
@@ -25,15 +26,8 @@ export type FromWorker =
   | { readonly kind: 'said'; readonly text: string }
   /** What failed outside of every test. */
   | { readonly kind: 'stray'; readonly text: string }
-  | Done;
-
-/** The file is over: what it leaves changed in the process, and what it took of the processor. */
-export type Done = {
-  readonly kind: 'done';
-  readonly file: string;
-  readonly changed: readonly string[];
-  readonly cpuMs: number;
-};
+  /** The file is over: what it leaves changed in the process, what it took of the processor. */
+  | { readonly kind: 'done'; readonly changed: readonly string[]; readonly cpuMs: number };
 
 export type ToWorker = { readonly kind: 'file'; readonly file: string } | { readonly kind: 'end' };
 
@@ -42,8 +36,16 @@ export type ToWorker = { readonly kind: 'file'; readonly file: string } | { read
 export default async function* tellParent(source: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   for await (const event of source) {
     const message = messageOf(event);
-    if (message !== null) process.send?.(message);
+    if (message === null) continue;
+    tell(message);
+    // The suite that stands for the file ends last, after the file's own hooks.
+    if (message.kind !== 'result' || message.result.nesting > 0) continue;
+    tell({ kind: 'done', changed: changesSinceNoted(), cpuMs: cpuMsSinceNoted() });
   }
+}
+
+function tell(message: FromWorker): void {
+  process.send?.(message);
 }
 
 function messageOf(event: TestEvent): FromWorker | null {

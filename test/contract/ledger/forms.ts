@@ -67,7 +67,7 @@ export const sqliteForm: Form = {
 
 let empty: Promise<string> | null = null;
 
-/** A database with its tables and no row. Each case takes a copy, which costs less than making it. */
+/** A database with its tables and no row: a copy costs less than making one for each case. */
 function emptyDatabase(): Promise<string> {
   empty ??= makeEmptyDatabase();
   return empty;
