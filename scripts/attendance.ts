@@ -1,5 +1,5 @@
 /** Whether all tests were there: a green run that left some out proves nothing. */
-import type { FileOutcome } from './test-pool.ts';
+import type { FileOutcome } from './file-run.ts';
 
 /** A whole run has at least so many tests. */
 export const testsMin = 2_500;

@@ -3,8 +3,6 @@
  * in another world.
  */
 
-export type ProcessState = ReadonlyMap<string, unknown>;
-
 const watched = [
   'SIGINT',
   'SIGTERM',
@@ -16,8 +14,30 @@ const watched = [
 ] as const;
 const globals = ['fetch', 'setTimeout', 'setInterval', 'setImmediate', 'Date', 'console'] as const;
 
+let noted = stateNow();
+let spent = process.cpuUsage();
+
+/** Notes how the process is before a file. */
+export function noteState(): void {
+  noted = stateNow();
+  spent = process.cpuUsage();
+}
+
+/** The names of what is no longer as it was noted. */
+export function changesSinceNoted(): readonly string[] {
+  const now = stateNow();
+  const names = new Set([...noted.keys(), ...now.keys()]);
+  return [...names].filter((name) => noted.get(name) !== now.get(name));
+}
+
+/** What was taken of the processor since then. */
+export function cpuMsSinceNoted(): number {
+  const { user, system } = process.cpuUsage(spent);
+  return (user + system) / 1_000;
+}
+
 /** Names what can change, each with what it is just now. */
-export function processState(): ProcessState {
+function stateNow(): ReadonlyMap<string, unknown> {
   return new Map<string, unknown>([
     ['the working directory', process.cwd()],
     ['process.exitCode', process.exitCode],
@@ -25,10 +45,4 @@ export function processState(): ProcessState {
     ...watched.map((name) => [`the listeners of ${name}`, process.listenerCount(name)] as const),
     ...globals.map((name) => [`the global ${name}`, globalThis[name]] as const),
   ]);
-}
-
-/** The names of what is not as it was. */
-export function changesBetween(before: ProcessState, after: ProcessState): readonly string[] {
-  const names = new Set([...before.keys(), ...after.keys()]);
-  return [...names].filter((name) => before.get(name) !== after.get(name));
 }

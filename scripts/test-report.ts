@@ -1,6 +1,7 @@
 /** A run of tests in words: what failed, in full, and node:test's own summary. */
 import { relative } from 'node:path';
-import type { FileOutcome, Outcome } from './test-pool.ts';
+import type { FileOutcome } from './file-run.ts';
+import type { Outcome } from './test-pool.ts';
 import type { Result } from './test-reporter.ts';
 
 const rule = '─'.repeat(60);

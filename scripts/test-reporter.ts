@@ -4,6 +4,7 @@
  */
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
+import { changesSinceNoted, cpuMsSinceNoted } from './process-state.ts';
 
 /** How one test or suite came out. */
 export type Result = {
@@ -25,42 +26,36 @@ export type FromWorker =
   | { readonly kind: 'said'; readonly text: string }
   /** What failed outside of every test. */
   | { readonly kind: 'stray'; readonly text: string }
-  | Done;
-
-/** The file is over: what it leaves changed in the process, and what it took of the processor. */
-export type Done = {
-  readonly kind: 'done';
-  readonly file: string;
-  readonly changed: readonly string[];
-  readonly cpuMs: number;
-};
+  /** The file is over: what it leaves changed in the process, what it took of the processor. */
+  | { readonly kind: 'done'; readonly changed: readonly string[]; readonly cpuMs: number };
 
 export type ToWorker = { readonly kind: 'file'; readonly file: string } | { readonly kind: 'end' };
 
 // node:test takes a reporter only as the default export of its file.
-// oxlint-disable-next-line import/no-default-export
+// oxlint-disable-next-line import/no-default-export, eslint/require-yield
 export default async function* tellParent(source: AsyncIterable<TestEvent>): AsyncGenerator<never> {
   for await (const event of source) {
     const message = messageOf(event);
-    if (message !== null) process.send?.(message);
+    if (message === null) continue;
+    tell(message);
+    // The suite that stands for the file ends last, after the file's own hooks.
+    if (message.kind !== 'result' || message.result.nesting > 0) continue;
+    tell({ kind: 'done', changed: changesSinceNoted(), cpuMs: cpuMsSinceNoted() });
   }
 }
 
+function tell(message: FromWorker): void {
+  process.send?.(message);
+}
+
 function messageOf(event: TestEvent): FromWorker | null {
-  switch (event.type) {
-    case 'test:dequeue':
-      return { kind: 'began', name: event.data.name };
-    case 'test:complete':
-      return { kind: 'result', result: resultOf(event.data) };
-    case 'test:diagnostic': {
-      const { nesting, message } = event.data;
-      if (nesting > 0) return { kind: 'said', text: message };
-      // The totals (`pass 12`) are for the parent to count: a worker may die before it tells them.
-      return /^[a-z_]+ [\d.]+$/.test(message) ? null : { kind: 'stray', text: message };
-    }
-    default:
-      return null;
-  }
+  if (event.type === 'test:dequeue') return { kind: 'began', name: event.data.name };
+  if (event.type === 'test:complete') return { kind: 'result', result: resultOf(event.data) };
+  if (event.type !== 'test:diagnostic') return null;
+  const { nesting, message } = event.data;
+  if (nesting > 0) return { kind: 'said', text: message };
+  // The totals (`pass 12`) are for the parent to count: a worker may die before it tells them.
+  return /^[a-z_]+ [\d.]+$/.test(message) ? null : { kind: 'stray', text: message };
 }
 
 type Complete = Extract<TestEvent, { type: 'test:complete' }>['data'];

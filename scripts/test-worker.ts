@@ -4,25 +4,20 @@
  */
 import { suite } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { changesBetween, processState } from './process-state.ts';
-import type { FromWorker, ToWorker } from './test-reporter.ts';
+import { noteState } from './process-state.ts';
+import type { ToWorker } from './test-reporter.ts';
 
 process.on('message', (message: ToWorker) => {
-  if (message.kind === 'file') void runFile(message.file);
-  // Without the channel only what the tests left open holds this process.
-  else process.disconnect?.();
+  if (message.kind === 'file') begin(message.file);
+  // From now on only what the tests left open holds this process.
+  else process.channel?.unref();
 });
 
-async function runFile(file: string): Promise<void> {
-  let before = processState();
-  const spent = process.cpuUsage();
-  await suite(file, async () => {
+/** The reporter tells when it is over. */
+function begin(file: string): void {
+  void suite(file, async () => {
     // By now node:test has its own listeners in place.
-    before = processState();
+    noteState();
     await import(pathToFileURL(file).href);
   });
-  const changed = changesBetween(before, processState());
-  const { user, system } = process.cpuUsage(spent);
-  const cpuMs = (user + system) / 1_000;
-  process.send?.({ kind: 'done', file, changed, cpuMs } satisfies FromWorker);
 }

@@ -5,7 +5,8 @@
 import { globSync } from 'node:fs';
 import { join, matchesGlob, relative } from 'node:path';
 import { absences, testsMin } from './attendance.ts';
-import { runFiles, type FileOutcome } from './test-pool.ts';
+import type { FileOutcome } from './file-run.ts';
+import { runFiles } from './test-pool.ts';
 import { failuresOf, hasFailed, summaryOf } from './test-report.ts';
 import { rememberTimes, slowestFirst } from './test-times.ts';
 
@@ -25,7 +26,9 @@ if (tests.length === 0) throw new Error(`no test file is called ${named.join(' o
 const startedAt = performance.now();
 const files = slowestFirst(tests).map((test) => join(root, test));
 const isAlone = (file: string): boolean => alone[relative(root, file)] !== undefined;
-const outcome = await runFiles({ files, isAlone, workers: 4, hangMs: 120_000 }, tellFailed);
+/** Bounds for what hangs, on a machine as busy as it may be. */
+const bounds = { hangMs: 120_000, endMs: 120_000 };
+const outcome = await runFiles({ ...bounds, files, isAlone, processes: 4 }, tellFailed);
 rememberTimes(Object.fromEntries(outcome.files.map((one) => [relative(root, one.file), one])));
 
 const absent = absences(files, outcome.files, named.length === 0 ? testsMin : 1);

@@ -102,8 +102,8 @@ export const web: readonly Fault[] = [
   {
     name: 'An entry that is taken out of a text leaves its comma behind.',
     file: 'web/builder/document/edit-text.ts',
-    find: 'return splice(text, endOf(entries[at - 1]!), offset + length,',
-    replace: 'return splice(text, offset, offset + length,',
+    find: 'splice(text, entries[at - 1]!.end, place.end,',
+    replace: 'splice(text, place.key, place.end,',
   },
   {
     name: 'The builder shows a cloud model of a private brain as one that is asked.',

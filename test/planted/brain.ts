@@ -95,7 +95,7 @@ export const model: readonly Fault[] = [
   {
     name: 'A call to a model goes on when its turn is over.',
     file: 'src/model/provider-call.ts',
-    find: 'deadlineAt: Math.min(ownEnd, request.deadlineAt),',
+    find: 'deadlineAt: earlier(ownEnd, request.deadlineAt),',
     replace: 'deadlineAt: ownEnd,',
   },
   {

@@ -65,14 +65,14 @@ export const service: readonly Fault[] = [
   {
     name: 'When one channel cannot be opened, the others stay open.',
     file: 'src/plan.ts',
-    find: '        await this.#close();\n        return opened;',
-    replace: '        return opened;',
+    find: 'if (!isOpen) await this.#close();',
+    replace: '',
   },
   {
     name: 'A stop gives up what is in hand.',
     file: 'src/host.ts',
-    find: 'await this.#rest(drainMs);',
-    replace: 'void drainMs;',
+    find: 'await this.#rest(withinMs, abandon);',
+    replace: '',
   },
   {
     name: 'A service that stops takes messages in.',

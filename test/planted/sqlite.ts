@@ -4,9 +4,9 @@ import type { Fault } from './fault.ts';
 export const sqlite: readonly Fault[] = [
   {
     name: 'A message is acknowledged before it is on the disk.',
-    file: 'src/store/sqlite/arrivals.ts',
-    find: 'journal.flush(written, noRoom);',
-    replace: 'journal.flush(() => {}, noRoom);\n      written(new Map());',
+    file: 'src/store/sqlite/sqlite-storage.ts',
+    find: "this.#journal.flush(written, () => resolve(refused('full', storageRetryMs)));",
+    replace: 'this.#journal.flush(() => {});\n      written(new Map());',
   },
   {
     name: 'What is committed is not synced.',
@@ -17,26 +17,26 @@ export const sqlite: readonly Fault[] = [
   },
   {
     name: 'The reply of a finished turn is not in its commit.',
-    file: 'src/store/sqlite/turns.ts',
-    find: 'journal.add(replyWrite(seq, reply));',
-    replace: 'replyWrite(seq, reply);',
+    file: 'src/store/sqlite/turn.ts',
+    find: 'writes.push(replyWrite(made.seq, made.reply));',
+    replace: 'replyWrite(made.seq, made.reply);',
   },
   {
     name: 'A turn does not see the turn before.',
-    file: 'src/store/sqlite/turns.ts',
-    find: 'else recollection.put(message, memory);',
+    file: 'src/store/sqlite/sqlite-storage.ts',
+    find: 'else this.history.put(message, memory);',
     replace: '',
   },
   {
     name: 'The reply to a message that was deleted while it was answered goes out.',
-    file: 'src/store/sqlite/turns.ts',
+    file: 'src/store/ledger/ledger.ts',
     find: 'if (!row.gone) {',
     replace: 'if (row.taken || !row.taken) {',
   },
   {
     name: 'A delivered reply goes out again at the next start.',
-    file: 'src/store/sqlite/deliveries.ts',
-    find: "journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);",
+    file: 'src/store/sqlite/sqlite-storage.ts',
+    find: "this.#journal.add(['outboxSettled', at, at - row.takenAt, row.seq]);",
     replace: '',
   },
   {

@@ -59,7 +59,7 @@ export const store: readonly Fault[] = [
   },
   {
     name: 'A try that may have arrived is forgotten, without storage.',
-    file: 'src/store/memory.ts',
+    file: 'src/store/ledger/ledger.ts',
     find: 'row.possibleDuplicate = how.possibleDuplicate;',
     replace: '',
   },
