@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runApart } from './apart.ts';
 import type { Proof, Proved } from './proof.ts';
 import { summaryOf, tableOf } from './report.ts';
 import { runProofs } from './runner.ts';
@@ -39,4 +40,38 @@ test('what was skipped is said in capitals and is not counted as passed', async 
   const lines = summaryOf(findings).split('\n');
   assert.match(lines[0]!, /absent NOT PROVED, SKIPPED: no compiler/);
   assert.equal(lines.at(-1), '1 passed, 1 failed, 1 skipped');
+});
+
+test('two run at a time, and their findings stand in the order of the proofs', async () => {
+  const both = Promise.withResolvers<void>();
+  const running = new Set<string>();
+  const meet = (name: string): Proof => ({
+    ...proof(name, () => ({ kind: 'proved', figures: {} })),
+    async run() {
+      running.add(name);
+      if (running.size === 2) both.resolve();
+      // Alone, this would never end.
+      await both.promise;
+      if (name === 'first') await new Promise((resolve) => setImmediate(resolve));
+      return { kind: 'proved', figures: {} };
+    },
+  });
+  const order = { size: 'change', seed: 7 } as const;
+  const chosen = [meet('first'), meet('second'), proofs[0]!];
+  const findings = await runProofs(chosen, order, () => {}, { atOnce: 2 });
+  assert.deepEqual(
+    findings.map(({ name, result }) => [name, result.kind]),
+    [
+      ['first', 'proved'],
+      ['second', 'proved'],
+      ['good', 'proved'],
+    ],
+  );
+});
+
+test('a proof whose process ends without a finding has failed', async () => {
+  const order = { size: 'test', seed: 7 } as const;
+  const unknown = proof('no proof is called so', () => ({ kind: 'proved', figures: {} }));
+  const { result } = await runApart(unknown, order, () => {});
+  assert.deepEqual(result, { kind: 'failed', why: 'its process ended with 1' });
 });

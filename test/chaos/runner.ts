@@ -1,4 +1,4 @@
-/** Runs proofs one after the other and tells what came of each. */
+/** Runs proofs, some at a time, and tells what came of each. */
 import { inspect } from 'node:util';
 import type { Proof, Proved, Size } from './proof.ts';
 
@@ -21,31 +21,55 @@ const limitMs: Readonly<Record<Size, number>> = {
   nightly: 10_800_000,
 };
 
+/** Runs one proof, and says how it goes. */
+export type RunProof = (proof: Proof, order: Order, say: Say) => Promise<Finding>;
+export type Say = (line: string) => void;
+
+/**
+ * @param atOnce how many run at a time
+ * @returns one finding each, in the order of the proofs
+ */
 export async function runProofs(
   proofs: readonly Proof[],
   order: Order,
-  say: (line: string) => void,
+  say: Say,
+  { atOnce = 1, run = runProof }: { readonly atOnce?: number; readonly run?: RunProof } = {},
 ): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  for (const proof of proofs) {
-    const finding = await runProof(proof, order, say);
-    say(outcomeLine(finding));
-    findings.push(finding);
-  }
-  return findings;
+  const findings = new Map<Proof, Finding>();
+  const waiting = [...proofs];
+  const lane = async (): Promise<void> => {
+    for (let proof = waiting.shift(); proof !== undefined; proof = waiting.shift()) {
+      say(`${proof.name}: ${amountOf(proof, order)}, seed ${order.seed}`);
+      const finding = await run(proof, order, say);
+      say(outcomeLine(finding));
+      findings.set(proof, finding);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+  return proofs.map((proof) => findings.get(proof)!);
 }
 
-async function runProof(proof: Proof, order: Order, say: (line: string) => void): Promise<Finding> {
-  const { name, title, unit, sizes } = proof;
-  const count = sizes[order.size];
-  const amount = `${count.toLocaleString('en-US')} ${unit}`;
-  say(`${name}: ${amount}, seed ${order.seed}`);
+export const runProof: RunProof = async (proof, order, say) => {
+  const count = proof.sizes[order.size];
   const startedAt = performance.now();
   const result = await within(limitMs[order.size], () =>
-    proof.run(count, order.seed, (line) => say(`${name}: ${line}`)),
+    proof.run(count, order.seed, (line) => say(`${proof.name}: ${line}`)),
   );
-  const seconds = (performance.now() - startedAt) / 1_000;
-  return { ...order, name, title, amount, seconds, result };
+  return findingOf(proof, order, (performance.now() - startedAt) / 1_000, result);
+};
+
+export function findingOf(
+  proof: Proof,
+  order: Order,
+  seconds: number,
+  result: Finding['result'],
+): Finding {
+  const { name, title } = proof;
+  return { ...order, name, title, amount: amountOf(proof, order), seconds, result };
+}
+
+function amountOf({ sizes, unit }: Proof, { size }: Order): string {
+  return `${sizes[size].toLocaleString('en-US')} ${unit}`;
 }
 
 async function within(ms: number, run: () => Promise<Proved>): Promise<Proved | Failed> {
