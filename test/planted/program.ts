@@ -76,14 +76,14 @@ export const service: readonly Fault[] = [
     file: 'src/host.ts',
     find: 'await this.#rest(drainMs);',
     replace: 'void drainMs;',
-    seenBy: ['test/serve.test.ts'],
+    seenBy: ['test/host.test.ts'],
   },
   {
     name: 'A service that stops takes messages in.',
     file: 'src/host.ts',
     find: '    ledger.closeIntake();\n',
     replace: '',
-    seenBy: ['test/serve.test.ts', 'test/host.test.ts'],
+    seenBy: ['test/host.test.ts'],
   },
   {
     name: 'A bug in one turn leaves its message claimed for ever.',
@@ -102,11 +102,7 @@ export const service: readonly Fault[] = [
     file: 'src/run.ts',
     find: "  'storage_io',\n",
     replace: '',
-    seenBy: [
-      'test/chaos/failing-disk.test.ts',
-      'test/chaos/folding.test.ts',
-      'test/full-disk.test.ts',
-    ],
+    seenBy: ['test/chaos/failing-start.test.ts'],
   },
   {
     name: 'Its health is fine while nothing can be accepted.',
