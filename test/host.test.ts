@@ -201,6 +201,27 @@ test('a drain aborts what hangs under a plan that was being retired', async () =
   assert.ok(now() - startedAt < graceMs, 'it did not wait for the grace of the swap');
 });
 
+test('a drain takes nothing in, and finishes what is in hand', async () => {
+  const { host, platform } = house();
+  let answer = (): void => {};
+  const asked = new Promise<void>((resolve) => (answer = resolve));
+  const think = async () => {
+    await asked;
+    return replied('in hand');
+  };
+  await host.use(planOf(platform.channel(), { ...prompt('slow'), think }));
+  await platform.say('ada', 'one');
+  const drained = host.drain();
+  const late = await platform.say('bob', 'two');
+  assert.equal(late.kind === 'refused' && late.reason, 'shutting_down');
+  answer();
+  assert.equal((await drained).rows, 0);
+  assert.deepEqual(
+    platform.delivered.map(({ text }) => text),
+    ['in hand'],
+  );
+});
+
 test('a drain waits for the turn of a channel that a swap took away', async () => {
   const { host, platform } = house();
   let answer: (() => void) | null = null;

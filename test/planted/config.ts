@@ -7,18 +7,21 @@ export const config: readonly Fault[] = [
     file: 'src/config/rules-brain.ts',
     find: 'brain.models.length < 2',
     replace: 'brain.models.length < 1',
+    seenBy: ['test/config/problems.test.ts'],
   },
   {
     name: 'Two grants for one tool on one channel are no problem.',
     file: 'src/config/rules-agent.ts',
     find: 'if (first === Infinity) return;',
     replace: 'if (first >= 0) return;',
+    seenBy: ['test/config/problems.test.ts'],
   },
   {
     name: 'Notes of a whole brain may go to a cloud model.',
     file: 'src/config/rules-agent.ts',
     find: "if (selected.locality === 'local' && !sent) return;",
     replace: 'if (!sent) return;',
+    seenBy: ['test/config/problems.test.ts'],
   },
   {
     name: 'Sessions are accepted without storage, where they cannot be kept.',
@@ -37,18 +40,21 @@ export const config: readonly Fault[] = [
     file: 'src/config/parse.ts',
     find: 'timeoutMs: call.timeout_seconds * secondMs',
     replace: 'timeoutMs: call.timeout_seconds',
+    seenBy: ['test/config/golden.test.ts'],
   },
   {
     name: 'A secret that stands in the place of its name is taken for a name.',
     file: 'src/config/formats.ts',
     find: ' && !looksSecret(text)',
     replace: '',
+    seenBy: ['test/config/problems.test.ts'],
   },
   {
     name: 'A channel with routes to two brains goes to the first without a word.',
     file: 'src/config/rules-routes.ts',
     find: 'else if (first.brain === brain) {',
     replace: 'else if (first.brain !== null) {',
+    seenBy: ['test/config/problems.test.ts'],
   },
 ];
 

@@ -7,6 +7,7 @@ export const flow: readonly Fault[] = [
     file: 'src/flow/pipeline.ts',
     find: 'if (!(await kit.ledger.delivered(claim))) return;',
     replace: 'await kit.ledger.release(claim);',
+    seenBy: ['test/host.test.ts'],
   },
   {
     name: 'A turn that is given up for a new configuration is answered with an apology.',

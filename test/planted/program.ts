@@ -19,18 +19,21 @@ export const cli: readonly Fault[] = [
     file: 'src/cli/ledger/consent.ts',
     find: ".trim() === 'yes'",
     replace: ".trim() !== 'no'",
+    seenBy: ['test/people-terminal.test.ts'],
   },
   {
     name: 'What a command deleted from the database of a stopped svc is in no audit.',
     file: 'src/cli/ledger/audited.ts',
     find: 'await note({ ...forgotten(whose), status: 200, reason: null });',
     replace: '',
+    seenBy: ['test/records-command.test.ts'],
   },
   {
     name: 'One signal that comes both ways ends svc at once.',
     file: 'src/cli/signals.ts',
     find: 'if (count > (there.get(signal) ?? 0)) this.#act(signal);',
     replace: 'if (there !== here) this.#act(signal);',
+    seenBy: ['test/launcher.test.ts'],
   },
 ];
 
@@ -73,12 +76,14 @@ export const service: readonly Fault[] = [
     file: 'src/host.ts',
     find: 'await this.#rest(withinMs, abandon);',
     replace: '',
+    seenBy: ['test/host.test.ts'],
   },
   {
     name: 'A service that stops takes messages in.',
     file: 'src/host.ts',
     find: '    ledger.closeIntake();\n',
     replace: '',
+    seenBy: ['test/host.test.ts'],
   },
   {
     name: 'A bug in one turn leaves its message claimed for ever.',
@@ -97,6 +102,7 @@ export const service: readonly Fault[] = [
     file: 'src/run.ts',
     find: "  'storage_io',\n",
     replace: '',
+    seenBy: ['test/chaos/failing-start.test.ts'],
   },
   {
     name: 'Its health is fine while nothing can be accepted.',

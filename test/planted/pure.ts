@@ -58,18 +58,21 @@ export const domain: readonly Fault[] = [
     file: 'src/domain/conversation.ts',
     find: 'if (characters > windowCharactersMax) break;',
     replace: '',
+    seenBy: ['test/ledger-sqlite.test.ts'],
   },
   {
     name: 'A provider that refused the key is asked with it again.',
     file: 'src/domain/failure.ts',
     find: "unauthorized: row(false, 'operator'",
     replace: "unauthorized: row(true, 'operator'",
+    seenBy: ['src/brain/responder.test.ts'],
   },
   {
     name: 'Ids go back with a clock that is set back, and with them the order of messages.',
     file: 'src/domain/ids.ts',
     find: 'if (ms > lastMs) {',
     replace: 'if (ms !== lastMs) {',
+    seenBy: ['src/store/sqlite/people.test.ts'],
   },
   {
     name: 'What a model thought before its answer is shown to the person.',

@@ -1,14 +1,14 @@
-/** A service that takes a question and says nothing is given up, with a word on what to look at. */
+/** What a question brings along, and when a service that says nothing is given up. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { ask } from './api.ts';
 
-/** A page asks where it came from; here that is a server that never answers. */
-async function silent(): Promise<AsyncDisposable> {
-  const server = createServer(() => undefined).listen(0, '127.0.0.1');
+/** A page asks where it came from; here that is a server of the test. */
+async function serviceThat(answers: RequestListener): Promise<AsyncDisposable> {
+  const server = createServer(answers).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { fetch } = globalThis;
@@ -23,8 +23,22 @@ async function silent(): Promise<AsyncDisposable> {
   };
 }
 
+const silent: RequestListener = () => undefined;
+
+test('a write names the revision that it changes, and shows the bearer', async () => {
+  const heard: unknown[] = [];
+  await using _service = await serviceThat(({ method, url, headers }, response) => {
+    const { 'if-match': revision, authorization, 'content-type': type } = headers;
+    heard.push([method, url, revision, authorization, type]);
+    response.writeHead(200, { etag: '"r2"' }).end('{"revision":"r2"}');
+  });
+  const answer = await ask('config', { method: 'PUT', body: '{}', ifMatch: 'r1', token: 'sesame' });
+  assert.deepEqual(answer, { kind: 'ok', value: { revision: 'r2' }, etag: 'r2' });
+  assert.deepEqual(heard, [['PUT', '/api/v1/config', '"r1"', 'Bearer sesame', 'application/json']]);
+});
+
 test('what is not answered in its time is given up', { timeout: 60_000 }, async () => {
-  await using _service = await silent();
+  await using _service = await serviceThat(silent);
   const answer = await ask('config', { limitMs: 100 });
   assert.ok(answer.kind === 'refused');
   assert.deepEqual([answer.status, answer.code], [0, 'too_slow']);
@@ -32,7 +46,7 @@ test('what is not answered in its time is given up', { timeout: 60_000 }, async 
 });
 
 test('who leaves first has given up', { timeout: 60_000 }, async () => {
-  await using _service = await silent();
+  await using _service = await serviceThat(silent);
   const leaving = new AbortController();
   const asked = ask('config', { signal: leaving.signal });
   leaving.abort();

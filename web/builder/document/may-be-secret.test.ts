@@ -38,6 +38,7 @@ test('a secret is found in an address, its query, a note, a prompt, a key and a 
     [{ brains: [{ agent: { system_prompt: `Say ${hex}` } }] }, 'brains[0].agent.system_prompt'],
     [{ channels: [{ token_env: hex }] }, 'channels[0].token_env'],
     [{ channels: [{ token_env: 'deadbeef'.repeat(4) }] }, 'channels[0].token_env'],
+    [{ channels: [{ token_env: 'correct horse' }] }, 'channels[0].token_env'],
     [{ channels: [{ token: 'short' }] }, 'channels[0].token'],
     [{ _notes: { [hex]: 1 } }, '_notes'],
   ];

@@ -1,0 +1,21 @@
+/** A disk that fails while svc starts may be well at the next start, so it is worth one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Cuts } from './cuts.ts';
+import { buildShim } from './disk.ts';
+import { seeded } from './proof.ts';
+import { World } from './world.ts';
+
+const codes = { 'write-eio': 'storage_io', 'write-enospc': 'storage_full' } as const;
+
+test('a start on a disk that fails, or is full, ends with 1 and names why', async (t) => {
+  for (const fault of ['write-eio', 'write-enospc'] as const) {
+    await using world = await World.open(seeded(1));
+    const shim = buildShim(world.folder);
+    if ('why' in shim) return t.skip(`NOT PROVED: ${shim.why}`);
+    const cuts = new Cuts(world, shim.file, 0, seeded(2));
+    await using program = world.spawn(cuts.env({ fault, permille: 1_000 }));
+    assert.equal(await program.ended, 1, program.log());
+    assert.match(program.log(), new RegExp(`"level":"error","code":"${codes[fault]}"`));
+  }
+});
