@@ -42,7 +42,7 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{brain}', ids.brain)
     .replace('{key}', ids.use)
     .replace('{revision}', ids.revision)
-    .replace('{file}', scriptOf(path.includes('builder') ? 'builder' : 'live'));
+    .replace('{file}', () => scriptOf(path.includes('builder') ? 'builder' : 'live'));
 }
 
 function scriptOf(page: string): string {
