@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { steadyNow } from '../../src/lib/clock.ts';
+import type { SteadyTime } from '../../src/lib/clock.ts';
 import type { AdminPorts, Health } from '../../src/admin/admin.ts';
 import type { OperatorAccess } from '../../src/admin/auth.ts';
 import { createAdminServer } from '../../src/admin/server.ts';
@@ -60,7 +60,11 @@ export function makeWorld(): World {
     audited: [] as AuditRow[],
     log: () => logged,
   } as World;
-  world.events = createEvents({ log, now: () => world.clockMs, steady: steadyNow });
+  world.events = createEvents({
+    log,
+    now: () => world.clockMs,
+    steady: () => world.clockMs as SteadyTime,
+  });
   world.ports = {
     version: '1.2.3',
     startedAt: 1_000_000,
