@@ -301,7 +301,7 @@ test('messages of the last minute are counted, those that came before are not', 
   assert.equal(hub.meters.perMinute(), 1);
 });
 
-test('a time of day that is set back quiets no warning, and loses none of the last minute', async () => {
+test('a time of day that is set back quiets no warning and loses no count', async () => {
   const { hub, lines, clock } = start('info');
   oneMessage(hub);
   hub.messageRefused({ channel, code: 'inbox_full' });

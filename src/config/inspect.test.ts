@@ -108,7 +108,7 @@ suite('the inspection of a file', () => {
     assert.deepEqual((await inspect(padded(room + 1))).codes, ['file_too_large']);
   });
 
-  test('a file that others can change, or a database that they can read, is a warning', async () => {
+  test('a file that others can change, or a database they can read, is a warning', async () => {
     const brains = config.brains.map(({ agent: _agent, ...brain }) => brain);
     const text = JSON.stringify({ ...config, brains, storage: { path: 'an open.db' } });
     const database = join(folder, 'an open.db');
