@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import type { TryResult } from '../src/admin/questions.ts';
+import type { TryResult } from '../src/admin/config-trials.ts';
 import { answerConfig, deskWith, enter } from '../test/browser/builder-desk.ts';
 
 const folder = join(import.meta.dirname, '../docs/images');

@@ -230,7 +230,7 @@ test('a provider stands as its last call shows that says something of it', () =>
     clock.pass(at - clock.now());
     hub.modelAnswered({ model: name, provider: 'local_runtime', result, ms: 40 });
   };
-  const standing = () => hub.meters.providers.get('local_runtime')!.standing;
+  const standing = () => hub.meters.providers.get('local_runtime')!.health;
   for (const result of ['cancelled', 'outranked', 'context_overflow', 'deadline'] as const) {
     ended(result, 1_000_000);
     assert.deepEqual(standing(), { state: 'unknown' });
@@ -274,7 +274,7 @@ test('models in no plan any more are let go of, of providers what they showed', 
   const hosted = () => hub.meters.providers.get('hosted_runtime')!;
   const gone = named(0, 1, 'hosted_runtime');
   use([...named(0, 499), ...gone]);
-  assert.equal(hosted().standing.state, 'failing');
+  assert.equal(hosted().health.state, 'failing');
   use(named(400, 500));
   assert.deepEqual(
     [...hub.meters.models.keys()].toSorted(),
@@ -282,12 +282,12 @@ test('models in no plan any more are let go of, of providers what they showed', 
       .map(({ name }) => name)
       .toSorted(),
   );
-  assert.equal(hub.meters.providers.get('local_runtime')!.standing.state, 'failing');
-  assert.equal(hosted().standing.state, 'unknown');
+  assert.equal(hub.meters.providers.get('local_runtime')!.health.state, 'failing');
+  assert.equal(hosted().health.state, 'unknown');
   assert.equal(hosted().calls.get('timeout')?.took.count, 1, 'counters only go up');
   hub.modelAnswered({ model: gone[0]!.name, ...gone[0]!, result: 'timeout', ms: 1 });
   hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models: gone });
-  assert.equal(hosted().standing.state, 'unknown', 'a late call of the old plan says nothing');
+  assert.equal(hosted().health.state, 'unknown', 'a late call of the old plan says nothing');
 });
 
 test('messages of the last minute are counted, those that came before are not', () => {

@@ -1,6 +1,6 @@
 import { exitCode, type Io } from './cli/cli.ts';
 import { runCommandLine } from './cli/commands.ts';
-import { listenForSignals } from './cli/signals.ts';
+import { listenForSignals } from './cli/frame/signals.ts';
 
 /**
  * The program: arguments → command → exit code. It sets `process.exitCode` and lets the process

@@ -56,10 +56,10 @@ export type ChannelMeters = {
 export type CallMeters = ReadonlyMap<CallResult, { readonly took: Readonly<Histogram> }>;
 export type CallResult = 'answer' | FailureKind;
 export type ModelMeters = { readonly provider: string; readonly calls: CallMeters };
-export type ProviderMeters = { readonly calls: CallMeters; readonly standing: Standing };
+export type ProviderMeters = { readonly calls: CallMeters; readonly health: ProviderHealth };
 
 /** What the last call that is evidence showed. `since`: milliseconds since 1970. */
-export type Standing =
+export type ProviderHealth =
   | { readonly state: 'unknown' }
   | { readonly state: 'up'; readonly since: number }
   | { readonly state: 'failing'; readonly since: number; readonly reason: FailureKind };
@@ -138,18 +138,18 @@ const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
 /** A provider: reached or not, as its calls show. */
 class ProviderCounts implements ProviderMeters {
   readonly calls = new Map<CallResult, CallCounts>();
-  standing: Standing = { state: 'unknown' };
+  health: ProviderHealth = { state: 'unknown' };
 
   /** @param now milliseconds since 1970 */
   ended(result: CallResult, now: number): void {
     if (noEvidence.has(result)) return;
-    const { standing } = this;
+    const { health } = this;
     if (result === 'answer') {
-      if (standing.state !== 'up') this.standing = { state: 'up', since: now };
-    } else if (standing.state !== 'failing') {
-      this.standing = { state: 'failing', since: now, reason: result };
-    } else if (standing.reason !== result) {
-      this.standing = { ...standing, reason: result };
+      if (health.state !== 'up') this.health = { state: 'up', since: now };
+    } else if (health.state !== 'failing') {
+      this.health = { state: 'failing', since: now, reason: result };
+    } else if (health.reason !== result) {
+      this.health = { ...health, reason: result };
     }
   }
 }
@@ -201,7 +201,7 @@ export class AskedCounts {
     for (const name of this.models.keys()) if (!names.has(name)) this.models.delete(name);
     const used = new Set(inPlan.map(({ provider }) => provider));
     for (const [name, counts] of this.providers) {
-      if (!used.has(name) || !this.#used.has(name)) counts.standing = { state: 'unknown' };
+      if (!used.has(name) || !this.#used.has(name)) counts.health = { state: 'unknown' };
     }
     this.#used = used;
   }

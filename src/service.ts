@@ -5,8 +5,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { AdminPorts } from './admin/admin.ts';
-import type { OperatorAccess } from './admin/auth.ts';
-import type { AdminOpened, AdminProblem } from './admin/server.ts';
+import type { OperatorAccess } from './admin/http/auth.ts';
+import type { AdminOpened, AdminProblem } from './admin/http/server.ts';
 import { createAgent, type AgentOptions } from './brain/agent/agent.ts';
 import { RehearsalDesk } from './brain/rehearsal-desk.ts';
 import { createResponder, type ResponderOptions } from './brain/responder.ts';
@@ -42,10 +42,10 @@ import { createListeners, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
 import { CallBounds } from './model/call-bounds.ts';
-import { Forwardings } from './model/forwarding.ts';
+import { RelayDetections } from './model/relay-detection.ts';
 import type { Model } from './model/model.ts';
 import { retryDelayMs } from './model/retrying.ts';
-import { Plan, type PlannedChannel, type PlannedModel } from './plan.ts';
+import { Plan, type PlannedChannel, type PlannedModel } from './run/plan.ts';
 import { createConsensus } from './policy/consensus.ts';
 import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
@@ -59,7 +59,7 @@ export type ServiceKit = Clock & {
   readonly listeners: Listeners;
   readonly events: Events;
   /** What plans learnt of models that a runtime may hand on. */
-  readonly forwardings: Forwardings;
+  readonly forwardings: RelayDetections;
   readonly bounds: CallBounds;
   readonly random: () => number;
   readonly version: string;
@@ -241,7 +241,7 @@ export function createServiceKit(
     deadlines,
     listeners: createListeners(),
     events,
-    forwardings: new Forwardings(),
+    forwardings: new RelayDetections(),
     bounds: new CallBounds(),
     random: Math.random,
     version,
@@ -268,7 +268,7 @@ export async function openAdmin(
   opened: Lifetime,
 ): Promise<AdminOpened | AdminProblem | null> {
   if (!settings.enabled) return null;
-  const { createAdminServer } = await opened.within(() => import('./admin/server.ts'));
+  const { createAdminServer } = await opened.within(() => import('./admin/http/server.ts'));
   const { address } = settings;
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);

@@ -4,14 +4,14 @@
  */
 import type { StorageConfig } from './config/config.ts';
 import type { IdSource } from './domain/ids.ts';
-import { createMemoryReader } from './store/memory-reader.ts';
-import { createMemoryLedger } from './store/memory.ts';
-import type { BackedUp } from './store/sqlite/backup.ts';
+import { createMemoryReader } from './store/memory/reader.ts';
+import { createMemoryLedger } from './store/memory/memory.ts';
+import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
-import type { Examined } from './store/sqlite/examine.ts';
+import type { Examined } from './store/sqlite/files/examine.ts';
 import type { StoreProblem } from './store/sqlite/sqlite.ts';
 import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
-import { StoryRing } from './store/story-ring.ts';
+import { StoryRing } from './store/memory/story-ring.ts';
 
 export type LedgerChoice = Clock & {
   readonly storage: StorageConfig | null;
@@ -36,7 +36,7 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
   }
   const [{ openSqliteLedger }, { createThreadReader }] = await Promise.all([
     import('./store/sqlite/sqlite.ts'),
-    import('./store/sqlite/thread-reader.ts'),
+    import('./store/sqlite/read/thread-reader.ts'),
   ]);
   const { retentionDays } = storage;
   const onFault = choice.failed;
@@ -58,7 +58,7 @@ export async function closeLedger({ ledger, reader }: OpenStore): Promise<void> 
  * @param path absolute
  */
 export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
-  const { openSqliteReader } = await import('./store/sqlite/reader.ts');
+  const { openSqliteReader } = await import('./store/sqlite/read/reader.ts');
   return openSqliteReader(path);
 }
 
@@ -70,10 +70,10 @@ export async function backUpStorage(
   path: string,
   target: string,
 ): Promise<BackedUp | StoreProblem> {
-  return (await import('./store/sqlite/backup.ts')).backUp(path, target);
+  return (await import('./store/sqlite/files/backup.ts')).backUp(path, target);
 }
 
 /** What a look at an existing database tells; it changes nothing. */
 export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
-  return (await import('./store/sqlite/examine.ts')).examine(path);
+  return (await import('./store/sqlite/files/examine.ts')).examine(path);
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { runService, type Listening } from '../src/run.ts';
+import { runService, type Listening } from '../src/run/run.ts';
 import { validateText } from '../src/config/validate.ts';
 import { createLog } from '../src/lib/log.ts';
 import type { EnvName } from '../src/config/config.ts';

@@ -3,7 +3,7 @@
  * here, and must be in the description.
  */
 import assert from 'node:assert/strict';
-import type { Principal } from '../src/admin/auth.ts';
+import type { Principal } from '../src/admin/http/auth.ts';
 import type { Route } from '../src/admin/routes/route.ts';
 import { answered, ids, pathOf, said } from './fake/admin-ledger.ts';
 import { adminToken, live, makeWorld, openAdmin, revision } from './fake/admin-world.ts';

@@ -11,7 +11,7 @@ import type { Worker } from 'node:worker_threads';
 import type { EnvName } from '../src/config/config.ts';
 import { validateText } from '../src/config/validate.ts';
 import { createLog } from '../src/lib/log.ts';
-import { runService, type Ending, type Setup } from '../src/run.ts';
+import { runService, type Ending, type Setup } from '../src/run/run.ts';
 import { freePort, webhookConfig } from './program.ts';
 
 const nowhere = 'http://127.0.0.1:9';

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
-import type { Ending } from '../src/run.ts';
+import type { Ending } from '../src/run/run.ts';
 import { assertClosed, end, failsToLoad, fullDocument, openNow } from './boot-stage.ts';
 import { Places, setupOf } from './boot-stage.ts';
 import { runCommand } from './in-process.ts';

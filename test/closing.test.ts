@@ -7,10 +7,10 @@ import { systemClock } from '../src/lib/clock.ts';
 import type { Channel } from '../src/channel/channel.ts';
 import { createIdSource } from '../src/domain/ids.ts';
 import { createEvents } from '../src/events.ts';
-import { Host } from '../src/host.ts';
+import { Host } from '../src/run/host.ts';
 import { createLog } from '../src/lib/log.ts';
-import { Plan } from '../src/plan.ts';
-import { createMemoryLedger } from '../src/store/memory.ts';
+import { Plan } from '../src/run/plan.ts';
+import { createMemoryLedger } from '../src/store/memory/memory.ts';
 import { FakePlatform } from './fake/channel.ts';
 import { echo } from './messenger-house.ts';
 

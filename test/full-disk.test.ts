@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
-import { DiskWatch } from '../src/store/sqlite/disk-watch.ts';
+import { DiskWatch } from '../src/store/sqlite/files/disk-watch.ts';
 import type { StorageRoom } from '../src/store/store.ts';
 import { Crashes } from './fake/crashes.ts';
 import { accept, answer, deliverAll, effects, exchange, isSettled } from './contract/ledger/kit.ts';

@@ -9,11 +9,11 @@ import { failure } from '../src/domain/failure.ts';
 import type { ModelName } from '../src/domain/ids.ts';
 import { createIdSource } from '../src/domain/ids.ts';
 import { createEvents } from '../src/events.ts';
-import { Host } from '../src/host.ts';
+import { Host } from '../src/run/host.ts';
 import { createLog } from '../src/lib/log.ts';
-import { Plan } from '../src/plan.ts';
-import { createMemoryLedger } from '../src/store/memory.ts';
-import type { Terms } from '../src/store/store.ts';
+import { Plan } from '../src/run/plan.ts';
+import { createMemoryLedger } from '../src/store/memory/memory.ts';
+import type { Durability } from '../src/store/store.ts';
 import { FakePlatform } from './fake/channel.ts';
 
 const { now, steady } = systemClock;
@@ -21,9 +21,9 @@ const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
 const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
 
 /** A host on a ledger in memory, and what it is connected to. */
-function house(terms: Partial<Terms> = {}, retireGraceMs = 30_000) {
+function house(terms: Partial<Durability> = {}, retireGraceMs = 30_000) {
   const ledger = createMemoryLedger({ now, steady, ids });
-  Object.assign(ledger, { terms: { ...ledger.terms, ...terms } });
+  Object.assign(ledger, { terms: { ...ledger.durability, ...terms } });
   const events = createEvents({ log, now, steady });
   const kit = { ledger, events, ids, now, steady, random: Math.random };
   const host = new Host(kit, { retireGraceMs });

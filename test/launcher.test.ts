@@ -20,7 +20,7 @@ const skip = old === null ? 'no Node older than 24 is on the PATH of this machin
 
 /** Stands in the place of the program and says what reaches it. */
 const probe = `
-import { listenForSignals } from ${JSON.stringify(join(root, 'src/cli/signals.ts'))};
+import { listenForSignals } from ${JSON.stringify(join(root, 'src/cli/frame/signals.ts'))};
 export async function main([act, value]) {
   const { stopping: { signal }, onHangUp } = listenForSignals();
   if (value === 'hear') onHangUp(() => console.log('heard'));

@@ -9,7 +9,7 @@ import { failure } from '../src/domain/failure.ts';
 import type { ConversationId } from '../src/domain/ids.ts';
 import { LaneLedger } from '../src/store/ledger/ledger.ts';
 import type { Ledger } from '../src/store/store.ts';
-import { WorkingSet } from '../src/store/working-set.ts';
+import { WorkingSet } from '../src/store/order/working-set.ts';
 import { testLedgerContract } from './contract/ledger.ts';
 import { openSound, type Form } from './contract/ledger/forms.ts';
 import { accepted, effects, hook, ids, isSettled, noneIn, noneOut } from './contract/ledger/kit.ts';

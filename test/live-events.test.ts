@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { EventSource } from 'eventsource';
 import type { ConfigNames, Status } from '../src/admin/admin.ts';
-import { frameSchema } from '../src/admin/frame-schema.ts';
-import { read } from '../src/admin/schema.ts';
-import { Asking } from '../src/cli/asking.ts';
+import { frameSchema } from '../src/admin/schemas/frame.ts';
+import { read } from '../src/admin/schemas/schema.ts';
+import { AdminClient } from '../src/cli/frame/admin-client.ts';
 import type { Dropped, Frame, FrameKind } from '../src/domain/frame.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
@@ -255,17 +255,17 @@ test('a question that is given up says so, and no more where it asked for nothin
     bearer,
     version: '0',
   };
-  await using asking = new Asking({ ...options, stop: given.signal });
+  await using client = new AdminClient({ ...options, stop: given.signal });
   silent.once('request', () => silent.once('request', () => given.abort()));
   const questions = (['GET', 'POST'] as const).map((method) =>
-    asking.ask({ method, path: 'status', principal: 'operator' }),
+    client.ask({ method, path: 'status', principal: 'operator' }),
   );
   const told = await Promise.allSettled(questions);
   assert.deepEqual(
     told.map((one) => one.status === 'rejected' && (one.reason as Error).message),
     ['Given up.', 'Given up; it may have been done all the same.'],
   );
-  await using hurried = new Asking({ ...options, stop: AbortSignal.any([]), answerMs: 50 });
+  await using hurried = new AdminClient({ ...options, stop: AbortSignal.any([]), answerMs: 50 });
   const question = { method: 'GET', path: 'status', principal: 'reader' } as const;
   await assert.rejects(hurried.ask(question), /gave no answer within 0\.05 s/);
   silent.closeAllConnections();

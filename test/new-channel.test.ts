@@ -16,7 +16,7 @@ import type * as JsonSchema from '../src/config/json-schema.ts';
 import type * as Validate from '../src/config/validate.ts';
 import type * as Ids from '../src/domain/ids.ts';
 import type * as Events from '../src/events.ts';
-import type * as HostModule from '../src/host.ts';
+import type * as HostModule from '../src/run/host.ts';
 import type * as Log from '../src/lib/log.ts';
 import type * as Service from '../src/service.ts';
 import type * as Sqlite from '../src/store/sqlite/sqlite.ts';
@@ -117,7 +117,7 @@ async function startToy(modelUrl: string, path: string, clock: Clock) {
   const { createIdSource } = await load<typeof Ids>('src/domain/ids.ts');
   const { createEvents } = await load<typeof Events>('src/events.ts');
   const { createLog } = await load<typeof Log>('src/lib/log.ts');
-  const { Host } = await load<typeof HostModule>('src/host.ts');
+  const { Host } = await load<typeof HostModule>('src/run/host.ts');
   const { openSqliteLedger } = await load<typeof Sqlite>('src/store/sqlite/sqlite.ts');
   const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
 import { assert as holds, asyncProperty } from 'fast-check';
-import { securityHeaders } from '../src/admin/answer.ts';
+import { securityHeaders } from '../src/admin/http/answer.ts';
 import { requestsFor, type Bearer, type Fuzzed } from './api-fuzz.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';

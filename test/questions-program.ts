@@ -1,6 +1,6 @@
 /** The running program, whom an administrator asks about drafts of configurations. */
 import assert from 'node:assert/strict';
-import type { TryResult } from '../src/admin/questions.ts';
+import type { TryResult } from '../src/admin/config-trials.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Preflighted, Validated } from '../src/admin/questions.ts';
+import type { Preflighted, Validated } from '../src/admin/config-trials.ts';
 import { asks, inTurn } from './agent-stage.ts';
 import { untilTrue } from './chaos/outside.ts';
 import { startFakeOllama } from './fake/ollama.ts';

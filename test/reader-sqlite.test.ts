@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { systemClock } from '../src/lib/clock.ts';
 import { openLedger, openReader } from '../src/storage.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
-import { createThreadReader } from '../src/store/sqlite/thread-reader.ts';
+import { createThreadReader } from '../src/store/sqlite/read/thread-reader.ts';
 import type { LedgerReader } from '../src/store/store.ts';
 import { accept, accepted, ids, said } from './contract/ledger/kit.ts';
 import { testReaderContract, type ReaderBench } from './contract/reader.ts';

@@ -29,18 +29,18 @@ function configOf(models: readonly object[], more: object = {}): Config {
 }
 
 class Stage implements AsyncDisposable {
-  private readonly kit: ServiceKit;
+  readonly #kit: ServiceKit;
 
   constructor() {
-    this.kit = { ...createServiceKit(noteEvents().events, '0'), random: () => 0 };
+    this.#kit = { ...createServiceKit(noteEvents().events, '0'), random: () => 0 };
   }
 
   brainOf(models: readonly object[], more: object = {}): Brain {
-    return createBrain(configOf(models, more).brains[0]!, new Map(), this.kit);
+    return createBrain(configOf(models, more).brains[0]!, new Map(), this.#kit);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.kit.http.close();
+    return this.#kit.http.close();
   }
 }
 

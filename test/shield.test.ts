@@ -13,7 +13,7 @@ import { createDeadlines } from '../src/lib/deadlines.ts';
 import { createHttpClient } from '../src/lib/http-client.ts';
 import { buildModel } from '../src/model/build-model.ts';
 import { CallBounds } from '../src/model/call-bounds.ts';
-import { Forwardings } from '../src/model/forwarding.ts';
+import { RelayDetections } from '../src/model/relay-detection.ts';
 import type { Model } from '../src/model/model.ts';
 import { createPriority } from '../src/policy/priority.ts';
 import { startFakeOllama } from './fake/ollama.ts';
@@ -48,7 +48,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     deadlines,
     ...systemClock,
     events,
-    forwardings: new Forwardings(),
+    forwardings: new RelayDetections(),
     bounds: new CallBounds(),
   });
 }

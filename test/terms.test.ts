@@ -3,13 +3,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dedupeMsOf } from '../src/channel/kinds.ts';
 import { channelKeyOf, type ChannelKey } from '../src/domain/ids.ts';
-import { memoryTerms } from '../src/store/memory-terms.ts';
-import { terms } from '../src/store/sqlite/terms.ts';
+import { memoryDurability } from '../src/store/memory/limits.ts';
+import { sqliteDurability } from '../src/store/sqlite/ledger/limits.ts';
 
 const hourMs = 3_600_000;
 
 test('with storage a reply is tried 13 times in about 76 hours, the first five in order', () => {
-  const { deliveryGapsMs: gaps, hotGaps, jitter, durable, drainMs, drainsBacklog } = terms;
+  const {
+    deliveryGapsMs: gaps,
+    hotGaps,
+    jitter,
+    durable,
+    drainMs,
+    drainsBacklog,
+  } = sqliteDurability;
   assert.equal(gaps.length + 1, 13);
   const hours = gaps.reduce((sum, gap) => sum + gap, 0) / hourMs;
   assert.ok(hours > 75 && hours < 77, `${hours}`);
@@ -20,7 +27,7 @@ test('with storage a reply is tried 13 times in about 76 hours, the first five i
 });
 
 test('without storage a reply is tried at once, after 5 s and 50 s; a stop works all off', () => {
-  const { deliveryGapsMs, hotGaps, durable, drainMs, drainsBacklog } = memoryTerms;
+  const { deliveryGapsMs, hotGaps, durable, drainMs, drainsBacklog } = memoryDurability;
   assert.deepEqual([deliveryGapsMs, hotGaps], [[5_000, 45_000], 2]);
   assert.deepEqual([durable, drainMs, drainsBacklog], [false, 30_000, true]);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { steadyNow, type Clock } from '../src/lib/clock.ts';
 import { failure } from '../src/domain/failure.ts';
-import { createMemoryLedger } from '../src/store/memory.ts';
+import { createMemoryLedger } from '../src/store/memory/memory.ts';
 import type { Ledger, LedgerNews } from '../src/store/store.ts';
 import { Crashes } from './fake/crashes.ts';
 import { accept, answer, hook, ids, oneIn, oneOut } from './contract/ledger/kit.ts';

@@ -13,7 +13,7 @@ import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
-import type { Questions } from './questions.ts';
+import type { ConfigTrials } from './config-trials.ts';
 
 export type AdminPorts = {
   readonly version: string;
@@ -40,7 +40,7 @@ export type AdminPorts = {
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
   readonly control: ConfigControl;
-  readonly questions: Questions;
+  readonly questions: ConfigTrials;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 

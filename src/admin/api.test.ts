@@ -17,17 +17,17 @@ import type { ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import { ReadFailed } from '../store/store.ts';
 import type { ConfigProblem } from '../config/config.ts';
 import type { ConfigInUse, ConfigKept, ConfigRow } from './config-control.ts';
-import type * as configs from './config-schema.ts';
+import type * as configs from './schemas/config.ts';
 import type { Dropped, Frame } from '../domain/frame.ts';
 import type { ConfigNames, RouteStatus, Status } from './admin.ts';
-import type { frameSchema } from './frame-schema.ts';
-import type { pairingsSchema } from './gate-schema.ts';
-import type * as lists from './records-schema.ts';
-import type * as asks from './question-schema.ts';
-import type * as questions from './questions.ts';
-import type { Described } from './schema.ts';
-import type { configNamesSchema, routesSchema, statusSchema } from './status-schema.ts';
-import type * as schemas from './story-schema.ts';
+import type { frameSchema } from './schemas/frame.ts';
+import type { pairingsSchema } from './schemas/gate.ts';
+import type * as lists from './schemas/records.ts';
+import type * as asks from './schemas/trials.ts';
+import type * as questions from './config-trials.ts';
+import type { Described } from './schemas/schema.ts';
+import type { configNamesSchema, routesSchema, statusSchema } from './schemas/status.ts';
+import type * as schemas from './schemas/story.ts';
 
 type Rows<T> = Pick<Page<T>, 'rows'>;
 

@@ -12,12 +12,12 @@ export function providersOf({ providers }: Meters, config: Configured): Provider
   const configured = modelsIn(config).map(({ provider }) => provider);
   return [...new Set<string>(configured)].map((provider) => {
     const met = providers.get(provider);
-    const standing = met?.standing ?? { state: 'unknown' };
+    const health = met?.health ?? { state: 'unknown' };
     return {
       ...callsOf(provider, met?.calls ?? none),
-      state: standing.state,
-      since: standing.state === 'unknown' ? null : standing.since,
-      reason: standing.state === 'failing' ? standing.reason : null,
+      state: health.state,
+      since: health.state === 'unknown' ? null : health.since,
+      reason: health.state === 'failing' ? health.reason : null,
     };
   });
 }

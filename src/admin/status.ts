@@ -14,9 +14,9 @@ import type {
   Status,
   WarningStatus,
 } from './admin.ts';
-import type { Asker } from './auth.ts';
+import type { Viewer } from './http/auth.ts';
 import { modelsOf, providersOf, timesOf } from './call-status.ts';
-import { toldToReaders } from './told-to-readers.ts';
+import { redactForReader } from './http/redact.ts';
 
 const warningsMax = 100;
 
@@ -24,7 +24,7 @@ const warningsMax = 100;
  * Puts together what the service says of itself: states, times and counts, nothing of anyone.
  * Only an operator is told what may hold more of the configuration than its names.
  */
-export function statusOf(ports: AdminPorts, access: Access, asker: Asker): Status {
+export function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Status {
   const plan = ports.plan();
   const health = ports.health();
   const channels = [...ports.meters.channels.values()];
@@ -58,17 +58,17 @@ export function storageOf({ storage }: Pick<Config, 'storage'>): 'memory' | 'sql
   return storage === null ? 'memory' : 'sqlite';
 }
 
-function warningsOf({ warnings }: PlanView, asker: Asker) {
+function warningsOf({ warnings }: PlanView, asker: Viewer) {
   return {
     warnings: warnings.slice(0, warningsMax).map((warning): WarningStatus => {
       const { code, path, message, remedy } = warning;
-      return asker === 'operator' ? { code, path, message, remedy } : toldToReaders(warning);
+      return asker === 'operator' ? { code, path, message, remedy } : redactForReader(warning);
     }),
     warningsLeftOut: Math.max(0, warnings.length - warningsMax),
   };
 }
 
-export function channelsOf(plan: PlanView, asker: Asker): ChannelStatus[] {
+export function channelsOf(plan: PlanView, asker: Viewer): ChannelStatus[] {
   const running = new Map(plan.channels.map((channel) => [channel.type, channel]));
   return plan.config.channels.map((channel) => {
     const { type } = channel;
@@ -85,7 +85,7 @@ export function channelsOf(plan: PlanView, asker: Asker): ChannelStatus[] {
 }
 
 /** A path that somebody chose may be a secret. */
-function addressOf({ type, bind, path }: ListenerConfig, asker: Asker): string {
+function addressOf({ type, bind, path }: ListenerConfig, asker: Viewer): string {
   const mayTell = asker === 'operator' || path === kindOf(type).listener.path;
   return `http://${bind.text}${mayTell ? path : ''}`;
 }

@@ -5,7 +5,7 @@ import { byPrincipal, own, right, startWalk as start, walk } from '../../test/ad
 import { pathOf } from '../../test/fake/admin-ledger.ts';
 import { adminToken, revision } from '../../test/fake/admin-world.ts';
 import { assertDescribed, requestOf } from '../../test/open-api.ts';
-import type { OperatorAccess } from './auth.ts';
+import type { OperatorAccess } from './http/auth.ts';
 import type { Route } from './routes/route.ts';
 
 test('without a bearer, readers are answered and operators are not', async () => {

@@ -1,6 +1,6 @@
 import type { Apology } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
-import type { Call } from './call.ts';
+import type { ModelCall } from './model-call.ts';
 
 /** What may be over in a little while, so that it is worth asking again. */
 const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
@@ -14,7 +14,7 @@ const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
 ]);
 
 /** One model that may be there again soon is reason enough to ask for patience. */
-export function apologyOf(calls: readonly Pick<Call, 'outcome'>[]): Apology {
+export function apologyOf(calls: readonly Pick<ModelCall, 'outcome'>[]): Apology {
   const kinds = calls.map(({ outcome }) =>
     outcome?.kind === 'failed' ? outcome.failure.kind : null,
   );

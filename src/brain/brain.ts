@@ -51,7 +51,7 @@ export interface Desk {
   readonly rehearsal: boolean;
   readonly signal: AbortSignal;
   readonly deadlineAt: SteadyTime;
-  step(step: TraceStep): void;
+  addStep(step: TraceStep): void;
   /** The notes of that scope, oldest first, without those of this turn. */
   notes(scope: NoteScope): Promise<readonly Note[]>;
   /** Takes effect with the turn's end, in its commit. */

@@ -4,13 +4,13 @@ import type { Deadline } from '../lib/deadlines.ts';
 import type { ModelRequest } from '../model/model.ts';
 import type { Policy, Verdict } from '../policy/policy.ts';
 import type { Desk } from './brain.ts';
-import { Call } from './call.ts';
-import type { CallKit, Member } from './call.ts';
+import { ModelCall } from './model-call.ts';
+import type { ModelCallKit, Candidate } from './model-call.ts';
 
 /** How long better-ranked models have once an answer is in hand. */
 const graceMs = 30_000;
 
-export type DispatchKit = CallKit & {
+export type DispatchKit = ModelCallKit & {
   readonly dispatch: 'fanout' | 'sequential';
   readonly policy: Policy;
   /** Milliseconds to wait before retry number `attempt` (from 0); null: do not retry. */
@@ -18,13 +18,13 @@ export type DispatchKit = CallKit & {
 };
 
 /** `calls` are the models that were asked, best rank first; `verdict.slot` counts in them. */
-export type Judged = {
+export type Dispatched = {
   readonly verdict: Exclude<Verdict, { kind: 'wait' }>;
-  readonly calls: readonly Call[];
+  readonly calls: readonly ModelCall[];
 };
 
 /** `dueAt`: not before then; null: at once. */
-type Asking = { readonly call: Call; readonly dueAt: SteadyTime | null };
+type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
 
 /**
  * Asks the models of one turn until the policy has decided.
@@ -40,158 +40,159 @@ type Asking = { readonly call: Call; readonly dueAt: SteadyTime | null };
  * @returns rejects only on a bug
  */
 export function dispatch(
-  members: readonly Member[],
+  members: readonly Candidate[],
   request: ModelRequest,
   desk: Desk,
   kit: DispatchKit,
-): Promise<Judged> {
+): Promise<Dispatched> {
   return new Promise((resolve, reject) => {
     new Dispatch(members, request, desk, kit, resolve, reject).start();
   });
 }
 
 class Dispatch {
-  private readonly request: ModelRequest;
-  private readonly desk: Desk;
-  private readonly kit: DispatchKit;
-  private readonly resolve: (judged: Judged) => void;
-  private readonly reject: (error: unknown) => void;
-  private readonly calls: readonly Call[];
+  readonly #request: ModelRequest;
+  readonly #desk: Desk;
+  readonly #kit: DispatchKit;
+  readonly #resolve: (judged: Dispatched) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #calls: readonly ModelCall[];
   /** Those that take part so far, best rank first. */
-  private readonly slots: Call[] = [];
+  readonly #slots: ModelCall[] = [];
   /** In a sequential round: who comes next. */
-  private queue: Asking[] = [];
-  private deadline: Deadline | null = null;
-  private grace: Deadline | null = null;
-  private over = false;
+  #queue: Asking[] = [];
+  #deadline: Deadline | null = null;
+  #grace: Deadline | null = null;
+  #over = false;
 
   constructor(
-    members: readonly Member[],
+    members: readonly Candidate[],
     request: ModelRequest,
     desk: Desk,
     kit: DispatchKit,
-    resolve: (judged: Judged) => void,
+    resolve: (judged: Dispatched) => void,
     reject: (error: unknown) => void,
   ) {
-    this.request = request;
-    this.desk = desk;
-    this.kit = kit;
-    this.resolve = resolve;
-    this.reject = reject;
-    this.calls = members.map((member) => new Call(member, kit, this.came));
+    this.#request = request;
+    this.#desk = desk;
+    this.#kit = kit;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#calls = members.map((candidate) => new ModelCall(candidate, kit, this.#came));
   }
 
   start(): void {
-    const { signal, deadlineAt } = this.desk;
-    if (signal.aborted) return this.end('cancelled');
-    signal.addEventListener('abort', this.aborted);
-    this.deadline = this.kit.deadlines.at(deadlineAt, () => this.end('deadline'));
-    this.round(this.calls.map((call) => ({ call, dueAt: null })));
+    const { signal, deadlineAt } = this.#desk;
+    if (signal.aborted) return this.#end('cancelled');
+    signal.addEventListener('abort', this.#aborted);
+    this.#deadline = this.#kit.deadlines.at(deadlineAt, () => this.#end('deadline'));
+    this.#round(this.#calls.map((call) => ({ call, dueAt: null })));
   }
 
-  private round(turns: Asking[]): void {
-    if (this.kit.dispatch === 'sequential') {
-      this.queue = turns;
-      return this.next();
+  #round(turns: Asking[]): void {
+    if (this.#kit.dispatch === 'sequential') {
+      this.#queue = turns;
+      return this.#next();
     }
-    for (const { call, dueAt } of turns) this.ask(call, dueAt);
+    for (const { call, dueAt } of turns) this.#ask(call, dueAt);
   }
 
-  private next(): void {
-    const turn = this.queue.shift();
-    if (turn !== undefined) this.ask(turn.call, turn.dueAt);
+  #next(): void {
+    const turn = this.#queue.shift();
+    if (turn !== undefined) this.#ask(turn.call, turn.dueAt);
   }
 
-  private ask(call: Call, dueAt: SteadyTime | null): void {
-    if (!this.slots.includes(call)) {
-      this.slots.push(call);
-      if (this.slots.length > 1) this.slots.sort((a, b) => a.member.rank - b.member.rank);
+  #ask(call: ModelCall, dueAt: SteadyTime | null): void {
+    if (!this.#slots.includes(call)) {
+      this.#slots.push(call);
+      if (this.#slots.length > 1) this.#slots.sort((a, b) => a.candidate.rank - b.candidate.rank);
     }
-    call.askAt(dueAt, this.request);
+    call.askAt(dueAt, this.#request);
   }
 
-  private readonly came = (call: Call): void => {
-    if (this.over) return;
+  readonly #came = (call: ModelCall): void => {
+    if (this.#over) return;
     try {
       const failed = call.outcome?.kind === 'failed' ? call.outcome.failure.kind : null;
-      if (failed === 'deadline') this.end('deadline');
-      else if (failed !== null && this.queue.length > 0) this.next();
-      else this.decide();
+      if (failed === 'deadline') this.#end('deadline');
+      else if (failed !== null && this.#queue.length > 0) this.#next();
+      else this.#decide();
     } catch (error) {
-      this.fail(error);
+      this.#fail(error);
     }
   };
 
-  private decide(): void {
-    const verdict = this.kit.policy.judge(this.slots);
+  #decide(): void {
+    const verdict = this.#kit.policy.judge(this.#slots);
     if (verdict.kind === 'wait') {
-      if (verdict.fallback !== null) this.holdFallback();
-    } else if (verdict.kind === 'reply' || !this.retry()) {
-      this.settle(verdict);
+      if (verdict.fallback !== null) this.#holdFallback();
+    } else if (verdict.kind === 'reply' || !this.#retry()) {
+      this.#settle(verdict);
     }
   }
 
   /** An answer is in hand: nobody is retried any more, and those still asked have the grace. */
-  private holdFallback(): void {
+  #holdFallback(): void {
     let ended = false;
-    for (const call of this.slots) ended = call.endPause() || ended;
-    if (ended) return this.decide();
-    this.grace ??= this.kit.deadlines.after(graceMs, () => this.end('outranked'));
+    for (const call of this.#slots) ended = call.endPause() || ended;
+    if (ended) return this.#decide();
+    this.#grace ??= this.#kit.deadlines.after(graceMs, () => this.#end('outranked'));
   }
 
   /** @returns whether a round of retries began */
-  private retry(): boolean {
+  #retry(): boolean {
     const turns: Asking[] = [];
-    for (const call of this.calls) {
+    for (const call of this.#calls) {
       if (call.outcome?.kind === 'answer') return false;
-      const dueAt = this.retryAt(call);
-      if (dueAt !== null && dueAt < this.desk.deadlineAt) turns.push({ call, dueAt });
+      const dueAt = this.#retryAt(call);
+      if (dueAt !== null && dueAt < this.#desk.deadlineAt) turns.push({ call, dueAt });
     }
     for (const { call } of turns) call.retries++;
-    this.round(turns);
+    this.#round(turns);
     return turns.length > 0;
   }
 
-  private retryAt({ outcome, retries, member, endedAt }: Call): SteadyTime | null {
-    if (outcome?.kind !== 'failed' || endedAt === null || retries >= member.retriesMax) return null;
-    const delayMs = this.kit.retryDelayMs(outcome.failure, retries);
+  #retryAt({ outcome, retries, candidate, endedAt }: ModelCall): SteadyTime | null {
+    if (outcome?.kind !== 'failed' || endedAt === null || retries >= candidate.retriesMax)
+      return null;
+    const delayMs = this.#kit.retryDelayMs(outcome.failure, retries);
     return delayMs === null ? null : later(endedAt, delayMs);
   }
 
-  private readonly aborted = (): void => this.end('cancelled');
+  readonly #aborted = (): void => this.#end('cancelled');
 
   /** What is in hand decides; who has not answered is given up. */
-  private end(why: 'outranked' | 'cancelled' | 'deadline'): void {
-    if (this.over) return;
+  #end(why: 'outranked' | 'cancelled' | 'deadline'): void {
+    if (this.#over) return;
     try {
-      this.giveUp(why);
-      const verdict = this.kit.policy.judge(this.slots);
+      this.#giveUp(why);
+      const verdict = this.#kit.policy.judge(this.#slots);
       if (verdict.kind === 'wait') throw new Error('a policy waits though every outcome is in');
-      this.settle(verdict);
+      this.#settle(verdict);
     } catch (error) {
-      this.fail(error);
+      this.#fail(error);
     }
   }
 
-  private settle(verdict: Judged['verdict']): void {
-    this.close(verdict.kind === 'reply' ? 'outranked' : 'cancelled');
-    this.resolve({ verdict, calls: this.slots });
+  #settle(verdict: Dispatched['verdict']): void {
+    this.#close(verdict.kind === 'reply' ? 'outranked' : 'cancelled');
+    this.#resolve({ verdict, calls: this.#slots });
   }
 
-  private fail(error: unknown): void {
-    this.close('cancelled');
-    this.reject(error);
+  #fail(error: unknown): void {
+    this.#close('cancelled');
+    this.#reject(error);
   }
 
-  private close(why: 'outranked' | 'cancelled'): void {
-    this.over = true;
-    this.deadline?.cancel();
-    this.grace?.cancel();
-    this.desk.signal.removeEventListener('abort', this.aborted);
-    this.giveUp(why);
+  #close(why: 'outranked' | 'cancelled'): void {
+    this.#over = true;
+    this.#deadline?.cancel();
+    this.#grace?.cancel();
+    this.#desk.signal.removeEventListener('abort', this.#aborted);
+    this.#giveUp(why);
   }
 
-  private giveUp(why: 'outranked' | 'cancelled' | 'deadline'): void {
-    for (const call of this.slots) if (call.outcome === null) call.giveUp(why);
+  #giveUp(why: 'outranked' | 'cancelled' | 'deadline'): void {
+    for (const call of this.#slots) if (call.outcome === null) call.giveUp(why);
   }
 }

@@ -23,7 +23,7 @@ export class RehearsalDesk implements Desk {
     this.#kept = kept;
   }
 
-  step(step: TraceStep): void {
+  addStep(step: TraceStep): void {
     this.steps.push(step);
   }
 

@@ -23,7 +23,7 @@ export interface Channel {
    * platform refuses for good (a token that is no token) becomes `failed` and stays until the
    * signal aborts.
    */
-  run(accept: Accept, signal: AbortSignal): Promise<void>;
+  run(receive: Receive, signal: AbortSignal): Promise<void>;
   /** One try to send one reply. */
   deliver(reply: Reply, attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome>;
   /** Cuts a rendered text into what the platform takes at once. Pure. Absent: never cut. */
@@ -80,9 +80,9 @@ export type Identity =
   | { readonly kind: 'refused' | 'unreached'; readonly message: string };
 
 /** Hands messages to the gate and the ledger; a channel acknowledges by the answer alone. */
-export interface Accept {
+export interface Receive {
   /** @param cursor where the channel is on its platform; it moves in the same commit, or not */
-  (batch: readonly Inbound[], cursor?: Place): Promise<Handled>;
+  (batch: readonly Inbound[], cursor?: Cursor): Promise<Handled>;
   /** How many messages there is room for now: a hint, so that a body need not be read in vain. */
   room(): number;
   /** Resolves when there is room again, or the signal aborts. */
@@ -92,7 +92,7 @@ export interface Accept {
 }
 
 /** `value` is the channel's own; it outlives the process where there is storage. */
-export type Place = { readonly name: string; readonly value: string };
+export type Cursor = { readonly name: string; readonly value: string };
 
 /** A receipt for each message of the batch; null: the gate turned it away, so it is handled. */
 export type Handled =

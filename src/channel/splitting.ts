@@ -52,7 +52,7 @@ export function splitText(text: string, cutting: Cutting): readonly Part[] {
     const cut: Cut =
       limit === text.length
         ? { to: text.trimEnd().length, from: text.length, fence: null }
-        : chooseCut(from, limit, new Places(text, limit, lines, first));
+        : chooseCut(from, limit, new BreakPoints(text, limit, lines, first));
     const slice = text.slice(from, cut.to);
     if (slice.trim() !== '') {
       const closing = cut.fence === null ? '' : `\n${cut.fence.marker}`;
@@ -119,7 +119,7 @@ function reach(
 }
 
 /** Each kind of place as late as it comes, and the kinds as they are wished for. */
-function chooseCut(from: number, limit: number, places: Places): Cut {
+function chooseCut(from: number, limit: number, places: BreakPoints): Cut {
   const half = from + (limit - from) / 2;
   const quarter = from + (limit - from) / 4;
   return (
@@ -133,7 +133,7 @@ function chooseCut(from: number, limit: number, places: Places): Cut {
 }
 
 /** Where one part may end. */
-class Places {
+class BreakPoints {
   readonly #text: string;
   readonly #limit: number;
   readonly #lines: readonly Line[];

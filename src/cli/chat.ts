@@ -2,10 +2,10 @@ import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
 import { readSkills } from '../service.ts';
-import { createCommandLog, readConfig, readLogLevel, readSecrets } from './boot.ts';
+import { createCommandLog, readConfig, readLogLevel, readSecrets } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
-import { parseFlags, wrongUsage } from './flags.ts';
-import { programVersion } from './program.ts';
+import { parseFlags, wrongUsage } from './frame/flags.ts';
+import { programVersion } from './frame/program.ts';
 
 export const chat: Command = {
   name: 'chat',
@@ -70,7 +70,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     const text = skills.texts.get(partnerBrain.name) ?? null;
     const where = { channel, skills: text, version: programVersion() };
     await using session = openSession(partnerBrain, secrets, log, where);
-    const { runConsole } = await import('./console.ts');
+    const { runConsole } = await import('./frame/console.ts');
     return await runConsole(session, { io, explain, introduction: partner.introduction });
   } finally {
     await partner.close();

@@ -49,10 +49,10 @@ async function loadDoctor(): Promise<Command> {
 }
 
 async function loadConfigCheck(): Promise<Command> {
-  const { createConfigCheck } = await import('./config-check.ts');
+  const { createConfigCheck } = await import('./frame/config-check.ts');
   return createConfigCheck(async (inspection, env) => {
     const { runPreflight } = await import('../preflight/preflight.ts');
-    const { programVersion } = await import('./program.ts');
+    const { programVersion } = await import('./frame/program.ts');
     return runPreflight(inspection, { env, version: programVersion(), heldDatabase: null });
   });
 }

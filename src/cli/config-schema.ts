@@ -1,7 +1,7 @@
 import { jsonSchema } from '../config/json-schema.ts';
 import { exitCode } from './cli.ts';
 import type { Command } from './cli.ts';
-import { parseFlags, wrongUsage } from './flags.ts';
+import { parseFlags, wrongUsage } from './frame/flags.ts';
 
 /** Prints the JSON Schema of the configuration file. */
 export const configSchema: Command = {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, before, suite, test } from 'node:test';
 import type { Command, Io } from './cli.ts';
-import { createConfigCheck } from './config-check.ts';
+import { createConfigCheck } from './frame/config-check.ts';
 import { configSchema } from './config-schema.ts';
 import type { PreflightLine } from '../preflight/lines.ts';
 

@@ -1,10 +1,16 @@
 import { notYet } from '../config/not-yet.ts';
 import type { Log } from '../lib/log.ts';
-import type { Ending } from '../run.ts';
-import { createCommandLog, logWarnings, readConfig, readLogLevel, readSecrets } from './boot.ts';
+import type { Ending } from '../run/run.ts';
+import {
+  createCommandLog,
+  logWarnings,
+  readConfig,
+  readLogLevel,
+  readSecrets,
+} from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
-import { parseFlags, wrongUsage } from './flags.ts';
-import { packageRoot, programVersion } from './program.ts';
+import { parseFlags, wrongUsage } from './frame/flags.ts';
+import { packageRoot, programVersion } from './frame/program.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -46,7 +52,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const log = createCommandLog(io, level.level);
   log.scrub(secrets.values());
   logWarnings(log, warnings);
-  const { runService } = await import('../run.ts');
+  const { runService } = await import('../run/run.ts');
   const ending = await runService({
     config,
     text: inspection.text,

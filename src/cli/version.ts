@@ -1,6 +1,6 @@
 import { exitCode, type Command } from './cli.ts';
-import { parseFlags, wrongUsage } from './flags.ts';
-import { programVersion } from './program.ts';
+import { parseFlags, wrongUsage } from './frame/flags.ts';
+import { programVersion } from './frame/program.ts';
 
 export const version: Command = {
   name: 'version',

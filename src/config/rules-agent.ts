@@ -10,7 +10,7 @@ type Channel = NonNullable<NonNullable<GrantDraft['channels']>[number]>;
 type Tool = NonNullable<NonNullable<AgentDraft['tools']>[number]>;
 
 /** Where the agent stands; `ranked`: the models that its brain may use, best first, if known. */
-type Standing = {
+type BrainContext = {
   readonly brain: BrainDraft;
   readonly path: string;
   readonly ranked: readonly KnownModel[];
@@ -26,14 +26,14 @@ const cages = [
 /** Adds what is wrong with the agent of one brain. */
 export function checkAgent(
   agent: AgentDraft,
-  standing: Standing,
+  context: BrainContext,
   document: DraftDocument,
   problems: ProblemList,
 ): void {
-  const path = `${standing.path}.agent`;
+  const path = `${context.path}.agent`;
   const tools = toolsOf(agent);
   checkTools(agent, tools, path, problems);
-  checkMemory(agent, standing.ranked[0], path, document, problems);
+  checkMemory(agent, context.ranked[0], path, document, problems);
   checkHosts(agent, path, problems);
   const configured = document.channels && new Set(document.channels.map((one) => one?.type));
   const earlier: Earlier = new Map();
@@ -42,8 +42,8 @@ export function checkAgent(
     checkGrant(grant, { tools, configured }, `${path}.governance[${index}]`, problems);
     checkOverlap(grant, index, earlier, `${path}.governance[${index}]`, problems);
   }
-  checkModels(agent, standing, problems);
-  checkLeak(agent, standing, document, problems);
+  checkModels(agent, context, problems);
+  checkLeak(agent, context, document, problems);
 }
 
 /** Where each tool is listed first; one that could not be read is `undefined` among them. */
@@ -173,8 +173,8 @@ function checkOverlap(
   problems.add('grants_overlap', path, message, remedy);
 }
 
-function checkModels(agent: AgentDraft, standing: Standing, problems: ProblemList): void {
-  const { path, ranked } = standing;
+function checkModels(agent: AgentDraft, context: BrainContext, problems: ProblemList): void {
+  const { path, ranked } = context;
   const selected = ranked[0];
   if (selected === undefined) return;
   if (ranked.length > 1) {
@@ -192,7 +192,7 @@ function checkModels(agent: AgentDraft, standing: Standing, problems: ProblemLis
 /** Strangers, private sources and a way out in one agent: a message could make it leak them. */
 function checkLeak(
   agent: AgentDraft,
-  { brain, path }: Standing,
+  { brain, path }: BrainContext,
   { channels, routes }: DraftDocument,
   problems: ProblemList,
 ): void {

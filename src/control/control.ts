@@ -19,16 +19,18 @@ import type {
 import { changesOf, sentencesOf } from '../config/changes/changes.ts';
 import { locate } from '../config/locate.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
-import { inspectConfig, inspectText } from '../config/inspect.ts';
+import { inspectConfig, inspectText, type Inspection } from '../config/inspect.ts';
 import { readDisk, type Disk } from './disk.ts';
 import { replaceFile } from './saved-file.ts';
-import type { Host } from '../host.ts';
+import type { Host } from '../run/host.ts';
 import type { Log } from '../lib/log.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
-import type { Plan } from '../plan.ts';
+import type { Plan } from '../run/plan.ts';
 import type { ServiceKit } from '../service.ts';
-import { newWarnings, prepareNext, type Next, type Stand } from './next.ts';
-import { fileChanged, notSaved, revisionConflict, rolledBack } from './refusals.ts';
+import { newWarnings, prepareConfig } from './prepare-config.ts';
+import type { ConfigSnapshot, NextConfig } from './prepare-config.ts';
+import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
+import { rolledBack, stopping } from './refusals.ts';
 
 export type ControlParts = {
   /** Where the configuration came from; null: from no file, and so it stays. */
@@ -53,7 +55,7 @@ export type ConfigSource = {
 export class Control implements ConfigControl {
   readonly #parts: ControlParts;
   readonly #turns = new OneAtATime();
-  #used: Stand;
+  #used: ConfigSnapshot;
   #usedAt: number;
   /** null: as the file says. */
   #savedAt: number | null = null;
@@ -62,14 +64,14 @@ export class Control implements ConfigControl {
   #notApplied: ConfigRefused | null = null;
 
   /** @param first what the plan in use was made of */
-  constructor(parts: ControlParts, first: Stand) {
+  constructor(parts: ControlParts, first: ConfigSnapshot) {
     this.#parts = parts;
     this.#used = first;
     this.#usedAt = parts.kit.now();
     parts.source?.onReload(() => void this.#heed());
   }
 
-  get used(): Stand {
+  get used(): ConfigSnapshot {
     return this.#used;
   }
 
@@ -157,7 +159,7 @@ export class Control implements ConfigControl {
     const isEdited = disk.revision !== revision && disk.revision !== inspection.revision;
     const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
     if (isEdited && !mayReplace) return fileChanged(file, disk);
-    const next = await prepareNext(inspection, this.#nextParts(source, mayAskWith));
+    const next = await this.#prepare(inspection, source, mayAskWith);
     if (next.kind === 'refused') return next;
     if (disk.revision === inspection.revision) return this.#useAsItLies(file, next);
     return (await this.#save(file, next, disk)) ?? this.#useSaved(file, next, disk);
@@ -168,10 +170,7 @@ export class Control implements ConfigControl {
     if (stop.aborted) return rolledBack(stopping);
     if (source === null) return notSaved(inNoFile);
     const inspection = await inspectConfig(source.file, source.env, 'file');
-    const next = await prepareNext(
-      inspection,
-      this.#nextParts(source, () => true),
-    );
+    const next = await this.#prepare(inspection, source, () => true);
     if (next.kind === 'refused') {
       // The text in use stands nowhere else on the disk.
       const { revision, text } = this.#used;
@@ -186,24 +185,24 @@ export class Control implements ConfigControl {
    * The file holds the next text already; where that is another one, the text in use is kept,
    * whatever comes of it.
    */
-  async #useAsItLies(file: string, next: Next): Promise<Applied> {
+  async #useAsItLies(file: string, next: NextConfig): Promise<Applied> {
     const { revision, text } = this.#used;
-    const isOther = next.stand.revision !== revision;
+    const isOther = next.snapshot.revision !== revision;
     if (isOther) await this.#try(keep(file, text, await this.#savedWhen()));
     const applied = await this.#use(next);
     if (applied.kind === 'refused') return applied;
     this.#savedAt = null;
-    await this.#try(pruneKept(file, next.stand.revision));
+    await this.#try(pruneKept(file, next.snapshot.revision));
     return applied;
   }
 
-  #nextParts({ env }: ConfigSource, mayAskWith: ConfigAsked['mayAskWith']) {
+  #prepare(inspection: Inspection, { env }: ConfigSource, mayAskWith: ConfigAsked['mayAskWith']) {
     const { log, kit } = this.#parts;
-    return { env, log, kit, used: this.#used, mayAskWith };
+    return prepareConfig(inspection, { env, log, kit, used: this.#used, mayAskWith });
   }
 
   /** The texts before, in use and on the disk, are kept; then the file is replaced; null: it is. */
-  async #save(file: string, { stand }: Next, disk: Disk): Promise<ConfigRefused | null> {
+  async #save(file: string, { snapshot }: NextConfig, disk: Disk): Promise<ConfigRefused | null> {
     const { text, revision } = this.#used;
     try {
       const isEdited = disk.kind === 'text' && disk.revision !== revision;
@@ -217,24 +216,24 @@ export class Control implements ConfigControl {
       found = await readDisk(file);
       return found.kind === disk.kind && found.revision === disk.revision;
     };
-    const saved = await replaceFile(file, { text: stand.text, unchanged });
+    const saved = await replaceFile(file, { text: snapshot.text, unchanged });
     if (saved.kind === 'saved') return null;
     await this.#try(forgetKept(file, revision));
     return saved.kind === 'changed' ? fileChanged(file, found) : notSaved(saved.message);
   }
 
   /** The file holds the next text; where that is not taken into use, the one before goes back. */
-  async #useSaved(file: string, next: Next, disk: Disk): Promise<Applied> {
+  async #useSaved(file: string, next: NextConfig, disk: Disk): Promise<Applied> {
     const { revision } = this.#used;
     const { text } = disk.kind === 'text' ? disk : this.#used;
     const applied = await this.#use(next);
     if (applied.kind === 'applied') {
       this.#savedAt = this.#usedAt;
-      await this.#try(pruneKept(file, next.stand.revision));
+      await this.#try(pruneKept(file, next.snapshot.revision));
       return applied;
     }
     const unchanged = async (): Promise<boolean> =>
-      (await readDisk(file)).revision === next.stand.revision;
+      (await readDisk(file)).revision === next.snapshot.revision;
     const undone = await replaceFile(file, { text, unchanged });
     if (undone.kind === 'fault') {
       const detail = `${applied.detail} But the new text still stands in it: ${undone.message}`;
@@ -244,7 +243,7 @@ export class Control implements ConfigControl {
     return applied;
   }
 
-  async #use({ plan, stand }: Next): Promise<Applied> {
+  async #use({ plan, snapshot }: NextConfig): Promise<Applied> {
     const { host, kit, onUsed, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
     try {
@@ -255,15 +254,15 @@ export class Control implements ConfigControl {
       if (host.plan !== plan) return rolledBack('Something went wrong in svc itself.');
     }
     const before = this.#used;
-    const changes = sentencesOf(changesOf(locate(before.text).value, locate(stand.text).value));
-    this.#used = stand;
+    const changes = sentencesOf(changesOf(locate(before.text).value, locate(snapshot.text).value));
+    this.#used = snapshot;
     this.#usedAt = kit.now();
     this.#notApplied = null;
     onUsed(plan);
-    for (const { code, path, message, remedy } of newWarnings(before, stand)) {
+    for (const { code, path, message, remedy } of newWarnings(before, snapshot)) {
       kit.events.warned({ code, path, message: `${message}. ${remedy}` });
     }
-    const { revision, warnings } = stand;
+    const { revision, warnings } = snapshot;
     return { kind: 'applied', revision, usedAt: this.#usedAt, changes, warnings };
   }
 
@@ -291,9 +290,6 @@ export class Control implements ConfigControl {
     });
   }
 }
-
-const inNoFile = 'This configuration stands in no file.';
-const stopping = 'The service is stopping; it takes no new configuration.';
 
 function faultOf(file: string): (error: unknown) => HistoryFault {
   return (error) => ({ kind: 'fault', detail: historyFault(error, file) });

@@ -8,6 +8,9 @@ const sentencesMax = 10;
 
 const stays = 'The configuration before stays in use.';
 
+export const inNoFile = 'This configuration stands in no file.';
+export const stopping = 'The service is stopping; it takes no new configuration.';
+
 export function revisionConflict(revision: string): ConfigRefused {
   const detail = `Revision ${revision} is in use by now: read it, and make your change to that.`;
   return { kind: 'refused', code: 'revision_conflict', detail, revision };

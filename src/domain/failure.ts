@@ -2,9 +2,9 @@
  * One table for everything that can go wrong outside our own code: what it is called, whether
  * another try may help, and whose move it is. A failure is a value; a bug is a throw.
  */
-export type Whose = 'sender' | 'operator' | 'provider' | 'us';
+export type ActionBy = 'sender' | 'operator' | 'provider' | 'us';
 
-type Row = { retryable: boolean; whose: Whose; sentence: string };
+type Row = { retryable: boolean; whose: ActionBy; sentence: string };
 
 const failures = {
   connect_failed: row(true, 'provider', 'the address could not be reached'),
@@ -42,7 +42,7 @@ export type Failure = {
   readonly kind: FailureKind;
   readonly retryable: boolean;
   readonly retryAfterMs: number | null;
-  readonly whose: Whose;
+  readonly whose: ActionBy;
   readonly status: number | null;
   readonly detail: string;
 };
@@ -69,6 +69,6 @@ export function failure(
 /** Every failure kind, for metrics and tests. */
 export const failureKinds = Object.keys(failures) as readonly FailureKind[];
 
-function row(retryable: boolean, whose: Whose, sentence: string): Row {
+function row(retryable: boolean, whose: ActionBy, sentence: string): Row {
   return { retryable, whose, sentence };
 }

@@ -4,7 +4,7 @@
  */
 import type { Apology } from './decision.ts';
 import type { Box, ChannelState } from './event.ts';
-import type { FailureKind, Whose } from './failure.ts';
+import type { FailureKind, ActionBy } from './failure.ts';
 import type { TurnedAwayReason } from './gate.ts';
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
@@ -50,4 +50,4 @@ type Told<Kind extends string, Fields> = { readonly kind: Kind; readonly at: num
 
 type Turn = { channel: ChannelKey; id: MessageId; brain: string };
 type Delivery = { channel: ChannelKey; id: ReplyId; message: MessageId; attempt: number };
-type Failed = { failure: FailureKind; whose: Whose; status: number | null };
+type Failed = { failure: FailureKind; whose: ActionBy; status: number | null };

@@ -4,7 +4,7 @@ import type { TurnedAwayReason } from '../domain/gate.ts';
 import type { Inbound } from '../domain/message.ts';
 
 /** `knocks`: a stranger who may be given a code. */
-export type Judgement =
+export type AccessDecision =
   | { readonly kind: 'passes' }
   | { readonly kind: 'knocks' }
   | { readonly kind: 'turned_away'; readonly reason: TurnedAwayReason };
@@ -12,8 +12,8 @@ export type Judgement =
 /** The rules of a messenger whose configuration has none: anyone, in groups when addressed. */
 export const openAccess: AccessConfig = { allow: null, groups: 'mention', pairing: false };
 
-const passes: Judgement = { kind: 'passes' };
-const knocks: Judgement = { kind: 'knocks' };
+const passes: AccessDecision = { kind: 'passes' };
+const knocks: AccessDecision = { kind: 'knocks' };
 
 /**
  * Groups first: what is said there to others is not even looked at for who said it. A code is
@@ -24,7 +24,7 @@ export function judge(
   { allow, groups, pairing }: AccessConfig,
   isAdmitted: (sender: string) => boolean,
   { sender, setting = 'direct' }: Inbound,
-): Judgement {
+): AccessDecision {
   if (setting !== 'direct' && groups === 'off') return turnedAway('groups_off');
   if (setting === 'overheard' && groups === 'mention') return turnedAway('not_addressed');
   if (allow === null && !pairing) return passes;
@@ -34,6 +34,6 @@ export function judge(
   return setting === 'direct' ? knocks : turnedAway('stranger');
 }
 
-function turnedAway(reason: TurnedAwayReason): Judgement {
+function turnedAway(reason: TurnedAwayReason): AccessDecision {
   return { kind: 'turned_away', reason };
 }

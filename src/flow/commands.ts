@@ -6,10 +6,10 @@ import type { SessionConfig } from '../config/config.ts';
 import { kindTypeOf } from '../channel/kinds.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { InClaim } from '../store/store.ts';
-import type { Kit, Line } from './kit.ts';
+import type { Kit, ActiveRoute } from './kit.ts';
 import { quote } from './quotation.ts';
 import { commandSentences as say } from './sentences.ts';
-import type { Act, SessionStep, Understood } from './sessions.ts';
+import type { Intent, SessionDecision, CommandsOn } from './sessions.ts';
 
 /** What a command says and changes; `command` is its name, for the trace and the counters. */
 export type CommandAnswer = {
@@ -21,31 +21,31 @@ export type CommandAnswer = {
   readonly notes: readonly NoteMove[];
 };
 
-export type Command = Exclude<Act, { kind: 'think' }>;
+export type Command = Exclude<Intent, { kind: 'think' }>;
 
 /** Which commands a message on this line may be. */
-export function understoodOn({ brain, session }: Line): Understood {
+export function commandsOn({ brain, session }: ActiveRoute): CommandsOn {
   const { agent } = brain;
   return { session, notes: agent !== null && agent.notes !== null, tools: agent !== null };
 }
 
-/** @param step what the message means; a cut in it comes before the command */
-export async function obey(
+/** @param decision what the message means; a cut in it comes before the command */
+export async function answerCommand(
   kit: Kit,
-  line: Line,
+  route: ActiveRoute,
   claim: InClaim,
   command: Command,
-  step: SessionStep,
+  decision: SessionDecision,
 ): Promise<CommandAnswer> {
   switch (command.kind) {
     case 'begin':
       return answer(command, say.begun);
     case 'recall':
-      return recall(kit, line.session, claim, command, step);
+      return recall(kit, route.session, claim, command, decision);
     case 'notes':
-      return notes(kit, line, claim, command);
+      return notes(kit, route, claim, command);
     case 'tools':
-      return tools(kit, line, claim, command);
+      return tools(kit, route, claim, command);
     case 'pair':
       return answer(command, say.pairing(command.code));
     default:
@@ -57,8 +57,8 @@ async function recall(
   { ledger }: Kit,
   session: SessionConfig | null,
   claim: InClaim,
-  command: Extract<Act, { kind: 'recall' }>,
-  { move }: SessionStep,
+  command: Extract<Intent, { kind: 'recall' }>,
+  { move }: SessionDecision,
 ): Promise<CommandAnswer> {
   const most = session?.recallMax ?? 0;
   if (most === 0) return answer(command, say.recallOff);
@@ -74,9 +74,9 @@ async function recall(
 
 async function notes(
   { ledger }: Kit,
-  { brain }: Line,
+  { brain }: ActiveRoute,
   claim: InClaim,
-  command: Extract<Act, { kind: 'notes' }>,
+  command: Extract<Intent, { kind: 'notes' }>,
 ): Promise<CommandAnswer> {
   const scope = brain.agent?.notes ?? null;
   if (scope === null) return answer(command, say.notesNone);
@@ -94,9 +94,9 @@ const usesMax = 5;
 
 async function tools(
   { ledger }: Kit,
-  { brain }: Line,
+  { brain }: ActiveRoute,
   claim: InClaim,
-  command: Extract<Act, { kind: 'tools' }>,
+  command: Extract<Intent, { kind: 'tools' }>,
 ): Promise<CommandAnswer> {
   const type = kindTypeOf(claim.message.channel);
   const abilities = brain.agent?.abilitiesOn(type) ?? [];

@@ -34,7 +34,7 @@ export class TurnDesk implements Desk {
     this.deadlineAt = deadlineAt;
   }
 
-  step(step: TraceStep): void {
+  addStep(step: TraceStep): void {
     this.steps.push(step);
   }
 

@@ -6,16 +6,16 @@ import type { TraceStep } from '../domain/trace.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { Effects, InClaim } from '../store/store.ts';
 import type { CommandAnswer } from './commands.ts';
-import type { Kit, Line } from './kit.ts';
+import type { Kit, ActiveRoute } from './kit.ts';
 import { sentences, sessionNotice } from './sentences.ts';
-import type { SessionStep } from './sessions.ts';
+import type { SessionDecision } from './sessions.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
 export type TurnEnd = Decision | CommandAnswer;
 
 /** What happened on the way. Times are milliseconds since 1970. */
-export type Course = {
-  readonly step: SessionStep;
+export type TurnTimeline = {
+  readonly decision: SessionDecision;
   readonly claimedAt: number;
   readonly decidedAt: number;
   readonly steps: readonly TraceStep[];
@@ -30,47 +30,47 @@ export type Course = {
  */
 export function effectsOf(
   kit: Kit,
-  line: Line,
+  route: ActiveRoute,
   claim: InClaim,
   end: TurnEnd,
-  course: Course,
+  timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;
-  const { step } = course;
+  const { decision } = timeline;
   const own = end.kind === 'apology' ? sentences[end.apology] : null;
   const text = own ?? (end as Exclude<TurnEnd, { kind: 'apology' }>).text;
-  const reply = replyOf(kit, line, claim, text, course);
-  const said = step.act.kind === 'think' ? step.act.text : null;
+  const reply = replyOf(kit, route, claim, text, timeline);
+  const said = decision.act.kind === 'think' ? decision.act.text : null;
   const answered = end.kind === 'reply' ? end.text : null;
   const command = end.kind === 'command' ? end : null;
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
-    replies: own === null ? partsOf(line, reply) : [reply],
+    replies: own === null ? partsOf(route, reply) : [reply],
     turn: said === null ? null : { at: message.acceptedAt, text: said, reply: answered },
-    session: step.move,
+    session: decision.move,
     imported: command?.imported ?? null,
-    notes: command?.notes ?? course.noteMoves ?? [],
-    toolUses: course.toolUses ?? [],
+    notes: command?.notes ?? timeline.noteMoves ?? [],
+    toolUses: timeline.toolUses ?? [],
     trace: {
       acceptedAt: message.acceptedAt,
-      claimedAt: course.claimedAt,
-      decidedAt: course.decidedAt,
-      brain: line.brain.name,
+      claimedAt: timeline.claimedAt,
+      decidedAt: timeline.decidedAt,
+      brain: route.brain.name,
       attempt,
       outcome: end.kind === 'apology' ? end.apology : end.kind,
-      steps: course.steps,
+      steps: timeline.steps,
     },
   };
 }
 
 function replyOf(
   kit: Kit,
-  { channel, brain, session }: Line,
+  { channel, brain, session }: ActiveRoute,
   { message }: InClaim,
   text: string,
-  { step, decidedAt }: Course,
+  { decision, decidedAt }: TurnTimeline,
 ): Reply {
-  const reason = step.move?.reason ?? 'command';
+  const reason = decision.move?.reason ?? 'command';
   const started = reason === 'command' ? null : reason;
   const told = started === null || channel.tellsSessions;
   const notice = told ? null : sessionNotice(started, (session?.recallMax ?? 0) > 0);
@@ -87,7 +87,7 @@ function replyOf(
 }
 
 /** The reply as it is, or several parts that share its id with `-00`, `-01`, … behind it. */
-function partsOf({ channel }: Line, reply: Reply): readonly Reply[] {
+function partsOf({ channel }: ActiveRoute, reply: Reply): readonly Reply[] {
   const parts = channel.split?.(reply.text);
   if (parts === undefined || parts.length < 2) return [reply];
   return parts.map((text, index) => ({

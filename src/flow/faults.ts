@@ -3,10 +3,10 @@ import type { Brain, Desk, Turn } from '../brain/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
 import type { Claim } from '../store/store.ts';
-import { understoodOn } from './commands.ts';
+import { commandsOn } from './commands.ts';
 import { effectsOf } from './effects.ts';
-import type { Kit, Line } from './kit.ts';
-import { stepOf } from './sessions.ts';
+import type { Kit, ActiveRoute } from './kit.ts';
+import { decideSession } from './sessions.ts';
 
 const faultDecision: Decision = {
   kind: 'apology',
@@ -28,9 +28,9 @@ export async function think(kit: Kit, brain: Brain, turn: Turn, desk: Desk): Pro
  * A claim that is not tried again, since its handling threw, or since it ended the process again
  * and again. A message's sender is told in that commit.
  */
-export async function buryFaulty(
+export async function buryMessage(
   kit: Kit,
-  line: Line,
+  route: ActiveRoute,
   claim: Claim,
   kind: 'fault' | 'poison' = 'fault',
 ): Promise<void> {
@@ -42,16 +42,16 @@ export async function buryFaulty(
     if (await kit.ledger.bury(claim, why)) kit.events.buried(told);
     return;
   }
-  const step = stepOf(claim.message, claim.memory, understoodOn(line));
-  const course = {
-    step,
+  const decision = decideSession(claim.message, claim.memory, commandsOn(route));
+  const timeline = {
+    decision,
     claimedAt: now,
     decidedAt: now,
     steps: [],
     noteMoves: null,
     toolUses: null,
   };
-  const effects = effectsOf(kit, line, claim, faultDecision, course);
+  const effects = effectsOf(kit, route, claim, faultDecision, timeline);
   // What ends the process is not shown to later turns: they would end it, too.
   const left = kind === 'poison' ? { ...effects, turn: null } : effects;
   if (await kit.ledger.bury(claim, why, left)) kit.events.buried(told);

@@ -16,10 +16,10 @@ import type { Knock, Pairings } from './pairing.ts';
 const turnedAwayMax = 1_000;
 
 /** A messenger and who may talk there. */
-export type Entrance = { readonly channel: ChannelKey; readonly access: AccessConfig };
+export type GatedChannel = { readonly channel: ChannelKey; readonly access: AccessConfig };
 
 /** What of a batch goes on to the ledger. */
-export type Passage = {
+export type GateResult = {
   readonly messages: readonly Inbound[];
   /** What moves with them. */
   readonly moves: readonly CursorMove[];
@@ -57,7 +57,7 @@ export class Gate {
     channel: ChannelKey,
     access: AccessConfig,
     batch: readonly Inbound[],
-  ): Promise<Passage> {
+  ): Promise<GateResult> {
     const { pairings } = this.#parts;
     const type = channelTypeOf(channel);
     if (access.pairing) await pairings.load(type);

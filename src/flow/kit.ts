@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Ledger } from '../store/store.ts';
 
 /** A channel and the brain that its route names, as one config revision has them. */
-export type Line = {
+export type ActiveRoute = {
   readonly channel: Channel;
   readonly brain: Brain;
   /** How its conversations are cut into sessions; null: never. */

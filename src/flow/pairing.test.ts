@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { steadyNow } from '../lib/clock.ts';
 import { createIdSource } from '../domain/ids.ts';
-import { createMemoryLedger } from '../store/memory.ts';
+import { createMemoryLedger } from '../store/memory/memory.ts';
 import { Pairings } from './pairing.ts';
 
 const hourMs = 60 * 60_000;

@@ -28,14 +28,14 @@ const codeLength = 8;
 type Admitted = { readonly sender: string; readonly name: string | null; readonly at: number };
 
 /** `code` null: used or taken back; they are told nothing more before `until`. */
-type Asking = {
+type PendingCode = {
   readonly sender: string;
   readonly name: string | null;
   readonly until: number;
   readonly code: string | null;
 };
 
-type Circle = { readonly admitted: readonly Admitted[]; readonly asking: readonly Asking[] };
+type Circle = { readonly admitted: readonly Admitted[]; readonly asking: readonly PendingCode[] };
 
 export type Knock =
   | { readonly kind: 'code'; readonly code: string; readonly move: CursorMove }
@@ -135,7 +135,7 @@ export class Pairings implements Admissions {
     return kept ? 'done' : 'storage_failed';
   }
 
-  #counts({ code, until }: Asking): boolean {
+  #counts({ code, until }: PendingCode): boolean {
     return code !== null && until > this.#now();
   }
 
@@ -173,6 +173,6 @@ export class Pairings implements Admissions {
   }
 }
 
-function silenced({ asking }: Circle, sender: string): readonly Asking[] {
+function silenced({ asking }: Circle, sender: string): readonly PendingCode[] {
   return asking.map((one) => (one.sender === sender ? { ...one, name: null, code: null } : one));
 }

@@ -11,12 +11,12 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { DeliveryOutcome } from '../domain/reply.ts';
 import type { Whose } from '../domain/story.ts';
-import { createMemoryLedger } from '../store/memory.ts';
-import { buryFaulty } from './faults.ts';
+import { createMemoryLedger } from '../store/memory/memory.ts';
+import { buryMessage } from './faults.ts';
 import { Gate } from './gate.ts';
-import type { Line } from './kit.ts';
+import type { ActiveRoute } from './kit.ts';
 import { Pairings } from './pairing.ts';
-import { accept, acceptAtGate, sendReply, takeTurn } from './pipeline.ts';
+import { receive, receiveAtGate, sendReply, takeTurn } from './pipeline.ts';
 
 const channel = 'webhook' as ChannelKey;
 const conversation = 'c1' as ConversationId;
@@ -52,7 +52,7 @@ function house(messagesMax = 10) {
       return { kind: 'reply', text: 'four', model, why: 'only one' };
     },
   };
-  const line: Line = {
+  const route: ActiveRoute = {
     channel: { tellsSessions: true, deliver: () => does.deliver() } as unknown as Channel,
     brain,
     session,
@@ -60,18 +60,18 @@ function house(messagesMax = 10) {
   };
   const told = (): string[] => calls.map(([name]) => name);
   const claimed = async (text = 'two and two?') => {
-    await accept(kit, [said(text)]);
+    await receive(kit, [said(text)]);
     const [claim] = await ledger.claim('in', channel, 1);
     calls.length = 0;
     return claim!;
   };
   const replyClaimed = async () => {
-    await takeTurn(kit, line, await claimed(), signal);
+    await takeTurn(kit, route, await claimed(), signal);
     const [claim] = await ledger.claim('out', channel, 1);
     calls.length = 0;
     return claim!;
   };
-  return { kit, ledger, line, does, calls, told, claimed, replyClaimed };
+  return { kit, ledger, line: route, does, calls, told, claimed, replyClaimed };
 }
 
 test('a turn that ended is told, and so is a reply that was delivered', async () => {
@@ -120,11 +120,11 @@ test('what met a bug and was forgotten is no dead letter', async () => {
   const it = house();
   const message = await it.claimed();
   await it.ledger.forget(whose);
-  await buryFaulty(it.kit, it.line, message);
+  await buryMessage(it.kit, it.line, message);
   assert.deepEqual(it.told(), []);
   const reply = await it.replyClaimed();
   await it.ledger.forget(whose);
-  await buryFaulty(it.kit, it.line, reply);
+  await buryMessage(it.kit, it.line, reply);
   assert.deepEqual(it.told(), []);
 });
 
@@ -139,15 +139,15 @@ test('who was turned away is told only once the rest of the batch is in the ledg
   const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
   const batch = [direct('stranger'), direct('friend')];
   const first = await it.claimed();
-  const refused = await acceptAtGate(it.kit, gate, { channel, access }, batch);
+  const refused = await receiveAtGate(it.kit, gate, { channel, access }, batch);
   assert.equal(refused.kind, 'refused');
   assert.deepEqual(it.told(), []);
   assert.deepEqual(gate.turnedAway, []);
   await it.ledger.bury(first, failure('fault'));
-  const handled = await acceptAtGate(it.kit, gate, { channel, access }, batch);
+  const handled = await receiveAtGate(it.kit, gate, { channel, access }, batch);
   assert.equal(handled.kind, 'accepted');
   assert.deepEqual(it.told(), ['messageAccepted', 'messageTurnedAway']);
-  await acceptAtGate(it.kit, gate, { channel, access }, [direct('stranger')]);
+  await receiveAtGate(it.kit, gate, { channel, access }, [direct('stranger')]);
   assert.deepEqual(
     gate.turnedAway.map(({ count }) => count),
     [2],

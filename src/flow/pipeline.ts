@@ -10,17 +10,17 @@ import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
-import { obey, understoodOn } from './commands.ts';
+import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
 import { effectsOf, type TurnEnd } from './effects.ts';
-import { buryFaulty, think } from './faults.ts';
-import type { Entrance, Gate } from './gate.ts';
-import type { Kit, Line } from './kit.ts';
-import { nextStep } from './outbox.ts';
-import { sessionStep, stepOf, type SessionStep } from './sessions.ts';
+import { buryMessage, think } from './faults.ts';
+import type { GatedChannel, Gate } from './gate.ts';
+import type { Kit, ActiveRoute } from './kit.ts';
+import { decideRetry } from './retry-policy.ts';
+import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
 /** channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else. */
-export async function accept(
+export async function receive(
   { ledger, events }: Kit,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
@@ -35,10 +35,10 @@ export async function accept(
 }
 
 /** channel → gate → ledger, on a messenger. Whoever is turned away has been handled by that. */
-export async function acceptAtGate(
+export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access }: Entrance,
+  { channel, access }: GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
@@ -48,7 +48,7 @@ export async function acceptAtGate(
   const acceptance: Acceptance =
     messages.length === 0 && moves.length === 0
       ? { kind: 'accepted', receipts: [] }
-      : await accept(kit, messages, ...moves);
+      : await receive(kit, messages, ...moves);
   if (acceptance.kind === 'accepted') {
     return { kind: 'accepted', receipts: passage.settle(acceptance.receipts) };
   }
@@ -59,26 +59,26 @@ export async function acceptAtGate(
 /** ledger (inbox) → brain → ledger (outbox). Once the signal aborts the claim is given back. */
 export async function takeTurn(
   kit: Kit,
-  line: Line,
+  route: ActiveRoute,
   claim: InClaim,
   signal: AbortSignal,
 ): Promise<void> {
-  if (claim.condemned) return buryFaulty(kit, line, claim, 'poison');
+  if (claim.condemned) return buryMessage(kit, route, claim, 'poison');
   const { message, memory } = claim;
   const [claimedAt, since] = [kit.now(), kit.steady()];
-  const where = { channel: message.channel, id: message.id, brain: line.brain.name };
+  const where = { channel: message.channel, id: message.id, brain: route.brain.name };
   kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
 
-  const step = stepOf(message, memory, understoodOn(line));
-  const desk = new TurnDesk(kit, claim, line.brain, signal, later(since, line.brain.deadlineMs));
-  if (line.session !== null) desk.step(sessionStep(memory, step));
-  const end = await showingWork(line, claim, answer(kit, line, claim, step, desk));
+  const decision = decideSession(message, memory, commandsOn(route));
+  const desk = new TurnDesk(kit, claim, route.brain, signal, later(since, route.brain.deadlineMs));
+  if (route.session !== null) desk.addStep(traceSession(memory, decision));
+  const end = await showingWork(route, claim, answer(kit, route, claim, decision, desk));
   if (signal.aborted) return kit.ledger.release(claim);
 
   const [decidedAt, ms] = [kit.now(), kit.steady() - since];
   const { steps, noteMoves, toolUses } = desk;
-  const course = { step, claimedAt, decidedAt, steps, noteMoves, toolUses };
-  const effects = effectsOf(kit, line, claim, end, course);
+  const timeline = { decision, claimedAt, decidedAt, steps, noteMoves, toolUses };
+  const effects = effectsOf(kit, route, claim, end, timeline);
   // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
   if (!(await kit.ledger.complete(claim, effects))) return;
   if (end.kind === 'command') {
@@ -90,7 +90,7 @@ export async function takeTurn(
 
 /** Where the channel can show that an answer is worked on, it does until there is one. */
 async function showingWork(
-  { channel }: Line,
+  { channel }: ActiveRoute,
   { message }: InClaim,
   answering: Promise<TurnEnd>,
 ): Promise<TurnEnd> {
@@ -107,28 +107,29 @@ async function showingWork(
 /** A command is answered by svc, everything else by the brain, which sees the session so far. */
 async function answer(
   kit: Kit,
-  line: Line,
+  route: ActiveRoute,
   claim: InClaim,
-  step: SessionStep,
+  decision: SessionDecision,
   desk: TurnDesk,
 ): Promise<TurnEnd> {
   const { message, memory } = claim;
-  if (step.act.kind !== 'think') return obey(kit, line, claim, step.act, step);
-  const history = step.move === null ? linesOf(memory.turns) : [];
-  return think(kit, line.brain, { message, text: step.act.text, history }, desk);
+  if (decision.act.kind !== 'think')
+    return answerCommand(kit, route, claim, decision.act, decision);
+  const history = decision.move === null ? linesOf(memory.turns) : [];
+  return think(kit, route.brain, { message, text: decision.act.text, history }, desk);
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */
 export async function sendReply(
   kit: Kit,
-  line: Line,
+  route: ActiveRoute,
   claim: OutClaim,
   signal: AbortSignal,
 ): Promise<void> {
   const { reply, attempt: number, possibleDuplicate, late } = claim;
   const attempt = { number, possibleDuplicate, late };
-  const outcome = await line.channel.deliver(reply, attempt, signal);
-  const next = nextStep(outcome, claim, kit.ledger.terms, kit, line.channel.deliverMsMax);
+  const outcome = await route.channel.deliver(reply, attempt, signal);
+  const next = decideRetry(outcome, claim, kit.ledger.durability, kit, route.channel.deliverMsMax);
   const [channel, message] = [reply.address.channel, reply.inReplyTo];
   const where = { channel, id: reply.id, message, attempt: number };
   switch (next.kind) {

@@ -4,7 +4,7 @@ import { assert as hold, constantFrom, integer, property } from 'fast-check';
 import type { SessionConfig } from '../config/config.ts';
 import type { Message } from '../domain/message.ts';
 import type { Memory } from '../store/store.ts';
-import { stepOf } from './sessions.ts';
+import { decideSession } from './sessions.ts';
 
 const defaults: SessionConfig = {
   triggers: ['/new', '/reset'],
@@ -30,34 +30,34 @@ const understood = (session: Partial<SessionConfig> | null, notes = false, tools
 });
 
 const actOf = (text: string, of = understood({}, true, true)): unknown =>
-  stepOf(said(text), memory(null), of).act;
+  decideSession(said(text), memory(null), of).act;
 
 test('without the session block nothing of it exists', () => {
   for (const text of ['/new', '/new hello', '/reset', '/recall 3', '/notes', '/tools']) {
-    const step = stepOf(said(text, 10 ** 12), memory(0), understood(null));
-    assert.deepEqual(step, { move: null, act: { kind: 'think', text } });
+    const decision = decideSession(said(text, 10 ** 12), memory(0), understood(null));
+    assert.deepEqual(decision, { move: null, act: { kind: 'think', text } });
   }
 });
 
 test('a trigger alone begins a session, and svc says so', () => {
   for (const text of ['/new', '/reset', '  /new  ', '\n/new\n']) {
-    const step = stepOf(said(text, 7), memory(3), understood({}));
-    assert.deepEqual(step, { move: { reason: 'command', at: 7 }, act: { kind: 'begin' } });
+    const decision = decideSession(said(text, 7), memory(3), understood({}));
+    assert.deepEqual(decision, { move: { reason: 'command', at: 7 }, act: { kind: 'begin' } });
   }
 });
 
 test('what stands behind a trigger is the first message of the new session', () => {
-  const step = stepOf(said('/new  two  words\nand more', 7), memory(3), understood({}));
-  assert.deepEqual(step.act, { kind: 'think', text: 'two  words\nand more' });
-  assert.equal(step.move?.reason, 'command');
+  const decision = decideSession(said('/new  two  words\nand more', 7), memory(3), understood({}));
+  assert.deepEqual(decision.act, { kind: 'think', text: 'two  words\nand more' });
+  assert.equal(decision.move?.reason, 'command');
   const media = { type: 'image/png', reference: 'https://example.com/a.png' };
-  const pictured = stepOf(said('/new', 7, media), memory(3), understood({}));
+  const pictured = decideSession(said('/new', 7, media), memory(3), understood({}));
   assert.deepEqual(pictured.act, { kind: 'think', text: '' });
 });
 
 test('a command behind a trigger is one, of the new session; a second trigger is none', () => {
   const [move, all] = [{ reason: 'command', at: 7 }, understood({}, true, true)];
-  const after = (text: string, of = all): unknown => stepOf(said(text, 7), memory(3), of);
+  const after = (text: string, of = all): unknown => decideSession(said(text, 7), memory(3), of);
   assert.deepEqual(after('/new /recall 2 '), { move, act: { kind: 'recall', rest: '2' } });
   assert.deepEqual(after('/reset\n/notes'), { move, act: { kind: 'notes', rest: '' } });
   assert.deepEqual(after('/new /tools'), { move, act: { kind: 'tools' } });
@@ -70,12 +70,12 @@ test('a command behind a trigger is one, of the new session; a second trigger is
 
 test('a trigger is exactly the first word', () => {
   for (const text of ['/newer', '/New', 'please /new', '/new!', 'x/new', '']) {
-    assert.deepEqual(stepOf(said(text), memory(null), understood({})).move, null, text);
+    assert.deepEqual(decideSession(said(text), memory(null), understood({})).move, null, text);
     assert.deepEqual(actOf(text), { kind: 'think', text }, text);
   }
-  assert.equal(stepOf(said('/new'), memory(3), understood({ triggers: [] })).move, null);
+  assert.equal(decideSession(said('/new'), memory(3), understood({ triggers: [] })).move, null);
   const other = understood({ triggers: ['restart'] });
-  assert.equal(stepOf(said('restart now'), memory(3), other).move?.reason, 'command');
+  assert.equal(decideSession(said('restart now'), memory(3), other).move?.reason, 'command');
 });
 
 test('commands are told with what stands behind them, and only where they exist', () => {
@@ -93,18 +93,18 @@ test('commands are told with what stands behind them, and only where they exist'
 test('idle expiry is in whole minutes from message to message', () => {
   const idle = understood({ idleMinutes: 30 });
   const reasonAfter = (ms: number, empty = false): unknown =>
-    stepOf(said('hi', 5_000 + ms), memory(5_000, empty), idle).move?.reason ?? null;
+    decideSession(said('hi', 5_000 + ms), memory(5_000, empty), idle).move?.reason ?? null;
   assert.equal(reasonAfter(30 * 60_000), 'idle');
   assert.equal(reasonAfter(30 * 60_000 - 1), null);
   assert.equal(reasonAfter(-(10 ** 9)), null, 'a clock set back is no time passed');
   assert.equal(reasonAfter(10 ** 9, true), null, 'an empty session has nothing to cut');
-  assert.equal(stepOf(said('hi', 10 ** 9), memory(null), idle).move, null);
+  assert.equal(decideSession(said('hi', 10 ** 9), memory(null), idle).move, null);
 });
 
 test('a command cuts nothing, but an expiry comes before it', () => {
   const idle = understood({ idleMinutes: 1 });
-  const step = stepOf(said('/recall', 60_000), memory(0), idle);
-  assert.deepEqual(step, {
+  const decision = decideSession(said('/recall', 60_000), memory(0), idle);
+  assert.deepEqual(decision, {
     move: { reason: 'idle', at: 60_000 },
     act: { kind: 'recall', rest: '' },
   });
@@ -158,10 +158,10 @@ for (const zone of zones) {
             const at = edge + offset * 60_000 + 17_000;
             const previousAt = at - apart * 60_000;
             const both = understood({ dailyAtMinute: minute, idleMinutes });
-            const step = stepOf(said('hi', at), memory(previousAt), both);
+            const decision = decideSession(said('hi', at), memory(previousAt), both);
             const idle = idleMinutes > 0 && apart >= idleMinutes ? 'idle' : null;
             const expected = slowly(previousAt, at, minute) ? 'daily' : idle;
-            assert.equal(step.move?.reason ?? null, expected);
+            assert.equal(decision.move?.reason ?? null, expected);
           },
         ),
         { numRuns: 150 },
@@ -178,7 +178,7 @@ test('a message at the very boundary is of the new day, and so is the next', () 
   const daily = understood({ dailyAtMinute: minute });
   const boundary = new Date(2025, 5, 10, 0, minute).getTime();
   const reasonAt = (previousAt: number, at: number): unknown =>
-    stepOf(said('hi', at), memory(previousAt), daily).move?.reason ?? null;
+    decideSession(said('hi', at), memory(previousAt), daily).move?.reason ?? null;
   assert.equal(reasonAt(boundary - 1, boundary), 'daily');
   assert.equal(reasonAt(boundary - 2, boundary - 1), null);
   assert.equal(reasonAt(boundary, boundary), null);
@@ -188,6 +188,6 @@ test('a message at the very boundary is of the new day, and so is the next', () 
 
 test('a day that passed is told before a quiet while', () => {
   const both = understood({ dailyAtMinute: 0, idleMinutes: 1 });
-  const step = stepOf(said('hi', 100 * hour), memory(0), both);
-  assert.equal(step.move?.reason, 'daily');
+  const decision = decideSession(said('hi', 100 * hour), memory(0), both);
+  assert.equal(decision.move?.reason, 'daily');
 });

@@ -13,10 +13,10 @@ import type { TraceStep } from '../domain/trace.ts';
 import type { Memory } from '../store/store.ts';
 
 /** `move` ends the active session just before this message; null: it goes on. */
-export type SessionStep = { readonly move: SessionMove | null; readonly act: Act };
+export type SessionDecision = { readonly move: SessionMove | null; readonly act: Intent };
 
 /** What is to be done with the message. `rest` is what stands behind the command's word. */
-export type Act =
+export type Intent =
   | { readonly kind: 'think'; readonly text: string }
   | { readonly kind: 'begin' }
   | { readonly kind: 'recall'; readonly rest: string }
@@ -25,13 +25,17 @@ export type Act =
   | { readonly kind: 'pair'; readonly code: string };
 
 /** Which commands there are here: those of sessions, of brains that keep notes, of agents. */
-export type Understood = {
+export type CommandsOn = {
   readonly session: SessionConfig | null;
   readonly notes: boolean;
   readonly tools: boolean;
 };
 
-export function stepOf(message: Message, memory: Memory, understood: Understood): SessionStep {
+export function decideSession(
+  message: Message,
+  memory: Memory,
+  understood: CommandsOn,
+): SessionDecision {
   const { pairingCode: code } = message;
   if (code !== undefined) return { move: null, act: { kind: 'pair', code } };
   const { session, notes, tools } = understood;
@@ -51,7 +55,7 @@ export function stepOf(message: Message, memory: Memory, understood: Understood)
 }
 
 /** For the trace: the session of this message, and why it is a new one. */
-export function sessionStep({ session }: Memory, { move, act }: SessionStep): TraceStep {
+export function traceSession({ session }: Memory, { move, act }: SessionDecision): TraceStep {
   return {
     kind: 'session',
     session: session.number + (move === null ? 0 : 1),
@@ -60,11 +64,11 @@ export function sessionStep({ session }: Memory, { move, act }: SessionStep): Tr
   };
 }
 
-function asItIs({ text }: Message): SessionStep {
+function asItIs({ text }: Message): SessionDecision {
   return { move: null, act: { kind: 'think', text } };
 }
 
-function commandOf(word: string, rest: string, understood: Understood): Act | null {
+function commandOf(word: string, rest: string, understood: CommandsOn): Intent | null {
   if (word === '/recall' && understood.session !== null)
     return { kind: 'recall', rest: rest.trimEnd() };
   if (word === '/notes' && understood.notes) return { kind: 'notes', rest: rest.trimEnd() };

@@ -103,35 +103,35 @@ const cancelledUnsent: HttpResult = { kind: 'fault', fault: 'cancelled', sent: f
  * connection is closed, or never used if there was none yet.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  private readonly request: HttpRequest;
-  private readonly signal: AbortSignal | undefined;
-  private readonly resolve: (result: HttpResult) => void;
-  private connection: Dispatcher.DispatchController | null = null;
-  private deadline: Deadline | null = null;
-  private settled = false;
-  private status = 0;
-  private headers: Readonly<Record<string, string | string[] | undefined>> = {};
-  private readonly parts: Buffer[] = [];
-  private bytes = 0;
+  readonly #request: HttpRequest;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: (result: HttpResult) => void;
+  #connection: Dispatcher.DispatchController | null = null;
+  #deadline: Deadline | null = null;
+  #settled = false;
+  #status = 0;
+  #headers: Readonly<Record<string, string | string[] | undefined>> = {};
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
 
   constructor(
     request: HttpRequest,
     signal: AbortSignal | undefined,
     resolve: (result: HttpResult) => void,
   ) {
-    this.request = request;
-    this.signal = signal;
-    this.resolve = resolve;
+    this.#request = request;
+    this.#signal = signal;
+    this.#resolve = resolve;
   }
 
   watch(deadlines: Deadlines): void {
-    this.deadline = deadlines.at(this.request.deadlineAt, () => this.fail('timeout', null));
-    this.signal?.addEventListener('abort', this.cancel);
+    this.#deadline = deadlines.at(this.#request.deadlineAt, () => this.#fail('timeout', null));
+    this.#signal?.addEventListener('abort', this.#cancel);
   }
 
   onRequestStart(connection: Dispatcher.DispatchController): void {
-    this.connection = connection;
-    if (this.settled) connection.abort(givenUp);
+    this.#connection = connection;
+    if (this.#settled) connection.abort(givenUp);
   }
 
   onResponseStart(
@@ -139,50 +139,50 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    this.status = status;
-    this.headers = headers;
+    this.#status = status;
+    this.#headers = headers;
   }
 
   onResponseData(_connection: Dispatcher.DispatchController, part: Buffer): void {
-    this.bytes += part.length;
-    if (this.bytes > this.request.bodyBytesMax) this.fail('answer_too_large', null);
-    else if (this.request.discardBody !== true) this.parts.push(part);
+    this.#bytes += part.length;
+    if (this.#bytes > this.#request.bodyBytesMax) this.#fail('answer_too_large', null);
+    else if (this.#request.discardBody !== true) this.#parts.push(part);
   }
 
   onResponseEnd(): void {
-    const { parts } = this;
+    const parts = this.#parts;
     const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-    this.settle(this.answer(bytes.toString('utf8')));
+    this.#settle(this.#answer(bytes.toString('utf8')));
   }
 
   onResponseError(_connection: Dispatcher.DispatchController | undefined, error: Error): void {
     const code = codeOf(error);
-    if (code === 'UND_ERR_DESTROYED') return this.fail('cancelled', code);
-    if (this.connection !== null) return this.fail('connection_lost', code);
+    if (code === 'UND_ERR_DESTROYED') return this.#fail('cancelled', code);
+    if (this.#connection !== null) return this.#fail('connection_lost', code);
     const late = code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT';
-    this.fail(late ? 'connect_timeout' : 'connect_failed', code);
+    this.#fail(late ? 'connect_timeout' : 'connect_failed', code);
   }
 
-  private readonly cancel = (): void => this.fail('cancelled', null);
+  readonly #cancel = (): void => this.#fail('cancelled', null);
 
-  private fail(fault: HttpFault, code: string | null): void {
-    if (this.settled) return;
-    const enough = this.request.discardBody === true && this.status >= 200;
-    const sent = this.connection !== null;
-    this.settle(enough ? this.answer('') : { kind: 'fault', fault, sent, code });
-    this.connection?.abort(givenUp);
+  #fail(fault: HttpFault, code: string | null): void {
+    if (this.#settled) return;
+    const enough = this.#request.discardBody === true && this.#status >= 200;
+    const sent = this.#connection !== null;
+    this.#settle(enough ? this.#answer('') : { kind: 'fault', fault, sent, code });
+    this.#connection?.abort(givenUp);
   }
 
-  private answer(body: string): HttpResult {
-    return { kind: 'answer', status: this.status, headers: this.headers, body };
+  #answer(body: string): HttpResult {
+    return { kind: 'answer', status: this.#status, headers: this.#headers, body };
   }
 
-  private settle(result: HttpResult): void {
-    if (this.settled) return;
-    this.settled = true;
-    this.deadline?.cancel();
-    this.signal?.removeEventListener('abort', this.cancel);
-    this.resolve(result);
+  #settle(result: HttpResult): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#deadline?.cancel();
+    this.#signal?.removeEventListener('abort', this.#cancel);
+    this.#resolve(result);
   }
 }
 

@@ -7,10 +7,10 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
-import { Fitting } from './fitting.ts';
+import { ContextTrimmer } from './context-trimmer.ts';
 import type { CallBounds } from './call-bounds.ts';
-import type { InFlight } from './in-flight.ts';
-import type { Forwardings } from './forwarding.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { RelayDetections } from './relay-detection.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
@@ -20,7 +20,7 @@ export type ModelKit = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
-  readonly forwardings: Forwardings;
+  readonly forwardings: RelayDetections;
   readonly bounds: CallBounds;
 };
 
@@ -36,8 +36,8 @@ export function buildModel(config: ModelConfig, apiKey: string | null, kit: Mode
   const { provider, modelId, locality, baseUrl, timeoutMs } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, now, steady } = kit;
-  const forwarding = kit.forwardings.of(config);
-  const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, forwarding };
+  const relay = kit.forwardings.of(config);
+  const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
   const options = { ...where, http, now, steady };
   return new GuardedModel(runtimes[provider](options), kit.bounds.of(config, kit.deadlines), kit);
 }
@@ -48,26 +48,26 @@ class GuardedModel implements Model {
   readonly modelId;
   readonly locality;
   readonly mayForward;
-  private readonly model: Model;
-  private readonly kit: ModelKit;
-  private readonly inFlight: InFlight;
-  private readonly fitting = new Fitting();
+  readonly #model: Model;
+  readonly #kit: ModelKit;
+  readonly #limit: ConcurrencyLimit;
+  readonly #trimmer = new ContextTrimmer();
 
-  constructor(model: Model, inFlight: InFlight, kit: ModelKit) {
+  constructor(model: Model, limit: ConcurrencyLimit, kit: ModelKit) {
     this.name = model.name;
     this.provider = model.provider;
     this.modelId = model.modelId;
     this.locality = model.locality;
     this.mayForward = model.mayForward;
-    this.model = model;
-    this.kit = kit;
-    this.inFlight = inFlight;
+    this.#model = model;
+    this.#kit = kit;
+    this.#limit = limit;
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const { steady, events } = this.kit;
+    const { steady, events } = this.#kit;
     const since = steady();
-    const outcome = await this.askInTurn(request, signal);
+    const outcome = await this.#askInTurn(request, signal);
     events.modelAnswered({
       model: this.name,
       provider: this.provider,
@@ -78,22 +78,22 @@ class GuardedModel implements Model {
   }
 
   check(deadlineAt: SteadyTime): Promise<ModelCheck> {
-    return this.model.check(deadlineAt);
+    return this.#model.check(deadlineAt);
   }
 
-  private async askInTurn(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const entered = this.inFlight.enter(request.deadlineAt, signal);
+  async #askInTurn(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+    const entered = this.#limit.acquire(request.deadlineAt, signal);
     const pass = entered instanceof Promise ? await entered : entered;
     if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
     let outcome: Outcome | null = null;
     try {
-      outcome = await this.fitting.ask(request, (cut) => this.model.ask(cut, signal));
+      outcome = await this.#trimmer.ask(request, (cut) => this.#model.ask(cut, signal));
       return outcome;
     } catch (error) {
-      this.kit.events.faulted({ where: `model ${this.name}`, error });
+      this.#kit.events.faulted({ where: `model ${this.name}`, error });
       return { kind: 'failed', failure: failure('fault'), tries: [] };
     } finally {
-      this.inFlight.leave(pass, outcome === null ? 'other' : strainOf(outcome));
+      this.#limit.release(pass, outcome === null ? 'other' : strainOf(outcome));
     }
   }
 }

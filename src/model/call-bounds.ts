@@ -6,7 +6,7 @@
 import type { ModelConfig } from '../config/config.ts';
 import { Cache } from '../lib/cache.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
-import { InFlight, type Load } from './in-flight.ts';
+import { ConcurrencyLimit, type Load } from './concurrency-limit.ts';
 
 /** Plans that were refused leave theirs behind; those in use are asked for with every plan. */
 const boundsMax = 40_000;
@@ -14,15 +14,15 @@ const boundsMax = 40_000;
 export class CallBounds {
   /** By provider; every call that is bounded here is counted in it. */
   readonly loads = new Map<string, Load>();
-  readonly #kept = new Cache<string, InFlight>(boundsMax);
+  readonly #kept = new Cache<string, ConcurrencyLimit>(boundsMax);
 
   /** A new one has the limit of this config; one that is there keeps its own until `hold`. */
-  of(config: ModelConfig, deadlines: Deadlines): InFlight {
+  of(config: ModelConfig, deadlines: Deadlines): ConcurrencyLimit {
     const { provider, inFlightMax } = config;
     const key = keyOf(config);
     const load = this.loads.get(provider) ?? { inFlight: 0, waiting: 0 };
     this.loads.set(provider, load);
-    const bound = this.#kept.get(key) ?? new InFlight(inFlightMax, deadlines, load);
+    const bound = this.#kept.get(key) ?? new ConcurrencyLimit(inFlightMax, deadlines, load);
     this.#kept.put(key, bound, 1);
     return bound;
   }

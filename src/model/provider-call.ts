@@ -6,7 +6,7 @@ import type { Outcome, Try } from '../domain/outcome.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { retryAfterMs } from '../lib/retry-after.ts';
-import type { Forwarding } from './forwarding.ts';
+import type { RelayDetection } from './relay-detection.ts';
 import type { ModelRequest } from './model.ts';
 import type { Parsed } from './parsing.ts';
 
@@ -21,7 +21,7 @@ export type RuntimeOptions = Clock & {
   /** For one call, from the question to the last byte of the answer. */
   readonly timeoutMs: number;
   /** Shared with every model of the same id at the same address. */
-  readonly forwarding: Forwarding;
+  readonly relay: RelayDetection;
   readonly http: HttpClient;
 };
 

@@ -10,21 +10,21 @@
  * Linear in the length of the text, and idempotent: the key of a key is that key.
  */
 import { withoutThinkBlock } from '../domain/think-block.ts';
-import { Peeling } from './peeling.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { MarkupStripper } from './markup-stripper.ts';
+import { canonicalAnswer } from './canonical-answer.ts';
 import { normalized } from './normalized-text.ts';
 
 export function consensusKey(text: string): string {
   const bare = withoutFence(withoutThinkBlock(text).trim());
-  const json = canonicalJson(bare);
+  const json = canonicalAnswer(bare);
   if (json !== null) return json;
   const plain = normalized(bare).trim();
-  const peeling = new Peeling(plain);
-  const undressed = peeling.peel('marks');
-  const inner = canonicalJson(undressed);
+  const stripper = new MarkupStripper(plain);
+  const undressed = stripper.peel('marks');
+  const inner = canonicalAnswer(undressed);
   if (inner !== null) return inner;
-  const core = peeling.peel('marks and lists');
-  return canonicalJson(core) ?? (core === '' ? plain : core);
+  const core = stripper.peel('marks and lists');
+  return canonicalAnswer(core) ?? (core === '' ? plain : core);
 }
 
 /** The inside of the one code fence that wraps the whole text, or the text itself. */

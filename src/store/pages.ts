@@ -5,7 +5,7 @@ import { pageRowsMax, type Page, type PageAsked } from '../domain/page.ts';
 export const pageCharactersMax = 8 * 1024 * 1024;
 
 /** What orders a list: of one row, each value in its place. */
-export type Place = readonly (number | string)[];
+export type PageKey = readonly (number | string)[];
 
 /** A whole number from 1 to `pageRowsMax`, whatever was asked for. */
 export function limitOf({ limit }: PageAsked): number {
@@ -17,7 +17,7 @@ export function limitOf({ limit }: PageAsked): number {
  * @param beginning the place before every row; it shows how many values a place has, and which
  * @returns null when `after` is nothing that a page of this list gave
  */
-export function placeAfter<P extends Place>({ after }: PageAsked, beginning: P): P | null {
+export function keyAfter<P extends PageKey>({ after }: PageAsked, beginning: P): P | null {
   if (after === null) return beginning;
   try {
     const place: unknown = JSON.parse(Buffer.from(after, 'base64url').toString());
@@ -35,7 +35,7 @@ export function placeAfter<P extends Place>({ after }: PageAsked, beginning: P):
 export function pageOf<R, T>(
   rows: readonly R[],
   limit: number,
-  placeOf: (row: R) => Place,
+  placeOf: (row: R) => PageKey,
   tell: (row: R) => T,
 ): Page<T> {
   const shown = rows.slice(0, limit);
@@ -45,7 +45,7 @@ export function pageOf<R, T>(
 }
 
 /** What asks for the rows behind a place. */
-export function nextOf(place: Place): string {
+export function nextOf(place: PageKey): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 

@@ -46,7 +46,7 @@ import type { AuditTrail, RecordsReader } from './records.ts';
 
 export interface Ledger extends AuditTrail {
   /** What this form promises to those who hand it messages. */
-  readonly terms: Terms;
+  readonly durability: Durability;
   /** Dedupes on (channel, dedupeKey). The cursors move in the same commit. All or nothing. */
   accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance>;
   /** Room left before `accept` refuses. A hint: accept has the last word. */
@@ -119,7 +119,7 @@ export interface Ledger extends AuditTrail {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export type Terms = {
+export type Durability = {
   readonly durable: boolean;
   /** Pauses between delivery attempts, before jitter. After the last one comes the dead letter. */
   readonly deliveryGapsMs: readonly number[];

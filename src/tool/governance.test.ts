@@ -34,7 +34,7 @@ const grant = (
 ): GrantConfig => ({ tool, mode, channels });
 
 test('each grant means what it says, on each channel', async () => {
-  const standing: readonly [readonly GrantConfig[], string, string][] = [
+  const granted: readonly [readonly GrantConfig[], string, string][] = [
     [[], 'allow no_governance done', 'allow no_governance done'],
     [[grant('calc', 'allow')], 'allow governance[0] done', 'allow governance[0] done'],
     [[grant('echo', 'allow')], 'deny no_grant denied', 'deny no_grant denied'],
@@ -52,7 +52,7 @@ test('each grant means what it says, on each channel', async () => {
       'deny no_grant denied',
     ],
   ];
-  for (const [grants, ...expected] of standing) {
+  for (const [grants, ...expected] of granted) {
     for (const [at, channel] of (['webhook', 'messenger_a'] as const).entries()) {
       const calc = fakeTool('calc', 'expression');
       const box = toolbox([calc, fakeTool('echo', 'text')], grants);

@@ -32,7 +32,7 @@ export function createToolbox(options: GovernanceOptions): Toolbox {
   return new GovernedToolbox(options);
 }
 
-type Standing = { readonly mode: GrantMode; readonly rule: string };
+type GrantDecision = { readonly mode: GrantMode; readonly rule: string };
 
 /** What one call came to, before it is written down. */
 type Ending = {
@@ -60,12 +60,12 @@ class GovernedToolbox implements Toolbox {
   }
 
   announcedOn(channel: ChannelType): readonly Tool[] {
-    return this.#options.tools.filter((tool) => this.#standing(tool, channel).mode !== 'deny');
+    return this.#options.tools.filter((tool) => this.#grantFor(tool, channel).mode !== 'deny');
   }
 
   abilitiesOn(channel: ChannelType): readonly Ability[] {
     return this.#options.tools.map((tool) => {
-      const { mode } = this.#standing(tool, channel);
+      const { mode } = this.#grantFor(tool, channel);
       return { tool: tool.name, mode, cage: tool.cage };
     });
   }
@@ -75,23 +75,23 @@ class GovernedToolbox implements Toolbox {
     const at = now();
     const since = steady();
     const tool = this.#tools.get(call.name);
-    const standing: Standing =
+    const granted: GrantDecision =
       tool === undefined
         ? { mode: 'deny', rule: 'not_listed' }
-        : this.#standing(tool, surroundings.channel);
+        : this.#grantFor(tool, surroundings.channel);
     const written = writtenArguments(call);
     const kept = shortened(written ?? '', tool === undefined ? call.name : null).toWellFormed();
     const asked = written === null ? null : { given: call.arguments, at, kept };
     const ending =
-      tool === undefined || standing.mode === 'deny'
-        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: standing.rule }
-        : await this.#end(tool, standing, asked, surroundings);
+      tool === undefined || granted.mode === 'deny'
+        ? { text: 'There is no such tool here.', outcome: 'denied' as const, rule: granted.rule }
+        : await this.#end(tool, granted, asked, surroundings);
     const use: ToolUse = {
       key: ending.earlierKey ?? surroundings.key,
       at,
       ms: steady() - since,
       tool: tool?.name ?? unlisted,
-      mode: standing.mode,
+      mode: granted.mode,
       rule: ending.rule,
       outcome: ending.outcome,
       arguments: kept,
@@ -102,7 +102,7 @@ class GovernedToolbox implements Toolbox {
   /** @param asked null: what it was given cannot be looked into; `kept` of it is for the audit */
   async #end(
     tool: Tool,
-    { mode, rule }: Standing,
+    { mode, rule }: GrantDecision,
     asked: { readonly given: unknown; readonly at: number; readonly kept: string } | null,
     surroundings: CallSurroundings,
   ): Promise<Ending> {
@@ -163,7 +163,7 @@ class GovernedToolbox implements Toolbox {
   }
 
   /** No block: all that is listed is allowed. A block without the tool or its channel: denied. */
-  #standing({ name }: Tool, channel: ChannelType): Standing {
+  #grantFor({ name }: Tool, channel: ChannelType): GrantDecision {
     const { grants } = this.#options;
     if (grants.length === 0) return { mode: 'allow', rule: 'no_governance' };
     const at = grants.findIndex(

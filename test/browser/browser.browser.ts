@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { securityHeaders } from '../../src/admin/answer.ts';
+import { securityHeaders } from '../../src/admin/http/answer.ts';
 import { browserTest, type Site } from './browser.ts';
 
 const good = '<!doctype html><html lang="en"><title>t</title><main><h1>A page</h1></main></html>';

@@ -10,9 +10,9 @@ import type { Brain } from '../../src/brain/brain.ts';
 import type { Channel } from '../../src/channel/channel.ts';
 import { createIdSource, type ModelName } from '../../src/domain/ids.ts';
 import { createEvents } from '../../src/events.ts';
-import { Host } from '../../src/host.ts';
+import { Host } from '../../src/run/host.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { Plan } from '../../src/plan.ts';
+import { Plan } from '../../src/run/plan.ts';
 import type { Ledger } from '../../src/store/store.ts';
 import { memoryForm, openSound, sqliteForm, type Form } from '../contract/ledger/forms.ts';
 import { FakePlatform } from '../fake/channel.ts';
@@ -56,23 +56,23 @@ async function measure(form: Form, count: number, random: () => number) {
   const { ledger } = bench;
   const [slow, quick] = [new FakePlatform('stuck'), new FakePlatform('quick')];
   const hanging = hangingBrain();
-  const arrivals = new Arrivals();
+  const accepting = new Arrivals();
   const host = hostOn(ledger);
   const plain = { type: 'webhook', session: null, access: null } as const;
   const channels = [
     { ...plain, channel: slow.channel(), brain: hanging.brain },
-    { ...plain, channel: arrivals.watch(quick.channel()), brain: echo },
+    { ...plain, channel: accepting.watch(quick.channel()), brain: echo },
   ];
   assert.equal(await host.use(new Plan('one', channels, new Map())), null);
   try {
-    await talk(quick, arrivals, Math.min(count, 200), random);
-    const quiet = await talk(quick, arrivals, count, random);
+    await talk(quick, accepting, Math.min(count, 200), random);
+    const quiet = await talk(quick, accepting, count, random);
     const said = Array.from({ length: conversations }, (_, i) => slow.say(`stuck ${i}`, 'hello'));
     await Promise.all(said);
     const stuck = (): number => ledger.gauges().inboxClaimed + ledger.gauges().inboxWaiting;
     await untilTrue('the slots are full', () => hanging.held() === 1_000);
     assert.equal(stuck(), conversations);
-    const hung = await talk(quick, arrivals, count, random);
+    const hung = await talk(quick, accepting, count, random);
     assert.equal(stuck(), conversations, 'nobody of the hung brain was answered or lost');
     assert.equal(slow.delivered.length, 0);
     return { quiet, hung };
@@ -84,7 +84,7 @@ async function measure(form: Form, count: number, random: () => number) {
 /** @returns the median, over rounds, of the slowest of a hundred; milliseconds */
 async function talk(
   platform: FakePlatform,
-  arrivals: Arrivals,
+  accepting: Arrivals,
   count: number,
   random: () => number,
 ): Promise<number> {
@@ -96,7 +96,7 @@ async function talk(
         const startedAt = performance.now();
         const acceptance = await platform.say(`c${Math.floor(random() * 1e9)}`, 'hello');
         assert.ok(acceptance.kind === 'accepted');
-        return (await arrivals.of(acceptance.receipts[0]!.id)) - startedAt;
+        return (await accepting.of(acceptance.receipts[0]!.id)) - startedAt;
       }),
     );
     rounds.push(percentile(tookMs, 0.99));
@@ -159,7 +159,7 @@ function hangingBrain() {
 }
 
 function hostOn(ledger: Ledger): Host {
-  Object.assign(ledger, { terms: { ...ledger.terms, drainMs: 0 } });
+  Object.assign(ledger, { terms: { ...ledger.durability, drainMs: 0 } });
   const { now, steady } = systemClock;
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const ids = createIdSource(now, (bytes) => void randomFillSync(bytes));

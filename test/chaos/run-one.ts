@@ -1,6 +1,6 @@
 /**
- * One proof in a process of its own, for run.ts: `run-one.ts <name> <size> <seed>`. Its finding goes
- * to the parent.
+ * One proof in a process of its own, for run.ts: `run-one.ts <name> <size> <seed>`. It sends its
+ * finding to the parent.
  */
 import type { Size } from './proof.ts';
 import { proofs } from './proofs.ts';

@@ -6,7 +6,7 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
-import { Forwardings } from '../../src/model/forwarding.ts';
+import { RelayDetections } from '../../src/model/relay-detection.ts';
 import type { Model, ModelRequest } from '../../src/model/model.ts';
 import { failureNames, failures, upstreamWords } from '../fake/failures.ts';
 import type { FakeModel, ModelCall, Script } from '../fake/model-server.ts';
@@ -52,8 +52,8 @@ export class Bench implements AsyncDisposable {
   readonly faults: unknown[] = [];
   readonly clock = handClock();
   readonly bounds = new CallBounds();
-  private readonly forwardings = new Forwardings();
-  private readonly http = createHttpClient(this.clock.deadlines, { connectMs: 60_000 });
+  readonly #forwardings = new RelayDetections();
+  readonly #http = createHttpClient(this.clock.deadlines, { connectMs: 60_000 });
 
   build(
     kind: Pick<ModelKind, 'provider' | 'modelId'>,
@@ -72,11 +72,11 @@ export class Bench implements AsyncDisposable {
       ...more,
     };
     return buildModel(config, key, {
-      http: this.http,
+      http: this.#http,
       deadlines: this.clock.deadlines,
       now: this.clock.now,
       steady: this.clock.steady,
-      forwardings: this.forwardings,
+      forwardings: this.#forwardings,
       bounds: this.bounds,
       events: {
         modelAnswered: (e) => this.answered.push(e.result),
@@ -86,7 +86,7 @@ export class Bench implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.http.close();
+    await this.#http.close();
     assert.deepEqual(this.faults, [], 'no bug of ours was contained');
   }
 }

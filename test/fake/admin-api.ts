@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DeadLetterText, Story, StoryText, TurnText } from '../../src/domain/story.ts';
-import { nextOf, placeAfter } from '../../src/store/pages.ts';
+import { nextOf, keyAfter } from '../../src/store/pages.ts';
 
 export const adminToken = 'an-admin-token-of-the-tests';
 
@@ -132,7 +132,7 @@ function withoutText({ text: _text, conversation: _c, tries: _tries, ...letter }
 }
 
 function page(list: readonly unknown[], query: URLSearchParams): unknown {
-  const [from = 0] = placeAfter({ after: query.get('after'), limit: 0 }, [0]) ?? [];
+  const [from = 0] = keyAfter({ after: query.get('after'), limit: 0 }, [0]) ?? [];
   const to = from + Number(query.get('limit') ?? 100);
   return { rows: list.slice(from, to), next: to < list.length ? nextOf([to]) : null };
 }

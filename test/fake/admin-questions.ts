@@ -1,5 +1,5 @@
 /** Answers questions about configurations as the service does, from what stands here. */
-import type { Questions, Tried } from '../../src/admin/questions.ts';
+import type { ConfigTrials, Tried } from '../../src/admin/config-trials.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Calls } from './admin-ledger.ts';
 import { answered } from './admin-ledger.ts';
@@ -7,7 +7,7 @@ import { answered } from './admin-ledger.ts';
 const model = 'local_runtime/llama3.2' as ModelName;
 
 /** @param calls is told of what was asked */
-export function fakeQuestions(calls: Calls): Questions {
+export function fakeQuestions(calls: Calls): ConfigTrials {
   const asked = <T>(answer: T, ...call: readonly unknown[]): T => {
     calls.push([...call]);
     return answer;

@@ -1,5 +1,5 @@
 /** A channel without a platform: the test hands messages in, and deliveries are written down. */
-import type { Accept, Channel, ChannelProblem, Handled } from '../../src/channel/channel.ts';
+import type { Receive, Channel, ChannelProblem, Handled } from '../../src/channel/channel.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
@@ -8,7 +8,7 @@ import type { Reply } from '../../src/domain/reply.ts';
 export class FakePlatform {
   readonly delivered: Reply[] = [];
   readonly key: ChannelKey;
-  readonly #connected: Accept[] = [];
+  readonly #connected: Receive[] = [];
 
   constructor(key = 'webhook') {
     this.key = key as ChannelKey;
@@ -16,8 +16,8 @@ export class FakePlatform {
 
   /** Hands one message to the newest channel that is connected. */
   say(conversation: string, text: string): Promise<Handled> {
-    const accept = this.#connected.at(-1);
-    if (accept === undefined) throw new Error('no channel is connected');
+    const receive = this.#connected.at(-1);
+    if (receive === undefined) throw new Error('no channel is connected');
     const { key } = this;
     const message: Inbound = {
       channel: key,
@@ -28,7 +28,7 @@ export class FakePlatform {
       address: { channel: key, target: conversation },
       dedupeKey: null,
     };
-    return accept([message]);
+    return receive([message]);
   }
 
   /** @param problem what opening it comes to; null: it opens */
@@ -36,11 +36,11 @@ export class FakePlatform {
     return {
       tellsSessions: true,
       open: async () => problem ?? { kind: 'opened', key: this.key },
-      run: (accept, signal) => {
-        this.#connected.push(accept);
+      run: (receive, signal) => {
+        this.#connected.push(receive);
         return new Promise((resolve) => {
           signal.addEventListener('abort', () => {
-            this.#connected.splice(this.#connected.indexOf(accept), 1);
+            this.#connected.splice(this.#connected.indexOf(receive), 1);
             resolve();
           });
         });

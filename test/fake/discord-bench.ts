@@ -1,6 +1,6 @@
 /** A Discord channel on a scripted platform, before a ledger that notes what moves together. */
 import { systemClock } from '../../src/lib/clock.ts';
-import type { Accept, Channel, Handled, Place } from '../../src/channel/channel.ts';
+import type { Receive, Channel, Handled, Cursor } from '../../src/channel/channel.ts';
 import { createDiscordChannel } from '../../src/channel/discord/discord.ts';
 import type { DiscordParts } from '../../src/channel/discord/discord.ts';
 import type { AccessConfig, EnvName } from '../../src/config/config.ts';
@@ -14,7 +14,7 @@ import { noteEvents } from './webhook.ts';
 /** Outlives the runs of a channel, as a ledger with storage does. */
 export class NotingLedger {
   readonly messages: Inbound[] = [];
-  readonly commits: { readonly ids: readonly string[]; readonly place: Place | undefined }[] = [];
+  readonly commits: { readonly ids: readonly string[]; readonly place: Cursor | undefined }[] = [];
   readonly cursors = new Map<string, string>();
   /** Answered first, one a call with messages. */
   readonly refusals: Handled[] = [];
@@ -26,8 +26,8 @@ export class NotingLedger {
   /** Awaited before each commit. */
   gate: Promise<void> = Promise.resolve();
 
-  readonly accept: Accept = Object.assign(
-    (batch: readonly Inbound[], place?: Place) => this.#take(batch, place),
+  readonly receive: Receive = Object.assign(
+    (batch: readonly Inbound[], place?: Cursor) => this.#take(batch, place),
     {
       room: () => this.free,
       cursor: (name: string) => Promise.resolve(this.cursors.get(name) ?? null),
@@ -49,7 +49,7 @@ export class NotingLedger {
     return JSON.parse(this.cursors.get('session') ?? 'null') as never;
   }
 
-  async #take(batch: readonly Inbound[], place?: Place): Promise<Handled> {
+  async #take(batch: readonly Inbound[], place?: Cursor): Promise<Handled> {
     await this.gate;
     const refusal = batch.length > 0 ? this.refusals.shift() : undefined;
     if (refusal !== undefined) return refusal;
@@ -99,7 +99,7 @@ export async function startDiscordBench(): Promise<DiscordBench> {
       const channel = bench.make({ ...more, limits: { ...limits, ...more?.limits } });
       await channel.open();
       const ending = new AbortController();
-      const running = channel.run(ledger.accept, ending.signal);
+      const running = channel.run(ledger.receive, ending.signal);
       const stop = async (): Promise<void> => {
         ending.abort();
         await running;

@@ -54,18 +54,18 @@ export class FakeDiscord implements AsyncDisposable {
   readonly sent: Sent[] = [];
   readonly typing: Typing[] = [];
   readonly gateway: Gateway;
-  private readonly guilds: Guilds;
-  private readonly watch = new Watch();
-  private readonly limits: RateLimits;
-  private readonly server: Server;
-  private readonly sockets = new WebSocketServer({ noServer: true });
-  private readonly planned: { route: string; fault: DiscordFault; left: number }[] = [];
-  private readonly options: DiscordOptions & GatewayOptions;
-  private readonly now: () => number;
-  private port = 0;
+  readonly #guilds: Guilds;
+  readonly #watch = new Watch();
+  readonly #limits: RateLimits;
+  readonly #server: Server;
+  readonly #sockets = new WebSocketServer({ noServer: true });
+  readonly #planned: { route: string; fault: DiscordFault; left: number }[] = [];
+  readonly #options: DiscordOptions & GatewayOptions;
+  readonly #now: () => number;
+  #port = 0;
 
   constructor(options: DiscordOptions) {
-    this.options = {
+    this.#options = {
       heartbeatMs: 41_250,
       sessionStarts: 1_000,
       sessionMs: 180_000,
@@ -73,105 +73,105 @@ export class FakeDiscord implements AsyncDisposable {
       allowedIntents: intent.messageContent,
       ...options,
     };
-    this.now = options.now ?? Date.now;
+    this.#now = options.now ?? Date.now;
     this.token = options.token ?? 'MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs';
-    this.guilds = new Guilds(this.now);
-    this.limits = new RateLimits(this.now);
-    this.bot = this.guilds.user('svc', true);
+    this.#guilds = new Guilds(this.#now);
+    this.#limits = new RateLimits(this.#now);
+    this.bot = this.#guilds.user('svc', true);
     this.gateway = new Gateway({
-      options: this.options,
-      now: this.now,
+      options: this.#options,
+      now: this.#now,
       bot: this.bot,
       isToken: (token) => token === this.token,
       resetToken: () => void (this.token = 'a-new-token-that-the-owner-got-by-mail'),
-      resumeUrl: () => `ws://127.0.0.1:${this.port}/resume`,
+      resumeUrl: () => `ws://127.0.0.1:${this.#port}/resume`,
       guilds: () =>
-        [...this.guilds.guilds.values()].map((guild) => {
-          return { id: guild.id, created: this.guilds.created(guild, this.bot) };
+        [...this.#guilds.guilds.values()].map((guild) => {
+          return { id: guild.id, created: this.#guilds.created(guild, this.bot) };
         }),
-      changed: () => this.watch.changed(),
+      changed: () => this.#watch.changed(),
     });
-    this.server = createServer((request, response) => {
-      this.take(request, response).catch(() => response.destroy());
+    this.#server = createServer((request, response) => {
+      this.#take(request, response).catch(() => response.destroy());
     });
     // A client that was held up does not meet a connection that is just being closed.
-    this.server.keepAliveTimeout = 60_000;
-    this.server.on('upgrade', (request, socket: Socket, head) => {
-      this.upgrade(request, socket, head);
+    this.#server.keepAliveTimeout = 60_000;
+    this.#server.on('upgrade', (request, socket: Socket, head) => {
+      this.#upgrade(request, socket, head);
     });
   }
 
   /** What belongs into `base_url`: clients add `/v10`. */
   get url(): string {
-    return `http://127.0.0.1:${this.port}/api`;
+    return `http://127.0.0.1:${this.#port}/api`;
   }
 
   async listen(): Promise<void> {
-    this.server.listen(this.port, '127.0.0.1');
-    await once(this.server, 'listening');
-    this.port = (this.server.address() as AddressInfo).port;
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Goes away: connections end, new ones are refused until `listen`. */
   async close(): Promise<void> {
-    if (!this.server.listening) return;
-    const closed = new Promise((resolve) => this.server.close(resolve));
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
     this.gateway.drop();
-    this.server.closeAllConnections();
+    this.#server.closeAllConnections();
     await closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.gateway.close();
-    this.watch.close();
+    this.#watch.close();
     await this.close();
   }
 
   user(name: string, bot = false): User {
-    return this.guilds.user(name, bot);
+    return this.#guilds.user(name, bot);
   }
 
   /** A guild that the bot is in; a session that is open learns it. */
   guild(name: string): Guild {
-    const guild = this.guilds.guild(name);
-    const created = this.guilds.created(guild, this.bot);
+    const guild = this.#guilds.guild(name);
+    const created = this.#guilds.created(guild, this.bot);
     this.gateway.dispatch('GUILD_CREATE', intent.guilds, () => created);
     return guild;
   }
 
   textChannel(guild: Guild, name: string): Channel {
-    return this.announce(this.guilds.textChannel(guild, name), 'CHANNEL_CREATE');
+    return this.#announce(this.#guilds.textChannel(guild, name), 'CHANNEL_CREATE');
   }
 
   thread(parent: Channel, name: string): Channel {
-    return this.announce(this.guilds.thread(parent, name), 'THREAD_CREATE');
+    return this.#announce(this.#guilds.thread(parent, name), 'THREAD_CREATE');
   }
 
   /** The channel of direct messages with this person. */
   direct(user: User): Channel {
-    return this.guilds.direct(user);
+    return this.#guilds.direct(user);
   }
 
   /** Somebody writes; in direct messages the other person, unless `more.author` says otherwise. */
   say(channel: Channel, content: string, more: More = {}): Message {
-    const state = this.state(channel);
-    const author = more.author ?? channel.recipients?.[0] ?? this.guilds.user('Stranger');
-    const message = this.guilds.write(state, author, content, more);
-    this.tell('MESSAGE_CREATE', state, message);
+    const state = this.#state(channel);
+    const author = more.author ?? channel.recipients?.[0] ?? this.#guilds.user('Stranger');
+    const message = this.#guilds.write(state, author, content, more);
+    this.#tell('MESSAGE_CREATE', state, message);
     return message;
   }
 
   edit(channel: Channel, message: Message, content: string): Message {
-    const state = this.state(channel);
-    const edited_timestamp = new Date(this.now()).toISOString();
+    const state = this.#state(channel);
+    const edited_timestamp = new Date(this.#now()).toISOString();
     const edited = { ...message, content, edited_timestamp };
     state.messages.splice(state.messages.indexOf(message), 1, edited);
-    this.tell('MESSAGE_UPDATE', state, edited);
+    this.#tell('MESSAGE_UPDATE', state, edited);
     return edited;
   }
 
   remove(channel: Channel, message: Message): void {
-    const state = this.state(channel);
+    const state = this.#state(channel);
     state.messages.splice(state.messages.indexOf(message), 1);
     const { id, channel_id } = message;
     const { guild_id } = channel;
@@ -181,16 +181,16 @@ export class FakeDiscord implements AsyncDisposable {
 
   /** From now on requests about this channel are refused; null: no longer. */
   refuse(channel: Channel, refusal: ErrorName | null): void {
-    this.state(channel).refusal = refusal;
+    this.#state(channel).refusal = refusal;
   }
 
   /** The next `times` requests of this route (`POST /channels/:id/messages`, `*`) go wrong so. */
   fail(route: string, fault: DiscordFault, times = 1): void {
-    this.planned.push({ route, fault, left: times });
+    this.#planned.push({ route, fault, left: times });
   }
 
   heal(): void {
-    this.planned.length = 0;
+    this.#planned.length = 0;
   }
 
   /** Waits until the bot has sent n messages. */
@@ -204,42 +204,42 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   until<T>(find: () => T | undefined, what: string, deadlineMs?: number): Promise<T> {
-    return this.watch.until(find, what, deadlineMs);
+    return this.#watch.until(find, what, deadlineMs);
   }
 
-  private state(channel: Channel): ChannelState {
-    const state = this.guilds.channels.get(channel.id);
+  #state(channel: Channel): ChannelState {
+    const state = this.#guilds.channels.get(channel.id);
     if (state === undefined) throw new Error(`There is no channel ${channel.id}: make it first.`);
     return state;
   }
 
-  private announce(channel: Channel, event: string): Channel {
+  #announce(channel: Channel, event: string): Channel {
     this.gateway.dispatch(event, intent.guilds, () => channel);
     return channel;
   }
 
-  private tell(event: string, { channel }: ChannelState, message: Message): void {
+  #tell(event: string, { channel }: ChannelState, message: Message): void {
     this.gateway.dispatch(event, intentOf(channel), (intents) => {
       const hasContent = (intents & intent.messageContent) !== 0;
       const shown = hasContent ? message : withoutContent(message, channel, this.bot);
       return eventOf(shown, channel);
     });
-    this.watch.changed();
+    this.#watch.changed();
   }
 
-  private upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
+  #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const fault = this.gateway.nextFault();
     if (fault?.kind === 'refuse') {
       socket.end(`HTTP/1.1 ${fault.status} Unavailable\r\nconnection: close\r\n\r\n`);
       return;
     }
     const url = new URL(request.url ?? '/', 'ws://fake');
-    this.sockets.handleUpgrade(request, socket, head, (client) => {
+    this.#sockets.handleUpgrade(request, socket, head, (client) => {
       this.gateway.accept(client, url, fault);
     });
   }
 
-  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const url = new URL(request.url ?? '/', 'http://fake');
@@ -250,28 +250,28 @@ export class FakeDiscord implements AsyncDisposable {
       body: bodyOf(Buffer.concat(parts).toString('utf8')),
     };
     const route = routeOf(rest);
-    this.calls.push({ ...rest, route, at: this.now() });
+    this.calls.push({ ...rest, route, at: this.#now() });
     const known = request.headers.authorization === `Bot ${this.token}`;
-    const fault = this.nextFault(route);
-    if (fault === undefined) sendAnswer(this.answer(rest, route, known), response);
-    else this.answerBadly(fault, rest, route, response);
-    this.watch.changed();
+    const fault = this.#nextFault(route);
+    if (fault === undefined) sendAnswer(this.#answer(rest, route, known), response);
+    else this.#answerBadly(fault, rest, route, response);
+    this.#watch.changed();
   }
 
-  private answer(rest: RestRequest, route: string, known: boolean): HttpAnswer {
+  #answer(rest: RestRequest, route: string, known: boolean): HttpAnswer {
     if (!known) return httpOf(failed('unauthorized'));
-    const { routeLimit, globalLimit } = this.options;
+    const { routeLimit, globalLimit } = this.#options;
     const whole = globalLimit ?? { requests: 50, windowMs: 1_000 };
-    const all = this.limits.count('*', '', whole, 'global');
+    const all = this.#limits.count('*', '', whole, 'global');
     if (isLimited(all)) return httpOf(all, all.headers);
     const limit = routeLimit ?? { requests: 1_000, windowMs: 1_000 };
     const [, , major = ''] = rest.path.split('/');
-    const headers = this.limits.count(route, major, limit, 'user');
+    const headers = this.#limits.count(route, major, limit, 'user');
     if (isLimited(headers)) return httpOf(headers, headers.headers);
-    return httpOf(answerRest(this.restHost(), rest), headers);
+    return httpOf(answerRest(this.#restHost(), rest), headers);
   }
 
-  private answerBadly(
+  #answerBadly(
     fault: DiscordFault,
     rest: RestRequest,
     route: string,
@@ -286,21 +286,24 @@ export class FakeDiscord implements AsyncDisposable {
       const body = { message: `${fault.status}: a fault`, code: 0 };
       return sendAnswer(httpOf({ status: fault.status, body }), response);
     }
-    const answer = takesEffect(fault) ? this.answer(rest, route, true) : null;
+    const answer = takesEffect(fault) ? this.#answer(rest, route, true) : null;
     breakAnswer(fault, answer, response);
   }
 
-  private nextFault(route: string): DiscordFault | undefined {
-    const plan = this.planned.find((one) => one.route === route || one.route === '*');
+  #nextFault(route: string): DiscordFault | undefined {
+    const plan = this.#planned.find((one) => one.route === route || one.route === '*');
     if (plan === undefined) return undefined;
-    if (--plan.left <= 0) this.planned.splice(this.planned.indexOf(plan), 1);
+    if (--plan.left <= 0) this.#planned.splice(this.#planned.indexOf(plan), 1);
     return plan.fault;
   }
 
-  private restHost(): RestHost {
-    const { bot, now, guilds, sent, typing, gateway, port } = this;
+  #restHost(): RestHost {
+    const { bot, sent, typing, gateway } = this;
+    const now = this.#now;
+    const guilds = this.#guilds;
+    const port = this.#port;
     const session_start_limit = {
-      total: this.options.sessionStarts,
+      total: this.#options.sessionStarts,
       remaining: Math.max(gateway.startsLeft, 0),
       reset_after: 14_400_000,
       max_concurrency: 1,
@@ -312,7 +315,7 @@ export class FakeDiscord implements AsyncDisposable {
       sent,
       typing,
       gateway: () => ({ url: `ws://127.0.0.1:${port}`, shards: 1, session_start_limit }),
-      arrived: (state, message) => this.tell('MESSAGE_CREATE', state, message),
+      arrived: (state, message) => this.#tell('MESSAGE_CREATE', state, message),
     };
   }
 }

@@ -1,10 +1,10 @@
 /** A storage whose commits come when they are let, or fail: what is late can be seen. */
 import type { Acceptance } from '../../src/channel/channel.ts';
-import { refused } from '../../src/store/doorway.ts';
+import { refused } from '../../src/store/order/intake-limit.ts';
 import type { LedgerStorage, StorageTold } from '../../src/store/ledger/storage.ts';
-import { memoryLimits, type MemoryLimits } from '../../src/store/memory-terms.ts';
-import { NoStorage } from '../../src/store/memory.ts';
-import { StoryRing } from '../../src/store/story-ring.ts';
+import { memoryLimits, type MemoryLimits } from '../../src/store/memory/limits.ts';
+import { NoStorage } from '../../src/store/memory/memory.ts';
+import { StoryRing } from '../../src/store/memory/story-ring.ts';
 
 type Held = { readonly commit: () => void; readonly fail: () => void };
 type Asked<Name extends 'accept' | 'turnEnded' | 'deferred' | 'buried' | 'callBegun' | 'audit'> =

@@ -4,7 +4,7 @@
  */
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Channel, Handled } from '../../src/channel/channel.ts';
-import { Standing } from '../../src/channel/standing.ts';
+import { HealthState } from '../../src/channel/health-state.ts';
 import type { ChannelKey, ConversationId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import type { Reply } from '../../src/domain/reply.ts';
@@ -52,7 +52,7 @@ export class FakeMessenger {
 
   /** @param tellsSessions whether its wire had a field for sessions */
   bot(token: string, settings = 'plain', tellsSessions = false): Bot {
-    const standing = new Standing(systemClock);
+    const health = new HealthState(systemClock);
     return {
       token,
       settings,
@@ -60,19 +60,19 @@ export class FakeMessenger {
       open: async () => {
         if (!/^\d+:/.test(token)) {
           const message = 'BOT_TOKEN holds no bot token; set it to the one that you were given.';
-          standing.become('failed', message);
+          health.become('failed', message);
           return { kind: 'unfit', message };
         }
         this.counts.opened++;
         return { kind: 'opened', key: this.key };
       },
-      run: async (accept, signal) => {
+      run: async (receive, signal) => {
         this.counts.runs++;
         this.#fetching++;
         this.counts.fetchingMost = Math.max(this.counts.fetchingMost, this.#fetching);
-        standing.become('up');
+        health.become('up');
         if (this.refuses) {
-          standing.become('failed', 'The platform refused the token in BOT_TOKEN.');
+          health.become('failed', 'The platform refused the token in BOT_TOKEN.');
           await new Promise((resolve) => signal.addEventListener('abort', resolve));
         }
         while (!signal.aborted) {
@@ -81,8 +81,8 @@ export class FakeMessenger {
             await this.#fetch(signal);
             continue;
           }
-          standing.seen();
-          const handled = await accept([update.message]);
+          health.seen();
+          const handled = await receive([update.message]);
           update.done(handled);
           if (handled.kind === 'accepted') this.#queue.shift();
           else await this.#fetch(signal);
@@ -90,14 +90,14 @@ export class FakeMessenger {
         // A platform takes its time to let go.
         for (let i = 0; i < 20; i++) await new Promise(setImmediate);
         this.#fetching--;
-        standing.become('stopped');
+        health.become('stopped');
       },
       deliver: async (reply) => {
         await new Promise(setImmediate);
         this.delivered.push(reply);
         return { kind: 'delivered' };
       },
-      health: () => standing.health,
+      health: () => health.health,
       sameAs: (other) => {
         const { token: itsToken, settings: itsSettings } = other as Partial<Bot>;
         return itsToken === token && itsSettings === settings;

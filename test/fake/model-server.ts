@@ -96,62 +96,62 @@ class ModelServer implements FakeModel {
   readonly calls: ModelCall[] = [];
   readonly looks: ModelCall[] = [];
   connections = 0;
-  private port = 0;
-  private readonly host: string;
-  private readonly wire: FakeWire;
-  private readonly server: Server;
-  private onCalls: Script = { answer: 'hello' };
-  private onLooks: Script | null = null;
-  private waiting: { index: number; resolve: (call: ModelCall) => void }[] = [];
+  #port = 0;
+  readonly #host: string;
+  readonly #wire: FakeWire;
+  readonly #server: Server;
+  #onCalls: Script = { answer: 'hello' };
+  #onLooks: Script | null = null;
+  #waiting: { index: number; resolve: (call: ModelCall) => void }[] = [];
 
   constructor(wire: FakeWire) {
-    this.wire = wire;
-    this.host = wire.host ?? '127.0.0.1';
-    this.server = createServer((request, response) => {
-      this.take(request, response).catch(() => response.destroy());
+    this.#wire = wire;
+    this.#host = wire.host ?? '127.0.0.1';
+    this.#server = createServer((request, response) => {
+      this.#take(request, response).catch(() => response.destroy());
     });
-    this.server.keepAliveTimeout = 60_000;
-    this.server.on('connection', () => this.connections++);
+    this.#server.keepAliveTimeout = 60_000;
+    this.#server.on('connection', () => this.connections++);
   }
 
   get origin(): string {
-    return `http://${this.host}:${this.server.listening ? this.port : closedPort}`;
+    return `http://${this.#host}:${this.#server.listening ? this.#port : closedPort}`;
   }
 
   get url(): string {
-    return this.origin + this.wire.base;
+    return this.origin + this.#wire.base;
   }
 
   async open(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen(this.port, this.host, resolve);
+      this.#server.once('error', reject);
+      this.#server.listen(this.#port, this.#host, resolve);
     });
-    this.port = (this.server.address() as AddressInfo).port;
+    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   async script(next: Script, on: 'calls' | 'looks' = 'calls'): Promise<void> {
-    if (on === 'looks') this.onLooks = next;
-    else this.onCalls = next;
+    if (on === 'looks') this.#onLooks = next;
+    else this.#onCalls = next;
     const refused = typeof next === 'object' && 'fail' in next && next.fail === 'refused';
     if (refused) await this[Symbol.asyncDispose]();
-    else if (!this.server.listening) await this.open();
+    else if (!this.#server.listening) await this.open();
   }
 
   call(index: number): Promise<ModelCall> {
     const there = this.calls[index];
     if (there !== undefined) return Promise.resolve(there);
-    return new Promise((resolve) => this.waiting.push({ index, resolve }));
+    return new Promise((resolve) => this.#waiting.push({ index, resolve }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.server.listening) return;
-    const closed = new Promise((resolve) => this.server.close(resolve));
-    this.server.closeAllConnections();
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
     await closed;
   }
 
-  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     request.setEncoding('utf8');
     for await (const part of request) text += part as string;
@@ -166,34 +166,34 @@ class ModelServer implements FakeModel {
         response.once('close', () => resolve(response.writableFinished ? 'answered' : 'gone'));
       }),
     };
-    if (call.method === 'GET') return this.look(call, response);
+    if (call.method === 'GET') return this.#look(call, response);
     this.calls.push(call);
-    this.waiting = this.waiting.filter(({ index, resolve }) => {
+    this.#waiting = this.#waiting.filter(({ index, resolve }) => {
       if (index >= this.calls.length) return true;
       resolve(this.calls[index]!);
       return false;
     });
-    if (call.path !== this.wire.base + this.wire.chatPath) return sendHtml(response, 404);
-    const script = this.onCalls;
+    if (call.path !== this.#wire.base + this.#wire.chatPath) return sendHtml(response, 404);
+    const script = this.#onCalls;
     const step = typeof script === 'function' ? script(call, this.calls.length - 1) : script;
-    await this.play(step, call, response);
+    await this.#play(step, call, response);
   }
 
-  private async look(call: ModelCall, response: ServerResponse): Promise<void> {
+  async #look(call: ModelCall, response: ServerResponse): Promise<void> {
     this.looks.push(call);
-    const script = this.onLooks;
+    const script = this.#onLooks;
     if (script !== null) {
       const step = typeof script === 'function' ? script(call, this.looks.length - 1) : script;
-      return this.play(step, call, response);
+      return this.#play(step, call, response);
     }
-    const { base } = this.wire;
+    const { base } = this.#wire;
     const path = call.path.startsWith(base) ? call.path.slice(base.length) : null;
-    const body = path === null ? null : this.wire.look(path);
+    const body = path === null ? null : this.#wire.look(path);
     if (body === null) sendHtml(response, 404);
     else sendJson(response, 200, body);
   }
 
-  private async play(step: Step, call: ModelCall, response: ServerResponse): Promise<void> {
+  async #play(step: Step, call: ModelCall, response: ServerResponse): Promise<void> {
     if ('after' in step) await step.after;
     if (step.delayMs !== undefined) {
       await new Promise((resolve) => setTimeout(resolve, step.delayMs));
@@ -201,14 +201,14 @@ class ModelServer implements FakeModel {
     if (response.destroyed) return;
     if ('answer' in step) {
       const { answer, calls = [], more } = step;
-      return sendJson(response, 200, { ...this.wire.answer(answer, call, calls), ...more });
+      return sendJson(response, 200, { ...this.#wire.answer(answer, call, calls), ...more });
     }
     if ('status' in step) {
       response.writeHead(step.status, { 'content-type': 'application/json', ...step.headers });
       response.end(step.body);
       return;
     }
-    fail(step, this.wire, call, response);
+    fail(step, this.#wire, call, response);
   }
 }
 

@@ -1,7 +1,7 @@
 /** A Telegram poller on a scripted Bot API, with short waits and a ledger that only notes. */
 import { steadyNow } from '../../src/lib/clock.ts';
-import type { Accept, Handled, Receipt } from '../../src/channel/channel.ts';
-import { Standing } from '../../src/channel/standing.ts';
+import type { Receive, Handled, Receipt } from '../../src/channel/channel.ts';
+import { HealthState } from '../../src/channel/health-state.ts';
 import { loadBotApi } from '../../src/channel/telegram/bot-api.ts';
 import { Poller, pollTimes } from '../../src/channel/telegram/poller.ts';
 import type { PollTimes } from '../../src/channel/telegram/poller.ts';
@@ -35,7 +35,7 @@ export class HeldLedger {
     this.#known.get(key)!.resolve();
   }
 
-  readonly accept: Accept = Object.assign(
+  readonly receive: Receive = Object.assign(
     async (batch: readonly Inbound[]): Promise<Handled> => {
       const refusal = this.refusals.shift();
       if (refusal !== undefined) return refusal;
@@ -67,11 +67,11 @@ export async function startPolling(times: Partial<PollTimes> = {}, steady = stea
   const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
   const ledger = new HeldLedger();
-  const standing = new Standing({ now: Date.now, steady });
+  const health = new HealthState({ now: Date.now, steady });
   const parts = { token, baseUrl: telegram.url, http, deadlines, steady: steadyNow };
   const api = await loadBotApi(parts);
   const channel = 'messenger_a:110201543' as ChannelKey;
-  const rest = { channel, tokenName: 'TELEGRAM_TOKEN', api, standing, events, steady };
+  const rest = { channel, tokenName: 'TELEGRAM_TOKEN', api, health: health, events, steady };
   const runs: { ending: AbortController; running: Promise<void> }[] = [];
   const stop = async (): Promise<void> => {
     for (const { ending, running } of runs) {
@@ -82,14 +82,14 @@ export async function startPolling(times: Partial<PollTimes> = {}, steady = stea
   return {
     telegram,
     ledger,
-    standing,
+    health: health,
     calls,
     /** What of an earlier run is left is what Telegram and the ledger know. */
     run() {
       const ending = new AbortController();
       const random = Math.random;
       const options = { ...rest, random, times: { ...hurried, ...times } };
-      const running = new Poller(options, ledger.accept, ending.signal).run();
+      const running = new Poller(options, ledger.receive, ending.signal).run();
       runs.push({ ending, running });
     },
     stop,

@@ -54,17 +54,17 @@ export class FakeTelegram implements AsyncDisposable {
   readonly calls: TelegramCall[] = [];
   /** TCP connections ever opened. */
   connections = 0;
-  private readonly world: World;
-  private readonly watch = new Watch();
-  private readonly server: Server;
-  private readonly planned: { method: string; fault: Fault; left: number }[] = [];
-  private readonly now: () => number;
-  private port = 0;
-  private revoked = false;
+  readonly #world: World;
+  readonly #watch = new Watch();
+  readonly #server: Server;
+  readonly #planned: { method: string; fault: Fault; left: number }[] = [];
+  readonly #now: () => number;
+  #port = 0;
+  #revoked = false;
 
   constructor(options: TelegramOptions) {
     const { secondMs = 1_000, readsAllGroupMessages = true } = options;
-    this.now = options.now ?? Date.now;
+    this.#now = options.now ?? Date.now;
     const random = options.random ?? (() => 0.25);
     this.token = options.token ?? '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0';
     const id = Number(this.token.split(':')[0]);
@@ -74,63 +74,63 @@ export class FakeTelegram implements AsyncDisposable {
       first_name: 'Svc',
       username: options.username ?? 'svc_test_bot',
     };
-    this.world = {
+    this.#world = {
       bot: this.bot,
       readsAllGroupMessages,
-      now: this.now,
-      queue: new UpdateQueue({ now: this.now, random, secondMs }),
-      chats: new Chats(this.now),
+      now: this.#now,
+      queue: new UpdateQueue({ now: this.#now, random, secondMs }),
+      chats: new Chats(this.#now),
       sent: [],
       typing: [],
       files: new Map(),
     };
-    this.server = createServer((request, response) => {
-      this.take(request, response).catch(() => response.destroy());
+    this.#server = createServer((request, response) => {
+      this.#take(request, response).catch(() => response.destroy());
     });
-    this.server.keepAliveTimeout = 60_000;
-    this.server.on('connection', () => this.connections++);
+    this.#server.keepAliveTimeout = 60_000;
+    this.#server.on('connection', () => this.connections++);
   }
 
   /** What belongs into `base_url`. */
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   /** What the bot has sent, in order. */
   get sent(): readonly Sent[] {
-    return this.world.sent;
+    return this.#world.sent;
   }
 
   get typing(): readonly Typing[] {
-    return this.world.typing;
+    return this.#world.typing;
   }
 
   /** The update_ids that the bot has confirmed, in order. */
   get confirmed(): readonly number[] {
-    return this.world.queue.confirmed;
+    return this.#world.queue.confirmed;
   }
 
   /** How many updates wait to be confirmed. */
   get pending(): number {
-    return this.world.queue.pending;
+    return this.#world.queue.pending;
   }
 
   /** Whether a long poll is open. */
   get isPolled(): boolean {
-    return this.world.queue.isPolled;
+    return this.#world.queue.isPolled;
   }
 
   async listen(): Promise<void> {
-    this.server.listen(this.port, '127.0.0.1');
-    await once(this.server, 'listening');
-    this.port = (this.server.address() as AddressInfo).port;
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Goes away: connections end, new ones are refused until `listen`. */
   async close(): Promise<void> {
-    if (!this.server.listening) return;
-    const closed = new Promise((resolve) => this.server.close(resolve));
-    this.server.closeAllConnections();
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
     await closed;
   }
 
@@ -139,71 +139,71 @@ export class FakeTelegram implements AsyncDisposable {
     for (let open = 1; open > 0;) {
       // Meanwhile those are let in that the system holds at the door.
       await new Promise((resolve) => setTimeout(resolve, 5));
-      open = await new Promise((resolve) => this.server.getConnections((_, n) => resolve(n)));
+      open = await new Promise((resolve) => this.#server.getConnections((_, n) => resolve(n)));
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.world.queue.close();
-    this.watch.close();
+    this.#world.queue.close();
+    this.#watch.close();
     await this.close();
   }
 
   person(name: string, more?: Partial<User>): User {
-    return this.world.chats.person(name, more);
+    return this.#world.chats.person(name, more);
   }
 
   privateChat(person: User): Chat {
-    return this.world.chats.privateWith(person);
+    return this.#world.chats.privateWith(person);
   }
 
   group(title: string): Chat {
-    return this.world.chats.group(title);
+    return this.#world.chats.group(title);
   }
 
   supergroup(title: string): Chat {
-    return this.world.chats.supergroup(title);
+    return this.#world.chats.supergroup(title);
   }
 
   forum(title: string): Chat {
-    return this.world.chats.supergroup(title, true);
+    return this.#world.chats.supergroup(title, true);
   }
 
   channel(title: string): Chat {
-    return this.world.chats.channel(title);
+    return this.#world.chats.channel(title);
   }
 
   /** A person writes. In a private chat it is that person, in a group `more.from` or a stranger. */
   say(chat: Chat, text: string, more: More = {}): Message {
-    const state = this.state(chat);
+    const state = this.#state(chat);
     const entities = more.entities ?? entitiesIn(text);
     const content = { text, ...(entities.length > 0 && { entities }) };
-    return this.arrive(state, this.author(chat, more), more, content);
+    return this.#arrive(state, this.#author(chat, more), more, content);
   }
 
   /** A photo, a voice message, a sticker: `content` holds the platform's own fields. */
   post(chat: Chat, content: Readonly<Record<string, unknown>>, more: More = {}): Message {
-    return this.arrive(this.state(chat), this.author(chat, more), more, content);
+    return this.#arrive(this.#state(chat), this.#author(chat, more), more, content);
   }
 
   /** A message gets a new text: an `edited_message`, or in a channel an `edited_channel_post`. */
   edit(chat: Chat, messageId: number, text: string): Message {
-    const state = this.state(chat);
+    const state = this.#state(chat);
     const before = state.messages.get(messageId);
     if (before === undefined) throw new Error(`There is no message ${messageId} to edit.`);
-    const edit_date = Math.floor(this.now() / 1_000);
+    const edit_date = Math.floor(this.#now() / 1_000);
     const message = { ...before, text, entities: entitiesIn(text), edit_date };
     state.messages.set(messageId, message);
     const type = chat.type === 'channel' ? 'edited_channel_post' : 'edited_message';
-    this.world.queue.add(type, message);
+    this.#world.queue.add(type, message);
     return message;
   }
 
   /** A new topic in a forum, made by `from` (the bot itself, if need be); returns its id. */
   openTopic(chat: Chat, name: string, from?: User): number {
     const content = { forum_topic_created: { name, icon_color: 7_322_096 } };
-    const state = this.state(chat);
-    const message = this.arrive(state, from ?? this.author(chat, {}), {}, content);
+    const state = this.#state(chat);
+    const message = this.#arrive(state, from ?? this.#author(chat, {}), {}, content);
     const { message_id: id } = message;
     const own = { ...message, message_thread_id: id, is_topic_message: true as const };
     state.messages.set(id, own);
@@ -212,75 +212,75 @@ export class FakeTelegram implements AsyncDisposable {
   }
 
   deleteTopic(chat: Chat, topic: number): void {
-    this.state(chat).topics.delete(topic);
+    this.#state(chat).topics.delete(topic);
   }
 
   /** The person blocks the bot, or lets it in again. */
   block(chat: Chat, blocked = true): void {
-    this.state(chat).blocked = blocked;
+    this.#state(chat).blocked = blocked;
   }
 
   /** The bot is thrown out of a group, which says so in a `my_chat_member`. */
   kick(chat: Chat): void {
-    this.state(chat).kicked = true;
-    const from = this.author(chat, {});
+    this.#state(chat).kicked = true;
+    const from = this.#author(chat, {});
     const [old_chat_member, new_chat_member] = ['member', 'kicked'].map((status) => ({
       user: this.bot,
       status,
     }));
-    const date = Math.floor(this.now() / 1_000);
-    this.world.queue.add('my_chat_member', { chat, from, date, old_chat_member, new_chat_member });
+    const date = Math.floor(this.#now() / 1_000);
+    this.#world.queue.add('my_chat_member', { chat, from, date, old_chat_member, new_chat_member });
   }
 
   /** A basic group becomes a supergroup, with both service messages; returns the new chat. */
   migrate(chat: Chat): Chat {
-    const old = this.state(chat);
+    const old = this.#state(chat);
     const next = this.supergroup(chat.title ?? '');
-    const from = this.author(chat, {});
-    this.arrive(old, from, {}, { migrate_to_chat_id: next.id });
-    this.arrive(this.state(next), from, {}, { migrate_from_chat_id: chat.id });
+    const from = this.#author(chat, {});
+    this.#arrive(old, from, {}, { migrate_to_chat_id: next.id });
+    this.#arrive(this.#state(next), from, {}, { migrate_from_chat_id: chat.id });
     old.migratedTo = next.id;
     return next;
   }
 
   /** Any update, of any type; returns its update_id, or null when that type is not asked for. */
   push(type: string, value: object): number | null {
-    const id = this.world.queue.add(type, value);
-    this.watch.changed();
+    const id = this.#world.queue.add(type, value);
+    this.#watch.changed();
     return id;
   }
 
   /** Numbers of updates start anew, as they do after a week without any. */
   restartUpdateIds(from?: number): void {
-    this.world.queue.restartIds(from);
+    this.#world.queue.restartIds(from);
   }
 
   /** Somebody has set a webhook for this bot: polls are conflicts until deleteWebhook. */
   setWebhook(url: string): void {
-    this.world.queue.setWebhook(url);
+    this.#world.queue.setWebhook(url);
   }
 
   /** The token is no longer valid: 401. */
   revokeToken(): void {
-    this.revoked = true;
+    this.#revoked = true;
   }
 
   /** A file that a message may name; returns its file_id. */
   storeFile(path: string, bytes: Buffer): string {
-    const id = `AgACAgIAAxkBAAI${this.world.files.size + 1}`;
+    const id = `AgACAgIAAxkBAAI${this.#world.files.size + 1}`;
     const file: StoredFile = { path, bytes };
-    this.world.files.set(id, file);
+    this.#world.files.set(id, file);
     return id;
   }
 
   /** The next `times` calls of this method (`*`: of any) go wrong this way. */
   fail(method: string, fault: Fault, times = 1): void {
-    this.planned.push({ method: method.toLowerCase(), fault, left: times });
+    this.#planned.push({ method: method.toLowerCase(), fault, left: times });
   }
 
   /** No fault that was planned happens any more. */
   heal(): void {
-    this.planned.length = 0;
+    this.#planned.length = 0;
   }
 
   /** Waits until the bot has sent n messages. */
@@ -299,33 +299,33 @@ export class FakeTelegram implements AsyncDisposable {
   }
 
   until<T>(find: () => T | undefined, what: string, deadlineMs?: number): Promise<T> {
-    return this.watch.until(find, what, deadlineMs);
+    return this.#watch.until(find, what, deadlineMs);
   }
 
-  private state(chat: Chat): ChatState {
-    const state = this.world.chats.get(chat.id);
+  #state(chat: Chat): ChatState {
+    const state = this.#world.chats.get(chat.id);
     if (state === undefined) throw new Error(`There is no chat ${chat.id}: make it first.`);
     return state;
   }
 
-  private author({ id, type, first_name = '' }: Chat, more: More): User | null {
+  #author({ id, type, first_name = '' }: Chat, more: More): User | null {
     if (more.from !== undefined) return more.from;
     if (type === 'channel') return null;
     if (type === 'private') return { id, is_bot: false, first_name };
     return { id: 777_000_001, is_bot: false, first_name: 'A stranger' };
   }
 
-  private arrive(state: ChatState, from: User | null, more: More, content: object): Message {
-    const { chats, queue, readsAllGroupMessages } = this.world;
+  #arrive(state: ChatState, from: User | null, more: More, content: object): Message {
+    const { chats, queue, readsAllGroupMessages } = this.#world;
     const message = chats.write(state, from, more, content);
     const type = state.chat.type === 'channel' ? 'channel_post' : 'message';
     const own = from?.id === this.bot.id;
     if (!own && (readsAllGroupMessages || isForBot(message, this.bot))) queue.add(type, message);
-    this.watch.changed();
+    this.#watch.changed();
     return message;
   }
 
-  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://fake');
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
@@ -334,42 +334,42 @@ export class FakeTelegram implements AsyncDisposable {
     const [, file, token, rest = ''] = path;
     // The platform's own servers know by its shape that a token is none.
     if (!/^\d+:[\w-]+$/.test(token ?? '')) return send(refuse(404, 'Not Found'), response);
-    if (token !== this.token || this.revoked) return send(refuse(401, 'Unauthorized'), response);
-    if (file !== undefined) return this.download(rest, response);
+    if (token !== this.token || this.#revoked) return send(refuse(401, 'Unauthorized'), response);
+    if (file !== undefined) return this.#download(rest, response);
     const body = Buffer.concat(parts).toString('utf8');
     const params = paramsOf(url, body, request.headers['content-type'] ?? '');
-    const called = { method: rest, params: params ?? {}, at: this.now() };
+    const called = { method: rest, params: params ?? {}, at: this.#now() };
     const call: TelegramCall = { ...called, answer: null, over: false };
     this.calls.push(call);
-    this.watch.changed();
+    this.#watch.changed();
     if (params === null) send(badRequest("can't parse JSON object"), response);
-    else await this.answer(call, response);
+    else await this.#answer(call, response);
     call.over = true;
-    this.watch.changed();
+    this.#watch.changed();
   }
 
-  private async answer(call: TelegramCall, response: ServerResponse): Promise<void> {
-    const fault = this.nextFault(call.method);
+  async #answer(call: TelegramCall, response: ServerResponse): Promise<void> {
+    const fault = this.#nextFault(call.method);
     if (fault === undefined) {
-      const run = callMethod(this.world, call.method, call.params);
-      this.watch.changed();
+      const run = callMethod(this.#world, call.method, call.params);
+      this.#watch.changed();
       call.answer = await run;
       return send(call.answer, response);
     }
-    const run = takesEffect(fault) ? callMethod(this.world, call.method, call.params) : null;
+    const run = takesEffect(fault) ? callMethod(this.#world, call.method, call.params) : null;
     answerBadly(fault, await run, response);
   }
 
-  private nextFault(method: string): Fault | undefined {
+  #nextFault(method: string): Fault | undefined {
     const name = method.toLowerCase();
-    const plan = this.planned.find((one) => one.method === name || one.method === '*');
+    const plan = this.#planned.find((one) => one.method === name || one.method === '*');
     if (plan === undefined) return undefined;
-    if (--plan.left <= 0) this.planned.splice(this.planned.indexOf(plan), 1);
+    if (--plan.left <= 0) this.#planned.splice(this.#planned.indexOf(plan), 1);
     return plan.fault;
   }
 
-  private download(path: string, response: ServerResponse): void {
-    const file = [...this.world.files.values()].find((one) => one.path === path);
+  #download(path: string, response: ServerResponse): void {
+    const file = [...this.#world.files.values()].find((one) => one.path === path);
     if (file === undefined) return send(refuse(404, 'Not Found'), response);
     response.writeHead(200, { 'content-type': 'application/octet-stream' });
     response.end(file.bytes);

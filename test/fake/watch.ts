@@ -3,11 +3,11 @@
 type Waiting = { readonly look: () => void; readonly stop: (why: Error) => void };
 
 export class Watch {
-  private readonly waiting = new Set<Waiting>();
+  readonly #waiting = new Set<Waiting>();
 
   /** Something happened: everyone who waits looks again. */
   changed(): void {
-    for (const { look } of this.waiting) look();
+    for (const { look } of this.#waiting) look();
   }
 
   /**
@@ -25,7 +25,7 @@ export class Watch {
       },
       stop: reject,
     };
-    this.waiting.add(entry);
+    this.#waiting.add(entry);
     const timer = setTimeout(
       () => reject(new Error(`waited ${deadlineMs} ms in vain for ${what}`)),
       deadlineMs,
@@ -34,12 +34,12 @@ export class Watch {
       return await promise;
     } finally {
       clearTimeout(timer);
-      this.waiting.delete(entry);
+      this.#waiting.delete(entry);
     }
   }
 
   /** The server is gone: whoever still waits is told so. */
   close(): void {
-    for (const { stop } of this.waiting) stop(new Error('the fake server was closed'));
+    for (const { stop } of this.#waiting) stop(new Error('the fake server was closed'));
   }
 }

@@ -8,7 +8,7 @@ import type { Inbound } from '../../src/domain/message.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import type { Listeners } from '../../src/lib/listener.ts';
-import type { Accept, Acceptance } from '../../src/channel/channel.ts';
+import type { Receive, Acceptance } from '../../src/channel/channel.ts';
 import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import { handClock } from '../hand-clock.ts';
@@ -46,7 +46,7 @@ export function noteEvents(): { events: Events; calls: [string, unknown][] } {
   return { events, calls };
 }
 
-export type NotingAccept = Accept & { messages: Inbound[]; next: Acceptance[]; free: number };
+export type NotingAccept = Receive & { messages: Inbound[]; next: Acceptance[]; free: number };
 
 /** Accepts everything, or answers what `next` holds first; a known dedupe key is a duplicate. */
 export function noteAccept(): NotingAccept {

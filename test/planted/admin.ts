@@ -4,43 +4,43 @@ import type { Fault } from './fault.ts';
 export const admin: readonly Fault[] = [
   {
     name: 'Any bearer is the administrator’s.',
-    file: 'src/admin/auth.ts',
+    file: 'src/admin/http/auth.ts',
     find: " && access.kind === 'bearer' && access.matches(token);",
     replace: " && access.kind === 'bearer';",
   },
   {
     name: 'What people wrote is shown to who has no bearer.',
-    file: 'src/admin/door.ts',
+    file: 'src/admin/http/request-guard.ts',
     find: "return route.principal === 'reader' ? null",
     replace: "return route.method === 'GET' ? null",
   },
   {
     name: 'A page from elsewhere writes with the operator’s bearer.',
-    file: 'src/admin/door.ts',
+    file: 'src/admin/http/request-guard.ts',
     find: "if (route.method !== 'GET' && isForeign(",
     replace: "if (route.method === 'DELETE' && isForeign(",
   },
   {
     name: 'A page whose host name was bent to this machine reads along.',
-    file: 'src/admin/auth.ts',
+    file: 'src/admin/http/auth.ts',
     find: 'return name !== null && (ownNames.has(name) || isAllowed(name, allowed));',
     replace: 'return name !== null || isAllowed(host, allowed);',
   },
   {
     name: 'A write without If-Match changes whatever is there.',
-    file: 'src/admin/sent.ts',
+    file: 'src/admin/http/request-body.ts',
     find: 'if (given.length === 0) return refusals.ifMatchMissing;',
     replace: "if (given.length === 0) return '';",
   },
   {
     name: 'Nobody knows who read what people wrote.',
-    file: 'src/admin/door.ts',
+    file: 'src/admin/http/request-guard.ts',
     find: 'await this.#keep({ action: route.reveals, target, status, at, reason: null });',
     replace: 'void at;',
   },
   {
     name: 'A write that failed is missing in the audit.',
-    file: 'src/admin/door.ts',
+    file: 'src/admin/http/request-guard.ts',
     find: 'await this.#keep({ ...use, at: this.#records.now(), reason: reasonIn(values) });',
     replace:
       'if (status < 400)\n        ' +
@@ -48,21 +48,21 @@ export const admin: readonly Fault[] = [
   },
   {
     name: 'A warning tells folders of this machine to who has no bearer.',
-    file: 'src/admin/told-to-readers.ts',
-    find: 'toldToReaders({ code, path }: WarningStatus): WarningStatus {',
+    file: 'src/admin/http/redact.ts',
+    find: 'redactForReader({ code, path }: WarningStatus): WarningStatus {',
     replace:
-      'toldToReaders(whole: WarningStatus): WarningStatus {\n' +
+      'redactForReader(whole: WarningStatus): WarningStatus {\n' +
       '  const { code, path } = whole;\n  if (code !== null) return whole;',
   },
   {
     name: 'The words of a bug’s error are answered to who asked.',
-    file: 'src/admin/thrown.ts',
+    file: 'src/admin/http/error-answer.ts',
     find: "'Something went wrong in svc itself; its log says more.'",
     replace: 'String((error as Error).message)',
   },
   {
     name: 'Any number of listeners follow the events.',
-    file: 'src/admin/live.ts',
+    file: 'src/admin/http/live.ts',
     find: 'this.#listeners.size >= listenersMax',
     replace: 'this.#listeners.size < 0',
   },

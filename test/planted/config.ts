@@ -82,7 +82,7 @@ export const control: readonly Fault[] = [
   },
   {
     name: 'An operator locks himself out by a list of hosts without his own.',
-    file: 'src/control/next.ts',
+    file: 'src/control/prepare-config.ts',
     find: 'if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();',
     replace: '',
     seenBy: ['test/config-refusals.test.ts'],
@@ -96,7 +96,7 @@ export const control: readonly Fault[] = [
   },
   {
     name: 'What cannot change without a restart is said to be in use.',
-    file: 'src/control/next.ts',
+    file: 'src/control/prepare-config.ts',
     find: 'if (fields.length > 0) return restartRequired(fields);',
     replace: '',
     seenBy: ['test/config-refusals.test.ts'],

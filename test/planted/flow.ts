@@ -19,7 +19,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'The session is not cut: after /new the model still sees what was said before.',
     file: 'src/flow/pipeline.ts',
-    find: 'step.move === null ? linesOf(memory.turns) : []',
+    find: 'decision.move === null ? linesOf(memory.turns) : []',
     replace: 'linesOf(memory.turns)',
     seenBy: ['test/sessions.test.ts'],
   },
@@ -43,20 +43,20 @@ export const flow: readonly Fault[] = [
   },
   {
     name: 'A receiver that asks for a pause is asked again sooner.',
-    file: 'src/flow/outbox.ts',
+    file: 'src/flow/retry-policy.ts',
     find: 'Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax)',
     replace: '0',
   },
   {
     name: 'A reply that may have arrived is not marked so after a later try that did not.',
-    file: 'src/flow/outbox.ts',
+    file: 'src/flow/retry-policy.ts',
     find: 'claim.possibleDuplicate || mayHaveArrived',
     replace: 'mayHaveArrived',
   },
   {
     name: 'A reply that cannot be delivered holds up its conversation for days.',
-    file: 'src/flow/outbox.ts',
-    find: 'park: claim.attemptOfSchedule > terms.hotGaps || isLong(pauseMs, terms),',
+    file: 'src/flow/retry-policy.ts',
+    find: 'park: claim.attemptOfSchedule > durability.hotGaps || isLong(pauseMs, durability),',
     replace: 'park: false,',
   },
   {

@@ -17,7 +17,7 @@ export const lib: readonly Fault[] = [
   {
     name: 'A request that broke off after it was sent is told as never sent.',
     file: 'src/lib/http-client.ts',
-    find: 'const sent = this.connection !== null;',
+    find: 'const sent = this.#connection !== null;',
     replace: 'const sent = false;',
   },
   {
@@ -72,7 +72,7 @@ export const domain: readonly Fault[] = [
     file: 'src/domain/ids.ts',
     find: 'if (ms > lastMs) {',
     replace: 'if (ms !== lastMs) {',
-    seenBy: ['src/store/sqlite/people.test.ts'],
+    seenBy: ['src/store/sqlite/files/people.test.ts'],
   },
   {
     name: 'What a model thought before its answer is shown to the person.',

@@ -11,7 +11,7 @@ import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
-import { Forwardings } from '../../src/model/forwarding.ts';
+import { RelayDetections } from '../../src/model/relay-detection.ts';
 import { retryDelayMs } from '../../src/model/retrying.ts';
 import { createConsensus } from '../../src/policy/consensus.ts';
 import { createPriority } from '../../src/policy/priority.ts';
@@ -52,7 +52,7 @@ export async function play(given: Case): Promise<Played> {
     modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
-  const forwardings = new Forwardings();
+  const forwardings = new RelayDetections();
   const kit = { deadlines, ...systemClock, events, forwardings, bounds: new CallBounds() };
   const brain = createResponder({
     name: 'helper',
@@ -102,16 +102,16 @@ function configOf({ plans }: Case, rank: number, baseUrl: string): Omit<ModelCon
 class Stage {
   readonly heard: number[] = [];
   readonly faults: unknown[] = [];
-  private readonly given: Case;
-  private readonly elsewhere: string;
-  private readonly endings: number[] = [];
+  readonly #given: Case;
+  readonly #elsewhere: string;
+  readonly #endings: number[] = [];
   /** Nobody else's: a server's port may have been that of one whom another process still asks. */
   readonly name = crypto.randomUUID();
-  private waiting: { readonly ready: () => boolean; readonly go: () => void }[] = [];
+  #waiting: { readonly ready: () => boolean; readonly go: () => void }[] = [];
 
   constructor(given: Case, elsewhere: string) {
-    this.given = given;
-    this.elsewhere = elsewhere;
+    this.#given = given;
+    this.#elsewhere = elsewhere;
   }
 
   modelOf(rank: number): string {
@@ -119,17 +119,17 @@ class Stage {
   }
 
   scriptOf(rank: number): Script {
-    const plan = this.given.plans[rank]!;
+    const plan = this.#given.plans[rank]!;
     return ({ body }): Step => {
       const { model } = body as { model?: unknown };
       if (model !== this.modelOf(rank)) return { fail: '404' };
       const ask = countOf(this.heard, rank);
       this.heard.push(rank);
-      const after = this.turnOf(rank, ask);
-      this.look();
+      const after = this.#turnOf(rank, ask);
+      this.#look();
       if (plan === 'answers' || ask >= plan.times)
-        return { answer: this.given.texts[rank]!, after };
-      return { fail: plan.fails, location: `${this.elsewhere}/${this.name}`, after };
+        return { answer: this.#given.texts[rank]!, after };
+      return { fail: plan.fails, location: `${this.#elsewhere}/${this.name}`, after };
     };
   }
 
@@ -140,32 +140,32 @@ class Stage {
       const ask = asks++;
       const ready = (): boolean => countOf(this.heard, rank) > ask;
       return deadlines.at(time, () => {
-        this.waiting.push({ ready, go: act });
-        this.look();
+        this.#waiting.push({ ready, go: act });
+        this.#look();
       });
     };
     return { at, after: (ms, act) => at(fromNow(ms), act), size: 0 };
   }
 
   ended(rank: number): void {
-    this.endings.push(rank);
-    this.look();
+    this.#endings.push(rank);
+    this.#look();
   }
 
-  private turnOf(rank: number, ask: number): Promise<void> {
-    const { dispatch, order } = this.given;
+  #turnOf(rank: number, ask: number): Promise<void> {
+    const { dispatch, order } = this.#given;
     if (dispatch === 'sequential') return Promise.resolve();
-    const others = order.filter((other) => ask === 0 || mayRetry(this.given, other, ask - 1));
+    const others = order.filter((other) => ask === 0 || mayRetry(this.#given, other, ask - 1));
     const before = others.slice(0, others.indexOf(rank));
     const ready = (): boolean =>
-      others.every((other) => isClosed(this.given, other) || countOf(this.heard, other) > ask) &&
-      before.every((other) => countOf(this.endings, other) > ask);
-    return new Promise((go) => this.waiting.push({ ready, go }));
+      others.every((other) => isClosed(this.#given, other) || countOf(this.heard, other) > ask) &&
+      before.every((other) => countOf(this.#endings, other) > ask);
+    return new Promise((go) => this.#waiting.push({ ready, go }));
   }
 
-  private look(): void {
-    const ready = this.waiting.filter((one) => one.ready());
-    this.waiting = this.waiting.filter((one) => !ready.includes(one));
+  #look(): void {
+    const ready = this.#waiting.filter((one) => one.ready());
+    this.#waiting = this.#waiting.filter((one) => !ready.includes(one));
     for (const { go } of ready) go();
   }
 }

@@ -1,8 +1,8 @@
 import type { ConversationId } from '../../domain/ids.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell, type Answer } from '../answer.ts';
-import { notesSchema, toolUsesSchema, toolUseTextSchema } from '../story-schema.ts';
+import { found, tell, type Answer } from '../http/answer.ts';
+import { notesSchema, toolUsesSchema, toolUseTextSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
 import { deleted, deletion } from './deletion.ts';
 import { page, segment, unread } from './parameters.ts';

@@ -2,7 +2,7 @@
 import { channelKinds, messengerTypes } from '../../channel/kinds.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { LedgerReader } from '../../store/store.ts';
-import { problem, type Answer } from '../answer.ts';
+import { problem, type Answer } from '../http/answer.ts';
 import { botExample, findChannel } from '../channel-named.ts';
 import { segment } from './parameters.ts';
 

@@ -1,6 +1,6 @@
 import { fileBytesMax } from '../../config/inspect.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, problem, tell, type Answer } from '../answer.ts';
+import { found, problem, tell, type Answer } from '../http/answer.ts';
 import type {
   Applied,
   ConfigAsked,
@@ -15,7 +15,7 @@ import {
   configOnDiskSchema,
   configSchema,
   refusedSchemas,
-} from '../config-schema.ts';
+} from '../schemas/config.ts';
 import { segment } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 

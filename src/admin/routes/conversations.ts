@@ -1,8 +1,8 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, tell } from '../answer.ts';
-import { conversationsSchema, conversationTextSchema, turnsSchema } from '../story-schema.ts';
+import { found, tell } from '../http/answer.ts';
+import { conversationsSchema, conversationTextSchema, turnsSchema } from '../schemas/story.ts';
 import { ambiguous, channel, onChannel } from './channel.ts';
 import { deleted, deletion } from './deletion.ts';
 import { page, segment, unread } from './parameters.ts';

@@ -1,13 +1,13 @@
 import type { DeadLetterMove } from '../../store/store.ts';
 import type { AdminPorts } from '../admin.ts';
-import { found, json, problem, tell } from '../answer.ts';
-import type { Answer } from '../answer.ts';
+import { found, json, problem, tell } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
 import {
   deadLetterMovedSchema,
   deadLetterReasonsSchema,
   deadLettersSchema,
   deadLetterTextSchema,
-} from '../story-schema.ts';
+} from '../schemas/story.ts';
 import { page, reason, segment, unread } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 

@@ -1,6 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
-import { problem, tell, type Answer } from '../answer.ts';
-import { deletedSchema } from '../story-schema.ts';
+import { problem, tell, type Answer } from '../http/answer.ts';
+import { deletedSchema } from '../schemas/story.ts';
 
 /** What every route says of itself that deletes what was written by people. */
 export const deletion = {

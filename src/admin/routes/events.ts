@@ -1,6 +1,6 @@
-import { problem } from '../answer.ts';
-import { frameSchema } from '../frame-schema.ts';
-import { listenersMax, type LiveListeners } from '../live.ts';
+import { problem } from '../http/answer.ts';
+import { frameSchema } from '../schemas/frame.ts';
+import { listenersMax, type LiveListeners } from '../http/live.ts';
 import { readRoute, type Route } from './route.ts';
 
 const contentType = 'text/event-stream';

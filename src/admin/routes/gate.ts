@@ -1,15 +1,15 @@
 import { messengerTypes } from '../../channel/kinds.ts';
 import { unknownCode, type Admission, type PairingRemoval } from '../../domain/gate.ts';
 import type { AdminPorts } from '../admin.ts';
-import { json, problem, tell } from '../answer.ts';
-import type { Answer } from '../answer.ts';
+import { json, problem, tell } from '../http/answer.ts';
+import type { Answer } from '../http/answer.ts';
 import {
   pairingSchema,
   pairingsSchema,
   turnedAwaySchema,
   sendersTurnedAwaySchema,
   unpairedSchema,
-} from '../gate-schema.ts';
+} from '../schemas/gate.ts';
 import { segment } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';
 

@@ -1,6 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
-import { json } from '../answer.ts';
-import { healthSchema } from '../status-schema.ts';
+import { json } from '../http/answer.ts';
+import { healthSchema } from '../schemas/status.ts';
 import { readRoute, type Route } from './route.ts';
 
 /** Alive and able to work: 200. A channel that is down is told, and is no reason for a 503. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { json } from '../answer.ts';
+import { json } from '../http/answer.ts';
 import { allowedAt, RouteTable } from './match.ts';
 import { segment } from './parameters.ts';
 import { readRoute, writeRoute, type Route } from './route.ts';

@@ -2,7 +2,7 @@
 import type { Method, Route } from './route.ts';
 
 /** One path of the table, with a route for each method that it takes. */
-export type Place = {
+export type MatchedPath = {
   readonly routes: ReadonlyMap<Method, Route>;
   /** The parameters of the path, not yet decoded. */
   readonly captured: ReadonlyMap<string, string>;
@@ -37,7 +37,7 @@ export class RouteTable {
   }
 
   /** @param path as it was sent, without the query */
-  find(path: string): Place | null {
+  find(path: string): MatchedPath | null {
     const sent = segmentsOf(path);
     for (const { segments, routes } of this.#byLength.get(sent.length) ?? []) {
       if (!segments.every((segment, at) => fits(segment, sent[at]!))) continue;
@@ -53,7 +53,7 @@ export class RouteTable {
 }
 
 /** For the `Allow` header. Format: RFC 9110, section 10.2.1. */
-export function allowedAt({ routes }: Place): string {
+export function allowedAt({ routes }: MatchedPath): string {
   return [...routes.keys()].map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
 }
 

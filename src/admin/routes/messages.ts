@@ -1,6 +1,6 @@
 import type { AdminPorts } from '../admin.ts';
-import { found } from '../answer.ts';
-import { storySchema, storyTextSchema } from '../story-schema.ts';
+import { found } from '../http/answer.ts';
+import { storySchema, storyTextSchema } from '../schemas/story.ts';
 import { segment, unread } from './parameters.ts';
 import { readRoute, type Route } from './route.ts';
 

@@ -1,6 +1,6 @@
 import { problemType } from '../../lib/problem.ts';
-import { json } from '../answer.ts';
-import { problemSchema } from '../status-schema.ts';
+import { json } from '../http/answer.ts';
+import { problemSchema } from '../schemas/status.ts';
 import { readRoute } from './route.ts';
 import type { Body, Named, Parameter, Problems, ReadRoute, Route } from './route.ts';
 

@@ -1,8 +1,8 @@
 import { namedSecrets } from '../../config/secrets.ts';
 import type { Access, AdminPorts, ConfigNames } from '../admin.ts';
-import { tell } from '../answer.ts';
+import { tell } from '../http/answer.ts';
 import { brainsOf, channelsOf, routesOf, statusOf, storageOf } from '../status.ts';
-import * as schemas from '../status-schema.ts';
+import * as schemas from '../schemas/status.ts';
 import { readRoute, type Route } from './route.ts';
 
 const contentType = 'application/json';

@@ -1,14 +1,14 @@
 import { deliveryStates, messageStates } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { AdminPorts } from '../admin.ts';
-import { problem, tell, type Answer } from '../answer.ts';
+import { problem, tell, type Answer } from '../http/answer.ts';
 import { channelsAsked } from '../channel-named.ts';
 import {
   auditSchema,
   conversationCountsSchema,
   deliveriesSchema,
   messagesSchema,
-} from '../records-schema.ts';
+} from '../schemas/records.ts';
 import { page, unread } from './parameters.ts';
 import { readRoute, type Parameter, type Route } from './route.ts';
 

@@ -3,9 +3,9 @@
  * `askRoute`, put it into table.ts; who may ask, 404, 405, 400, what a request must bring (413,
  * 415, 428) and the API's description follow from it.
  */
-import type { Answer } from '../answer.ts';
-import type { Asker, Principal } from '../auth.ts';
-import type { Described, Schema } from '../schema.ts';
+import type { Answer } from '../http/answer.ts';
+import type { Viewer, Principal } from '../http/auth.ts';
+import type { Described, Schema } from '../schemas/schema.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -75,13 +75,13 @@ export type Body =
     };
 
 /** What a request brings beside its values. */
-export type Sent<B = Body, M = string | undefined> = {
+export type RequestInput<B = Body, M = string | undefined> = {
   /** null where the route declares none. */
   readonly body: BodyOf<B>;
   /** What stands between the quotes of If-Match; null where the route declares none. */
   readonly revision: M extends string ? string : null;
   /** `operator`: the bearer is there and right. */
-  readonly asker: Asker;
+  readonly asker: Viewer;
   /** Whether who asks could ask the same with these host names allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
   /** Aborts when the client leaves before it has its answer. */
@@ -115,7 +115,7 @@ type Entry<P extends Parameters, B = Body, M = string | undefined> = {
   readonly problems?: Problems;
   /** What a JSON answer looks like. */
   readonly schema?: Named;
-  answer(values: Values<P>, sent: Sent<B, M>): Answer | Promise<Answer>;
+  answer(values: Values<P>, sent: RequestInput<B, M>): Answer | Promise<Answer>;
 };
 
 /** Read with GET or HEAD; changes nothing. */

@@ -9,11 +9,11 @@ import type { Deadline } from '../../lib/deadlines.ts';
 import type { ModelRequest, ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
 import type { Desk, Turn } from '../brain.ts';
-import type { Call, Member } from '../call.ts';
+import type { ModelCall, Candidate } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
 import { linesOf } from '../turn-lines.ts';
-import type { AgentOptions, Habits } from './agent.ts';
-import { Findings, findingsCharactersMax } from './findings.ts';
+import type { AgentOptions, LearnedLimits } from './agent.ts';
+import { ToolTranscript, transcriptCharactersMax } from './tool-transcript.ts';
 import { systemPrompt } from './prompt.ts';
 import { readText } from './text-protocol.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -36,19 +36,19 @@ const brokenCall =
 
 /** One question to the model, and how it was asked. */
 type Asked = {
-  readonly call: Call;
+  readonly call: ModelCall;
   readonly protocol: 'native' | 'text';
   readonly withTools: boolean;
 };
 
-export type Before = {
+export type TurnContext = {
   /** Of its scope, oldest first. */
   readonly notes: readonly Note[];
   readonly earlier: readonly EarlierCall[];
 };
 
 /** What the model wants. */
-type Wish =
+type ModelIntent =
   | { readonly kind: 'answer'; readonly text: string }
   | { readonly kind: 'calls'; readonly text: string; readonly calls: readonly ToolCall[] }
   | { readonly kind: 'broken'; readonly text: string };
@@ -66,12 +66,12 @@ type Wish =
  */
 export class AgentTurn {
   readonly #options: AgentOptions;
-  readonly #member: Member;
-  readonly #habits: Habits;
+  readonly #candidate: Candidate;
+  readonly #learned: LearnedLimits;
   readonly #desk: Desk;
   readonly #announced: readonly ToolNotice[];
   readonly #keptFrom: number;
-  readonly #findings: Findings;
+  readonly #transcript: ToolTranscript;
   readonly #calls: ToolCalls;
   readonly #notes: readonly Note[];
   readonly #mark: string;
@@ -89,15 +89,15 @@ export class AgentTurn {
   /** @param before what it may know of earlier turns, and of earlier runs of this one */
   constructor(
     options: AgentOptions,
-    member: Member,
-    habits: Habits,
+    candidate: Candidate,
+    learned: LearnedLimits,
     turn: Turn,
     desk: Desk,
-    { notes, earlier }: Before,
+    { notes, earlier }: TurnContext,
   ) {
     this.#options = options;
-    this.#member = member;
-    this.#habits = habits;
+    this.#candidate = candidate;
+    this.#learned = learned;
     this.#desk = desk;
     this.#notes = notes;
     const channel = kindTypeOf(turn.message.channel);
@@ -107,15 +107,15 @@ export class AgentTurn {
     const lines = linesOf(turn);
     this.#keptFrom = lines.length - 1;
     this.#mark = options.mark();
-    this.#findings = new Findings(lines, this.#mark, habits.findingsCharactersMax);
-    if (earlier.length > 0) this.#findings.recalled(earlier);
+    this.#transcript = new ToolTranscript(lines, this.#mark, learned.findingsCharactersMax);
+    if (earlier.length > 0) this.#transcript.recalled(earlier);
     this.#turnAt = options.steady();
     this.#calls = new ToolCalls({
       agent: options,
       turn,
       desk,
       channel,
-      findings: this.#findings,
+      transcript: this.#transcript,
       signal: this.#over.signal,
       turnAt: this.#turnAt,
       notesBefore: notes.length,
@@ -165,14 +165,14 @@ export class AgentTurn {
     const tools = last ? [] : this.#announced;
     if (last && !this.#asksForAnswer && this.#announced.length > 0) {
       this.#asksForAnswer = true;
-      this.#findings.say(askForAnswer);
+      this.#transcript.say(askForAnswer);
     }
-    const protocol = this.#textOnly || this.#habits.textOnly ? 'text' : 'native';
+    const protocol = this.#textOnly || this.#learned.textOnly ? 'text' : 'native';
     const request = this.#request(protocol, tools);
-    const { calls } = await dispatch([this.#member], request, this.#desk, this.#options);
+    const { calls } = await dispatch([this.#candidate], request, this.#desk, this.#options);
     const call = calls[0];
     if (call === undefined) throw new Error('a turn that was given up was asked for');
-    this.#desk.step(call.step(this.#turnAt));
+    this.#desk.addStep(call.step(this.#turnAt));
     return { call, protocol, withTools: tools.length > 0 };
   }
 
@@ -192,7 +192,7 @@ export class AgentTurn {
     return {
       sensitivity,
       system,
-      lines: this.#findings.linesFor(protocol),
+      lines: this.#transcript.linesFor(protocol),
       keptFrom: this.#keptFrom,
       tools: protocol === 'native' ? tools : [],
       deadlineAt: this.#desk.deadlineAt,
@@ -203,7 +203,7 @@ export class AgentTurn {
   #goesOnAfter(kind: FailureKind, { protocol, withTools }: Asked): boolean {
     const native = withTools && protocol === 'native';
     if (kind === 'tools_unsupported' && native) {
-      this.#habits.textOnly = true;
+      this.#learned.textOnly = true;
       this.#step--;
       return true;
     }
@@ -224,35 +224,35 @@ export class AgentTurn {
    */
   #findLess(): boolean {
     const system = this.#options.operatorPrompt?.length ?? 0;
-    const teaches = this.#findings.outweighs(system + (this.#options.skills?.length ?? 0));
-    const fits = this.#halvings < halvingsMax ? this.#findings.halve() : null;
+    const teaches = this.#transcript.outweighs(system + (this.#options.skills?.length ?? 0));
+    const fits = this.#halvings < halvingsMax ? this.#transcript.halve() : null;
     if (fits === null) return false;
     this.#halvings++;
-    if (teaches) this.#habits.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
+    if (teaches) this.#learned.findingsCharactersMax = Math.max(findingsCharactersMin, fits);
     this.#step--;
     return true;
   }
 
   /** It could read all that it was given, and was not given all: next time a little more. */
   #findMore(): void {
-    const more = Math.ceil(this.#habits.findingsCharactersMax * growth);
-    this.#habits.findingsCharactersMax = Math.min(findingsCharactersMax, more);
+    const more = Math.ceil(this.#learned.findingsCharactersMax * growth);
+    this.#learned.findingsCharactersMax = Math.min(transcriptCharactersMax, more);
   }
 
-  async #fulfil(wish: Exclude<Wish, { kind: 'answer' }>): Promise<void> {
+  async #fulfil(wish: Exclude<ModelIntent, { kind: 'answer' }>): Promise<void> {
     let invalid = true;
-    if (wish.kind === 'broken') this.#findings.objected(wish.text, brokenCall);
+    if (wish.kind === 'broken') this.#transcript.objected(wish.text, brokenCall);
     else invalid = (await this.#calls.run(this.#step, wish.text, wish.calls)) === 'invalid';
     this.#invalidInARow = invalid ? this.#invalidInARow + 1 : 0;
     if (this.#invalidInARow >= invalidMax) this.#closing = true;
   }
 
   #reply(text: string): Decision {
-    if (this.#findings.isShort && this.#halvings === 0) this.#findMore();
+    if (this.#transcript.isShort && this.#halvings === 0) this.#findMore();
     const { count } = this.#calls;
     const tools = count === 0 ? 'no tool' : count === 1 ? 'one tool call' : `${count} tool calls`;
     const why = `answered at step ${this.#step} after ${tools}`;
-    return { kind: 'reply', text, model: this.#member.model.name, why };
+    return { kind: 'reply', text, model: this.#candidate.model.name, why };
   }
 
   /** It wants a tool where none is left: what it wrote beside that may tell of it as done. */
@@ -276,7 +276,7 @@ export class AgentTurn {
 }
 
 /** Calls are looked for only where they may stand: beside the text, or as the whole text. */
-function wishOf({ text, calls }: Extract<Outcome, { kind: 'answer' }>, asked: Asked): Wish {
+function wishOf({ text, calls }: Extract<Outcome, { kind: 'answer' }>, asked: Asked): ModelIntent {
   if (asked.protocol === 'native') {
     return calls.length === 0 ? { kind: 'answer', text } : { kind: 'calls', text, calls };
   }

@@ -9,19 +9,19 @@ import type { NoteScope } from '../../domain/note.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import type { Toolbox } from '../../tool/tool.ts';
 import type { AgentFacts, Brain, Desk, Turn } from '../brain.ts';
-import type { Member } from '../call.ts';
+import type { Candidate } from '../model-call.ts';
 import type { DispatchKit } from '../dispatch.ts';
 import { shield } from '../shield.ts';
 import type { Shielded } from '../shield.ts';
 import { AgentTurn } from './agent-turn.ts';
-import { findingsCharactersMax } from './findings.ts';
+import { transcriptCharactersMax } from './tool-transcript.ts';
 
 export type AgentOptions = DispatchKit & {
   readonly name: string;
   readonly sensitivity: 'public' | 'private';
   readonly deadlineMs: number;
   /** The best-ranked one that the shield keeps is used. */
-  readonly members: readonly Member[];
+  readonly members: readonly Candidate[];
   readonly toolbox: Toolbox;
   /** Model calls in one turn, all told. */
   readonly stepsMax: number;
@@ -42,7 +42,7 @@ export function createAgent(options: AgentOptions): Brain {
 }
 
 /** What is found out about the agent's model in one turn, and kept for those that follow. */
-export type Habits = {
+export type LearnedLimits = {
   /** It has no calls of its own. */
   textOnly: boolean;
   /** So much of what tools gave back it can read. */
@@ -54,8 +54,11 @@ class Agent implements Brain {
   readonly deadlineMs: number;
   readonly agent: AgentFacts;
   readonly #options: AgentOptions;
-  readonly #shielded: Shielded<Member>;
-  readonly #habits: Habits = { textOnly: false, findingsCharactersMax };
+  readonly #shielded: Shielded<Candidate>;
+  readonly #learned: LearnedLimits = {
+    textOnly: false,
+    findingsCharactersMax: transcriptCharactersMax,
+  };
 
   constructor(options: AgentOptions) {
     const { name, deadlineMs, notes, toolbox, sensitivity, members } = options;
@@ -84,7 +87,7 @@ class Agent implements Brain {
     const [member] = kept.toSorted((a, b) => a.rank - b.rank);
     if (dropped.length > 0 || member === undefined) {
       const names = dropped.map(({ model }) => model.name);
-      desk.step({ kind: 'shield', dropped: names, kept: kept.length });
+      desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
     if (member === undefined) {
       const why = 'the brain is private and has no local model';
@@ -92,7 +95,7 @@ class Agent implements Brain {
     }
     const remembered = notes === null ? [] : await desk.notes(notes.scope);
     const before = { notes: remembered, earlier: await desk.earlierCalls() };
-    const agentTurn = new AgentTurn(this.#options, member, this.#habits, turn, desk, before);
+    const agentTurn = new AgentTurn(this.#options, member, this.#learned, turn, desk, before);
     return agentTurn.answer();
   }
 }

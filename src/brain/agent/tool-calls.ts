@@ -6,7 +6,7 @@ import type { SteadyTime } from '../../lib/clock.ts';
 import type { CallSurroundings } from '../../tool/tool.ts';
 import type { Desk, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent.ts';
-import type { Findings } from './findings.ts';
+import type { ToolTranscript } from './tool-transcript.ts';
 
 /** So many calls of one model answer are run; the model is told of the others. */
 const callsMax = 8;
@@ -21,7 +21,7 @@ export type ToolCallsOptions = {
   readonly turn: Turn;
   readonly desk: Desk;
   readonly channel: ChannelType;
-  readonly findings: Findings;
+  readonly transcript: ToolTranscript;
   /** Aborts when the turn is over, by its deadline too. */
   readonly signal: AbortSignal;
   /** When the turn began. */
@@ -51,19 +51,19 @@ export class ToolCalls {
    * @param text what the model wrote beside them
    */
   async run(step: number, text: string, calls: readonly ToolCall[]): Promise<Round> {
-    const { findings, signal } = this.#options;
+    const { transcript, signal } = this.#options;
     const asked = calls.slice(0, callsMax);
     const told = asked.map((call, n) => this.#tellable(call, `call_${step}_${n}`));
-    findings.asked(text, told);
+    transcript.asked(text, told);
     let wrong = 0;
     for (const [n, call] of asked.entries()) {
       if (signal.aborted) return 'went';
       const { text: result, invalid } = await this.#runOne(call, `${step}:${n}`);
-      findings.found(told[n]!, result);
+      transcript.found(told[n]!, result);
       if (invalid) wrong++;
     }
     const left = calls.length - asked.length;
-    if (left > 0) findings.say(`${left} more calls were not run: at most ${callsMax} at once.`);
+    if (left > 0) transcript.say(`${left} more calls were not run: at most ${callsMax} at once.`);
     return wrong === asked.length ? 'invalid' : 'went';
   }
 
@@ -74,7 +74,7 @@ export class ToolCalls {
     const { text, use } = await agent.toolbox.run(call, this.#surroundings(call, place));
     desk.used(use, text);
     const { tool, mode, outcome, rule, ms } = use;
-    desk.step({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
+    desk.addStep({ kind: 'tool', tool, mode, outcome, rule, startMs, ms });
     return { text, invalid: outcome === 'invalid' };
   }
 

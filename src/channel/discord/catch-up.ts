@@ -9,7 +9,7 @@
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Handled } from '../channel.ts';
 import type { Api } from './api.ts';
-import type { Place, Places } from './places.ts';
+import type { KnownChannel, KnownChannels } from './known-channels.ts';
 import { laterOf } from './session.ts';
 import { isLater, parseMessage, snowflakeAt, timeOfSnowflake, type WireMessage } from './wire.ts';
 
@@ -25,7 +25,7 @@ export type Refusal = Extract<Handled, { kind: 'refused' }>;
 
 export type CatchUpParts = {
   readonly api: Api;
-  readonly places: Places;
+  readonly places: KnownChannels;
   readonly self: string;
   /** Null: nothing was ever stored, so nothing is missing. */
   readonly newest: string | null;
@@ -75,7 +75,7 @@ type Read = {
 
 async function readPlace(
   parts: CatchUpParts,
-  place: Place,
+  place: KnownChannel,
   from: string,
   mostMessages: number,
 ): Promise<Read | Refusal> {
@@ -109,7 +109,7 @@ async function readPlace(
 /** @returns null: it cannot be read */
 async function fetchPage(
   { api, places, signal }: CatchUpParts,
-  { id }: Place,
+  { id }: KnownChannel,
   after: string,
 ): Promise<readonly unknown[] | null> {
   for (let attempt = 0; attempt < triesMax && !signal.aborted; attempt++) {

@@ -11,7 +11,7 @@
 import type * as discordWs from '@discordjs/ws';
 import { pause } from '../../lib/backoff.ts';
 import type { Clock, SteadyTime } from '../../lib/clock.ts';
-import type { Standing } from '../standing.ts';
+import type { HealthState } from '../health-state.ts';
 import type { IdentifyBudget } from './identify-budget.ts';
 import { refusalOf } from './refusals.ts';
 import type { Sessions } from './session.ts';
@@ -56,7 +56,7 @@ export type ConnectionParts = Clock & {
   readonly sessions: Sessions;
   readonly budget: IdentifyBudget;
   readonly keepBudget: () => Promise<void>;
-  readonly standing: Standing;
+  readonly health: HealthState;
   /** Every event of the session, in order; returns at once. */
   readonly dispatched: (dispatch: Dispatch) => void;
   /** A session was begun, or goes on; before its first event. */
@@ -132,11 +132,11 @@ export class Connection {
   }
 
   #listen(): void {
-    const { sessions, standing, entered, dispatched, steady } = this.#parts;
+    const { sessions, health, entered, dispatched, steady } = this.#parts;
     const shard = this.#shard;
     const heard = (): void => {
       this.#heardAt = steady();
-      standing.seen();
+      health.seen();
     };
     const ready = (): void => {
       if (this.#over) return;
@@ -145,7 +145,7 @@ export class Connection {
       this.#everReady = true;
       this.#closes.length = 0;
       sessions.resumed();
-      standing.become('up');
+      health.become('up');
       entered();
     };
     shard.on('hello', () => (this.#greeted = true));
@@ -163,7 +163,7 @@ export class Connection {
 
   #closed(code: number): void {
     if (this.#over) return;
-    const { sessions, standing, steady, tokenName, limits } = this.#parts;
+    const { sessions, health, steady, tokenName, limits } = this.#parts;
     const message = refusalOf(code, tokenName);
     if (message !== null) return this.end({ kind: 'refused', message });
     // Invalid sequence: it cannot be resumed.
@@ -180,7 +180,7 @@ export class Connection {
     this.#ready = false;
     this.#greeted = false;
     this.#connectingSince = steady();
-    standing.become('degraded', `the connection was closed (${code}); it is made again`);
+    health.become('degraded', `the connection was closed (${code}); it is made again`);
   }
 
   #tick(): void {

@@ -12,10 +12,10 @@ import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
-import type { Accept, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
+import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
 import type { Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
-import { Standing } from '../standing.ts';
+import { HealthState } from '../health-state.ts';
 import { createApi, type Api } from './api.ts';
 import { connectionLimits } from './connection.ts';
 import { runGateway, type GatewayLimits } from './gateway.ts';
@@ -53,7 +53,7 @@ export function createDiscordChannel(parts: DiscordParts): Messenger {
 class Discord implements Messenger {
   readonly tellsSessions = false;
   readonly #parts: DiscordParts;
-  readonly #standing: Standing;
+  readonly #health: HealthState;
   readonly #typing = new Typing();
   readonly #self: string | null;
   readonly #api: LoadOnce<Api>;
@@ -66,20 +66,20 @@ class Discord implements Messenger {
     this.#self = botIdOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
       events.channelChanged({ channel: config.type, state, reason });
-    this.#standing = new Standing(parts, changed);
+    this.#health = new HealthState(parts, changed);
   }
 
   async open(): Promise<Opened | Unfit> {
     if (this.#self === null) {
       const message = tokenMalformed(this.#parts.config.tokenEnv);
-      this.#standing.become('failed', message);
+      this.#health.become('failed', message);
       return { kind: 'unfit', message };
     }
     await this.#api.get();
     return { kind: 'opened', key: channelKeyOf(discord.type, this.#self) };
   }
 
-  async run(accept: Accept, signal: AbortSignal): Promise<void> {
+  async run(receive: Receive, signal: AbortSignal): Promise<void> {
     const { config, token, events, now, steady, random, limits } = this.#parts;
     const self = this.#self;
     if (self === null) throw new Error('run() of a channel that is unfit');
@@ -95,11 +95,11 @@ class Discord implements Messenger {
       tokenName: config.tokenEnv,
       groups: groupsOf(config),
       api: await this.#api.get(),
-      standing: this.#standing,
+      health: this.#health,
       limits: { ...gatewayLimits, ...limits },
     };
-    await runGateway(gateway, accept, signal);
-    this.#standing.become('stopped');
+    await runGateway(gateway, receive, signal);
+    this.#health.become('stopped');
   }
 
   async deliver(reply: Reply, _attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome> {
@@ -120,7 +120,7 @@ class Discord implements Messenger {
   }
 
   health(): ChannelHealth {
-    return this.#standing.health;
+    return this.#health.health;
   }
 
   sameAs(other: Channel): boolean {

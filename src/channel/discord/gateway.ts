@@ -7,8 +7,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AccessConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import type { Accept } from '../channel.ts';
-import type { Standing } from '../standing.ts';
+import type { Receive } from '../channel.ts';
+import type { HealthState } from '../health-state.ts';
 import type { Api } from './api.ts';
 import { Connection } from './connection.ts';
 import type { ConnectionEnd, ConnectionLimits } from './connection.ts';
@@ -16,7 +16,7 @@ import { IdentifyBudget, type IdentifyLimits } from './identify-budget.ts';
 import type { Refusal } from './catch-up.ts';
 import { cursorNames, Intake } from './intake.ts';
 import { discord } from './kind.ts';
-import { Places } from './places.ts';
+import { KnownChannels } from './known-channels.ts';
 import { tokenRefused } from './refusals.ts';
 import { Sessions } from './session.ts';
 import { parseGatewayInfo, type GatewayInfo } from './wire.ts';
@@ -31,7 +31,7 @@ export type GatewayParts = Clock & {
   readonly tokenName: string;
   readonly groups: AccessConfig['groups'];
   readonly api: Api;
-  readonly standing: Standing;
+  readonly health: HealthState;
   readonly events: Events;
   readonly random: () => number;
   readonly limits: GatewayLimits;
@@ -42,14 +42,14 @@ const budgetName = 'identifies';
 /** Runs until the signal aborts. A platform that refuses for good leaves it waiting for that. */
 export async function runGateway(
   parts: GatewayParts,
-  accept: Accept,
+  receive: Receive,
   signal: AbortSignal,
 ): Promise<void> {
-  const { standing, random, limits } = parts;
-  const gateway = new Gateway(parts, accept, signal, {
-    sessions: new Sessions(await accept.cursor(cursorNames.session)),
-    places: new Places(await accept.cursor(cursorNames.places)),
-    budget: new IdentifyBudget(await accept.cursor(budgetName), parts, limits),
+  const { health, random, limits } = parts;
+  const gateway = new Gateway(parts, receive, signal, {
+    sessions: new Sessions(await receive.cursor(cursorNames.session)),
+    places: new KnownChannels(await receive.cursor(cursorNames.places)),
+    budget: new IdentifyBudget(await receive.cursor(budgetName), parts, limits),
   });
   for (let attempt = 0; !signal.aborted;) {
     const end = await gateway.connectOnce();
@@ -58,22 +58,22 @@ export async function runGateway(
       case 'stopped':
         break;
       case 'refused':
-        standing.become('failed', end.message);
+        health.become('failed', end.message);
         return ended(signal);
       case 'waits':
-        standing.become('degraded', 'too many new sessions were begun; it waits before the next');
+        health.become('degraded', 'too many new sessions were begun; it waits before the next');
         await pause(end.ms, signal);
         break;
       case 'shutting_down':
         return ended(signal);
       case 'no_room':
-        standing.become('degraded', 'there is no room for more messages; it goes on when there is');
+        health.become('degraded', 'there is no room for more messages; it goes on when there is');
         await pause(end.retryAfterMs, signal);
-        await accept.whenRoom(signal);
+        await receive.whenRoom(signal);
         break;
       case 'broken': {
         if (end.wasReady) attempt = 0;
-        standing.become('degraded', end.reason);
+        health.become('degraded', end.reason);
         const { pauseMs: baseMs, pauseMsMax: capMs } = limits;
         await pause(fullJitter(attempt++, { baseMs, capMs }, random), signal);
         break;
@@ -86,29 +86,29 @@ export async function runGateway(
 
 type Kept = {
   readonly sessions: Sessions;
-  readonly places: Places;
+  readonly places: KnownChannels;
   readonly budget: IdentifyBudget;
 };
 
 class Gateway {
   readonly #parts: GatewayParts;
-  readonly #accept: Accept;
+  readonly #receive: Receive;
   readonly #signal: AbortSignal;
   readonly #kept: Kept;
   readonly #intake: Intake;
   #connection: Connection | null = null;
 
-  constructor(parts: GatewayParts, accept: Accept, signal: AbortSignal, kept: Kept) {
+  constructor(parts: GatewayParts, receive: Receive, signal: AbortSignal, kept: Kept) {
     const { key, self, api, events, steady, groups } = parts;
     this.#parts = parts;
-    this.#accept = accept;
+    this.#receive = receive;
     this.#signal = signal;
     this.#kept = kept;
     this.#intake = new Intake({
       key,
       self,
       api,
-      accept,
+      receive,
       signal,
       steady,
       events,
@@ -122,7 +122,7 @@ class Gateway {
 
   /** From Get Gateway Bot to the connection's end, when nothing is on its way any more. */
   async connectOnce(): Promise<ConnectionEnd> {
-    const { token, tokenName, standing, now, steady, limits } = this.#parts;
+    const { token, tokenName, health, now, steady, limits } = this.#parts;
     const { sessions, budget } = this.#kept;
     const library = await import('@discordjs/ws');
     const info = await this.#ask();
@@ -131,14 +131,14 @@ class Gateway {
     const connection = new Connection(library, {
       token,
       tokenName,
-      standing,
+      health,
       now,
       steady,
       limits,
       info,
       sessions,
       budget,
-      keepBudget: async () => void (await this.#accept([], this.#budgetPlace())),
+      keepBudget: async () => void (await this.#receive([], this.#budgetPlace())),
       dispatched: (dispatch) => this.#intake.dispatched(dispatch),
       entered: () => this.#intake.entered(),
       faulted: (error) => this.#faulted(error),

@@ -12,11 +12,11 @@ import type { Events } from '../../domain/event.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import { Queue } from '../../lib/queue.ts';
-import type { Accept } from '../channel.ts';
+import type { Receive } from '../channel.ts';
 import type { Api } from './api.ts';
 import { catchUp, type Refusal } from './catch-up.ts';
 import type { Dispatch } from './connection.ts';
-import type { Places } from './places.ts';
+import type { KnownChannels } from './known-channels.ts';
 import { laterOf, type Session, type Sessions } from './session.ts';
 import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
@@ -26,9 +26,9 @@ export type IntakeParts = {
   readonly self: string;
   /** What is said in groups to others is let in as well. */
   readonly hearsAll: boolean;
-  readonly accept: Accept;
+  readonly receive: Receive;
   readonly sessions: Sessions;
-  readonly places: Places;
+  readonly places: KnownChannels;
   readonly api: Api;
   readonly events: Pick<Events, 'warned' | 'noticed'>;
   readonly refused: (refusal: Refusal) => void;
@@ -119,7 +119,7 @@ export class Intake {
 
   /** What was said between two sessions. Its place is kept when all of it is stored. */
   async #begin(session: Session): Promise<Refusal | null> {
-    const { sessions, places, api, signal, accept, events } = this.#parts;
+    const { sessions, places, api, signal, receive, events } = this.#parts;
     const found = await catchUp({
       api,
       places,
@@ -127,7 +127,7 @@ export class Intake {
       signal,
       newest: sessions.newest,
       store: async (messages) => {
-        const handled = await accept(messages.map((message) => this.#inboundOf(message)));
+        const handled = await receive(messages.map((message) => this.#inboundOf(message)));
         if (handled.kind === 'refused') return handled;
         const fresh = handled.receipts.filter((receipt) => receipt?.duplicate === false);
         return { kind: 'stored', fresh: fresh.length };
@@ -154,9 +154,9 @@ export class Intake {
   }
 
   async #take(): Promise<Refusal | null> {
-    const { accept, sessions, hearsAll, steady } = this.#parts;
+    const { receive, sessions, hearsAll, steady } = this.#parts;
     const messages: WireMessage[] = [];
-    const most = Math.min(batchMax, Math.max(1, accept.room()));
+    const most = Math.min(batchMax, Math.max(1, receive.room()));
     let last = this.#queue.shift()!;
     if (last.message !== null) messages.push(last.message);
     while (messages.length < most) {
@@ -172,7 +172,7 @@ export class Intake {
     );
     // What the gate turns away needs no commit for itself.
     const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
-    if (!wanted && messages.length > 0) await accept(messages.map((one) => this.#inboundOf(one)));
+    if (!wanted && messages.length > 0) await receive(messages.map((one) => this.#inboundOf(one)));
     if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
       return this.#keep(session, sequence, newest, wanted ? messages : []);
     }
@@ -187,8 +187,8 @@ export class Intake {
     newest: string | null,
     messages: readonly WireMessage[],
   ): Promise<Refusal | null> {
-    const { accept, sessions, places, steady } = this.#parts;
-    const handled = await accept(
+    const { receive, sessions, places, steady } = this.#parts;
+    const handled = await receive(
       messages.map((message) => this.#inboundOf(message)),
       { name: cursorNames.session, value: sessions.textOf(session, sequence, newest) },
     );
@@ -200,7 +200,7 @@ export class Intake {
       if (handled.receipts[index] === null) continue;
       isNews = places.add({ id: conversation, direct: setting === 'direct' }) || isNews;
     }
-    if (isNews) await accept([], { name: cursorNames.places, value: places.text });
+    if (isNews) await receive([], { name: cursorNames.places, value: places.text });
     return null;
   }
 

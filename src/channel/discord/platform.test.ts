@@ -68,7 +68,7 @@ async function startStage(options: DiscordOptions = {}): Promise<Stage> {
     async run() {
       await channel.open();
       const ending = new AbortController();
-      const running = channel.run(ledger.accept, ending.signal);
+      const running = channel.run(ledger.receive, ending.signal);
       stop = async () => {
         ending.abort();
         await running;

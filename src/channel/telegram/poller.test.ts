@@ -26,8 +26,8 @@ test('it asks who it is, drops nothing, and names what it wants in every poll', 
   assert.deepEqual(second, { offset: 8, ...rest });
   assert.deepEqual(third, rest, 'an offset is not said again: ids may begin anew below it');
   assert.deepEqual(it.ledger.taken, ['501:7']);
-  assert.equal(it.standing.health.state, 'up');
-  assert.ok(it.standing.health.lastSeenAt !== null);
+  assert.equal(it.health.health.state, 'up');
+  assert.ok(it.health.health.lastSeenAt !== null);
 });
 
 test('nothing is confirmed before it is safe; new messages come all the same', async () => {
@@ -74,7 +74,7 @@ test('a stop in the middle of a batch confirms what is done and nothing else', a
     it.telegram.pending.map(({ update_id }) => update_id),
     [2, 3],
   );
-  assert.equal(it.standing.health.state, 'stopped');
+  assert.equal(it.health.health.state, 'stopped');
   it.run();
   await it.telegram.until(() => it.ledger.repeats.length === 2);
   assert.deepEqual(it.ledger.taken, ['501:1', '501:2', '501:3']);
@@ -95,7 +95,7 @@ test('while there is no room it does not poll', async () => {
   it.ledger.free = 0;
   it.telegram.push(said(1, 'hello'));
   it.run();
-  await it.telegram.until(() => it.standing.health.state === 'degraded');
+  await it.telegram.until(() => it.health.health.state === 'degraded');
   assert.equal(it.polls().length, 0);
   it.ledger.free = 1;
   it.ledger.wake.resolve();
@@ -127,9 +127,9 @@ test('a poll on a dead connection is given up, and the next one is served', asyn
   await using it = await startPolling({ pollMs: 100 });
   it.telegram.plan('getUpdates', 'hang', 'hang', 'cut', { page: 'Bad Gateway', status: 502 });
   it.run();
-  await it.telegram.until(() => it.polls().length >= 2 && it.standing.health.state === 'degraded');
+  await it.telegram.until(() => it.polls().length >= 2 && it.health.health.state === 'degraded');
   it.telegram.push(said(1, 'hello'));
-  await it.telegram.until(() => it.standing.health.state === 'up');
+  await it.telegram.until(() => it.health.health.state === 'up');
   await it.telegram.until(() => it.ledger.taken.length === 1);
   assert.equal(it.telegram.pollsAtOnceMost, 1);
 });
@@ -138,9 +138,9 @@ test('a conflict is shown and waited for, never the end', async () => {
   await using it = await startPolling();
   it.telegram.plan('getUpdates', refusal(409), refusal(409));
   it.run();
-  await it.telegram.until(() => it.standing.health.state === 'degraded');
-  assert.match(it.standing.health.reason ?? '', /another program.*TELEGRAM_TOKEN/);
-  await it.telegram.until(() => it.standing.health.state === 'up');
+  await it.telegram.until(() => it.health.health.state === 'degraded');
+  assert.match(it.health.health.reason ?? '', /another program.*TELEGRAM_TOKEN/);
+  await it.telegram.until(() => it.health.health.state === 'up');
   assert.equal(it.telegram.callsOf('deleteWebhook').length, 3, 'it may be a webhook that is set');
 });
 
@@ -150,13 +150,13 @@ test('a refused token is for a person to put right: no calls, the variable is na
     it.telegram.plan('getMe', { page: 'Not Found', status });
     it.telegram.plan('getMe', refusal(status, 'Unauthorized'));
     it.run();
-    await it.telegram.until(() => it.standing.health.state === 'failed');
-    const reason = it.standing.health.reason ?? '';
+    await it.telegram.until(() => it.health.health.state === 'failed');
+    const reason = it.health.health.reason ?? '';
     assert.match(reason, /TELEGRAM_TOKEN/);
     assert.ok(!reason.includes(token.slice(-10)));
     await it.stop();
     assert.equal(it.telegram.calls.length, 2, 'a page of a proxy says nothing of the token');
-    assert.equal(it.standing.health.state, 'failed');
+    assert.equal(it.health.health.state, 'failed');
   }
 });
 
@@ -164,7 +164,7 @@ test('a platform that is down at the start is asked until it is there', async ()
   await using it = await startPolling();
   it.telegram.plan('getMe', 'cut', { page: 'x', status: 502 }, refusal(429));
   it.run();
-  await it.telegram.until(() => it.standing.health.state === 'up');
+  await it.telegram.until(() => it.health.health.state === 'up');
 });
 
 test('an update that makes no sense holds up none behind it', async () => {

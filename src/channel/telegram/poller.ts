@@ -15,8 +15,8 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
-import type { Accept, Receipt } from '../channel.ts';
-import type { Standing } from '../standing.ts';
+import type { Receive, Receipt } from '../channel.ts';
+import type { HealthState } from '../health-state.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
 import { HeldUpdates } from './held.ts';
@@ -54,7 +54,7 @@ export type PollerParts = {
   /** The variable that holds the token, for sentences. */
   readonly tokenName: string;
   readonly api: BotApi;
-  readonly standing: Standing;
+  readonly health: HealthState;
   readonly events: Pick<Events, 'warned' | 'confirmedEarly'>;
   readonly times: PollTimes;
   readonly steady: () => SteadyTime;
@@ -63,7 +63,7 @@ export type PollerParts = {
 
 export class Poller {
   readonly #parts: PollerParts;
-  readonly #accept: Accept;
+  readonly #receive: Receive;
   readonly #signal: AbortSignal;
   readonly #held: HeldUpdates;
   #bot: Bot | null = null;
@@ -77,23 +77,23 @@ export class Poller {
   /** How many updates are handed to the ledger at once: fewer after it had no room for them. */
   #pieceMax = updatesMax;
 
-  constructor(parts: PollerParts, accept: Accept, signal: AbortSignal) {
+  constructor(parts: PollerParts, receive: Receive, signal: AbortSignal) {
     this.#parts = parts;
-    this.#accept = accept;
+    this.#receive = receive;
     this.#signal = signal;
     this.#held = new HeldUpdates(parts.steady);
   }
 
   /** Takes messages in until the signal aborts. */
   async run(): Promise<void> {
-    const { standing } = this.#parts;
+    const { health } = this.#parts;
     while (!this.#signal.aborted) {
       const bot = await this.#introduce();
       const step = bot === null ? 'pause' : await this.#poll(bot);
       if (step === 'over') await aborted(this.#signal);
     }
     await this.#farewell();
-    if (standing.health.state !== 'failed') standing.become('stopped');
+    if (health.health.state !== 'failed') health.become('stopped');
   }
 
   /** Learns its own name and takes a webhook away. @returns null when it must be tried again */
@@ -169,14 +169,14 @@ export class Poller {
     this.#isAnswered = true;
     this.#failures = 0;
     this.#conflicts = 0;
-    this.#parts.standing.seen();
-    this.#parts.standing.become('up');
+    this.#parts.health.seen();
+    this.#parts.health.become('up');
   }
 
   async #waitForRoom(): Promise<void> {
-    if (this.#accept.room() > 0 || this.#signal.aborted) return;
-    this.#parts.standing.become('degraded', 'there is no room: it polls again when there is');
-    await this.#accept.whenRoom(this.#signal);
+    if (this.#receive.room() > 0 || this.#signal.aborted) return;
+    this.#parts.health.become('degraded', 'there is no room: it polls again when there is');
+    await this.#receive.whenRoom(this.#signal);
   }
 
   /** What the ledger refuses is not confirmed, and comes again with a later poll. */
@@ -185,7 +185,7 @@ export class Poller {
       const piece = updates.slice(from, from + this.#pieceMax);
       const messages = piece.flatMap(({ message }) => (message === null ? [] : [message]));
       const batch = messages.map((message) => inboundOf(this.#parts.channel, message));
-      const handled = batch.length === 0 ? nothing : await this.#accept(batch);
+      const handled = batch.length === 0 ? nothing : await this.#receive(batch);
       if (handled.kind === 'accepted') {
         this.#hold(piece, handled.receipts);
         from += piece.length;
@@ -242,22 +242,22 @@ export class Poller {
   /** Says what is wrong and waits as long as that asks for. */
   async #recover(result: CallResult): Promise<'poll' | 'introduce' | 'over'> {
     if (this.#signal.aborted) return 'introduce';
-    const { standing, tokenName, times, random } = this.#parts;
+    const { health, tokenName, times, random } = this.#parts;
     const status = result.kind === 'refused' ? result.status : 0;
     if (refusesToken(result)) {
-      standing.become('failed', refusedToken(tokenName));
+      health.become('failed', refusedToken(tokenName));
       return 'over';
     }
     if (status === 409) {
       const { baseMs, capMs } = times.conflictPauseMs;
-      standing.become('degraded', conflict(tokenName));
+      health.become('degraded', conflict(tokenName));
       await pause(Math.min(capMs, baseMs * 2 ** this.#conflicts++), this.#signal);
       return 'introduce';
     }
     this.#failures++;
     // One lost poll is nothing; it is begun again at once.
-    if (this.#failures > 1 || standing.health.state !== 'up') {
-      standing.become('degraded', reasonOf(result));
+    if (this.#failures > 1 || health.health.state !== 'up') {
+      health.become('degraded', reasonOf(result));
     }
     const askedMs = result.kind === 'refused' ? (result.retryAfterMs ?? 0) : 0;
     const jitterMs = fullJitter(this.#failures - 1, times.failurePauseMs, random);

@@ -14,10 +14,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
-import type { Accept, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
+import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
 import type { Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
-import { Standing } from '../standing.ts';
+import { HealthState } from '../health-state.ts';
 import { loadBotApi, refusesToken } from './bot-api.ts';
 import type { BotApi } from './bot-api.ts';
 import { telegram } from './kind.ts';
@@ -56,7 +56,7 @@ class Telegram implements Messenger {
   readonly tellsSessions = false;
   readonly deliverMsMax = deliverMsMax;
   readonly #parts: TelegramParts;
-  readonly #standing: Standing;
+  readonly #health: HealthState;
   readonly #tools: LoadOnce<{ readonly api: BotApi; readonly lexer: Lexer }>;
 
   constructor(parts: TelegramParts) {
@@ -68,7 +68,7 @@ class Telegram implements Messenger {
       const [api, lexer] = await Promise.all([loadingApi, loadLexer()]);
       return { api, lexer };
     });
-    this.#standing = new Standing(parts, (state, reason) =>
+    this.#health = new HealthState(parts, (state, reason) =>
       events.channelChanged({ channel: config.type, state, reason }),
     );
   }
@@ -79,14 +79,14 @@ class Telegram implements Messenger {
     if (id === undefined) {
       const remedy = `copy the whole of it from @BotFather, set ${config.tokenEnv} to it, restart`;
       const message = `${malformedToken(config.tokenEnv)}; ${remedy}`;
-      this.#standing.become('failed', message);
+      this.#health.become('failed', message);
       return { kind: 'unfit', message };
     }
     await this.#tools.get();
     return { kind: 'opened', key: channelKeyOf(telegram.type, id) };
   }
 
-  async run(accept: Accept, signal: AbortSignal): Promise<void> {
+  async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { api } = await this.#tools.get();
     const { config, token, events, steady, random, times } = this.#parts;
@@ -96,13 +96,13 @@ class Telegram implements Messenger {
         channel: channelKeyOf(telegram.type, id),
         tokenName: config.tokenEnv,
         api,
-        standing: this.#standing,
+        health: this.#health,
         events,
         times: { ...pollTimes, ...times },
         steady,
         random,
       },
-      accept,
+      receive,
       signal,
     );
     await poller.run();
@@ -125,13 +125,13 @@ class Telegram implements Messenger {
 
   /** Polls are watched by their ends: one that was begun may hang for ever. */
   health(): ChannelHealth {
-    const { health } = this.#standing;
-    const { silentMs } = this.#standing;
+    const { health } = this.#health;
+    const { silentMs } = this.#health;
     if (health.state === 'up' && silentMs > healthMs) {
       const reason = `no poll has ended for ${Math.round(silentMs / 1_000)} s`;
-      this.#standing.become('degraded', reason);
+      this.#health.become('degraded', reason);
     }
-    return this.#standing.health;
+    return this.#health.health;
   }
 
   sameAs(other: Channel): boolean {

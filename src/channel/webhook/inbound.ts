@@ -13,7 +13,7 @@ import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts
 import { isJsonType } from '../../lib/content-type.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
-import type { Accept, Handled } from '../channel.ts';
+import type { Receive, Handled } from '../channel.ts';
 import { bodyBytesMax, methodNotAllowed, refusals, unavailable } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
 import { parseInbound } from './wire.ts';
@@ -26,7 +26,7 @@ export type InboundParts = {
   readonly path: string;
   readonly mapping: Mapping;
   readonly secret: string;
-  readonly accept: Accept;
+  readonly receive: Receive;
   /** Aborted: every message is refused with `shutting_down`, the rest goes on. */
   readonly stopped: AbortSignal;
   readonly events: Events;
@@ -37,11 +37,11 @@ export type InboundParts = {
 
 /** Makes the handler to put behind the listener. */
 export function createInboundHandler(parts: InboundParts): RequestListener {
-  const door = new Door(parts);
-  return (request, response) => door.answer(request, response);
+  const handler = new InboundHandler(parts);
+  return (request, response) => handler.answer(request, response);
 }
 
-class Door {
+class InboundHandler {
   readonly #parts: InboundParts;
   readonly #matches: TokenCheck;
 
@@ -75,7 +75,7 @@ class Door {
     if (!isJsonType(request.headers['content-type'])) return refusals.unsupportedMediaType;
     if (Number(request.headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
     if (this.#parts.stopped.aborted) return unavailable('shutting_down', 1_000);
-    if (this.#parts.accept.room() <= 0) return unavailable('full', 1_000);
+    if (this.#parts.receive.room() <= 0) return unavailable('full', 1_000);
     return null;
   }
 
@@ -122,12 +122,12 @@ class Door {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const { channel, accept, events } = this.#parts;
+    const { channel, receive, events } = this.#parts;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
     const message = { channel, conversation, sender, text, media, address, dedupeKey };
     try {
-      this.#acknowledge(await accept([message]), wire, request, response);
+      this.#acknowledge(await receive([message]), wire, request, response);
     } catch (error) {
       events.faulted({ where: 'webhook', error });
       if (!response.headersSent) this.#refuse(request, response, refusals.fault);

@@ -12,8 +12,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
-import type { Accept, Channel, ChannelHealth, ChannelProblem, Opened } from '../channel.ts';
-import { Standing } from '../standing.ts';
+import type { Receive, Channel, ChannelHealth, ChannelProblem, Opened } from '../channel.ts';
+import { HealthState } from '../health-state.ts';
 import { createInboundHandler } from './inbound.ts';
 import { webhook } from './kind.ts';
 import { createDeliver } from './outbound.ts';
@@ -48,12 +48,12 @@ class Webhook implements WebhookChannel {
   readonly deliver: Deliver;
   readonly #parts: WebhookParts;
   #held: Held | null = null;
-  readonly #standing: Standing;
+  readonly #health: HealthState;
 
   constructor(parts: WebhookParts) {
     const { config, outboundSecret: secret, http, version, now, steady } = parts;
     this.#parts = parts;
-    this.#standing = new Standing(parts);
+    this.#health = new HealthState(parts);
     const { outboundUrl: url, mapping } = config;
     this.deliver = createDeliver({ url, mapping, secret, http, version, now, steady });
   }
@@ -63,28 +63,28 @@ class Webhook implements WebhookChannel {
     const taken = await this.#parts.listeners.take(bind);
     if (taken.kind === 'fault') {
       const problem = problemOf(bind.text, taken.code);
-      this.#standing.become('failed', problem.message);
+      this.#health.become('failed', problem.message);
       return problem;
     }
     this.#held = taken;
     return { kind: 'opened', key };
   }
 
-  async run(accept: Accept, signal: AbortSignal): Promise<void> {
+  async run(receive: Receive, signal: AbortSignal): Promise<void> {
     if (this.#held === null) throw new Error('run() before open()');
     if (signal.aborted) return;
     const { config, secret, events, deadlines } = this.#parts;
     const { path, mapping } = config;
     const rest = { path, mapping, secret, events, deadlines };
-    this.#held.answer(createInboundHandler({ channel: key, accept, stopped: signal, ...rest }));
-    this.#standing.become('up');
+    this.#held.answer(createInboundHandler({ channel: key, receive, stopped: signal, ...rest }));
+    this.#health.become('up');
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    this.#standing.become('stopped');
+    this.#health.become('stopped');
     await this.#letGo();
   }
 
   health(): ChannelHealth {
-    return this.#standing.health;
+    return this.#health.health;
   }
 
   boundPort(): number {

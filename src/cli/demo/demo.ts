@@ -4,12 +4,12 @@ import { join, resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
 import { revisionOf } from '../../config/inspect.ts';
 import type { LogLevel } from '../../lib/log.ts';
-import type { Ending, Listening } from '../../run.ts';
-import { createCommandLog, readLogLevel } from '../boot.ts';
+import type { Ending, Listening } from '../../run/run.ts';
+import { createCommandLog, readLogLevel } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wholeNumber, wrongUsage } from '../flags.ts';
-import { plainText } from '../plain-text.ts';
-import { packageRoot, programVersion } from '../program.ts';
+import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
+import { plainText } from '../frame/plain-text.ts';
+import { packageRoot, programVersion } from '../frame/program.ts';
 import { demoConfig, replySecretName, webhookSecretName } from './document.ts';
 import { makeDemoFolder, removeDemoFolder } from './folder.ts';
 import { createPracticeModel, practiceModelName } from './practice-model.ts';
@@ -123,7 +123,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const modelId = choices.model ?? practiceModelName;
   const picked = { webhookPort, adminPort, receiverPort, modelId, modelPort, storagePath };
   const { text, config } = demoConfig(picked);
-  const { runService } = await import('../../run.ts');
+  const { runService } = await import('../../run/run.ts');
   const log = createCommandLog(io, choices.level);
   log.scrub(secrets.values());
   const ending = await runService({

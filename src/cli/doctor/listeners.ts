@@ -5,7 +5,7 @@ import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
 import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
-import { originOf } from '../asking.ts';
+import { originOf } from '../frame/admin-client.ts';
 
 type Listener = {
   readonly subject: string;

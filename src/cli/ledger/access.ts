@@ -11,15 +11,20 @@ import { createIdSource } from '../../domain/ids.ts';
 import { Pairings } from '../../flow/pairing.ts';
 import { openLedger, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
-import { readSecrets } from '../boot.ts';
+import { readSecrets } from '../frame/boot.ts';
 import { exitCode, type Io } from '../cli.ts';
-import { findFirmGround, findGround, whereSvcListens, type Ground } from '../ground.ts';
-import { programVersion } from '../program.ts';
-import { Unanswered, type Bearer } from '../asking.ts';
-import { Remote, type LedgerWrites } from '../remote.ts';
+import {
+  locateServiceStrictly,
+  locateService,
+  whereSvcListens,
+  type ServiceLocation,
+} from '../frame/service-location.ts';
+import { programVersion } from '../frame/program.ts';
+import { Unanswered, type Bearer } from '../frame/admin-client.ts';
+import { RemoteLedger, type LedgerWrites } from '../frame/remote-ledger.ts';
 import { audited, auditedAdmissions } from './audited.ts';
 
-export type Place = Omit<Ground, 'kind'> & {
+export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
   readonly io: Io;
   /** The configuration file, as the person named it. */
   readonly file: string;
@@ -29,33 +34,40 @@ export type Place = Omit<Ground, 'kind'> & {
  * For a command that reads.
  * @returns the place, or the exit code after the refusal was told
  */
-export function findPlace(file: string | null, io: Io): Promise<Place | number> {
-  return placeBy(findGround, file ?? 'svc.json', io);
+export function locateLedger(file: string | null, io: Io): Promise<LedgerLocation | number> {
+  return placeBy(locateService, file ?? 'svc.json', io);
 }
 
 /** The same for one that changes or copies something. */
-export function findFirmPlace(file: string | null, io: Io): Promise<Place | number> {
-  return placeBy(findFirmGround, file ?? 'svc.json', io);
+export function locateLedgerStrictly(
+  file: string | null,
+  io: Io,
+): Promise<LedgerLocation | number> {
+  return placeBy(locateServiceStrictly, file ?? 'svc.json', io);
 }
 
-async function placeBy(find: typeof findGround, file: string, io: Io): Promise<Place | number> {
-  const ground = await find(file, io);
-  if (ground.kind === 'found') return { ...ground, io, file };
-  io.stderr.write(ground.report);
+async function placeBy(
+  find: typeof locateService,
+  file: string,
+  io: Io,
+): Promise<LedgerLocation | number> {
+  const location = await find(file, io);
+  if (location.kind === 'found') return { ...location, io, file };
+  io.stderr.write(location.report);
   return exitCode.config;
 }
 
 /** Lets a command read; what keeps it from that is told, and the exit code is 1. */
 export function reading(
-  place: Place,
+  location: LedgerLocation,
   use: (reader: LedgerReader) => Promise<number>,
 ): Promise<number> {
-  return heard(place, async () => {
-    const { storagePath } = place;
+  return heard(location, async () => {
+    const { storagePath } = location;
     if (storagePath === null) {
-      const lacking = place.source === 'nothing' ? 'a configuration' : 'storage';
+      const lacking = location.source === 'nothing' ? 'a configuration' : 'storage';
       const why = `Without ${lacking} only the running svc can tell this`;
-      await using remote = await remoteAt(place, why);
+      await using remote = await remoteAt(location, why);
       return await use(remote);
     }
     const reader = await openReader(storagePath);
@@ -67,31 +79,31 @@ export function reading(
 
 /** Lets a command write, in the same way. */
 export function writing(
-  place: Place,
+  location: LedgerLocation,
   use: (ledger: LedgerWrites) => Promise<number>,
 ): Promise<number> {
-  return owning(place, (ledger) => use(audited(ledger)), use);
+  return owning(location, (ledger) => use(audited(ledger)), use);
 }
 
 /** Lets a command let people in, in the same way. */
 export function pairing(
-  place: Place,
+  location: LedgerLocation,
   use: (admissions: Admissions) => Promise<number>,
 ): Promise<number> {
   const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
   const over = (ledger: Ledger): Admissions =>
     auditedAdmissions(ledger, new Pairings(ledger, Date.now, random));
-  return owning(place, (ledger) => use(over(ledger)), use);
+  return owning(location, (ledger) => use(over(ledger)), use);
 }
 
 /** The ledger itself where no service owns it, else the service that does. */
 function owning(
-  place: Place,
+  location: LedgerLocation,
   useLedger: (ledger: Ledger) => Promise<number>,
-  useRemote: (remote: Remote) => Promise<number>,
+  useRemote: (remote: RemoteLedger) => Promise<number>,
 ): Promise<number> {
-  return heard(place, async () => {
-    const { storagePath, config } = place;
+  return heard(location, async () => {
+    const { storagePath, config } = location;
     if (storagePath !== null) {
       if (!existsSync(storagePath)) {
         throw new Unanswered(`There is no database ${storagePath} yet: svc makes it.`);
@@ -121,12 +133,12 @@ function owning(
       storagePath === null
         ? 'Without storage only the running svc can do this'
         : 'While svc runs, only it can write to its database';
-    await using remote = await remoteAt(place, why);
+    await using remote = await remoteAt(location, why);
     return await useRemote(remote);
   });
 }
 
-async function heard({ io }: Place, act: () => Promise<number>): Promise<number> {
+async function heard({ io }: LedgerLocation, act: () => Promise<number>): Promise<number> {
   try {
     return await act();
   } catch (error) {
@@ -137,23 +149,23 @@ async function heard({ io }: Place, act: () => Promise<number>): Promise<number>
 }
 
 /** @param why begins the sentence that says what is missing */
-async function remoteAt(place: Place, why: string): Promise<Remote> {
-  const address = await whereSvcListens(place.addresses, place.io);
+async function remoteAt(location: LedgerLocation, why: string): Promise<RemoteLedger> {
+  const address = await whereSvcListens(location.addresses, location.io);
   if (address === null) {
     throw new Unanswered(
       `${why}, and its admin server is switched off: ` +
-        `take "enabled": false out of observability in ${place.file} and start svc again.`,
+        `take "enabled": false out of observability in ${location.file} and start svc again.`,
     );
   }
-  return new Remote({
+  return new RemoteLedger({
     address,
-    bearer: bearerOf(place, why),
+    bearer: bearerOf(location, why),
     version: programVersion(),
-    stop: place.io.stop,
+    stop: location.io.stop,
   });
 }
 
-function bearerOf({ config, source, file, io }: Place, why: string): Bearer {
+function bearerOf({ config, source, file, io }: LedgerLocation, why: string): Bearer {
   if (source === 'nothing') {
     const message = `${why}, and only for who has its admin token: mend ${file}, which names it.`;
     return { kind: 'none', message };

@@ -4,7 +4,7 @@ import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { DeadLetterMove, Ledger } from '../../store/store.ts';
-import type { LedgerWrites } from '../remote.ts';
+import type { LedgerWrites } from '../frame/remote-ledger.ts';
 
 /** As the admin API answers them. */
 const statuses: Readonly<Record<DeadLetterMove, number>> = {

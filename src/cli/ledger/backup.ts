@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { backUpStorage } from '../../storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { findFirmPlace } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { locateLedgerStrictly } from './access.ts';
 import { bytesText } from './table.ts';
 
 export const backup: Command = {
@@ -31,7 +31,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (parsed.kind === 'wrong') return wrongUsage(io, 'backup', parsed.message);
   const [file] = parsed.positionals;
   if (file === undefined) return wrongUsage(io, 'backup', 'Say which file to make.');
-  const place = await findFirmPlace(parsed.flags.config, io);
+  const place = await locateLedgerStrictly(parsed.flags.config, io);
   if (typeof place === 'number') return place;
   const { storagePath } = place;
   if (storagePath === null) {

@@ -1,9 +1,9 @@
 import type { Whose } from '../../domain/story.ts';
 import { plural } from '../../domain/plural.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainLine } from '../plain-text.ts';
-import { findFirmPlace, writing } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainLine } from '../frame/plain-text.ts';
+import { locateLedgerStrictly, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';
 
@@ -37,7 +37,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const named = parseWhose(positionals, flags.sender);
   if (typeof named === 'string') return wrongUsage(io, name, named);
   if (!flags.yes && !canAsk(io)) return wrongUsage(io, name, noTerminal);
-  const place = await findFirmPlace(flags.config, io);
+  const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
   const whose = await locate(place, named);
   if (typeof whose === 'number') return whose;

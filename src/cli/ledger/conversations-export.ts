@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainJson } from '../plain-text.ts';
-import { findPlace, reading } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainJson } from '../frame/plain-text.ts';
+import { locateLedger, reading } from './access.ts';
 import { allRows } from './pages.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';
 
@@ -28,7 +28,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (parsed.kind === 'wrong') return wrongUsage(io, name, parsed.message);
   const named = parseWhose(parsed.positionals, parsed.flags.sender);
   if (typeof named === 'string') return wrongUsage(io, name, named);
-  const place = await findPlace(parsed.flags.config, io);
+  const place = await locateLedger(parsed.flags.config, io);
   if (typeof place === 'number') return place;
   const whose = await locate(place, named);
   if (typeof whose === 'number') return whose;

@@ -4,9 +4,9 @@ import type { ConversationRow, ConversationText, TurnText } from '../../domain/s
 import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainJson, plainLine } from '../plain-text.ts';
-import { findPlace, reading, type Place } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { locateLedger, reading, type LedgerLocation } from './access.ts';
 import { askedPage, limitRange, pageFlags, runList, sayMore } from './pages.ts';
 import { indented } from './story-page.ts';
 import { left, localTime, right, table } from './table.ts';
@@ -55,7 +55,7 @@ function list(args: readonly string[], io: Io): Promise<number> {
   return runList({ name, read, show: listPage }, args, io);
 }
 
-function listPage({ rows }: Page<ConversationRow>, { storagePath }: Place): string {
+function listPage({ rows }: Page<ConversationRow>, { storagePath }: LedgerLocation): string {
   if (rows.length === 0) {
     const why = storagePath === null ? ': there is no storage' : '';
     return `No conversations are kept${why}.\n`;
@@ -93,7 +93,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   if (typeof asked === 'string') return wrongUsage(io, name, asked);
   const named = parseWhose(parsed.positionals, sender);
   if (typeof named === 'string') return wrongUsage(io, name, named);
-  const place = await findPlace(config, io);
+  const place = await locateLedger(config, io);
   if (typeof place === 'number') return place;
   const whose = await locate(place, named);
   if (typeof whose === 'number') return whose;

@@ -3,9 +3,9 @@ import { failureKinds, type FailureKind } from '../../domain/failure.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { DeadLetterMove } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainLine } from '../plain-text.ts';
-import { findFirmPlace, reading, writing, type Place } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainLine } from '../frame/plain-text.ts';
+import { locateLedgerStrictly, reading, writing, type LedgerLocation } from './access.ts';
 import { allRows } from './pages.ts';
 
 export const deadLettersReplay: Command = {
@@ -54,7 +54,7 @@ async function replay(args: readonly string[], io: Io): Promise<number> {
   const { flags, positionals } = parsed;
   const fault = faultOf(flags, positionals);
   if (fault !== null) return wrongUsage(io, name, fault);
-  const place = await findFirmPlace(flags.config, io);
+  const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
   const ids = flags.all ? await collect(place, flags.reason as FailureKind | null) : positionals;
   return typeof ids === 'number' ? ids : moveAll(place, ids, 'replay');
@@ -75,19 +75,19 @@ function faultOf(
 
 /** All ids are gathered before the first moves: a list that changes has no next page. */
 async function collect(
-  place: Place,
+  location: LedgerLocation,
   reason: FailureKind | null,
 ): Promise<readonly string[] | number> {
   const ids: string[] = [];
-  const code = await reading(place, async (reader) => {
-    const { stop } = place.io;
+  const code = await reading(location, async (reader) => {
+    const { stop } = location.io;
     for await (const { id, failure } of allRows((page) => reader.deadLetters(page), stop)) {
       if (reason === null || failure.kind === reason) ids.push(id);
     }
     return exitCode.fine;
   });
   if (code !== exitCode.fine) return code;
-  if (ids.length === 0) place.io.stderr.write('There are no such dead letters.\n');
+  if (ids.length === 0) location.io.stderr.write('There are no such dead letters.\n');
   return ids.length === 0 ? exitCode.fine : ids;
 }
 
@@ -102,7 +102,7 @@ async function discard(args: readonly string[], io: Io): Promise<number> {
   if ((reason?.length ?? 0) > reasonCharactersMax) {
     return wrongUsage(io, name, `--reason is at most ${reasonCharactersMax} characters long.`);
   }
-  const place = await findFirmPlace(config, io);
+  const place = await locateLedgerStrictly(config, io);
   if (typeof place === 'number') return place;
   return moveAll(place, parsed.positionals, 'discard', reason);
 }
@@ -111,13 +111,13 @@ const done = { replay: 'will be tried again', discard: 'is deleted' } as const;
 
 /** Tells of each on a line of its own: what was done on stdout, what was not on stderr. */
 function moveAll(
-  place: Place,
+  location: LedgerLocation,
   ids: readonly string[],
   verb: keyof typeof done,
   reason: string | null = null,
 ): Promise<number> {
-  const { io } = place;
-  return writing(place, async (ledger) => {
+  const { io } = location;
+  return writing(location, async (ledger) => {
     let failed = 0;
     for (const id of new Set(ids)) {
       if (io.stop.aborted) return exitCode.failed;

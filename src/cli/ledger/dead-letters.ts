@@ -3,9 +3,9 @@ import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../domain/
 import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainJson, plainLine } from '../plain-text.ts';
-import { findPlace, reading, type Place } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { locateLedger, reading, type LedgerLocation } from './access.ts';
 import { limitRange, runList } from './pages.ts';
 import { indented } from './story-page.ts';
 import { left, localTime, right, table } from './table.ts';
@@ -85,7 +85,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   if (parsed.kind === 'wrong') return wrongUsage(io, deadLettersShow.name, parsed.message);
   const [id] = parsed.positionals;
   if (id === undefined) return wrongUsage(io, deadLettersShow.name, 'The id is missing.');
-  const place = await findPlace(parsed.flags.config, io);
+  const place = await locateLedger(parsed.flags.config, io);
   if (typeof place === 'number') return place;
   return reading(place, async (reader) => {
     const letter = await reader.deadLetter(id);
@@ -95,7 +95,7 @@ async function show(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-function sayUnknownLetter({ io, config }: Place): number {
+function sayUnknownLetter({ io, config }: LedgerLocation): number {
   const days = config.storage?.retentionDays ?? null;
   const kept = days === null ? '' : ` (kept for ${days} days)`;
   io.stderr.write(`No dead letter with this id is known here${kept}.\n`);

@@ -5,9 +5,9 @@ import type { Page } from '../../domain/page.ts';
 import { messageStates, type MessageFilter, type MessageRow } from '../../domain/records.ts';
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { Command, Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainLine } from '../plain-text.ts';
-import type { Place } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainLine } from '../frame/plain-text.ts';
+import type { LedgerLocation } from './access.ts';
 import { fullPage, limitRange, pageFlags, printList } from './pages.ts';
 import { left, length, localTime, right, table } from './table.ts';
 
@@ -60,8 +60,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const list = {
     name,
     read: fullPage<MessageRow>((reader, asked) => reader.messages(filter, asked), io.stop),
-    show: (found: Page<MessageRow>, place: Place) => {
-      if (found.rows.length === 0 && brain !== null) hintAtBrain(brain, place);
+    show: (found: Page<MessageRow>, location: LedgerLocation) => {
+      if (found.rows.length === 0 && brain !== null) hintAtBrain(brain, location);
       return listPage(found);
     },
   };
@@ -122,7 +122,7 @@ function notATime(flag: string, text: string): string {
 }
 
 /** A brain of before may have had messages too, so this is no refusal. */
-function hintAtBrain(brain: string, { io, config, source, file }: Place): void {
+function hintAtBrain(brain: string, { io, config, source, file }: LedgerLocation): void {
   const names = config.brains.map(({ name }) => name);
   if (source === 'nothing' || names.includes(brain)) return;
   const near = nearest(brain, names) ?? names.join(', ');

@@ -8,9 +8,9 @@ import {
 } from '../../domain/page.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Io } from '../cli.ts';
-import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../flags.ts';
-import { plainJson, plainLine } from '../plain-text.ts';
-import { findPlace, reading, type Place } from './access.ts';
+import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
+import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { locateLedger, reading, type LedgerLocation } from './access.ts';
 
 /** Of every command that prints one page. */
 export const pageFlags = {
@@ -28,7 +28,7 @@ type List<Found> = {
   readonly name: string;
   readonly read: (reader: LedgerReader, asked: PageAsked) => Promise<Found>;
   /** What was found, as a person reads it. */
-  readonly show: (found: Found, place: Place) => string;
+  readonly show: (found: Found, location: LedgerLocation) => string;
 };
 
 /**
@@ -53,7 +53,7 @@ export async function printList<Found extends { readonly next: string | null }>(
 ): Promise<number> {
   const asked = askedPage(limit, after);
   if (typeof asked === 'string') return wrongUsage(io, name, asked);
-  const place = await findPlace(config, io);
+  const place = await locateLedger(config, io);
   if (typeof place === 'number') return place;
   return reading(place, async (reader) => {
     const found = await read(reader, asked);

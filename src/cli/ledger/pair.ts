@@ -1,9 +1,9 @@
 /** Letting people in on messengers: by the code that a stranger was given. */
 import { unknownCode, type Admission, type Admissions } from '../../domain/gate.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainLine } from '../plain-text.ts';
-import { findFirmPlace, pairing } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainLine } from '../frame/plain-text.ts';
+import { locateLedgerStrictly, pairing } from './access.ts';
 import { left, localTime, table } from './table.ts';
 
 export const pair: Command = {
@@ -41,7 +41,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (asked.length !== 1) {
     return wrongUsage(io, pair.name, 'Say one thing: a code, --list, or --remove with an id.');
   }
-  const place = await findFirmPlace(flags.config, io);
+  const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
   return pairing(place, (admissions) => {
     if (flags.list) return tellAll(admissions, io);

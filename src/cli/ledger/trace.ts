@@ -1,9 +1,9 @@
 import type { Story } from '../../domain/story.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainJson } from '../plain-text.ts';
-import { findPlace, reading, type Place } from './access.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainJson } from '../frame/plain-text.ts';
+import { locateLedger, reading, type LedgerLocation } from './access.ts';
 import { storyPage } from './story-page.ts';
 
 export const trace: Command = {
@@ -36,7 +36,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { flags, positionals } = parsed;
   const [id] = positionals;
   if (id === undefined) return wrongUsage(io, 'trace', 'Say which message: its id is missing.');
-  const place = await findPlace(flags.config, io);
+  const place = await locateLedger(flags.config, io);
   if (typeof place === 'number') return place;
   return reading(place, async (reader) => {
     const story = await find(reader, id, place);
@@ -53,14 +53,18 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** Of a reply only the dead letter is found by its own id; a part of one by the whole one's. */
-async function find(reader: LedgerReader, id: string, place: Place): Promise<Story | null> {
+async function find(
+  reader: LedgerReader,
+  id: string,
+  location: LedgerLocation,
+): Promise<Story | null> {
   const story = await reader.story(id);
-  if (story !== null || place.storagePath === null) return story;
+  if (story !== null || location.storagePath === null) return story;
   const letter = await reader.deadLetter(id.replace(/-\d\d$/, ''));
   return letter === null ? null : reader.story(letter.messageId);
 }
 
-function unknown({ io, config, storagePath }: Place): number {
+function unknown({ io, config, storagePath }: LedgerLocation): number {
   const days = config.storage?.retentionDays ?? null;
   const kept =
     storagePath === null || days === null ? 'the last 10,000 are kept' : `kept for ${days} days`;

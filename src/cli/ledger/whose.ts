@@ -3,7 +3,7 @@ import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode } from '../cli.ts';
-import { reading, type Place } from './access.ts';
+import { reading, type LedgerLocation } from './access.ts';
 
 /**
  * Reads `<channel> <conversation>`, or `<channel>` with `--sender <id>`.
@@ -29,13 +29,13 @@ export function parseWhose(positionals: readonly string[], sender: string | null
  * @returns the same on the channel that is meant, or the exit code after the refusal was told
  */
 export async function locate<Of extends { readonly channel: ChannelKey }>(
-  place: Place,
+  location: LedgerLocation,
   of: Of,
 ): Promise<Of | number> {
   let code: number = exitCode.fine;
   const channelKeys: LedgerReader['channelKeys'] = async (type) => {
     let keys: readonly ChannelKey[] = [];
-    code = await reading(place, async (reader) => {
+    code = await reading(location, async (reader) => {
       keys = await reader.channelKeys(type);
       return exitCode.fine;
     });
@@ -44,7 +44,7 @@ export async function locate<Of extends { readonly channel: ChannelKey }>(
   const found = await findChannel(of.channel, { channelKeys });
   if (code !== exitCode.fine) return code;
   if (found.kind === 'found') return { ...of, channel: found.key };
-  place.io.stderr.write(`${found.message}\n`);
+  location.io.stderr.write(`${found.message}\n`);
   return exitCode.failed;
 }
 

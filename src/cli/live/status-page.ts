@@ -8,8 +8,8 @@ import type {
 } from '../../admin/admin.ts';
 import { plural } from '../../domain/plural.ts';
 import { length, localTime } from '../ledger/table.ts';
-import { plainLine } from '../plain-text.ts';
-import { signOf, type Mark } from '../report.ts';
+import { plainLine } from '../frame/plain-text.ts';
+import { signOf, type Mark } from '../frame/report.ts';
 
 type Line = { readonly mark: Mark; readonly subject: string; readonly message: string };
 

@@ -1,10 +1,10 @@
-import { statusSchema } from '../../admin/status-schema.ts';
-import { Unanswered } from '../asking.ts';
+import { statusSchema } from '../../admin/schemas/status.ts';
+import { Unanswered } from '../frame/admin-client.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
-import { plainJson } from '../plain-text.ts';
-import { isColoured } from '../report.ts';
-import { askingAt, findAdmin } from './place.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainJson } from '../frame/plain-text.ts';
+import { isColoured } from '../frame/report.ts';
+import { adminClientAt, findAdmin } from './admin-at.ts';
 import { statusPage } from './status-page.ts';
 
 export const status: Command = {
@@ -33,10 +33,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { flags } = parsed;
   const address = await findAdmin(flags.config, io);
   if (typeof address === 'number') return address;
-  await using asking = askingAt(address, io);
+  await using client = adminClientAt(address, io);
   try {
     const coloured = isColoured(io.stdout, io.env);
-    const found = await asking.read('reader', 'status', statusSchema);
+    const found = await client.read('reader', 'status', statusSchema);
     const page = flags.json ? `${plainJson(found, 2)}\n` : statusPage(found, coloured);
     io.stdout.write(page);
     return found.status === 'ok' ? exitCode.fine : exitCode.failed;

@@ -1,18 +1,18 @@
-import { frameKinds, frameSchema } from '../../admin/frame-schema.ts';
-import { Misshapen, read } from '../../admin/schema.ts';
-import { statusSchema } from '../../admin/status-schema.ts';
+import { frameKinds, frameSchema } from '../../admin/schemas/frame.ts';
+import { Misshapen, read } from '../../admin/schemas/schema.ts';
+import { statusSchema } from '../../admin/schemas/status.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Dropped, Frame } from '../../domain/frame.ts';
 import { plural } from '../../domain/plural.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import { readEventStream, type StreamEnd, type StreamEvent } from '../../lib/event-stream.ts';
-import { originOf, Unanswered, type Asking } from '../asking.ts';
+import { originOf, Unanswered, type AdminClient } from '../frame/admin-client.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
-import { parseFlags, wrongUsage } from '../flags.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { localTime } from '../ledger/table.ts';
-import { plainJson, plainLine } from '../plain-text.ts';
-import { programVersion } from '../program.ts';
-import { askingAt, findAdmin } from './place.ts';
+import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { programVersion } from '../frame/program.ts';
+import { adminClientAt, findAdmin } from './admin-at.ts';
 
 export const tail: Command = {
   name: 'tail',
@@ -52,8 +52,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (typeof kinds === 'string') return wrongUsage(io, 'tail', kinds);
   const address = await findAdmin(flags.config, io);
   if (typeof address === 'number') return address;
-  await using asking = askingAt(address, io);
-  const follower = new Follower(originOf(address), asking, io, (frame) => {
+  await using client = adminClientAt(address, io);
+  const follower = new Follower(originOf(address), client, io, (frame) => {
     // What was missed may have been of these kinds.
     if (frame.kind === 'dropped') io.stderr.write(`${sayDropped(frame)}\n`);
     else if (kinds !== null && !kinds.has(frame.kind)) return;
@@ -73,7 +73,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 /** Comes back for as long as it is wanted, once it has been there. */
 class Follower {
   readonly #origin: URL;
-  readonly #asking: Asking;
+  readonly #client: AdminClient;
   readonly #io: Io;
   readonly #show: (frame: Frame | Dropped) => void;
   #lastId: string | null = null;
@@ -81,9 +81,9 @@ class Follower {
   /** Since it was there last. */
   #attempts = 0;
 
-  constructor(origin: URL, asking: Asking, io: Io, show: (frame: Frame | Dropped) => void) {
+  constructor(origin: URL, client: AdminClient, io: Io, show: (frame: Frame | Dropped) => void) {
     this.#origin = origin;
-    this.#asking = asking;
+    this.#client = client;
     this.#io = io;
     this.#show = show;
   }
@@ -134,8 +134,8 @@ class Follower {
 
   /** Where there was no answer, a question of the usual kind gets the sentence that says so. */
   async #tellWhyNot({ status, body }: StreamEnd): Promise<void> {
-    if (status !== null && status !== 200) this.#asking.refused({ status, body: jsonOf(body) });
-    await this.#asking.read('reader', 'status', statusSchema);
+    if (status !== null && status !== 200) this.#client.refused({ status, body: jsonOf(body) });
+    await this.#client.read('reader', 'status', statusSchema);
   }
 }
 

@@ -18,44 +18,44 @@ class HostedRuntime implements Model {
   readonly modelId;
   readonly locality;
   readonly mayForward = false;
-  private readonly options: RuntimeOptions;
-  private base: Base;
+  readonly #options: RuntimeOptions;
+  #base: Base;
   /** Where it may stand instead: asked for once more after a 404, and kept if it is there. */
-  private otherBase: Base | null;
+  #otherBase: Base | null;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
     this.modelId = options.modelId;
     this.locality = options.locality;
-    this.options = options;
-    this.base = baseOf(options.baseUrl);
+    this.#options = options;
+    this.#base = baseOf(options.baseUrl);
     const { pathname } = new URL(options.baseUrl);
-    this.otherBase = pathname === '/' ? baseOf(`${options.baseUrl}/v1`) : null;
+    this.#otherBase = pathname === '/' ? baseOf(`${options.baseUrl}/v1`) : null;
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const refused = refusesPrivate(this.options, request);
+    const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
     const body = toWire(this.modelId, request);
     const askAt = ({ chatUrl: url }: Base): ReturnType<typeof callProvider> =>
-      callProvider(this.options, { url, body, fromWire }, request, signal, tries);
-    const first = await askAt(this.base);
-    if (first.status !== 404 || this.otherBase === null) return outcomeOf(first.parsed, tries);
-    const { otherBase } = this;
+      callProvider(this.#options, { url, body, fromWire }, request, signal, tries);
+    const first = await askAt(this.#base);
+    if (first.status !== 404 || this.#otherBase === null) return outcomeOf(first.parsed, tries);
+    const otherBase = this.#otherBase;
     const second = await askAt(otherBase);
-    if (second.status !== null && second.status !== 404) this.settleAt(otherBase);
+    if (second.status !== null && second.status !== 404) this.#settleAt(otherBase);
     return outcomeOf(second.parsed, tries);
   }
 
   async check(deadlineAt: SteadyTime): Promise<ModelCheck> {
     const look = ({ modelsUrl }: Base): Promise<HttpResult> =>
-      lookAtProvider(this.options, modelsUrl, deadlineAt);
-    let result = await look(this.base);
-    if (this.otherBase !== null && result.kind === 'answer' && result.status === 404) {
-      const { otherBase } = this;
+      lookAtProvider(this.#options, modelsUrl, deadlineAt);
+    let result = await look(this.#base);
+    if (this.#otherBase !== null && result.kind === 'answer' && result.status === 404) {
+      const otherBase = this.#otherBase;
       result = await look(otherBase);
-      if (result.kind === 'answer' && result.status === 200) this.settleAt(otherBase);
+      if (result.kind === 'answer' && result.status === 200) this.#settleAt(otherBase);
     }
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
@@ -63,9 +63,9 @@ class HostedRuntime implements Model {
     return { kind: 'reached', hasModel, leavesMachine: this.locality === 'cloud' };
   }
 
-  private settleAt(base: Base): void {
-    this.base = base;
-    this.otherBase = null;
+  #settleAt(base: Base): void {
+    this.#base = base;
+    this.#otherBase = null;
   }
 }
 

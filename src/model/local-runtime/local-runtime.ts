@@ -8,7 +8,7 @@
 import { failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
-import type { Forwarding } from '../forwarding.ts';
+import type { RelayDetection } from '../relay-detection.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
@@ -28,65 +28,65 @@ class LocalRuntime implements Model {
   readonly modelId;
   readonly locality;
   readonly mayForward = true;
-  private readonly options: RuntimeOptions;
-  private readonly chatUrl: URL;
-  private readonly tagsUrl: URL;
-  private readonly forwarding: Forwarding;
+  readonly #options: RuntimeOptions;
+  readonly #chatUrl: URL;
+  readonly #tagsUrl: URL;
+  readonly #relay: RelayDetection;
   /** The look under way, if any: whoever needs one waits for that. */
-  private looking: Promise<ModelCheck> | null = null;
+  #looking: Promise<ModelCheck> | null = null;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
     this.modelId = options.modelId;
     this.locality = options.locality;
-    this.options = options;
-    this.chatUrl = new URL(`${options.baseUrl}/api/chat`);
-    this.tagsUrl = new URL(`${options.baseUrl}/api/tags`);
-    this.forwarding = options.forwarding;
-    if (isCloudTag(options.modelId)) this.forwarding.shownAway();
+    this.#options = options;
+    this.#chatUrl = new URL(`${options.baseUrl}/api/chat`);
+    this.#tagsUrl = new URL(`${options.baseUrl}/api/tags`);
+    this.#relay = options.relay;
+    if (isCloudTag(options.modelId)) this.#relay.shownAway();
   }
 
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const refused = refusesPrivate(this.options, request);
+    const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const isPrivate = request.sensitivity === 'private';
-    if (isPrivate && this.forwarding.state === 'unknown') await this.look(request.deadlineAt);
-    if (isPrivate && this.forwarding.state === 'away') return leftMachine([]);
+    if (isPrivate && this.#relay.state === 'unknown') await this.#look(request.deadlineAt);
+    if (isPrivate && this.#relay.state === 'away') return leftMachine([]);
     const tries: Try[] = [];
-    const call = { url: this.chatUrl, body: toWire(this.modelId, request), fromWire };
-    const { parsed } = await callProvider(this.options, call, request, signal, tries);
+    const call = { url: this.#chatUrl, body: toWire(this.modelId, request), fromWire };
+    const { parsed } = await callProvider(this.#options, call, request, signal, tries);
     if (parsed.kind === 'answer') {
-      if (parsed.remoteHost === null) this.forwarding.shownHere();
-      else this.forwarding.shownAway();
+      if (parsed.remoteHost === null) this.#relay.shownHere();
+      else this.#relay.shownAway();
       if (isPrivate && parsed.remoteHost !== null) return leftMachine(tries);
     }
     return outcomeOf(parsed, tries);
   }
 
   check(deadlineAt: SteadyTime): Promise<ModelCheck> {
-    const looking = this.readList(deadlineAt).finally(() => {
-      if (this.looking === looking) this.looking = null;
+    const looking = this.#readList(deadlineAt).finally(() => {
+      if (this.#looking === looking) this.#looking = null;
     });
-    this.looking = looking;
+    this.#looking = looking;
     return looking;
   }
 
-  private async look(deadlineAt: SteadyTime): Promise<void> {
-    const ownEnd = earlier(deadlineAt, later(this.options.steady(), lookMs));
+  async #look(deadlineAt: SteadyTime): Promise<void> {
+    const ownEnd = earlier(deadlineAt, later(this.#options.steady(), lookMs));
     // One that was under way already may end in vain long before this request has waited its time.
-    const joined = await this.looking;
+    const joined = await this.#looking;
     if (joined?.kind === 'reached') return;
-    await (this.looking ?? this.check(ownEnd));
+    await (this.#looking ?? this.check(ownEnd));
   }
 
-  private async readList(deadlineAt: SteadyTime): Promise<ModelCheck> {
-    const result = await lookAtProvider(this.options, this.tagsUrl, deadlineAt);
+  async #readList(deadlineAt: SteadyTime): Promise<ModelCheck> {
+    const result = await lookAtProvider(this.#options, this.#tagsUrl, deadlineAt);
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
-    if (found?.leavesMachine === true) this.forwarding.shownAway();
-    else if (found?.hasModel === true) this.forwarding.shownHere();
-    const leavesMachine = this.forwarding.state === 'away';
+    if (found?.leavesMachine === true) this.#relay.shownAway();
+    else if (found?.hasModel === true) this.#relay.shownHere();
+    const leavesMachine = this.#relay.state === 'away';
     return { kind: 'reached', hasModel: found?.hasModel ?? null, leavesMachine };
   }
 }

@@ -1,10 +1,10 @@
 /** How rows are handed out and taken back, with what their conversation remembers. */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { upTo, type OpenClaims } from '../claims.ts';
-import type { InRow } from '../rows.ts';
+import { upTo, type OpenClaims } from '../order/open-claims.ts';
+import type { InRow } from '../order/rows.ts';
 import type { Claim, InClaim, OutClaim } from '../store.ts';
-import type { WorkingSet } from '../working-set.ts';
+import type { WorkingSet } from '../order/working-set.ts';
 import type { LedgerStorage } from './storage.ts';
 
 export type ClaimingParts = {

@@ -17,10 +17,10 @@ import type { Deferral } from '../../domain/reply.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { ToolUse } from '../../domain/tool-use.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
-import { OpenClaims } from '../claims.ts';
-import { Doorway } from '../doorway.ts';
-import { removeRows, rowIsOf } from '../removal.ts';
-import { laterParts, type Row } from '../rows.ts';
+import { OpenClaims } from '../order/open-claims.ts';
+import { IntakeLimit } from '../order/intake-limit.ts';
+import { removeRows, rowIsOf } from '../order/removal.ts';
+import { laterParts, type Row } from '../order/rows.ts';
 import type {
   ChannelBacklog,
   Claim,
@@ -32,12 +32,12 @@ import type {
   Ledger,
   LedgerNews,
   OutClaim,
-  Terms,
+  Durability,
 } from '../store.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { Unroutable } from '../unroutable.ts';
-import type { WorkingSet } from '../working-set.ts';
-import { Arrivals, type ArrivalParts } from './arrivals.ts';
+import { Unroutable } from '../order/unroutable.ts';
+import type { WorkingSet } from '../order/working-set.ts';
+import { Accepting, type ArrivalParts } from './accepting.ts';
 import { Claiming } from './claiming.ts';
 import type { LedgerStorage } from './storage.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -53,14 +53,14 @@ export type LedgerParts = ArrivalParts &
 const no = Promise.resolve(false);
 
 export class LaneLedger implements Ledger {
-  readonly terms: Terms;
+  readonly durability: Durability;
   readonly calls: ToolCalls;
   readonly #now: () => number;
   readonly #rows: WorkingSet;
   readonly #storage: LedgerStorage;
   readonly #open = new OpenClaims();
-  readonly #door: Doorway;
-  readonly #arrivals: Arrivals;
+  readonly #intakeLimit: IntakeLimit;
+  readonly #accepting: Accepting;
   readonly #claiming: Claiming;
   readonly #unroutable: Unroutable;
   /** What people ask is done one at a time. */
@@ -75,10 +75,10 @@ export class LaneLedger implements Ledger {
     this.#rows = rows;
     this.#storage = storage;
     this.#onFault = onFault;
-    this.terms = storage.terms;
+    this.durability = storage.durability;
     this.calls = new ToolCalls(this.#open, storage);
-    this.#door = new Doorway(() => this.room());
-    this.#arrivals = new Arrivals(parts, this.#door);
+    this.#intakeLimit = new IntakeLimit(() => this.room());
+    this.#accepting = new Accepting(parts, this.#intakeLimit);
     const failed = (error: unknown): void => this.#fail(error);
     this.#claiming = new Claiming({ ...parts, open: this.#open, failed });
     this.#unroutable = new Unroutable({
@@ -91,25 +91,25 @@ export class LaneLedger implements Ledger {
       take: (box, channel) => this.#claiming.takeUnserved(box, channel),
       bury: (claim, why) => this.bury(claim, why),
     });
-    storage.listen({ failed, roomChanged: () => this.#door.settled() });
+    storage.listen({ failed, roomChanged: () => this.#intakeLimit.settled() });
   }
 
   accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance> {
-    return this.#arrivals.accept(batch, cursors);
+    return this.#accepting.accept(batch, cursors);
   }
 
   room(): { readonly messages: number; readonly bytes: number } {
     const { hasRoom, limits } = this.#storage;
     if (!hasRoom) return { messages: 0, bytes: 0 };
-    const { unsettled, bytes } = this.#rows.accounts;
+    const { unsettled, bytes } = this.#rows.totals;
     return {
-      messages: Math.max(0, limits.messagesMax - unsettled - this.#arrivals.messages),
-      bytes: Math.max(0, limits.bytesMax - bytes - this.#arrivals.bytes),
+      messages: Math.max(0, limits.messagesMax - unsettled - this.#accepting.messages),
+      bytes: Math.max(0, limits.bytesMax - bytes - this.#accepting.bytes),
     };
   }
 
   whenRoom(signal: AbortSignal): Promise<void> {
-    return this.#door.whenRoom(signal);
+    return this.#intakeLimit.whenRoom(signal);
   }
 
   claim(box: 'in', channel: ChannelKey, n: number): Promise<readonly InClaim[]>;
@@ -221,7 +221,7 @@ export class LaneLedger implements Ledger {
   }
 
   closeIntake(): void {
-    this.#door.close('shutting_down');
+    this.#intakeLimit.close('shutting_down');
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -244,7 +244,7 @@ export class LaneLedger implements Ledger {
     this.#failed = true;
     this.#claiming.stop();
     this.#storage.noteFailure(this.#storage.quarantine?.alone ?? null);
-    this.#door.close('storage_failed');
+    this.#intakeLimit.close('storage_failed');
     this.#onFault(error);
   }
 
@@ -258,7 +258,7 @@ export class LaneLedger implements Ledger {
     const end = { row, at, memory: claim.memory, why, effects, replies };
     return this.#storage.turnEnded(end, () => {
       if (!row.gone) {
-        for (const { reply, seq } of replies) rows.addReply(reply, row.settlement, seq);
+        for (const { reply, seq } of replies) rows.addReply(reply, row.progress, seq);
       }
       this.#settle(row);
     });
@@ -267,7 +267,7 @@ export class LaneLedger implements Ledger {
   #settle(row: Row, parts: Parameters<WorkingSet['settle']>[1] = []): void {
     this.#rows.settle(row, parts);
     if (row.box === 'in') this.#storage.quarantine?.ended(row);
-    this.#door.settled();
+    this.#intakeLimit.settled();
   }
 
   /** @param closed what it comes to after the end; without it, that rejects */
@@ -281,7 +281,7 @@ export class LaneLedger implements Ledger {
 
   async #forget(whose: Whose): Promise<number> {
     const before = this.#rows.nextSeq();
-    const arrived = this.#arrivals.unwanted({ whose, before });
+    const arrived = this.#accepting.unwanted({ whose, before });
     const remove = (matches: (row: Row) => boolean): number =>
       removeRows(this.#rows, this.#open, whose, matches);
     const removed = remove((row) => rowIsOf(whose, row));
@@ -290,7 +290,7 @@ export class LaneLedger implements Ledger {
     if (!written) throw new Error('the storage has failed');
     const deleted = await this.#storage.forgetting.forget({ whose, before, removed, remove });
     this.#storage.quarantine?.forgotten();
-    this.#door.settled();
+    this.#intakeLimit.settled();
     return deleted;
   }
 }

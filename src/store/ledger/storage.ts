@@ -17,13 +17,13 @@ import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
-import type { KeptCall } from '../begun-calls.ts';
-import type { InRow, OutRow, Row, Settlement } from '../rows.ts';
-import type { Quarantine } from '../sqlite/quarantine.ts';
-import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Terms } from '../store.ts';
+import type { RunningCall } from './begun-calls.ts';
+import type { InRow, OutRow, Row, MessageProgress } from '../order/rows.ts';
+import type { Quarantine } from '../order/quarantine.ts';
+import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Durability } from '../store.ts';
 
 export interface LedgerStorage {
-  readonly terms: Terms;
+  readonly durability: Durability;
   /** Messages accepted and not settled, and the bytes that they and their replies hold. */
   readonly limits: Pick<Gauges, 'messagesMax' | 'bytesMax'>;
   /** Whether it can take in more. Each change is told. */
@@ -89,7 +89,7 @@ interface StoredAgents {
   /** The last n of the conversation, newest first. */
   toolUses(message: Message, n: number): Awaitable<readonly ToolUse[]>;
   /** What was begun for a message before this process held it, oldest first. */
-  callsOf(message: Message): readonly KeptCall[];
+  callsOf(message: Message): readonly RunningCall[];
 }
 
 /** Asked one at a time, as what is forgotten is. */
@@ -121,7 +121,7 @@ export type Arrival = {
 };
 
 /** Puts a message into the working set, unless it was forgotten on its way: then it is settled. */
-export type Enter = (arrival: Arrival) => Settlement;
+export type Enter = (arrival: Arrival) => MessageProgress;
 
 export type TurnEnd = {
   readonly row: InRow;

@@ -1,7 +1,7 @@
 import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain/tool-use.ts';
-import { BegunCalls } from '../begun-calls.ts';
+import { BegunCalls } from './begun-calls.ts';
 import type { CallJournal } from '../call-journal.ts';
-import type { OpenClaims } from '../claims.ts';
+import type { OpenClaims } from '../order/open-claims.ts';
 import type { InClaim } from '../store.ts';
 import type { LedgerStorage } from './storage.ts';
 

@@ -5,7 +5,7 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
-import { refused } from '../doorway.ts';
+import { refused } from '../order/intake-limit.ts';
 import type {
   Arrival,
   DeferredUntil,
@@ -16,31 +16,31 @@ import type {
   StorageTold,
   TurnEnd,
 } from '../ledger/storage.ts';
-import type { InRow, OutRow } from '../rows.ts';
+import type { InRow, OutRow } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
-import { AgentMemory } from './agent-memory.ts';
-import { begunWrites } from './agent-writes.ts';
-import { acceptWrite } from './bodies.ts';
-import { DeadLetters } from './dead-letters.ts';
-import { DiskWatch } from './disk-watch.ts';
-import { Forgetting } from './forgetting.ts';
-import type { Known } from './gathered.ts';
-import type { Journal } from './journal.ts';
-import type { DurableParts } from './parts.ts';
-import { Quarantine } from './quarantine.ts';
-import { Recollection, unroutableCursor } from './recollection.ts';
-import type { KeyedAccept, Write } from './statements.ts';
-import { terms, tracesPendingMax } from './terms.ts';
-import { memoryAfter, turnEndWrites } from './turn.ts';
+import { AgentMemory } from './ledger/agent-memory.ts';
+import { begunWrites } from './write/agent-writes.ts';
+import { acceptWrite } from './write/row-codec.ts';
+import { DeadLetters } from './ledger/dead-letters.ts';
+import { DiskWatch } from './files/disk-watch.ts';
+import { Forgetting } from './ledger/forgetting.ts';
+import type { Known } from './write/write-batch.ts';
+import type { Journal } from './write/journal.ts';
+import type { DurableParts } from './ledger/parts.ts';
+import { Quarantine } from '../order/quarantine.ts';
+import { HistoryCache, unroutableCursor } from './ledger/history-cache.ts';
+import type { KeyedAccept, Write } from './write/statements.ts';
+import { sqliteDurability, tracesPendingMax } from './ledger/limits.ts';
+import { memoryAfter, turnEndWrites } from './write/turn-writes.ts';
 
 const safe = Promise.resolve();
 const storageRetryMs = 5_000;
 
 export class SqliteStorage implements LedgerStorage {
-  readonly terms = terms;
+  readonly durability = sqliteDurability;
   readonly limits: LedgerStorage['limits'];
   readonly quarantine: Quarantine;
-  readonly history: Recollection;
+  readonly history: HistoryCache;
   readonly agents: AgentMemory;
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
@@ -55,7 +55,7 @@ export class SqliteStorage implements LedgerStorage {
     this.#parts = parts;
     this.#journal = journal;
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
-    this.history = new Recollection(reader);
+    this.history = new HistoryCache(reader);
     this.agents = new AgentMemory(reader);
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
@@ -125,7 +125,7 @@ export class SqliteStorage implements LedgerStorage {
     for (const write of writes) this.#journal.add(write);
     return this.#journal.written(() => {
       if (why !== null) this.deadLetters.add(message.id);
-      if (row.gone || row.edition < row.lane.edition) this.history.drop(message);
+      if (row.gone || row.historyVersion < row.lane.historyVersion) this.history.drop(message);
       else this.history.put(message, memory);
       then();
     });

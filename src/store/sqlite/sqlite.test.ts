@@ -26,7 +26,7 @@ import {
 import { failure } from '../../domain/failure.ts';
 import type { Ledger, OutClaim } from '../store.ts';
 import { openSqliteLedger, type SqliteOptions, type StoreProblem } from './sqlite.ts';
-import { sweep } from './sweep.ts';
+import { sweep } from './write/sweep.ts';
 
 const dayMs = 86_400_000;
 

@@ -4,18 +4,24 @@ import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { Ledger, LedgerNews } from '../store.ts';
-import { WorkingSet } from '../working-set.ts';
-import { Journal } from './journal.ts';
-import { forgetFailure, freeBytesAt, notedFailure, noteFailure, preparePlace } from './place.ts';
-import { rewriteLog, takeOwnerLock, type NotedFailure } from './place.ts';
-import type { OwnerLock } from './place.ts';
-import { lockedProblem, problemOf, type StoreProblem } from './problem.ts';
-import { lastId, recover } from './recovery.ts';
+import { WorkingSet } from '../order/working-set.ts';
+import { Journal } from './write/journal.ts';
+import {
+  forgetFailure,
+  freeBytesAt,
+  notedFailure,
+  noteFailure,
+  prepareFiles,
+} from './files/database-files.ts';
+import { rewriteLog, takeOwnerLock, type NotedFailure } from './files/database-files.ts';
+import type { OwnerLock } from './files/database-files.ts';
+import { lockedProblem, problemOf, type StoreProblem } from './files/problem.ts';
+import { lastId, recover } from './ledger/recovery.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
-import { startWriter, type StartWriter, type Writer } from './start-writer.ts';
-import { sqliteLimits, type SqliteLimits } from './terms.ts';
+import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
+import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
 
-export type { StoreProblem } from './problem.ts';
+export type { StoreProblem } from './files/problem.ts';
 
 export type SqliteOptions = Clock & {
   /** Absolute. */
@@ -38,7 +44,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
   let journal: Journal | null = null;
   let reader: DatabaseSync | null = null;
   try {
-    preparePlace(path);
+    prepareFiles(path);
     lock = takeOwnerLock(path);
     if (lock === null) return lockedProblem(path);
     rewriteLog(path);

@@ -12,9 +12,9 @@ import { mock } from 'node:test';
 import { type Clock, type SteadyTime } from '../../../src/lib/clock.ts';
 import { createIdSource } from '../../../src/domain/ids.ts';
 import type { ChannelKey, ConversationId, IdSource } from '../../../src/domain/ids.ts';
-import { createMemoryLedger } from '../../../src/store/memory.ts';
+import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
-import { sqliteLimits } from '../../../src/store/sqlite/terms.ts';
+import { sqliteLimits } from '../../../src/store/sqlite/ledger/limits.ts';
 import type { Effects, Ledger } from '../../../src/store/store.ts';
 
 /** Puts a bug round a ledger each time it is opened; `crashes` counts those before. */

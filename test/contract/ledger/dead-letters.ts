@@ -31,7 +31,7 @@ const deadLetters = (it: Bench): number => it.ledger.gauges().deadLetters;
 /** What a person may do with a dead letter: have it again, or have it deleted. */
 export const deadLetterCases: readonly LedgerCase[] = [
   promise('a form that keeps no dead letters says so', async (it) => {
-    const expected = it.ledger.terms.durable ? 'not_found' : 'not_kept';
+    const expected = it.ledger.durability.durable ? 'not_found' : 'not_kept';
     assert.equal(await it.ledger.replay(ids.reply()), expected);
     assert.equal(await it.ledger.discard(ids.message()), expected);
   }),

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { steadyNow, type Clock } from '../../../src/lib/clock.ts';
-import { createMemoryLedger } from '../../../src/store/memory.ts';
+import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/store/store.ts';
 import { putNewDatabase } from '../../fake/new-database.ts';

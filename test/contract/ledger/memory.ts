@@ -44,10 +44,10 @@ export const memoryCases: readonly LedgerCase[] = [
     async (it) => {
       const [receipt] = await accept(it, said('ann', 'hi'));
       const [{ safe }] = [receipt!];
-      assert.equal(await isSettled(safe), it.ledger.terms.durable);
+      assert.equal(await isSettled(safe), it.ledger.durability.durable);
       await answer(it, await oneIn(it), 'a', 'b');
       await deliver(it, await oneOut(it));
-      assert.equal(await isSettled(safe), it.ledger.terms.durable);
+      assert.equal(await isSettled(safe), it.ledger.durability.durable);
       await it.ledger.bury(await oneOut(it), why);
       await settles(safe);
       await settles(receipt!.safe);
@@ -56,7 +56,7 @@ export const memoryCases: readonly LedgerCase[] = [
   promise('a repeat is as safe as the first', async (it) => {
     await accept(it, said('ann', 'hi', { dedupeKey: 'k' }));
     const [again] = await accept(it, said('ann', 'hi', { dedupeKey: 'k' }));
-    assert.equal(await isSettled(again!.safe), it.ledger.terms.durable);
+    assert.equal(await isSettled(again!.safe), it.ledger.durability.durable);
     await answer(it, await oneIn(it));
     await settles(again!.safe);
   }),

@@ -91,40 +91,40 @@ export class Gateway {
   /** Nothing is sent at all while true; events are kept for a RESUME. */
   isFrozen = false;
   startsLeft: number;
-  private readonly live = new Set<Live>();
-  private readonly sessions = new Map<string, Session>();
-  private readonly planned: { fault: ConnectionFault; left: number }[] = [];
-  private readonly host: GatewayHost;
-  private identifiedAt = Number.NEGATIVE_INFINITY;
-  private readonly timer: NodeJS.Timeout;
+  readonly #live = new Set<Live>();
+  readonly #sessions = new Map<string, Session>();
+  readonly #planned: { fault: ConnectionFault; left: number }[] = [];
+  readonly #host: GatewayHost;
+  #identifiedAt = Number.NEGATIVE_INFINITY;
+  readonly #timer: NodeJS.Timeout;
 
   constructor(host: GatewayHost) {
-    this.host = host;
+    this.#host = host;
     this.startsLeft = host.options.sessionStarts;
     this.heartbeatMs = host.options.heartbeatMs;
-    this.timer = setInterval(() => this.endSilent(), this.heartbeatMs);
-    this.timer.unref();
+    this.#timer = setInterval(() => this.#endSilent(), this.heartbeatMs);
+    this.#timer.unref();
   }
 
   get isReady(): boolean {
-    return [...this.sessions.values()].some(({ socket }) => socket !== null);
+    return [...this.#sessions.values()].some(({ socket }) => socket !== null);
   }
 
   /** The next `times` connections go wrong this way. */
   plan(fault: ConnectionFault, times = 1): void {
-    this.planned.push({ fault, left: times });
+    this.#planned.push({ fault, left: times });
   }
 
   nextFault(): ConnectionFault | null {
-    const plan = this.planned[0];
+    const plan = this.#planned[0];
     if (plan === undefined) return null;
-    if (--plan.left <= 0) this.planned.shift();
+    if (--plan.left <= 0) this.#planned.shift();
     return plan.fault;
   }
 
   accept(socket: WebSocket, url: URL, fault: ConnectionFault | null): void {
     const path = url.pathname + url.search;
-    const at = this.host.now();
+    const at = this.#host.now();
     const seen: Connection = {
       path,
       at,
@@ -135,117 +135,119 @@ export class Gateway {
     };
     const live: Live = { socket, seen, fault, session: null, sentAt: [], beatAt: at };
     this.connections.push(seen);
-    this.live.add(live);
-    socket.on('message', (data) => this.take(live, data as Buffer));
-    socket.on('close', (code) => this.gone(live, code));
+    this.#live.add(live);
+    socket.on('message', (data) => this.#take(live, data as Buffer));
+    socket.on('close', (code) => this.#gone(live, code));
     socket.on('error', () => socket.terminate());
-    if (url.searchParams.get('v') !== '10') return this.end(live, 4_012, 'Invalid API version.');
+    if (url.searchParams.get('v') !== '10') return this.#end(live, 4_012, 'Invalid API version.');
     const plain = url.searchParams.get('encoding') === 'json' && !url.searchParams.has('compress');
-    if (!plain) return this.end(live, 4_002, 'This fake speaks plain JSON only.');
-    if (fault?.kind === 'close' && fault.when === 'hello') return this.end(live, fault.code);
-    if (fault?.kind === 'no-hello') return this.host.changed();
-    if (fault?.kind === 'reconnect') return this.put(live, { op: op.reconnect, d: null });
-    this.put(live, { op: op.hello, d: { heartbeat_interval: this.heartbeatMs, _trace: [] } });
-    this.host.changed();
+    if (!plain) return this.#end(live, 4_002, 'This fake speaks plain JSON only.');
+    if (fault?.kind === 'close' && fault.when === 'hello') return this.#end(live, fault.code);
+    if (fault?.kind === 'no-hello') return this.#host.changed();
+    if (fault?.kind === 'reconnect') return this.#put(live, { op: op.reconnect, d: null });
+    this.#put(live, { op: op.hello, d: { heartbeat_interval: this.heartbeatMs, _trace: [] } });
+    this.#host.changed();
   }
 
   /** An event happens: every session whose intents have it gets it, now or at its RESUME. */
   dispatch(event: string, needs: number, dataFor: (intents: number) => object): void {
-    for (const session of this.sessions.values()) {
+    for (const session of this.#sessions.values()) {
       if (needs === 0 || (session.intents & needs) !== 0) {
-        this.tell(session, event, dataFor(session.intents));
+        this.#tell(session, event, dataFor(session.intents));
       }
     }
   }
 
   /** Every connection is closed with this code. Some codes end the session too. */
   closeAll(code: number): void {
-    for (const live of this.live) this.end(live, code);
+    for (const live of this.#live) this.#end(live, code);
   }
 
   /** Every connection breaks, without a word. */
   drop(): void {
-    for (const live of this.live) live.socket.terminate();
+    for (const live of this.#live) live.socket.terminate();
   }
 
   /** "You should attempt to reconnect and resume immediately." */
   askToReconnect(): void {
-    for (const live of this.live) this.put(live, { op: op.reconnect, d: null });
+    for (const live of this.#live) this.#put(live, { op: op.reconnect, d: null });
   }
 
   askForHeartbeat(): void {
-    for (const live of this.live) this.put(live, { op: op.heartbeat, d: null });
+    for (const live of this.#live) this.#put(live, { op: op.heartbeat, d: null });
   }
 
   /** Op 9 to all; unless `resumable`, the sessions are gone. */
   invalidate(resumable: boolean): void {
-    for (const live of this.live) {
-      this.put(live, { op: op.invalidSession, d: resumable });
-      if (!resumable && live.session !== null) this.sessions.delete(live.session.id);
+    for (const live of this.#live) {
+      this.#put(live, { op: op.invalidSession, d: resumable });
+      if (!resumable && live.session !== null) this.#sessions.delete(live.session.id);
       live.session = null;
     }
   }
 
   /** Sessions that are away can no longer be resumed. */
   forgetSessions(): void {
-    this.sessions.clear();
+    this.#sessions.clear();
   }
 
   close(): void {
-    clearInterval(this.timer);
-    for (const { socket } of this.live) socket.terminate();
+    clearInterval(this.#timer);
+    for (const { socket } of this.#live) socket.terminate();
   }
 
-  private take(live: Live, data: Buffer): void {
+  #take(live: Live, data: Buffer): void {
     const packet = packetOf(data);
-    if (packet === null) return this.end(live, 4_002, 'Error while decoding payload.');
-    const now = this.host.now();
+    if (packet === null) return this.#end(live, 4_002, 'Error while decoding payload.');
+    const now = this.#host.now();
     live.sentAt = [...live.sentAt.filter((at) => at > now - eventsMs), now];
-    if (live.sentAt.length > eventsMax) return this.end(live, 4_008, 'You are being rate limited.');
+    if (live.sentAt.length > eventsMax)
+      return this.#end(live, 4_008, 'You are being rate limited.');
     switch (packet.op) {
       case op.heartbeat:
         live.beatAt = now;
         live.seen.heartbeats.push(packet.d as number | null);
-        if (this.acknowledges) this.put(live, { op: op.heartbeatAck, d: null });
+        if (this.acknowledges) this.#put(live, { op: op.heartbeatAck, d: null });
         break;
       case op.identify:
-        this.identify(live, packet.d);
+        this.#identify(live, packet.d);
         break;
       case op.resume:
-        this.resume(live, packet.d);
+        this.#resume(live, packet.d);
         break;
       case op.presenceUpdate:
       case op.voiceStateUpdate:
       case op.requestGuildMembers:
-        if (live.session === null) return this.end(live, 4_003, 'Not authenticated.');
+        if (live.session === null) return this.#end(live, 4_003, 'Not authenticated.');
         break;
       default:
-        return this.end(live, 4_001, 'Unknown opcode.');
+        return this.#end(live, 4_001, 'Unknown opcode.');
     }
-    this.host.changed();
+    this.#host.changed();
   }
 
-  private identify(live: Live, data: unknown): void {
+  #identify(live: Live, data: unknown): void {
     const { fault, seen } = live;
-    const { options, now } = this.host;
-    if (live.session !== null) return this.end(live, 4_005, 'Already authenticated.');
+    const { options, now } = this.#host;
+    if (live.session !== null) return this.#end(live, 4_005, 'Already authenticated.');
     const given = (data ?? {}) as Record<string, unknown>;
     seen.identify = given;
-    if (fault?.kind === 'close') return this.end(live, fault.code);
-    if (fault?.kind === 'invalid-session') return this.refuseSession(live, fault.resumable);
-    if (!this.host.isToken(given['token'])) return this.end(live, 4_004, 'Authentication failed.');
+    if (fault?.kind === 'close') return this.#end(live, fault.code);
+    if (fault?.kind === 'invalid-session') return this.#refuseSession(live, fault.resumable);
+    if (!this.#host.isToken(given['token']))
+      return this.#end(live, 4_004, 'Authentication failed.');
     const { intents, shard = [0, 1] } = given;
     if (typeof intents !== 'number' || (intents & ~intentsKnown) !== 0) {
-      return this.end(live, 4_013, 'Invalid intent(s).');
+      return this.#end(live, 4_013, 'Invalid intent(s).');
     }
     if ((intents & privileged & ~options.allowedIntents) !== 0) {
-      return this.end(live, 4_014, 'Disallowed intent(s).');
+      return this.#end(live, 4_014, 'Disallowed intent(s).');
     }
     const [shardId, shards] = shard as [number, number];
-    if (!(shardId >= 0 && shardId < shards)) return this.end(live, 4_010, 'Invalid shard.');
-    if (now() - this.identifiedAt < options.identifyGapMs) return this.refuseSession(live, false);
-    this.identifiedAt = now();
-    if (--this.startsLeft < 0) return this.resetToken();
+    if (!(shardId >= 0 && shardId < shards)) return this.#end(live, 4_010, 'Invalid shard.');
+    if (now() - this.#identifiedAt < options.identifyGapMs) return this.#refuseSession(live, false);
+    this.#identifiedAt = now();
+    if (--this.startsLeft < 0) return this.#resetToken();
     const session: Session = {
       id: randomUUID().replaceAll('-', ''),
       intents,
@@ -255,14 +257,14 @@ export class Gateway {
       leftAt: 0,
     };
     live.session = session;
-    this.sessions.set(session.id, session);
-    this.welcome(session, shard);
+    this.#sessions.set(session.id, session);
+    this.#welcome(session, shard);
   }
 
-  private welcome(session: Session, shard: unknown): void {
-    const { bot, resumeUrl } = this.host;
-    const guilds = this.host.guilds();
-    this.tell(session, 'READY', {
+  #welcome(session: Session, shard: unknown): void {
+    const { bot, resumeUrl } = this.#host;
+    const guilds = this.#host.guilds();
+    this.#tell(session, 'READY', {
       v: 10,
       user: { ...bot, verified: true, mfa_enabled: false, email: null, flags: 0 },
       guilds: guilds.map(({ id }) => ({ id, unavailable: true })),
@@ -275,88 +277,88 @@ export class Gateway {
       _trace: [],
     });
     if ((session.intents & intent.guilds) === 0) return;
-    for (const { created } of guilds) this.tell(session, 'GUILD_CREATE', created);
+    for (const { created } of guilds) this.#tell(session, 'GUILD_CREATE', created);
   }
 
-  private resume(live: Live, data: unknown): void {
+  #resume(live: Live, data: unknown): void {
     const { fault, seen } = live;
     const given = (data ?? {}) as { token?: unknown; session_id: string; seq: number };
     seen.resume = { session_id: given.session_id, seq: given.seq };
-    if (fault?.kind === 'close') return this.end(live, fault.code);
-    if (fault?.kind === 'invalid-session') return this.refuseSession(live, fault.resumable);
-    if (!this.host.isToken(given.token)) return this.end(live, 4_004, 'Authentication failed.');
-    const session = this.sessions.get(given.session_id);
-    const tooLate = this.host.now() - this.host.options.sessionMs;
+    if (fault?.kind === 'close') return this.#end(live, fault.code);
+    if (fault?.kind === 'invalid-session') return this.#refuseSession(live, fault.resumable);
+    if (!this.#host.isToken(given.token)) return this.#end(live, 4_004, 'Authentication failed.');
+    const session = this.#sessions.get(given.session_id);
+    const tooLate = this.#host.now() - this.#host.options.sessionMs;
     if (session === undefined || (session.socket === null && session.leftAt < tooLate)) {
-      return this.refuseSession(live, false);
+      return this.#refuseSession(live, false);
     }
     if (!Number.isInteger(given.seq) || given.seq > session.sequence) {
-      this.sessions.delete(session.id);
-      return this.end(live, 4_007, 'Invalid seq.');
+      this.#sessions.delete(session.id);
+      return this.#end(live, 4_007, 'Invalid seq.');
     }
     session.socket?.terminate();
     session.socket = live.socket;
     live.session = session;
     for (const packet of session.events) {
-      if ((packet.s ?? 0) > given.seq) this.put(live, packet);
+      if ((packet.s ?? 0) > given.seq) this.#put(live, packet);
     }
-    this.tell(session, 'RESUMED', { _trace: [] });
+    this.#tell(session, 'RESUMED', { _trace: [] });
   }
 
-  private refuseSession(live: Live, resumable: boolean): void {
-    this.put(live, { op: op.invalidSession, d: resumable });
+  #refuseSession(live: Live, resumable: boolean): void {
+    this.#put(live, { op: op.invalidSession, d: resumable });
   }
 
   /**
    * "Upon hitting this limit, all active sessions for the app will be terminated, the bot token
    * will be reset."
    */
-  private resetToken(): void {
-    this.host.resetToken();
-    this.sessions.clear();
+  #resetToken(): void {
+    this.#host.resetToken();
+    this.#sessions.clear();
     this.closeAll(4_004);
   }
 
-  private tell(session: Session, event: string, data: object): void {
+  #tell(session: Session, event: string, data: object): void {
     const packet = { op: op.dispatch, d: data, s: ++session.sequence, t: event };
     session.events.push(packet);
     if (session.socket !== null && !this.isFrozen) session.socket.send(JSON.stringify(packet));
   }
 
-  private put(live: Live, packet: Packet): void {
+  #put(live: Live, packet: Packet): void {
     if (!this.isFrozen) live.socket.send(JSON.stringify({ s: null, t: null, ...packet }));
   }
 
-  private end(live: Live, code: number, reason = ''): void {
+  #end(live: Live, code: number, reason = ''): void {
     live.seen.closed ??= { code, by: 'server' };
     // "Reconnect and start a new session": 4007 and 4009, and those that forbid to come back.
     const over = code === 4_004 || code === 4_007 || code >= 4_009;
-    if (over && live.session !== null) this.sessions.delete(live.session.id);
+    if (over && live.session !== null) this.#sessions.delete(live.session.id);
     live.socket.close(code, reason);
   }
 
-  private gone(live: Live, code: number): void {
-    this.live.delete(live);
+  #gone(live: Live, code: number): void {
+    this.#live.delete(live);
     live.seen.closed ??= { code, by: 'client' };
     const { session } = live;
     if (session?.socket === live.socket) {
       session.socket = null;
-      session.leftAt = this.host.now();
+      session.leftAt = this.#host.now();
       // "When you close the connection with close code 1000 or 1001, your session will be
       // invalidated."
       const byClient = live.seen.closed.by === 'client';
-      if (byClient && (code === 1_000 || code === 1_001)) this.sessions.delete(session.id);
+      if (byClient && (code === 1_000 || code === 1_001)) this.#sessions.delete(session.id);
     }
-    this.host.changed();
+    this.#host.changed();
   }
 
   /**
    * "If your app fails to send a heartbeat event in time, your connection will be closed and you
    * will be forced to Resume"; the page names no code.
    */
-  private endSilent(): void {
-    const oldest = this.host.now() - 3 * this.host.options.heartbeatMs;
-    for (const live of this.live) if (live.beatAt < oldest) this.end(live, 4_000);
+  #endSilent(): void {
+    const oldest = this.#host.now() - 3 * this.#host.options.heartbeatMs;
+    for (const live of this.#live) if (live.beatAt < oldest) this.#end(live, 4_000);
   }
 }
 

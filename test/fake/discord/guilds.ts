@@ -31,15 +31,15 @@ export class Guilds {
   readonly channels = new Map<Snowflake, ChannelState>();
   readonly guilds = new Map<Snowflake, Guild>();
   readonly users = new Map<Snowflake, User>();
-  private readonly now: () => number;
-  private count = 0n;
+  readonly #now: () => number;
+  #count = 0n;
 
   constructor(now: () => number) {
-    this.now = now;
+    this.#now = now;
   }
 
   nextId(): Snowflake {
-    return String(((BigInt(this.now()) - discordEpochMs) << 22n) | (++this.count & 0xfffn));
+    return String(((BigInt(this.#now()) - discordEpochMs) << 22n) | (++this.#count & 0xfffn));
   }
 
   user(name: string, bot = false): User {
@@ -62,12 +62,12 @@ export class Guilds {
   }
 
   textChannel(guild: Guild, name: string): Channel {
-    return this.open({ type: 0, guild_id: guild.id, name, parent_id: null });
+    return this.#open({ type: 0, guild_id: guild.id, name, parent_id: null });
   }
 
   thread(parent: Channel, name: string): Channel {
     const { guild_id } = parent;
-    return this.open({ type: 11, name, parent_id: parent.id, ...(guild_id && { guild_id }) });
+    return this.#open({ type: 11, name, parent_id: parent.id, ...(guild_id && { guild_id }) });
   }
 
   /** "If one already exists, it will be returned instead." /resources/user#create-dm */
@@ -75,7 +75,7 @@ export class Guilds {
     for (const { channel } of this.channels.values()) {
       if (channel.recipients?.some(({ id }) => id === user.id)) return channel;
     }
-    return this.open({ type: 1, recipients: [user] });
+    return this.#open({ type: 1, recipients: [user] });
   }
 
   write(state: ChannelState, author: User, content: string, more: More): Message {
@@ -89,7 +89,7 @@ export class Guilds {
       channel_id: channel.id,
       author,
       content,
-      timestamp: new Date(this.now()).toISOString(),
+      timestamp: new Date(this.#now()).toISOString(),
       edited_timestamp: null,
       tts: false,
       type: replyTo === undefined ? 0 : 19,
@@ -119,7 +119,7 @@ export class Guilds {
     return {
       ...guild,
       owner_id: bot.id,
-      joined_at: new Date(this.now()).toISOString(),
+      joined_at: new Date(this.#now()).toISOString(),
       large: false,
       unavailable: false,
       member_count: 2,
@@ -147,7 +147,7 @@ export class Guilds {
     };
   }
 
-  private open(channel: Omit<Channel, 'id' | 'last_message_id'>): Channel {
+  #open(channel: Omit<Channel, 'id' | 'last_message_id'>): Channel {
     const whole = { ...channel, id: this.nextId(), last_message_id: null } as Channel;
     this.channels.set(whole.id, { channel: whole, messages: [], refusal: null });
     return whole;

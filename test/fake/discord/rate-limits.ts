@@ -13,11 +13,11 @@ export type Limited = {
 export type Scope = 'user' | 'global' | 'shared';
 
 export class RateLimits {
-  private readonly windows = new Map<string, { endsAt: number; used: number }>();
-  private readonly now: () => number;
+  readonly #windows = new Map<string, { endsAt: number; used: number }>();
+  readonly #now: () => number;
 
   constructor(now: () => number) {
-    this.now = now;
+    this.#now = now;
   }
 
   /**
@@ -32,11 +32,11 @@ export class RateLimits {
     scope: Scope,
   ): Record<string, string> | Limited {
     const key = `${route} ${major}`;
-    const now = this.now();
-    let window = this.windows.get(key);
+    const now = this.#now();
+    let window = this.#windows.get(key);
     if (window === undefined || window.endsAt <= now) {
       window = { endsAt: now + limit.windowMs, used: 0 };
-      this.windows.set(key, window);
+      this.#windows.set(key, window);
     }
     window.used++;
     const left = limit.requests - window.used;

@@ -31,29 +31,29 @@ export type More = {
 };
 
 export class Chats {
-  private readonly states = new Map<number, ChatState>();
+  readonly #states = new Map<number, ChatState>();
   /** Private chats and basic groups number their messages together, a supergroup by itself. */
-  private lastShared = 100;
-  private lastId = 0;
-  private readonly now: () => number;
+  #lastShared = 100;
+  #lastId = 0;
+  readonly #now: () => number;
 
   constructor(now: () => number) {
-    this.now = now;
+    this.#now = now;
   }
 
   get(id: number): ChatState | undefined {
-    return this.states.get(id);
+    return this.#states.get(id);
   }
 
   person(name: string, more: Partial<User> = {}): User {
-    const id = 500_000_000 + ++this.lastId;
+    const id = 500_000_000 + ++this.#lastId;
     return { id, is_bot: false, first_name: name, language_code: 'en', ...more };
   }
 
   privateWith({ id, first_name, username }: User): Chat {
-    const there = this.states.get(id);
+    const there = this.#states.get(id);
     if (there !== undefined) return there.chat;
-    return this.open({
+    return this.#open({
       id,
       type: 'private',
       first_name,
@@ -62,16 +62,16 @@ export class Chats {
   }
 
   group(title: string): Chat {
-    return this.open({ id: -(4_000_000 + ++this.lastId), type: 'group', title });
+    return this.#open({ id: -(4_000_000 + ++this.#lastId), type: 'group', title });
   }
 
   supergroup(title: string, forum = false): Chat {
-    const id = -1_001_000_000_000 - ++this.lastId;
-    return this.open({ id, type: 'supergroup', title, ...(forum && { is_forum: true as const }) });
+    const id = -1_001_000_000_000 - ++this.#lastId;
+    return this.#open({ id, type: 'supergroup', title, ...(forum && { is_forum: true as const }) });
   }
 
   channel(title: string): Chat {
-    return this.open({ id: -1_001_500_000_000 - ++this.lastId, type: 'channel', title });
+    return this.#open({ id: -1_001_500_000_000 - ++this.#lastId, type: 'channel', title });
   }
 
   /**
@@ -88,11 +88,11 @@ export class Chats {
     const thread = topic ?? (chat.type === 'supergroup' ? chainOf(replyTo) : undefined);
     const answered = replyTo ?? (topic === undefined ? undefined : messages.get(topic));
     const message: Message = {
-      message_id: this.nextMessageId(state),
+      message_id: this.#nextMessageId(state),
       ...(from !== null && { from }),
       ...(chat.type === 'channel' && { sender_chat: chat }),
       chat,
-      date: Math.floor(this.now() / 1_000),
+      date: Math.floor(this.#now() / 1_000),
       ...(thread !== undefined && { message_thread_id: thread }),
       ...(topic !== undefined && { is_topic_message: true as const }),
       ...(answered !== undefined && { reply_to_message: withoutReply(answered) }),
@@ -104,13 +104,13 @@ export class Chats {
   }
 
   /** The next message of a chat leaves numbers out, as deleted ones do. */
-  private nextMessageId({ chat, messages }: ChatState): number {
-    if (chat.type === 'private' || chat.type === 'group') return ++this.lastShared;
+  #nextMessageId({ chat, messages }: ChatState): number {
+    if (chat.type === 'private' || chat.type === 'group') return ++this.#lastShared;
     return messages.size + 1;
   }
 
-  private open(chat: Chat): Chat {
-    this.states.set(chat.id, {
+  #open(chat: Chat): Chat {
+    this.#states.set(chat.id, {
       chat,
       messages: new Map(),
       topics: new Map(),

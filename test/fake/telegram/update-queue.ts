@@ -37,30 +37,30 @@ export class UpdateQueue {
   readonly confirmed: number[] = [];
   /** Set by setWebhook; while it is not empty, getUpdates is a conflict. */
   webhookUrl = '';
-  private kept: Kept[] = [];
-  private nextId: number;
-  private lastAddedAt: number;
-  private allowed: readonly string[] | null = null;
-  private open: OpenPoll | null = null;
-  private previous = { offset: Number.NaN, at: Number.NEGATIVE_INFINITY };
-  private nextConflictAt = 0;
-  private readonly delays = new Set<NodeJS.Timeout>();
-  private readonly options: QueueOptions;
+  #kept: Kept[] = [];
+  #nextId: number;
+  #lastAddedAt: number;
+  #allowed: readonly string[] | null = null;
+  #open: OpenPoll | null = null;
+  #previous = { offset: Number.NaN, at: Number.NEGATIVE_INFINITY };
+  #nextConflictAt = 0;
+  readonly #delays = new Set<NodeJS.Timeout>();
+  readonly #options: QueueOptions;
 
   constructor(options: QueueOptions) {
-    this.options = options;
-    this.nextId = this.randomId();
-    this.lastAddedAt = options.now();
+    this.#options = options;
+    this.#nextId = this.#randomId();
+    this.#lastAddedAt = options.now();
   }
 
   /** How many updates wait, fetched or not, until they are confirmed. */
   get pending(): number {
-    this.forgetOld();
-    return this.kept.length;
+    this.#forgetOld();
+    return this.#kept.length;
   }
 
   get isPolled(): boolean {
-    return this.open !== null;
+    return this.#open !== null;
   }
 
   /**
@@ -69,15 +69,15 @@ export class UpdateQueue {
    * @returns its update_id, or null when the bot did not ask for this type
    */
   add(type: string, value: object): number | null {
-    if (!this.allows(type)) return null;
-    const now = this.options.now();
+    if (!this.#allows(type)) return null;
+    const now = this.#options.now();
     // "If there are no new updates for at least a week, then identifier of the next update will be
     // chosen randomly instead of sequentially."
-    if (now - this.lastAddedAt >= 7 * dayMs) this.restartIds();
-    this.lastAddedAt = now;
-    const id = this.nextId++;
-    this.kept.push({ id, at: now, update: { update_id: id, [type]: value } });
-    this.wake();
+    if (now - this.#lastAddedAt >= 7 * dayMs) this.restartIds();
+    this.#lastAddedAt = now;
+    const id = this.#nextId++;
+    this.#kept.push({ id, at: now, update: { update_id: id, [type]: value } });
+    this.#wake();
     return id;
   }
 
@@ -85,147 +85,147 @@ export class UpdateQueue {
    * The next update gets another number, as after a quiet week; `id` fixes which. Updates that
    * wait are gone by then, for a day is shorter than a week.
    */
-  restartIds(id = this.randomId()): void {
-    this.kept = [];
-    this.nextId = id;
+  restartIds(id = this.#randomId()): void {
+    this.#kept = [];
+    this.#nextId = id;
   }
 
   /** Forgets all that waits (`drop_pending_updates`). */
   drop(): void {
-    this.kept = [];
+    this.#kept = [];
   }
 
   getUpdates(params: Params): Promise<Answer> {
     if (this.webhookUrl !== '') {
-      return this.conflict(
+      return this.#conflict(
         "can't use getUpdates method while webhook is active; use deleteWebhook to delete the " +
           'webhook first',
       );
     }
-    const { now, secondMs } = this.options;
+    const { now, secondMs } = this.#options;
     const offset = integerOf(params['offset'], 0);
     let limit = clamp(integerOf(params['limit'], 100), 1, 100);
     let timeout = clamp(integerOf(params['timeout'], 0), 0, timeoutSecondsMax);
-    this.ask(params['allowed_updates']);
+    this.#ask(params['allowed_updates']);
     // A poll that repeats its offset at once is slowed down.
-    const sinceSeconds = (now() - this.previous.at) / secondMs;
-    if (offset === this.previous.offset) {
+    const sinceSeconds = (now() - this.#previous.at) / secondMs;
+    if (offset === this.#previous.offset) {
       if (timeout < 3 && sinceSeconds < 3) timeout = 3;
       if (sinceSeconds < 0.5) limit = 1;
     }
-    this.previous = { offset, at: now() };
-    const from = this.confirm(offset);
-    const found = this.from(from, limit);
+    this.#previous = { offset, at: now() };
+    const from = this.#confirm(offset);
+    const found = this.#from(from, limit);
     if (timeout === 0 || found.length > 0) return Promise.resolve(fine(found));
-    return this.wait(from, limit, timeout);
+    return this.#wait(from, limit, timeout);
   }
 
   /** A webhook was set: the open poll learns it. */
   setWebhook(url: string): void {
     this.webhookUrl = url;
-    if (url !== '') this.abort('terminated by setWebhook request');
+    if (url !== '') this.#abort('terminated by setWebhook request');
   }
 
   close(): void {
-    if (this.open !== null) clearTimeout(this.open.timer);
-    for (const timer of this.delays) clearTimeout(timer);
-    this.open = null;
+    if (this.#open !== null) clearTimeout(this.#open.timer);
+    for (const timer of this.#delays) clearTimeout(timer);
+    this.#open = null;
   }
 
-  private wait(offset: number, limit: number, timeout: number): Promise<Answer> {
-    this.abort(
+  #wait(offset: number, limit: number, timeout: number): Promise<Answer> {
+    this.#abort(
       'terminated by other getUpdates request; make sure that only one bot instance is running',
     );
     const { promise, resolve } = Promise.withResolvers<Answer>();
-    const timer = setTimeout(() => this.wake(true), timeout * this.options.secondMs);
-    this.open = { offset, limit, timer, answer: resolve };
+    const timer = setTimeout(() => this.#wake(true), timeout * this.#options.secondMs);
+    this.#open = { offset, limit, timer, answer: resolve };
     return promise;
   }
 
-  private wake(evenEmpty = false): void {
-    const poll = this.open;
+  #wake(evenEmpty = false): void {
+    const poll = this.#open;
     if (poll === null) return;
-    const found = this.from(this.confirm(poll.offset), poll.limit);
+    const found = this.#from(this.#confirm(poll.offset), poll.limit);
     if (found.length === 0 && !evenEmpty) return;
     clearTimeout(poll.timer);
-    this.open = null;
+    this.#open = null;
     poll.answer(fine(found));
   }
 
-  private abort(why: string): void {
-    const poll = this.open;
+  #abort(why: string): void {
+    const poll = this.#open;
     if (poll === null) return;
     clearTimeout(poll.timer);
-    this.open = null;
-    void this.conflict(why).then(poll.answer);
+    this.#open = null;
+    void this.#conflict(why).then(poll.answer);
   }
 
   /** The first conflict is told at once, those of the next three seconds three seconds later. */
-  private conflict(why: string): Promise<Answer> {
+  #conflict(why: string): Promise<Answer> {
     const answer = refuse(409, `Conflict: ${why}`);
-    const { now, secondMs } = this.options;
-    if (now() >= this.nextConflictAt) {
-      this.nextConflictAt = now() + 3 * secondMs;
+    const { now, secondMs } = this.#options;
+    if (now() >= this.#nextConflictAt) {
+      this.#nextConflictAt = now() + 3 * secondMs;
       return Promise.resolve(answer);
     }
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const timer = setTimeout(() => {
-      this.delays.delete(timer);
+      this.#delays.delete(timer);
       resolve(answer);
     }, 3 * secondMs);
-    this.delays.add(timer);
+    this.#delays.add(timer);
     return promise;
   }
 
   /** Does what an offset does to the queue; returns from which number updates are given. */
-  private confirm(offset: number): number {
-    this.forgetOld();
-    const head = this.kept[0]?.id ?? this.nextId;
+  #confirm(offset: number): number {
+    this.#forgetOld();
+    const head = this.#kept[0]?.id ?? this.#nextId;
     if (offset < 0) {
       // "Updates starting from -offset update from the end of the queue. All previous updates will
       // be forgotten."
-      const first = this.kept.at(offset)?.id ?? head;
-      this.forget(({ id }) => id < first);
+      const first = this.#kept.at(offset)?.id ?? head;
+      this.#forget(({ id }) => id < first);
       return first;
     }
     if (offset === 0) return head;
-    if (offset > this.nextId + futureMax) return head;
+    if (offset > this.#nextId + futureMax) return head;
     // "An update is considered confirmed as soon as getUpdates is called with an offset higher
     // than its update_id."
-    this.forget(({ id }) => id < offset);
+    this.#forget(({ id }) => id < offset);
     return offset;
   }
 
-  private forget(gone: (update: Kept) => boolean): void {
-    this.confirmed.push(...this.kept.filter(gone).map(({ id }) => id));
-    this.kept = this.kept.filter((update) => !gone(update));
+  #forget(gone: (update: Kept) => boolean): void {
+    this.confirmed.push(...this.#kept.filter(gone).map(({ id }) => id));
+    this.#kept = this.#kept.filter((update) => !gone(update));
   }
 
   /** "They will not be kept longer than 24 hours." */
-  private forgetOld(): void {
-    const oldest = this.options.now() - dayMs;
-    this.kept = this.kept.filter(({ at }) => at > oldest);
+  #forgetOld(): void {
+    const oldest = this.#options.now() - dayMs;
+    this.#kept = this.#kept.filter(({ at }) => at > oldest);
   }
 
-  private from(offset: number, limit: number): object[] {
-    const found = this.kept.filter(({ id }) => id >= offset).slice(0, limit);
+  #from(offset: number, limit: number): object[] {
+    const found = this.#kept.filter(({ id }) => id >= offset).slice(0, limit);
     return found.map(({ update }) => update);
   }
 
   /** "If not specified, the previous setting will be used"; an empty list is the default. */
-  private ask(wanted: unknown): void {
+  #ask(wanted: unknown): void {
     const list = typeof wanted === 'string' ? jsonOf(wanted) : wanted;
     if (!Array.isArray(list)) return;
-    this.allowed = list.length === 0 ? null : list.map(String);
+    this.#allowed = list.length === 0 ? null : list.map(String);
   }
 
-  private allows(type: string): boolean {
-    if (this.allowed === null) return !notByDefault.has(type);
-    return this.allowed.includes(type);
+  #allows(type: string): boolean {
+    if (this.#allowed === null) return !notByDefault.has(type);
+    return this.#allowed.includes(type);
   }
 
-  private randomId(): number {
-    return 2_000_001 + Math.floor(this.options.random() * (2 ** 30 - 2_000_001));
+  #randomId(): number {
+    return 2_000_001 + Math.floor(this.#options.random() * (2 ** 30 - 2_000_001));
   }
 }
 

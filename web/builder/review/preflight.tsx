@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { CheckLine, Preflighted } from '../../../src/admin/questions.ts';
+import type { CheckLine, Preflighted } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, type Answered } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';

@@ -1,4 +1,4 @@
-import type { TryResult } from '../../../src/admin/questions.ts';
+import type { TryResult } from '../../../src/admin/config-trials.ts';
 import { Button } from '../../kit/button.tsx';
 import { LongText } from '../../kit/long-text.tsx';
 import { Panel } from '../../kit/panel.tsx';

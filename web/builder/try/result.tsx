@@ -1,4 +1,4 @@
-import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/questions.ts';
+import type { AnswerRow, ToolRow, TryResult } from '../../../src/admin/config-trials.ts';
 import { LongText } from '../../kit/long-text.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { State, toneOf, type Tone } from '../../kit/state.tsx';

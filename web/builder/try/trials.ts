@@ -1,6 +1,6 @@
 /** Trials of draft brains: what was answered, kept for as long as the page is open. */
 import { create } from 'zustand';
-import type { TryResult } from '../../../src/admin/questions.ts';
+import type { TryResult } from '../../../src/admin/config-trials.ts';
 import { ask, longLimitMs, type Refused } from '../../kit/api.ts';
 import { useToken } from '../../kit/token.ts';
 import { useDraft } from '../document/store.ts';

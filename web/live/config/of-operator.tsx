@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ConfigInUse, ConfigRow } from '../../../src/admin/config-control.ts';
-import type { SecretRow } from '../../../src/admin/questions.ts';
+import type { SecretRow } from '../../../src/admin/config-trials.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';

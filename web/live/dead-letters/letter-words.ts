@@ -1,5 +1,5 @@
 /** What a dead letter is, what may be done, and what comes of it, in words. */
-import type { FailureKind, Whose } from '../../../src/domain/failure.ts';
+import type { FailureKind, ActionBy } from '../../../src/domain/failure.ts';
 import type { DeadLetter, DeadLetterReason } from '../../../src/domain/story.ts';
 
 export type Box = DeadLetter['box'];
@@ -10,7 +10,7 @@ export const boxWords: Readonly<Record<Box, string>> = {
   out: 'reply never delivered',
 };
 
-const byWhose: Readonly<Record<Whose, string>> = {
+const byWhose: Readonly<Record<ActionBy, string>> = {
   operator: 'Mend the configuration or the target first, then replay.',
   provider: 'Replay once the other side is well again.',
   sender: 'Nothing here can mend it: tell the sender, and discard it.',

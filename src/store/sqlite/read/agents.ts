@@ -5,7 +5,7 @@ import type { NotesOf, NoteText } from '../../../domain/note.ts';
 import { pageRowsMax, type Page, type PageAsked } from '../../../domain/page.ts';
 import { grantModes, toolOutcomes } from '../../../domain/tool-use.ts';
 import type { ToolUseRow, ToolUseText } from '../../../domain/tool-use.ts';
-import { emptyPage, limitOf, pageOf, placeAfter } from '../../pages.ts';
+import { emptyPage, limitOf, pageOf, keyAfter } from '../../pages.ts';
 
 const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
 const newest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
@@ -65,7 +65,7 @@ export function toolUseOf(record: ToolUseRecord): ToolUseRow {
 
 export function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRow> {
   const limit = limitOf(asked);
-  const after = placeAfter(asked, [Number.MAX_SAFE_INTEGER]);
+  const after = keyAfter(asked, [Number.MAX_SAFE_INTEGER]);
   if (after === null) return emptyPage;
   const rows = db
     .prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE seq < ? ORDER BY seq DESC LIMIT ?`)

@@ -4,7 +4,7 @@ import type { AuditRow } from '../../../domain/audit.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import type { ConversationCount } from '../../../domain/records.ts';
-import { emptyPage, limitOf, pageOf, placeAfter } from '../../pages.ts';
+import { emptyPage, limitOf, pageOf, keyAfter } from '../../pages.ts';
 import { fieldsOf } from './kept.ts';
 
 type Kept = Omit<AuditRow, 'target'> & { readonly seq: number; readonly target: string };
@@ -14,7 +14,7 @@ const newest: [number] = [Number.MAX_SAFE_INTEGER];
 
 export function listAudit(db: DatabaseSync, asked: PageAsked): Page<AuditRow> {
   const limit = limitOf(asked);
-  const after = placeAfter(asked, newest);
+  const after = keyAfter(asked, newest);
   if (after === null) return emptyPage;
   const rows = db
     .prepare(

@@ -15,8 +15,8 @@ import {
   limitOf,
   pageCharactersMax,
   pageOf,
-  placeAfter,
-  type Place,
+  keyAfter,
+  type PageKey,
 } from '../../pages.ts';
 
 type Key = { readonly channel: string; readonly conversation: string };
@@ -50,7 +50,7 @@ const cutOf =
 
 export function listConversations(db: DatabaseSync, asked: PageAsked): Page<ConversationRow> {
   const limit = limitOf(asked);
-  const after = placeAfter(asked, ['', '']);
+  const after = keyAfter(asked, ['', '']);
   if (after === null) return emptyPage;
   const [channel, conversation] = after as [string, string];
   const most = limit + 1;
@@ -66,7 +66,7 @@ export function listConversations(db: DatabaseSync, asked: PageAsked): Page<Conv
   for (const row of cut) add(row, null);
   for (const row of spokenKeys(db, channel, conversation, most)) add(row, null);
   const rows = [...keys.values()].sort((a, b) => Buffer.compare(a.order, b.order)).slice(0, most);
-  const placeOf = ({ key }: { key: Key }): Place => [key.channel, key.conversation];
+  const placeOf = ({ key }: { key: Key }): PageKey => [key.channel, key.conversation];
   return pageOf(rows, limit, placeOf, (row) => rowOf(db, row.key, row.waiting));
 }
 
@@ -144,7 +144,7 @@ type TurnRecord = TurnText & { readonly seq: number };
 
 export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Page<TurnText> {
   const limit = limitOf(asked);
-  const after = placeAfter(asked, [0, -1]);
+  const after = keyAfter(asked, [0, -1]);
   if (after === null) return emptyPage;
   const [sql, name] =
     whose.kind === 'sender'
@@ -159,7 +159,7 @@ export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Pag
     if (characters > pageCharactersMax && rows.length > 1) break;
   }
   const shown = characters > pageCharactersMax ? Math.max(1, rows.length - 1) : limit;
-  const placeOf = ({ session, seq }: TurnRecord): Place =>
+  const placeOf = ({ session, seq }: TurnRecord): PageKey =>
     whose.kind === 'sender' ? [0, seq] : [session, seq];
   return pageOf(rows, shown, placeOf, turnText);
 }

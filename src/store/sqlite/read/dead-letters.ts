@@ -14,9 +14,9 @@ import {
 } from '../../../domain/story.ts';
 import { countReasons } from '../../reasons.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
-import { wholeIdLength } from '../../rows.ts';
+import { wholeIdLength } from '../../order/rows.ts';
 import { reasonOf, triesOf } from './kept.ts';
-import { emptyPage, limitOf, pageOf, placeAfter, type Place } from '../../pages.ts';
+import { emptyPage, limitOf, pageOf, keyAfter, type PageKey } from '../../pages.ts';
 import { textIn } from './stories.ts';
 
 type DeadRow = {
@@ -60,13 +60,13 @@ const beginning: [number, number] = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_IN
 
 export function listDeadLetters(db: DatabaseSync, asked: PageAsked): Page<DeadLetter> {
   const limit = limitOf(asked);
-  const after = placeAfter(asked, beginning);
+  const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;
   const rows = [
     ...rowsOf(db, `${messages} AND ${behind}`, ...after, limit + 1),
     ...rowsOf(db, `${replies} AND ${standsForAll} AND ${behind}`, ...after, limit + 1),
   ].sort((a, b) => b.diedAt - a.diedAt || b.seq - a.seq);
-  const placeOf = ({ diedAt, seq }: DeadRow): Place => [diedAt, seq];
+  const placeOf = ({ diedAt, seq }: DeadRow): PageKey => [diedAt, seq];
   return pageOf(rows, limit, placeOf, (row) => letterOf(row, partsOf(db, row)));
 }
 

@@ -7,9 +7,9 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { isOnChannel } from '../../../domain/records.ts';
 import type { DeliveryFilter, DeliveryRow, DeliveryState } from '../../../domain/records.ts';
-import { emptyPage, limitOf, nextOf, placeAfter, type Place } from '../../pages.ts';
+import { emptyPage, limitOf, nextOf, keyAfter, type PageKey } from '../../pages.ts';
 import { failureOf } from './kept.ts';
-import { lookThrough } from './looking.ts';
+import { readPage } from './read-page.ts';
 
 type Told = {
   readonly seq: number;
@@ -43,15 +43,15 @@ export function listDeliveries(
   filter: DeliveryFilter,
   asked: PageAsked,
 ): Page<DeliveryRow> {
-  const after = placeAfter(asked, newest);
+  const after = keyAfter(asked, newest);
   if (after === null) return emptyPage;
   const replies = db.prepare(sourceOf(filter)).iterate(...after);
   const candidates = replies as Iterable<unknown> as Iterable<Told>;
-  const found = lookThrough(candidates, limitOf(asked), (row) => fits(filter, row), placeOf);
+  const found = readPage(candidates, limitOf(asked), (row) => fits(filter, row), placeOf);
   return { rows: found.rows.map(rowOf), next: found.next === null ? null : nextOf(found.next) };
 }
 
-function placeOf({ seq }: Told): Place {
+function placeOf({ seq }: Told): PageKey {
   return [seq];
 }
 

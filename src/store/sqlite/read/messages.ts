@@ -9,9 +9,9 @@ import type { Page, PageAsked } from '../../../domain/page.ts';
 import { isOnChannel, messageStates, totalOf } from '../../../domain/records.ts';
 import type { MessageFilter, MessageRow, ReplyCounts } from '../../../domain/records.ts';
 import { turnOutcomes } from '../../../domain/trace.ts';
-import { emptyPage, limitOf, nextOf, placeAfter, type Place } from '../../pages.ts';
+import { emptyPage, limitOf, nextOf, keyAfter, type PageKey } from '../../pages.ts';
 import { channelsOfMessages } from './channel-keys.ts';
-import { looksMax, lookThrough, merge } from './looking.ts';
+import { looksMax, readPage, merge } from './read-page.ts';
 
 type Told = {
   readonly seq: number;
@@ -48,12 +48,12 @@ export function listMessages(
   filter: MessageFilter,
   asked: PageAsked,
 ): Page<MessageRow> {
-  const after = placeAfter(asked, beginning);
+  const after = keyAfter(asked, beginning);
   if (after === null) return emptyPage;
   const until = filter.until ?? Number.MAX_SAFE_INTEGER;
   const [at, seq] = after[0] < until ? after : ([until, 0] as const);
   const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
-  const found = lookThrough(candidates, limitOf(asked), (row) => fits(filter, row), placeOf);
+  const found = readPage(candidates, limitOf(asked), (row) => fits(filter, row), placeOf);
   const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
   const rows = found.rows.map((row) => {
     return rowOf(row, repliesOf.all(row.id) as unknown as readonly ReplyTold[]);
@@ -61,7 +61,7 @@ export function listMessages(
   return { rows, next: found.next === null ? null : nextOf(found.next) };
 }
 
-function placeOf({ acceptedAt, seq }: Told): Place {
+function placeOf({ acceptedAt, seq }: Told): PageKey {
   return [acceptedAt, seq];
 }
 

@@ -1,0 +1,89 @@
+/**
+ * What an operator may ask of a service about configurations. Nothing is changed by it: what runs
+ * runs on, and nothing is delivered, kept or counted. No answer holds the value of a variable.
+ */
+import type { ChannelType, ConfigProblem } from '../config/config.ts';
+import type { TurnRow } from '../domain/conversation.ts';
+import type { Apology } from '../domain/decision.ts';
+import type { FailureTold } from '../domain/story.ts';
+import type { GrantMode, ToolOutcome } from '../domain/tool-use.ts';
+import type { Trace } from '../domain/trace.ts';
+
+export interface ConfigTrials {
+  /** The check of a text, with what only this machine can tell: its folders, the file's rights. */
+  validate(text: string): Promise<Validated>;
+  /** `busy`: too many are asked for at once. @param left ends it */
+  preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'>;
+  /** Asks a brain of a draft. @param left ends it */
+  tryBrain(draft: Draft, left: AbortSignal): Promise<Tried>;
+  /** The variables that the configuration in use names. */
+  secrets(): readonly SecretRow[];
+  /** @param names of variables */
+  presence(names: readonly string[]): readonly SecretPresence[];
+}
+
+export type Validated = { readonly valid: boolean; readonly problems: readonly ConfigProblem[] };
+
+export type Preflighted = Validated & { readonly lines: readonly CheckLine[] };
+
+export type CheckLine = {
+  readonly kind: 'ok' | 'warning' | 'failed';
+  readonly subject: string;
+  readonly message: string;
+  readonly remedy: string | null;
+};
+
+export type Draft = {
+  /** The text of a configuration. */
+  readonly config: string;
+  readonly brain: string;
+  readonly text: string;
+  /** For the grants of an agent; null: the one that the draft routes to the brain. */
+  readonly channel: ChannelType | null;
+  /** What was said before, oldest first. */
+  readonly turns: readonly TurnRow[];
+};
+
+export type Tried =
+  | { readonly kind: 'tried'; readonly result: TryResult }
+  | { readonly kind: 'config_invalid'; readonly problems: readonly ConfigProblem[] }
+  | { readonly kind: 'secret_missing'; readonly problems: readonly ConfigProblem[] }
+  /** `brains` are those that the draft has. */
+  | { readonly kind: 'unknown_brain'; readonly brains: readonly string[] }
+  | { readonly kind: 'busy' };
+
+export type TryResult = {
+  readonly decision:
+    | { readonly kind: 'reply'; readonly text: string; readonly model: string | null }
+    | { readonly kind: 'apology'; readonly apology: Apology; readonly text: string };
+  readonly ms: number;
+  readonly why: string;
+  readonly trace: Trace;
+  /** Of every model of the brain, as listed. */
+  readonly answers: readonly AnswerRow[];
+  readonly tools: readonly ToolRow[];
+};
+
+/** `reason` is a sentence where there is no answer; `failure` where a call failed. */
+export type AnswerRow = {
+  readonly model: string;
+  readonly kind: 'answer' | 'failed' | 'dropped' | 'not_asked';
+  readonly text: string | null;
+  readonly ms: number | null;
+  readonly failure: FailureTold | null;
+  readonly reason: string | null;
+};
+
+/** `result` is what the model was told, cut; null: the tool was rehearsed and gave nothing. */
+export type ToolRow = {
+  readonly tool: string;
+  readonly mode: GrantMode;
+  readonly outcome: ToolOutcome;
+  readonly arguments: string;
+  readonly result: string | null;
+};
+
+export type SecretPresence = { readonly name: string; readonly where: 'environment' | 'missing' };
+
+/** `usedAt` are places in the configuration. */
+export type SecretRow = SecretPresence & { readonly usedAt: readonly string[] };

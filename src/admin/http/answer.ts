@@ -1,0 +1,72 @@
+import type { ServerResponse } from 'node:http';
+import { problemText, problemType } from '../../lib/problem.ts';
+import { only, type Described, type Schema } from '../schemas/schema.ts';
+
+/** What a route answers, and the headers that every answer of the admin server carries. */
+export type Answer = {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string | Buffer | Stream;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What a write adds to the line that tells of it, beside the ids of its path; never text. */
+  readonly told?: Readonly<Record<string, string>>;
+};
+
+/**
+ * A body without an end: called once the head is written, it writes to the response from then on,
+ * and lets go when that closes. Not called for HEAD.
+ */
+export type Stream = (response: ServerResponse) => void;
+
+/** Nothing runs or loads here but the server's own files; no page may frame it. */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+export function json(status: number, value: unknown): Answer {
+  return { status, contentType: 'application/json', body: JSON.stringify(value) };
+}
+
+/** What the schema describes of the value, and nothing else of it. */
+export function tell<const S>(schema: S & Schema, value: Described<S>): Answer {
+  return json(200, only(schema, value));
+}
+
+/** The same, or 404 with `detail` where there is nothing. */
+export function found<const S>(
+  schema: S & Schema,
+  value: Described<S> | null,
+  detail: string,
+): Answer {
+  return value === null ? problem(404, 'not_found', detail) : json(200, only(schema, value));
+}
+
+/**
+ * An error. `code` is stable; `detail` says what to do; `members` stand beside them, and the route
+ * describes them.
+ */
+export function problem(
+  status: number,
+  code: string,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+  members: Readonly<Record<string, unknown>> = {},
+): Answer {
+  const body = problemText(status, code, detail, members);
+  return { status, contentType: problemType, body, headers };
+}

@@ -1,0 +1,78 @@
+/**
+ * Who may ask. A `prober` (a supervisor, a metrics scraper) may come under any host name, since
+ * its pages tell nothing of use to others. A `reader` must have used a host name that is known
+ * here: a page elsewhere can have its own name resolve to this machine, and would read along. An
+ * `operator` has shown the administrator's bearer as well: texts and every write are theirs.
+ */
+import type { IncomingMessage } from 'node:http';
+import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
+
+export type Principal = 'prober' | 'reader' | 'operator';
+
+/** Who asks, where an answer tells an operator more than others. */
+export type Viewer = Exclude<Principal, 'prober'>;
+
+/** How an operator is known; without a token the service is read-only. */
+export type OperatorAccess =
+  | { readonly kind: 'bearer'; readonly matches: TokenCheck }
+  /** `remedy` is one sentence that names what would switch it on. */
+  | { readonly kind: 'none'; readonly remedy: string };
+
+/** What a request shows of a bearer. With two Authorization headers it is wrong. */
+export type BearerState = 'without' | 'wrong' | 'operator';
+
+/**
+ * Judges the bearer of a request. Another scheme is none of ours: the login of a proxy in front
+ * comes along with every request.
+ */
+export function bearerStateOf(request: IncomingMessage, access: OperatorAccess): BearerState {
+  const sent = request.headersDistinct['authorization'] ?? [];
+  if (!sent.some((header) => /^bearer(?:\s|$)/i.test(header))) return 'without';
+  const token = bearerOf(request);
+  const right = token !== null && access.kind === 'bearer' && access.matches(token);
+  return right ? 'operator' : 'wrong';
+}
+
+const ownNames = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/**
+ * Whether the name in a Host header is one of this machine's loopback names, or of `allowed`.
+ * The port does not matter. Format: RFC 9110, section 7.2.
+ */
+export function isKnownHost(host: string | undefined, allowed: readonly string[]): boolean {
+  const name = nameOf(host);
+  return name !== null && (ownNames.has(name) || isAllowed(name, allowed));
+}
+
+/**
+ * Whether a browser says that a page from elsewhere made the request. A page of this server has
+ * the host, with its port, that the request is for; one of `allowed` may have lost it at a proxy.
+ * Formats: RFC 6454, section 7; https://www.w3.org/TR/fetch-metadata/.
+ */
+export function isForeign(
+  { headersDistinct }: IncomingMessage,
+  host: string | undefined,
+  allowed: readonly string[],
+): boolean {
+  const sites = headersDistinct['sec-fetch-site'] ?? [];
+  if (sites.some((site) => site.toLowerCase().includes('cross-site'))) return true;
+  const origins = headersDistinct['origin'] ?? [];
+  return origins.length > 1 || origins.some((origin) => !isOwn(origin, host, allowed));
+}
+
+function isOwn(origin: string, host: string | undefined, allowed: readonly string[]): boolean {
+  const place = /^https?:\/\/([^/?#]+)$/i.exec(origin)?.[1]?.toLowerCase();
+  if (place === undefined) return false;
+  const name = nameOf(place);
+  return place === host?.toLowerCase() || (name !== null && isAllowed(name, allowed));
+}
+
+/** In lower case; null where it is no host. */
+function nameOf(host: string | undefined): string | null {
+  const match = /^(\[[\da-f:.]+\]|[^\s:[\]/@]+)(?::\d{0,5})?$/i.exec(host ?? '');
+  return match === null ? null : match[1]!.toLowerCase();
+}
+
+function isAllowed(name: string, allowed: readonly string[]): boolean {
+  return allowed.some((other) => other.toLowerCase() === name);
+}

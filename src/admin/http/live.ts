@@ -1,0 +1,177 @@
+/**
+ * Who listens to the live frames (text/event-stream). A listener is a number in the ring and an
+ * open response: frames are written as far as the connection takes them, and what it could not
+ * take in time has left the ring, which it is told in a `dropped` frame. So a slow one costs no
+ * memory, and one that takes nothing for a minute is let go.
+ *
+ * A listener: reading (all frames written) ⇄ full (its connection takes no more for now) → closed.
+ * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
+ */
+import type { ServerResponse } from 'node:http';
+import type { Dropped, Frame } from '../../domain/frame.ts';
+import type { FrameRing } from '../../frames.ts';
+import type { Stream } from './answer.ts';
+import { frameSchema } from '../schemas/frame.ts';
+import { only } from '../schemas/schema.ts';
+
+export const listenersMax = 32;
+
+export type LiveTimes = {
+  /** How often a comment is sent, so that a connection that is gone is noticed. */
+  readonly beatMs: number;
+  /** A connection that takes nothing for so many beats is closed. */
+  readonly beatsMax: number;
+};
+const usual: LiveTimes = { beatMs: 15_000, beatsMax: 4 };
+
+/** How long a browser waits before it comes back. */
+const retryMs = 2_000;
+/** Frames that are written at once. */
+const batch = 100;
+
+export class LiveListeners implements Disposable {
+  readonly #ring: FrameRing;
+  readonly #now: () => number;
+  readonly #times: LiveTimes;
+  readonly #listeners = new Set<Listener>();
+  readonly #texts = new WeakMap<Frame, string>();
+  #beat: NodeJS.Timeout | null = null;
+  #endWake: (() => void) | null = null;
+  #due = false;
+  #closed = false;
+
+  /** @param now milliseconds since 1970 */
+  constructor(ring: FrameRing, now: () => number, times: Partial<LiveTimes> = {}) {
+    this.#ring = ring;
+    this.#now = now;
+    this.#times = { ...usual, ...times };
+  }
+
+  /** One more would be too many. */
+  get full(): boolean {
+    return this.#closed || this.#listeners.size >= listenersMax;
+  }
+
+  /** @param lastId the id of the last frame that came there; null: it begins with the next one */
+  stream(lastId: string | null): Stream {
+    return (response) => {
+      if (this.full || response.destroyed) response.destroy();
+      else this.#enter(response, lastId);
+    };
+  }
+
+  /** Ends every stream. */
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    for (const listener of this.#listeners) {
+      if (listener.full) listener.response.destroy();
+      else listener.response.end();
+      this.#leave(listener);
+    }
+  }
+
+  #enter(response: ServerResponse, lastId: string | null): void {
+    const listener: Listener = { response, last: this.#ring.newest, full: false, beats: 0 };
+    this.#listeners.add(listener);
+    response.on('close', () => this.#leave(listener));
+    response.on('drain', () => {
+      listener.full = false;
+      this.#feed(listener);
+    });
+    this.#endWake ??= this.#ring.onFrame(() => this.#wake());
+    this.#beat ??= setInterval(() => this.#beatAll(), this.#times.beatMs).unref();
+    const dropped = lastId === null ? '' : this.#resume(listener, lastId);
+    // So that who leaves before the first frame knows where it was.
+    const place = `id: ${this.#ring.epoch}-${listener.last}`;
+    this.#write(listener, `retry: ${retryMs}\n${place}\n\n${dropped}`);
+    this.#feed(listener);
+  }
+
+  #leave(listener: Listener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    this.#endWake?.();
+    this.#endWake = null;
+    if (this.#beat !== null) clearInterval(this.#beat);
+    this.#beat = null;
+  }
+
+  /** Goes back to where it was. An id of another life, or of none, is no place in this one. */
+  #resume(listener: Listener, lastId: string): string {
+    const [, epoch, digits] = /^([0-9a-z]+)-(\d{1,15})$/.exec(lastId) ?? [];
+    const number = Number(digits);
+    if (epoch === this.#ring.epoch && number <= this.#ring.newest) {
+      listener.last = number;
+      return '';
+    }
+    listener.last = this.#ring.oldest - 1;
+    return this.#textOfDropped(null, listener.last);
+  }
+
+  /** Frames come in bursts: those of one go out together. */
+  #wake(): void {
+    if (this.#due) return;
+    this.#due = true;
+    setImmediate(() => {
+      this.#due = false;
+      for (const listener of this.#listeners) this.#feed(listener);
+    });
+  }
+
+  #feed(listener: Listener): void {
+    const { newest } = this.#ring;
+    while (!listener.full && listener.last < newest && this.#listeners.has(listener)) {
+      let text = '';
+      const missed = this.#ring.oldest - 1 - listener.last;
+      if (missed > 0) {
+        listener.last += missed;
+        text = this.#textOfDropped(missed, listener.last);
+      }
+      const until = Math.min(newest, listener.last + batch);
+      while (listener.last < until) text += this.#textOf(++listener.last);
+      this.#write(listener, text);
+    }
+  }
+
+  #write(listener: Listener, text: string): void {
+    listener.beats = 0;
+    if (!listener.response.write(text)) listener.full = true;
+  }
+
+  #beatAll(): void {
+    for (const listener of this.#listeners) {
+      if (++listener.beats > this.#times.beatsMax && listener.full) listener.response.destroy();
+      else if (!listener.full) this.#write(listener, ':\n\n');
+    }
+  }
+
+  #textOf(number: number): string {
+    const frame = this.#ring.at(number)!;
+    let text = this.#texts.get(frame);
+    if (text === undefined) {
+      text = this.#say(frame, number);
+      this.#texts.set(frame, text);
+    }
+    return text;
+  }
+
+  #textOfDropped(count: number | null, number: number): string {
+    return this.#say({ kind: 'dropped', at: this.#now(), count }, number);
+  }
+
+  /** What the schema names, and nothing else that a frame may happen to carry. */
+  #say(frame: Frame | Dropped, number: number): string {
+    const data = JSON.stringify(only(frameSchema, frame));
+    return `id: ${this.#ring.epoch}-${number}\nevent: ${frame.kind}\ndata: ${data}\n\n`;
+  }
+}
+
+type Listener = {
+  readonly response: ServerResponse;
+  /** The number of the last frame that was written to it. */
+  last: number;
+  /** Its connection takes no more for now. */
+  full: boolean;
+  /** Since something was written to it. */
+  beats: number;
+};

@@ -1,0 +1,20 @@
+import { problemCodes } from '../../config/problems.ts';
+import type { WarningStatus } from '../admin.ts';
+
+const meanings: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(problemCodes).map(([code, { meaning }]) => [code, meaning.replace(/\.$/, '')]),
+  ),
+  config_not_applied: 'The configuration file is not in use',
+  storage_full: 'The disk of the database is full',
+  storage_low: 'The disk of the database is nearly full',
+};
+
+/**
+ * A warning as those hear of it who have not shown the bearer. What it says in its own words may
+ * name folders of this machine, or quote the configuration.
+ */
+export function redactForReader({ code, path }: WarningStatus): WarningStatus {
+  const message = Object.hasOwn(meanings, code) ? meanings[code]! : 'Something may need a person';
+  return { code, path, message, remedy: 'The log says more; so does this to an operator.' };
+}

@@ -1,0 +1,125 @@
+/**
+ * The admin server: pages about the service, and what an operator may do, on a listener of its
+ * own. Every answer carries the security headers; every error is problem+json.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ListenAddress } from '../../config/config.ts';
+import type { Held, Listeners } from '../../lib/listener.ts';
+import type { AdminPorts } from '../admin.ts';
+import { securityHeaders } from './answer.ts';
+import type { Answer } from './answer.ts';
+import type { OperatorAccess } from './auth.ts';
+import { RequestGuard } from './request-guard.ts';
+import { LiveListeners } from './live.ts';
+import { MetricsPage } from '../metrics/metrics.ts';
+import type { Route } from '../routes/route.ts';
+import { routesOf } from '../routes/all-routes.ts';
+import { answerError } from './error-answer.ts';
+
+export type AdminOptions = {
+  readonly address: ListenAddress;
+  /** Host names, besides this machine's own, under which a loopback bind may be read. */
+  readonly allowedHosts: () => readonly string[];
+  readonly access: OperatorAccess;
+  readonly listeners: Listeners;
+  /** The folder of the built pages, one folder each. */
+  readonly webRoot: string;
+};
+
+export interface AdminServer {
+  /** All that it answers. */
+  readonly routes: readonly Route[];
+  /** Binds the address. What a problem there means (an end, a warning) is the caller's to say. */
+  open(): Promise<AdminOpened | AdminProblem>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export type AdminOpened = { readonly kind: 'opened'; readonly port: number };
+/** `code` is the system's (EADDRINUSE …); `message` names the address and the next step. */
+export type AdminProblem = {
+  readonly kind: 'problem';
+  readonly code: string;
+  readonly message: string;
+};
+
+export function createAdminServer(ports: AdminPorts, options: AdminOptions): AdminServer {
+  return new Server(ports, options);
+}
+
+const graceMs = 1_000;
+
+class Server implements AdminServer {
+  readonly #ports: AdminPorts;
+  readonly #options: AdminOptions;
+  readonly #metrics: MetricsPage;
+  readonly #live: LiveListeners;
+  readonly #guard: RequestGuard;
+  readonly routes: readonly Route[];
+  #held: Held | null = null;
+
+  constructor(ports: AdminPorts, options: AdminOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#metrics = new MetricsPage(ports);
+    this.#live = new LiveListeners(ports.frames, () => ports.now());
+    const { address, allowedHosts, access, webRoot } = options;
+    const parts = { metrics: this.#metrics, live: this.#live, access: access.kind, webRoot };
+    const table = routesOf(ports, parts);
+    this.routes = table.routes;
+    this.#guard = new RequestGuard(table, ports, {
+      loopback: address.loopback,
+      allowedHosts,
+      access,
+    });
+  }
+
+  async open(): Promise<AdminOpened | AdminProblem> {
+    const { address, listeners } = this.#options;
+    const held = await listeners.take({ host: address.host, port: address.port });
+    if (held.kind === 'fault') {
+      const { code } = held;
+      const cause = code === 'EADDRINUSE' ? 'something else listens there' : code;
+      const message =
+        `The admin server cannot listen on ${address.text}: ${cause}. ` +
+        'Free the address, or set another one as observability.addr.';
+      return { kind: 'problem', code, message };
+    }
+    this.#held = held;
+    held.answer((request, response) => void this.#respond(request, response));
+    return { kind: 'opened', port: held.port };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const held = this.#held;
+    this.#held = null;
+    this.#live[Symbol.dispose]();
+    await held?.release(graceMs);
+    this.#metrics[Symbol.dispose]();
+  }
+
+  /** Never rejects. */
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let answer: Answer;
+    try {
+      answer = await this.#guard.answer(request, response);
+    } catch (error) {
+      answer = answerError(error, this.#ports.events);
+    }
+    send(request, response, answer);
+  }
+}
+
+/** What streams has no length: it ends with its connection. */
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+  const { status, contentType, body, headers } = answer;
+  const bytes = typeof body === 'function' ? null : Buffer.from(body);
+  response.writeHead(status, {
+    ...securityHeaders,
+    'content-type': contentType,
+    ...(bytes !== null && { 'content-length': bytes.length }),
+    ...headers,
+  });
+  if (request.method === 'HEAD') response.end();
+  else if (typeof body === 'function') body(response);
+  else response.end(bytes);
+}

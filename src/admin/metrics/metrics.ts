@@ -1,0 +1,281 @@
+/**
+ * The metrics page. All that svc counts is read from the meters when the page is asked for; the
+ * event loop and garbage collection are watched from the first scrape on.
+ *
+ * Labels: channel type, provider, box, state, and the stable codes of outcomes. Never an id.
+ */
+import type { ChannelMeters } from '../../meters.ts';
+import { Histogram } from '../../lib/histogram.ts';
+import type { AdminPorts } from '../admin.ts';
+import { providersOf } from '../call-status.ts';
+import { counter, expose, gauge, one } from './exposition.ts';
+import type { Family, Sample } from './exposition.ts';
+import { LagWatch } from './lag.ts';
+import { ledgerFamilies } from './ledger-metrics.ts';
+import { GarbageWatch, processFamilies } from '../process-metrics.ts';
+import { channelsOf as channelStatusesOf, storageOf } from '../status.ts';
+
+const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;
+
+export class MetricsPage implements Disposable {
+  readonly #ports: AdminPorts;
+  #lag: LagWatch | null = null;
+  #garbage: GarbageWatch | null = null;
+
+  constructor(ports: AdminPorts) {
+    this.#ports = ports;
+  }
+
+  text(): string {
+    this.#lag ??= new LagWatch();
+    this.#garbage ??= new GarbageWatch();
+    return expose([
+      ...familiesOf(this.#ports),
+      lagFamily(this.#lag),
+      ...processFamilies(this.#garbage),
+    ]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#lag?.[Symbol.dispose]();
+    this.#garbage?.[Symbol.dispose]();
+  }
+}
+
+function lagFamily({ histogram }: LagWatch): Family {
+  const name = 'svc_event_loop_lag_seconds';
+  const help = 'How late the event loop was, sampled since the first scrape.';
+  return { kind: 'histogram', name, help, series: [{ labels: {}, histogram }] };
+}
+
+function familiesOf(ports: AdminPorts): Family[] {
+  return [
+    ...serviceFamilies(ports),
+    ...messageFamilies(ports),
+    ...deliveryFamilies(ports),
+    ...durationFamilies(ports),
+    ...ledgerFamilies(ports),
+    loadFamily(ports),
+    standingFamily(ports),
+    toolFamily(ports),
+    ...operatorFamilies(ports),
+  ];
+}
+
+function serviceFamilies(ports: AdminPorts): Family[] {
+  const plan = ports.plan();
+  const channels = channelStatusesOf(plan, 'reader');
+  return [
+    gauge('svc_build_info', 'The running version.', [
+      one(1, { version: ports.version, storage: storageOf(plan.config) }),
+    ]),
+    gauge('svc_healthy', '1 while it can accept and keep messages.', [
+      one(ports.health().status === 'ok' ? 1 : 0),
+    ]),
+    gauge(
+      'svc_channel_state',
+      '1 for the state that the channel is in.',
+      channels.flatMap((channel) =>
+        states.map((state) =>
+          one(channel.state === state ? 1 : 0, { channel: channel.type, state }),
+        ),
+      ),
+    ),
+    gauge(
+      'svc_channel_last_seen_seconds',
+      'How long ago the platform of a messenger was last heard of.',
+      channels.flatMap(({ type, lastSeenAt }) =>
+        lastSeenAt === null
+          ? []
+          : [one(Math.max(0, ports.now() - lastSeenAt) / 1_000, { channel: type })],
+      ),
+    ),
+    gauge('svc_config_warnings', 'Warnings about the configuration in use.', [
+      one(plan.warnings.length),
+    ]),
+    counter('svc_faults_total', 'Bugs of svc that were contained.', [one(ports.meters.faults)]),
+  ];
+}
+
+/** A channel counts from zero: a series that begins with its first event hides that event. */
+function channelsOf(ports: AdminPorts): [string, ChannelMeters][] {
+  const types = new Set([
+    ...ports.plan().config.channels.map(({ type }) => type),
+    ...ports.meters.channels.keys(),
+  ]);
+  return [...types].map((type) => [type, ports.meters.channels.get(type) ?? unmet]);
+}
+
+const unmet: ChannelMeters = {
+  accepted: 0,
+  duplicates: 0,
+  refused: new Map(),
+  turnedAway: new Map(),
+  confirmedEarly: 0,
+  waited: new Histogram(),
+  turns: new Histogram(),
+  commands: new Map(),
+  delivered: 0,
+  failedTries: new Map(),
+  deadLetters: { in: 0, out: 0 },
+  endToEnd: new Histogram(),
+};
+
+function messageFamilies(ports: AdminPorts): Family[] {
+  const { meters } = ports;
+  const channels = channelsOf(ports);
+  const each = (read: (meters: ChannelMeters) => number): Sample[] =>
+    channels.map(([channel, counts]) => one(read(counts), { channel }));
+  return [
+    counter(
+      'svc_messages_accepted_total',
+      'Messages accepted from a channel.',
+      each((counts) => counts.accepted),
+    ),
+    counter(
+      'svc_messages_duplicate_total',
+      'Messages that had been accepted before.',
+      each((counts) => counts.duplicates),
+    ),
+    counter(
+      'svc_messages_refused_total',
+      'Messages refused at the door, by why.',
+      channels.flatMap(([channel, { refused }]) =>
+        [...refused].map(([code, { count }]) => one(count, { channel, code })),
+      ),
+    ),
+    counter(
+      'svc_messages_turned_away_total',
+      'Messages that the gate of a messenger let not in, by why.',
+      channels.flatMap(([channel, { turnedAway }]) =>
+        [...turnedAway].map(([reason, { count }]) => one(count, { channel, reason })),
+      ),
+    ),
+    counter(
+      'svc_messages_confirmed_early_total',
+      'Messages that a platform was told to forget before they were safe.',
+      each((counts) => counts.confirmedEarly),
+    ),
+    counter(
+      'svc_decisions_total',
+      'How turns were decided.',
+      Object.entries(meters.decisions).map(([decision, count]) => one(count, { decision })),
+    ),
+  ];
+}
+
+function deliveryFamilies(ports: AdminPorts): Family[] {
+  const channels = channelsOf(ports);
+  return [
+    counter(
+      'svc_replies_settled_total',
+      'Replies that reached their end.',
+      channels.flatMap(([channel, { delivered, deadLetters }]) => [
+        one(delivered, { channel, result: 'delivered' }),
+        one(deadLetters.out, { channel, result: 'dead' }),
+      ]),
+    ),
+    counter(
+      'svc_dead_letters_total',
+      'Messages (in) and replies (out) that were given up.',
+      channels.flatMap(([channel, { deadLetters }]) => [
+        one(deadLetters.in, { channel, box: 'in' }),
+        one(deadLetters.out, { channel, box: 'out' }),
+      ]),
+    ),
+    counter(
+      'svc_delivery_attempts_total',
+      'Tries to deliver a reply, by how they ended.',
+      channels.flatMap(([channel, { delivered, failedTries }]) => [
+        one(delivered, { channel, outcome: 'delivered' }),
+        ...[...failedTries].map(([outcome, { count }]) => one(count, { channel, outcome })),
+      ]),
+    ),
+  ];
+}
+
+function durationFamilies(ports: AdminPorts): Family[] {
+  const channels = channelsOf(ports);
+  const byChannel = (name: string, help: string, key: 'waited' | 'turns' | 'endToEnd'): Family => ({
+    kind: 'histogram',
+    name,
+    help,
+    series: channels.map(([channel, counts]) => ({
+      labels: { channel },
+      histogram: counts[key],
+    })),
+  });
+  return [
+    byChannel('svc_wait_seconds', 'From acceptance to the start of the turn.', 'waited'),
+    byChannel('svc_turn_seconds', 'From the start of a turn to its decision.', 'turns'),
+    byChannel('svc_end_to_end_seconds', 'From acceptance to the delivered reply.', 'endToEnd'),
+    {
+      kind: 'histogram',
+      name: 'svc_model_seconds',
+      help: 'Model calls, by provider and how they ended.',
+      series: [...ports.meters.providers].flatMap(([provider, { calls }]) =>
+        [...calls].map(([outcome, { took }]) => ({
+          labels: { provider, outcome },
+          histogram: took,
+        })),
+      ),
+    },
+  ];
+}
+
+function operatorFamilies({ meters }: AdminPorts): Family[] {
+  return [
+    counter(
+      'svc_admin_writes_total',
+      'Uses of the writes of the admin API, by the status of their answer.',
+      [...meters.writes].flatMap(([action, statuses]) =>
+        [...statuses].map(([status, { count }]) => one(count, { action, status: `${status}` })),
+      ),
+    ),
+    counter(
+      'svc_config_reloads_total',
+      'Configurations that were to be taken while svc runs, by how that ended.',
+      [...meters.configs].map(([result, { count }]) => one(count, { result })),
+    ),
+    counter(
+      'svc_admin_bearers_refused_total',
+      'Requests to the admin server with a missing or a wrong bearer.',
+      Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),
+    ),
+  ];
+}
+
+function loadFamily(ports: AdminPorts): Family {
+  const { brains } = ports.plan().config;
+  const inUse = new Set<string>(
+    brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
+  );
+  const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => {
+    // One that left the configuration stays while it has calls of a plan that ends.
+    if (!inUse.has(provider) && inFlight + waiting === 0) return [];
+    return [
+      one(inFlight, { provider, state: 'in_flight' }),
+      one(waiting, { provider, state: 'waiting' }),
+    ];
+  });
+  return gauge('svc_model_calls', 'Model calls of now; waiting: held back by a limit.', samples);
+}
+
+const standings = ['up', 'failing', 'unknown'] as const;
+
+function standingFamily(ports: AdminPorts): Family {
+  const providers = providersOf(ports.meters, ports.plan().config);
+  const samples = providers.flatMap(({ provider, state }) =>
+    standings.map((known) => one(state === known ? 1 : 0, { provider, state: known })),
+  );
+  const help = '1 for the state that the last call to the provider showed.';
+  return gauge('svc_provider_state', help, samples);
+}
+
+function toolFamily({ meters }: AdminPorts): Family {
+  const samples = [...meters.tools.values()].map(({ count, tool, mode, outcome }) =>
+    one(count, { tool, mode, outcome }),
+  );
+  const help = 'Calls of tools that agents asked for, by the grant and what became of them.';
+  return counter('svc_tool_calls_total', help, samples);
+}

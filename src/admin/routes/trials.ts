@@ -1,0 +1,202 @@
+import type { ConfigProblem } from '../../config/config.ts';
+import { formatFault } from '../../config/formats.ts';
+import { refusedSchemas } from '../schemas/config.ts';
+import { problem, tell, type Answer } from '../http/answer.ts';
+import type { AdminPorts } from '../admin.ts';
+import { channelTypeNamed } from '../channel-named.ts';
+import {
+  draftSchema,
+  namesSchema,
+  preflightedSchema,
+  presenceSchema,
+  secretsSchema,
+  tryResultSchema,
+  validatedSchema,
+} from '../schemas/trials.ts';
+import type { Tried } from '../config-trials.ts';
+import type { Described } from '../schemas/schema.ts';
+import { askRoute, readRoute, writeRoute, type Body, type Route } from './route.ts';
+
+type Ports = Pick<AdminPorts, 'questions'>;
+
+const contentType = 'application/json';
+const configBytesMax = 1_048_576;
+const namesMax = 200;
+
+const example = JSON.stringify({
+  channels: [
+    {
+      type: 'webhook',
+      token_env: 'WEBHOOK_SECRET',
+      webhook: { outbound_url: 'http://127.0.0.1:8091/replies' },
+    },
+  ],
+  brains: [
+    {
+      name: 'main',
+      sensitivity: 'private',
+      policy: { kind: 'priority' },
+      models: [{ provider: 'local_runtime', model_id: 'llama3.2', locality: 'local' }],
+    },
+  ],
+  routes: [{ channel: 'webhook', brain: 'main' }],
+});
+
+const configText = {
+  kind: 'text',
+  summary: 'The whole text of a configuration.',
+  bytesMax: configBytesMax,
+  example,
+} as const satisfies Body;
+
+/** What an operator may ask about a configuration before it is used, and where secrets are. */
+export function trialRoutes(ports: Ports): Route[] {
+  return [...checks(ports), trial(ports), ...secrets(ports)];
+}
+
+function checks({ questions }: Ports): Route[] {
+  return [
+    askRoute({
+      path: '/api/v1/config/validate',
+      summary: 'Checks a configuration as `svc config check` does, where the file in use lies.',
+      contentType,
+      body: configText,
+      schema: { name: 'Validated', of: validatedSchema },
+      answer: async (_values, { body }) => tell(validatedSchema, await questions.validate(body)),
+    }),
+    askRoute({
+      path: '/api/v1/config/preflight',
+      summary: 'Checks a configuration, and tries what it needs of the world.',
+      contentType,
+      body: configText,
+      problems: { 429: 'Four are under way.' },
+      schema: { name: 'Preflighted', of: preflightedSchema },
+      answer: async (_values, { body, left }) => {
+        const found = await questions.preflight(body, left);
+        return found === 'busy' ? busy : tell(preflightedSchema, found);
+      },
+    }),
+  ];
+}
+
+/** It changes nothing, but it may cost money: its use is told as that of a write. */
+function trial({ questions }: Ports): Route {
+  return writeRoute({
+    path: '/api/v1/config/try',
+    method: 'POST',
+    action: 'try_brain',
+    summary: 'Asks a brain of a configuration that is not in use; nothing is delivered or kept.',
+    contentType,
+    body: {
+      kind: 'json',
+      summary: 'The configuration as text, which of its brains, and what to say to it.',
+      bytesMax: 4 * configBytesMax,
+      example: { config: example, brain: 'main', text: 'When do you open?' },
+      schema: { name: 'Draft', of: draftSchema },
+    },
+    problems: {
+      404: 'The configuration has no such brain.',
+      422: {
+        summary: 'The configuration has problems, or a secret of the brain is not set.',
+        also: [refusedSchemas.invalid, refusedSchemas.missing],
+      },
+      429: 'Four are under way.',
+    },
+    schema: { name: 'TryResult', of: tryResultSchema },
+    answer: (_values, { body, left }) => tryBrain(questions, body, left),
+  });
+}
+
+async function tryBrain(
+  questions: AdminPorts['questions'],
+  { config, brain, text, channel: named, history }: Described<typeof draftSchema>,
+  left: AbortSignal,
+): Promise<Answer> {
+  if (Buffer.byteLength(config) > configBytesMax) {
+    return problem(413, 'body_too_large', `The configuration is over ${configBytesMax} bytes.`);
+  }
+  if (text.trim() === '') return malformed('text is empty.');
+  const channel = named === null ? null : channelTypeNamed(named);
+  if (channel === undefined) return malformed('channel is no type of a channel.');
+  const turns = (history ?? []).map(({ asked, answered }) => ({
+    at: 0,
+    text: asked,
+    reply: answered,
+  }));
+  const tried = await questions.tryBrain({ config, brain, text, channel, turns }, left);
+  const answer = answerOf(tried);
+  return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
+}
+
+function answerOf(tried: Tried): Answer {
+  switch (tried.kind) {
+    case 'tried':
+      return tell(tryResultSchema, tried.result);
+    case 'config_invalid': {
+      const detail = 'The configuration has problems; nothing was asked.';
+      return withProblems(tried.kind, detail, tried.problems);
+    }
+    case 'secret_missing': {
+      const detail = 'Secrets that this brain needs are not set; nothing was asked.';
+      return withProblems(tried.kind, detail, tried.problems);
+    }
+    case 'unknown_brain': {
+      const names = tried.brains.map((name) => `"${name}"`).join(', ');
+      return problem(404, tried.kind, `The configuration has no such brain; it has ${names}.`);
+    }
+    case 'busy':
+      return busy;
+    default:
+      return tried satisfies never;
+  }
+}
+
+function withProblems(code: string, detail: string, problems: readonly ConfigProblem[]): Answer {
+  return problem(422, code, detail, {}, { problems });
+}
+
+function secrets({ questions }: Ports): Route[] {
+  return [
+    readRoute({
+      path: '/api/v1/secrets',
+      principal: 'operator',
+      summary: 'The variables that the configuration in use names, and whether each is set.',
+      contentType,
+      schema: { name: 'Secrets', of: secretsSchema },
+      answer: () => tell(secretsSchema, { rows: questions.secrets() }),
+    }),
+    askRoute({
+      path: '/api/v1/secrets/presence',
+      summary: 'Whether variables are set; never what they hold.',
+      contentType,
+      body: {
+        kind: 'json',
+        summary: `Up to ${namesMax} names of variables.`,
+        bytesMax: 65_536,
+        example: { names: ['WEBHOOK_SECRET'] },
+        schema: { name: 'VariableNames', of: namesSchema },
+      },
+      schema: { name: 'SecretPresence', of: presenceSchema },
+      answer: (_values, { body: { names } }) => {
+        const fault = faultIn(names);
+        if (fault !== null) return malformed(fault);
+        return tell(presenceSchema, { rows: questions.presence(names) });
+      },
+    }),
+  ];
+}
+
+/** No name is told back: it may be a secret in the wrong place. */
+function faultIn(names: readonly string[]): string | null {
+  if (names.length > namesMax) return `names has more than ${namesMax} entries.`;
+  const at = names.findIndex((name) => formatFault('env', name) !== null);
+  return at < 0 ? null : `names[${at}] is not the name of an environment variable.`;
+}
+
+function malformed(what: string): Answer {
+  return problem(400, 'invalid_field', `Of the body, ${what}`);
+}
+
+const busy = problem(429, 'busy', 'Four are under way already; ask again when one is done.', {
+  'retry-after': '5',
+});

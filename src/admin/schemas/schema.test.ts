@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { story as known } from '../../../test/stories.ts';
+import { Misshapen, read } from './schema.ts';
+import { storySchema } from './story.ts';
+
+const wrong = (value: unknown): string => {
+  try {
+    read(storySchema, value);
+  } catch (error) {
+    assert.ok(error instanceof Misshapen);
+    return error.message;
+  }
+  return 'nothing is wrong';
+};
+
+test('a story that came over the wire is read whole', () => {
+  const sent: unknown = JSON.parse(JSON.stringify({ ...known, ofALaterVersion: true }));
+  assert.deepEqual(read(storySchema, sent), known);
+});
+
+test('what is something else is named by its place', () => {
+  const trace = known.trace!;
+  const cases: readonly (readonly [unknown, string])[] = [
+    [null, 'the whole is not an object'],
+    [{ ...known, id: 1 }, 'id is not a text'],
+    [{ ...known, acceptedAt: 1.5 }, 'acceptedAt is not a whole number'],
+    [{ ...known, acceptedAt: '1' }, 'acceptedAt is not a whole number'],
+    [{ ...known, acceptedAt: 2 ** 53 }, 'acceptedAt is not a whole number'],
+    [{ ...known, state: 'lost' }, 'state is not one of waiting, answered, dead'],
+    [{ ...known, replies: [{}] }, 'replies[0].id is not a text'],
+    [{ ...known, trace: { ...trace, steps: {} } }, 'trace.steps is not a list'],
+    [
+      { ...known, trace: { ...trace, steps: [{ kind: 'constructor' }] } },
+      'trace.steps[0].kind is not known to this version',
+    ],
+  ];
+  for (const [value, message] of cases) assert.equal(wrong(value), message);
+});

@@ -1,0 +1,142 @@
+import { failureKinds } from '../../domain/failure.ts';
+import { channelTypes } from '../../channel/kinds.ts';
+import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
+import { object, oneOf, text, type Schema } from './schema.ts';
+
+const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
+const channelType = oneOf(...channelTypes);
+const failureKind = oneOf(...failureKinds);
+const storage = oneOf('memory', 'sqlite');
+
+const calls = {
+  provider: text,
+  answers: integer,
+  failures: integer,
+  givenUp: integer,
+  reasons: list(object({ code: failureKind, count: integer })),
+  times,
+};
+
+const channels = list(
+  object({
+    type: channelType,
+    state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'),
+    since: maybeInteger,
+    reason: maybeText,
+    lastSeenAt: maybeInteger,
+    brain: maybeText,
+    address: maybeText,
+  }),
+);
+
+const brains = list(
+  object({
+    name: text,
+    sensitivity: oneOf('public', 'private'),
+    dispatch: oneOf('fanout', 'sequential'),
+    policy: oneOf('priority', 'consensus'),
+    models: list(
+      object({
+        name: text,
+        locality: oneOf('local', 'cloud'),
+        state: oneOf('asked', 'dropped'),
+      }),
+    ),
+  }),
+);
+
+/** Of `Status` in admin.ts. */
+export const statusSchema = object({
+  status: oneOf('ok', 'failing'),
+  reason: maybeText,
+  version: text,
+  revision: text,
+  plan: object({ usedAt: integer }),
+  startedAt: integer,
+  uptimeMs: integer,
+  storage,
+  access: oneOf('read_only', 'operator'),
+  perMinute: integer,
+  channels,
+  brains,
+  providers: list(
+    object({
+      ...calls,
+      state: oneOf('up', 'failing', 'unknown'),
+      since: maybeInteger,
+      reason: maybe(failureKind),
+    }),
+  ),
+  models: list(object({ model: text, ...calls })),
+  backlog: list(
+    object({
+      channel: text,
+      inbox: integer,
+      outbox: integer,
+      unroutable: integer,
+      oldestAt: maybeInteger,
+    }),
+  ),
+  counts: object({
+    accepted: integer,
+    duplicates: integer,
+    refused: integer,
+    settled: integer,
+    delivered: integer,
+    deadLetters: integer,
+    faults: integer,
+    waiting: integer,
+    inFlight: integer,
+    deadLettersKept: integer,
+  }),
+  times: object({ waited: times, turns: times, endToEnd: times }),
+  warnings: list(object({ code: text, path: text, message: text, remedy: text })),
+  warningsLeftOut: integer,
+});
+
+export const channelsSchema = object({ rows: channels });
+export const brainsSchema = object({ rows: brains });
+
+/** Of `RouteStatus` in admin.ts. */
+export const routesSchema = object({
+  rows: list(object({ channel: channelType, brain: text, running: boolean })),
+});
+
+/** Of `ConfigNames` in admin.ts. */
+export const configNamesSchema = object({
+  revision: text,
+  usedAt: integer,
+  channels: list(channelType),
+  brains: list(text),
+  routes: list(object({ channel: channelType, brain: text })),
+  storage,
+  session: boolean,
+  secrets: list(text),
+});
+
+/** What `/healthz` answers. */
+export const healthSchema = object({
+  status: oneOf('ok', 'failing'),
+  version: text,
+  uptimeMs: integer,
+  channels: list(
+    object({ type: channelType, state: oneOf('starting', 'up', 'degraded', 'failed', 'stopped') }),
+  ),
+});
+
+/** Every error. Format: RFC 9457, and a stable `code`. */
+export const problemSchema = object({
+  type: text,
+  title: text,
+  status: integer,
+  code: text,
+  detail: text,
+});
+
+/** A problem with members of its own, told apart by its code. */
+export function problemAnd<
+  const Code extends string,
+  const Members extends Readonly<Record<string, Schema>>,
+>(code: Code, members: Members) {
+  return object({ ...problemSchema.properties, code: oneOf(code), ...members });
+}

@@ -1,0 +1,173 @@
+/** What the API tells of the ledger; each is held to its type in src/domain/story.ts. */
+import { failureKinds } from '../../domain/failure.ts';
+import type { ChannelKey, ConversationId, ModelName } from '../../domain/ids.ts';
+import { boolean, integer, kinds, list, maybe, maybeInteger, maybeText } from './schema.ts';
+import { number, object, oneOf, pageOf, text } from './schema.ts';
+import type { IdText } from './schema.ts';
+import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
+import { turnOutcomes } from '../../domain/trace.ts';
+
+const channel = text as IdText<ChannelKey>;
+const conversation = text as IdText<ConversationId>;
+const model = text as IdText<ModelName>;
+const failureKind = oneOf(...failureKinds);
+const cutReason = oneOf('command', 'daily', 'idle');
+
+export const failureTold = object({
+  kind: failureKind,
+  whose: oneOf('sender', 'operator', 'provider', 'us'),
+  status: maybeInteger,
+  detail: text,
+});
+
+const tries = list(
+  object({ startedAt: integer, ms: number, failed: maybe(failureKind), status: maybeInteger }),
+);
+
+const traceStep = kinds(
+  object({
+    kind: oneOf('session'),
+    session: integer,
+    cut: maybe(cutReason),
+    command: maybeText,
+  }),
+  object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
+  object({
+    kind: oneOf('model'),
+    model,
+    rank: integer,
+    startMs: number,
+    ms: number,
+    result: oneOf('answer', ...failureKinds),
+    tries: list(object({ startedAt: integer, ms: number, failed: maybe(failureKind) })),
+    linesDropped: integer,
+  }),
+  object({
+    kind: oneOf('tool'),
+    tool: text,
+    mode: oneOf(...grantModes),
+    outcome: oneOf(...toolOutcomes),
+    rule: text,
+    startMs: number,
+    ms: number,
+  }),
+  object({
+    kind: oneOf('policy'),
+    policy: oneOf('priority', 'consensus'),
+    verdict: oneOf('reply', 'none'),
+    winner: maybe(model),
+    votes: list(list(model)),
+    why: text,
+  }),
+);
+
+export const traceSchema = object({
+  acceptedAt: integer,
+  claimedAt: integer,
+  decidedAt: integer,
+  brain: text,
+  attempt: integer,
+  outcome: oneOf(...turnOutcomes),
+  steps: list(traceStep),
+});
+
+export const storySchema = object({
+  id: text,
+  channel,
+  acceptedAt: integer,
+  state: oneOf('waiting', 'answered', 'dead'),
+  diedUnder: integer,
+  settledAt: maybeInteger,
+  failure: maybe(failureTold),
+  trace: maybe(traceSchema),
+  replies: list(
+    object({
+      id: text,
+      createdAt: integer,
+      state: oneOf('waiting', 'delivered', 'dead'),
+      attempts: integer,
+      possibleDuplicate: boolean,
+      late: boolean,
+      dueAt: maybeInteger,
+      settledAt: maybeInteger,
+      tries,
+      failure: maybe(failureTold),
+    }),
+  ),
+});
+
+export const storyTextSchema = object({
+  sender: object({ id: text, name: maybeText }),
+  conversation,
+  text,
+  media: maybe(object({ type: maybeText, reference: text })),
+  replies: list(object({ id: text, text })),
+});
+
+const deadLetter = {
+  id: text,
+  box: oneOf('in', 'out'),
+  channel,
+  messageId: text,
+  acceptedAt: integer,
+  diedAt: integer,
+  attempts: integer,
+  parts: integer,
+  failure: failureTold,
+} as const;
+
+export const deadLettersSchema = pageOf(object(deadLetter));
+export const deadLetterTextSchema = object({ ...deadLetter, conversation, tries, text: maybeText });
+export const deadLetterReasonsSchema = object({
+  rows: list(object({ ...failureTold.properties, box: deadLetter.box, count: integer })),
+});
+export const deadLetterMovedSchema = object({ result: oneOf('done') });
+
+const conversationRow = {
+  channel,
+  conversation,
+  turns: integer,
+  sessions: integer,
+  firstAt: integer,
+  lastAt: integer,
+  waiting: integer,
+} as const;
+
+export const conversationsSchema = pageOf(object(conversationRow));
+export const conversationTextSchema = object({
+  ...conversationRow,
+  cuts: list(object({ session: integer, at: integer, reason: cutReason })),
+});
+
+export const turnsSchema = pageOf(
+  object({
+    channel,
+    conversation,
+    session: integer,
+    at: integer,
+    sender: maybeText,
+    text,
+    reply: maybeText,
+  }),
+);
+
+export const deletedSchema = object({ deleted: integer });
+
+export const notesSchema = object({
+  rows: list(object({ channel, conversation, at: integer, text })),
+});
+
+const toolUse = {
+  key: text,
+  messageId: text,
+  channel,
+  at: integer,
+  ms: number,
+  tool: text,
+  mode: oneOf(...grantModes),
+  rule: text,
+  outcome: oneOf(...toolOutcomes),
+} as const;
+
+export const toolUsesSchema = pageOf(object(toolUse));
+export const toolUseTextSchema = object({ ...toolUse, conversation, arguments: maybeText });

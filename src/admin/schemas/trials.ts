@@ -1,0 +1,72 @@
+/** What the questions about configurations take and tell; each is held to its type. */
+import { grantModes, toolOutcomes } from '../../domain/tool-use.ts';
+import { configProblemSchema } from './config.ts';
+import { boolean, kinds, list, maybe, maybeNumber, maybeText, number } from './schema.ts';
+import { object, objectWith, oneOf, text } from './schema.ts';
+import { failureTold, traceSchema } from './story.ts';
+
+const problems = list(configProblemSchema);
+
+export const validatedSchema = object({ valid: boolean, problems });
+
+export const preflightedSchema = object({
+  valid: boolean,
+  lines: list(
+    object({
+      kind: oneOf('ok', 'warning', 'failed'),
+      subject: text,
+      message: text,
+      remedy: maybeText,
+    }),
+  ),
+  problems,
+});
+
+export const draftSchema = objectWith(
+  { config: text, brain: text, text },
+  {
+    channel: maybeText,
+    history: maybe(list(object({ asked: text, answered: maybeText }))),
+  },
+);
+
+export const tryResultSchema = object({
+  decision: kinds(
+    object({ kind: oneOf('reply'), text, model: maybeText }),
+    object({
+      kind: oneOf('apology'),
+      apology: oneOf('no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'),
+      text,
+    }),
+  ),
+  ms: number,
+  why: text,
+  trace: traceSchema,
+  answers: list(
+    object({
+      model: text,
+      kind: oneOf('answer', 'failed', 'dropped', 'not_asked'),
+      text: maybeText,
+      ms: maybeNumber,
+      failure: maybe(failureTold),
+      reason: maybeText,
+    }),
+  ),
+  tools: list(
+    object({
+      tool: text,
+      mode: oneOf(...grantModes),
+      outcome: oneOf(...toolOutcomes),
+      arguments: text,
+      result: maybeText,
+    }),
+  ),
+});
+
+const where = oneOf('environment', 'missing');
+
+export const secretsSchema = object({
+  rows: list(object({ name: text, usedAt: list(text), where })),
+});
+export const namesSchema = object({ names: list(text) });
+export const presenceSchema = object({ rows: list(object({ name: text, where })) });

@@ -1,0 +1,168 @@
+import type { ToolCall } from '../../domain/outcome.ts';
+import type { EarlierCall } from '../../domain/tool-use.ts';
+import type { RequestLine } from '../../model/model.ts';
+import { asData } from './prompt.ts';
+import { callAsText } from './text-protocol.ts';
+
+/** All that one turn has found out; beyond that the oldest results give way. */
+export const transcriptCharactersMax = 200_000;
+const leftOut = '[left out to make room for newer results]';
+const cutHere = '\n[cut: the rest is too long]';
+/** Less than this of a result says nothing. */
+const worthKeeping = 500;
+/** Of the calls that an earlier run began, the last so many are told. */
+const recalledMax = 20;
+const interrupted =
+  'This turn was interrupted, and begins anew. These calls had begun before the interruption. ' +
+  'The very same call is not made again: it is answered with what is known of it. Where it ' +
+  'matters, tell the person what was done, and what is not known.';
+/** Of what a model writes beside a call. */
+const besideMax = 4_000;
+
+/**
+ * What a turn has asked of tools and been told, as lines behind the person's message. Calls have
+ * ids that are unique in the turn and arguments that are an object.
+ */
+export class ToolTranscript {
+  readonly #said: readonly RequestLine[];
+  readonly #mark: string;
+  readonly #lines: RequestLine[] = [];
+  /** Where results stand that hold something, oldest first, and their length with their calls'. */
+  #results: { at: number; characters: number; text: string }[] = [];
+  #characters = 0;
+  #isShort = false;
+  #charactersMax: number;
+
+  /** @param said the conversation with the person's message at its end */
+  constructor(said: readonly RequestLine[], mark: string, charactersMax: number) {
+    this.#said = said;
+    this.#mark = mark;
+    this.#charactersMax = charactersMax;
+  }
+
+  /** What an earlier run of this turn began, before anything is asked. */
+  recalled(calls: readonly EarlierCall[]): void {
+    const told = calls.slice(-recalledMax).map(({ tool, arguments: given, ending }) => {
+      const end = ending === null ? 'unknown' : `${ending.outcome}: ${cut(ending.text, 500)}`;
+      return `${tool} ${cut(given, 500)}\noutcome ${end}`;
+    });
+    this.say(
+      `${interrupted}\n${asData(this.#mark, 'calls of the interrupted turn', told.join('\n'))}`,
+    );
+  }
+
+  /** @param text what the model wrote beside its calls */
+  asked(text: string, calls: readonly ToolCall[]): void {
+    this.#lines.push({ role: 'calls', text: cut(text, besideMax), calls });
+  }
+
+  found(call: ToolCall, text: string): void {
+    const at = this.#lines.push({ role: 'result', call, text: this.#data(call, text) }) - 1;
+    const characters = text.length + JSON.stringify(call.arguments).length;
+    this.#results.push({ at, characters, text });
+    this.#characters += characters;
+    this.#makeRoom();
+  }
+
+  /** What the model wrote that was neither a call nor an answer, and svc's own word about it. */
+  objected(written: string, word: string): void {
+    this.#lines.push({ role: 'assistant', text: cut(written, besideMax) });
+    this.say(word);
+  }
+
+  /** A word of svc's own to the model. */
+  say(text: string): void {
+    this.#lines.push({ role: 'user', text });
+  }
+
+  /** Whether it is rather what was found that is long than `others`, so many characters. */
+  outweighs(others: number): boolean {
+    const said = this.#said.reduce((sum, { text }) => sum + text.length, others);
+    return this.#characters > said;
+  }
+
+  /** Something was given up or cut for the room. */
+  get isShort(): boolean {
+    return this.#isShort;
+  }
+
+  /**
+   * Gives up half of what was found, for a model that cannot read so much.
+   * @returns how many characters may be found from now on; null: there is nothing to give up
+   */
+  halve(): number | null {
+    if (this.#characters < worthKeeping) return null;
+    this.#charactersMax = Math.floor(this.#characters / 2);
+    this.#makeRoom();
+    return this.#charactersMax;
+  }
+
+  /** In the text protocol a call and its result are what the two have said to each other. */
+  linesFor(protocol: 'native' | 'text'): readonly RequestLine[] {
+    if (protocol === 'native') return [...this.#said, ...this.#lines];
+    const lines = this.#lines.flatMap((line): readonly RequestLine[] => {
+      if (line.role === 'calls') return [];
+      if (line.role !== 'result') return [line];
+      return [
+        { role: 'assistant', text: callAsText(line.call) },
+        { role: 'user', text: line.text },
+      ];
+    });
+    return [...this.#said, ...lines];
+  }
+
+  /** The oldest go first; of the newest what fits is kept. */
+  #makeRoom(): void {
+    while (this.#characters > this.#charactersMax && this.#results.length > 1) this.#dropOldest();
+    const [last] = this.#results;
+    if (last === undefined || this.#characters <= this.#charactersMax) return;
+    const room = this.#charactersMax - (last.characters - last.text.length);
+    if (room < worthKeeping) return this.#dropOldest();
+    const text = cut(last.text, room) + cutHere;
+    this.#rewrite(last.at, text);
+    this.#results = [{ at: last.at, characters: this.#charactersMax, text }];
+    this.#characters = this.#charactersMax;
+  }
+
+  #dropOldest(): void {
+    const { at, characters } = this.#results.shift()!;
+    this.#characters -= characters;
+    this.#rewrite(at, leftOut);
+    this.#forgetArguments(at);
+  }
+
+  #rewrite(at: number, text: string): void {
+    this.#isShort = true;
+    const line = this.#lines[at]!;
+    if (line.role === 'result') {
+      this.#lines[at] = { ...line, text: this.#data(line.call, text) };
+    }
+  }
+
+  /** Of a call whose result is gone, the name stays. */
+  #forgetArguments(at: number): void {
+    const result = this.#lines[at]!;
+    if (result.role !== 'result') return;
+    const { id } = result.call;
+    const call = { ...result.call, arguments: {} };
+    this.#lines[at] = { ...result, call };
+    const asked = this.#lines.findIndex(
+      (line) => line.role === 'calls' && line.calls.some((one) => one.id === id),
+    );
+    const line = this.#lines[asked];
+    if (line?.role !== 'calls') return;
+    const calls = line.calls.map((one) => (one.id === id ? call : one));
+    this.#lines[asked] = { ...line, calls };
+  }
+
+  #data({ name }: ToolCall, text: string): string {
+    return asData(this.#mark, `result of ${name}`, text);
+  }
+}
+
+/** The beginning of a text, without half a character at its end. */
+function cut(text: string, charactersMax: number): string {
+  if (text.length <= charactersMax) return text;
+  const end = text.slice(0, charactersMax);
+  return /[\uD800-\uDBFF]$/.test(end) ? end.slice(0, -1) : end;
+}

@@ -1,0 +1,150 @@
+import { failure } from '../domain/failure.ts';
+import type { ModelName } from '../domain/ids.ts';
+import type { Outcome, Try } from '../domain/outcome.ts';
+import type { TraceStep } from '../domain/trace.ts';
+import type { Clock, SteadyTime } from '../lib/clock.ts';
+import type { Deadline, Deadlines } from '../lib/deadlines.ts';
+import type { Model, ModelRequest } from '../model/model.ts';
+import type { Slot } from '../policy/policy.ts';
+
+/** A model and its place in a brain. `rank` 0 is the best; `retriesMax` counts no first try. */
+export type Candidate = {
+  readonly model: Model;
+  readonly rank: number;
+  readonly retriesMax: number;
+};
+
+/** What a call needs of its surroundings. */
+export type ModelCallKit = Clock & {
+  readonly deadlines: Deadlines;
+  /** Is told of a bug that was contained. */
+  readonly onFault: (error: unknown) => void;
+};
+
+type Failed = Extract<Outcome, { kind: 'failed' }>;
+
+/**
+ * One model's part in one turn, with its retries.
+ *
+ *     new ──ask──▶ asked ──outcome──▶ ended ──ask, dueAt──▶ paused ──due──▶ asked …
+ *                    └────giveUp────▶ ended ◀──────giveUp─────┘
+ *
+ * While it is asked or paused its outcome is null. What a model says after it was given up is not
+ * heard.
+ */
+export class ModelCall implements Slot {
+  readonly candidate: Candidate;
+  readonly model: ModelName;
+  outcome: Outcome | null = null;
+  retries = 0;
+  /** Null: it has not ended yet. */
+  endedAt: SteadyTime | null = null;
+  readonly #kit: ModelCallKit;
+  readonly #ended: (call: ModelCall) => void;
+  #startedAt: SteadyTime | null = null;
+  /** The last time, by the time of day, and by the clock that says how long it took. */
+  #askedAt = 0;
+  #askedSince: SteadyTime | null = null;
+  #tries: readonly Try[] = [];
+  #controller: AbortController | null = null;
+  #pause: Deadline | null = null;
+  #lastFailure: Failed | null = null;
+
+  /** @param ended is called once after each `ask`, unless it is given up before */
+  constructor(candidate: Candidate, kit: ModelCallKit, ended: (call: ModelCall) => void) {
+    this.candidate = candidate;
+    this.model = candidate.model.name;
+    this.#kit = kit;
+    this.#ended = ended;
+  }
+
+  /** @param dueAt until then it is paused; null: it is asked now */
+  askAt(dueAt: SteadyTime | null, request: ModelRequest): void {
+    if (this.outcome?.kind === 'failed') this.#lastFailure = this.outcome;
+    this.outcome = null;
+    if (dueAt === null || dueAt <= this.#kit.steady()) return this.ask(request);
+    this.#pause = this.#kit.deadlines.at(dueAt, () => {
+      this.#pause = null;
+      this.ask(request);
+    });
+  }
+
+  ask(request: ModelRequest): void {
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.#askedAt = this.#kit.now();
+    this.#askedSince = this.#kit.steady();
+    this.#startedAt ??= this.#askedSince;
+    let asked: Promise<Outcome>;
+    try {
+      asked = this.candidate.model.ask(request, controller.signal);
+    } catch (error) {
+      asked = Promise.reject(error);
+    }
+    asked.then(
+      (outcome) => this.#hear(controller, outcome),
+      (error: unknown) => {
+        this.#kit.onFault(error);
+        this.#hear(controller, this.#failed('fault'));
+      },
+    );
+  }
+
+  /** Ends it from outside. A paused one ends with the failure that it had. */
+  giveUp(kind: 'outranked' | 'cancelled' | 'deadline'): void {
+    const controller = this.#controller;
+    this.#controller = null;
+    if (controller !== null) {
+      this.#take(this.#failed(kind));
+      controller.abort();
+    } else {
+      this.endPause();
+    }
+  }
+
+  /** @returns whether there was a pause to end */
+  endPause(): boolean {
+    if (this.#pause === null) return false;
+    this.#pause.cancel();
+    this.#pause = null;
+    this.outcome = this.#lastFailure;
+    return true;
+  }
+
+  /** @param turnAt when the turn began */
+  step(turnAt: SteadyTime): TraceStep {
+    const { outcome } = this;
+    const startedAt = this.#startedAt ?? turnAt;
+    const answered = outcome?.kind === 'answer';
+    return {
+      kind: 'model',
+      model: this.model,
+      rank: this.candidate.rank,
+      startMs: startedAt - turnAt,
+      ms: (this.endedAt ?? startedAt) - startedAt,
+      result: answered ? 'answer' : (outcome?.failure.kind ?? 'cancelled'),
+      tries: this.#tries,
+      linesDropped: answered ? outcome.linesDropped : 0,
+    };
+  }
+
+  #hear(controller: AbortController, outcome: Outcome): void {
+    if (this.#controller !== controller) return;
+    this.#controller = null;
+    this.#take(outcome);
+    this.#ended(this);
+  }
+
+  #take(outcome: Outcome): void {
+    this.outcome = outcome;
+    this.endedAt = this.#kit.steady();
+    this.#tries = this.#tries.length === 0 ? outcome.tries : [...this.#tries, ...outcome.tries];
+  }
+
+  #failed(kind: 'outranked' | 'cancelled' | 'deadline' | 'fault'): Failed {
+    const steady = this.#kit.steady();
+    const ms = steady - (this.#askedSince ?? steady);
+    const tries = [{ startedAt: this.#askedAt, ms, failed: kind }];
+    return { kind: 'failed', failure: failure(kind), tries };
+  }
+}

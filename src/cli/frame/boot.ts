@@ -1,0 +1,78 @@
+/** From a configuration file to what the service runs on, or to the reasons why it cannot. */
+import { resolve } from 'node:path';
+import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
+import { inspectConfig, type Inspection } from '../../config/inspect.ts';
+import { resolveSecrets, type NamedSecret } from '../../config/secrets.ts';
+import { createLog, logLevels, type Log, type LogLevel } from '../../lib/log.ts';
+import type { Io } from '../cli.ts';
+import { isColoured, report } from './report.ts';
+
+/** Text for a person, to be followed by exit code 78. */
+export type Refusal = { readonly kind: 'refused'; readonly report: string };
+
+export type ConfigRead =
+  | { readonly kind: 'read'; readonly config: Config; readonly inspection: Inspection }
+  | Refusal;
+
+/** Reads and checks a configuration file; a refusal names every problem. */
+export async function readConfig(file: string, io: Io): Promise<ConfigRead> {
+  const inspection = await inspectConfig(resolve(io.cwd, file), io.env);
+  const { validation } = inspection;
+  if (validation.kind === 'valid') return { kind: 'read', config: validation.config, inspection };
+  return { kind: 'refused', report: report(file, inspection, [], isColoured(io.stderr, io.env)) };
+}
+
+export type SecretsRead =
+  | {
+      readonly kind: 'read';
+      readonly secrets: Secrets;
+      readonly warnings: readonly ConfigProblem[];
+    }
+  | Refusal;
+
+/**
+ * Looks up the secrets of a configuration; a refusal names every one that is missing.
+ * @param concerns which places of the configuration are about to be used; all when left out
+ */
+export function readSecrets(
+  config: Config,
+  { env }: Io,
+  concerns: (path: string) => boolean = () => true,
+): SecretsRead {
+  const { secrets, missing, warnings } = resolveSecrets(config, env);
+  const wanted = missing.filter(({ usedAt }) => usedAt.some(concerns));
+  if (wanted.length === 0) return { kind: 'read', secrets, warnings };
+  return { kind: 'refused', report: wanted.map(sayMissing).join('') };
+}
+
+/** A variable that is not set, and every place that wants it. */
+function sayMissing({ name, usedAt }: NamedSecret): string {
+  return `✗ ${name} is not set in the environment; it is used at ${usedAt.join(' and ')}.\n`;
+}
+
+/** The log of a command: JSON lines for machines, short ones for a terminal. */
+export function createCommandLog(io: Io, level: LogLevel): Log {
+  return createLog({
+    stream: io.stderr,
+    level,
+    format: io.stderr.isTTY === true ? 'text' : 'json',
+    color: isColoured(io.stderr, io.env),
+  });
+}
+
+/** The level that was asked for, or a sentence about what may be asked for. */
+export function readLogLevel(
+  written: string | null,
+  otherwise: LogLevel,
+): { readonly level: LogLevel } | { readonly fault: string } {
+  if (written === null) return { level: otherwise };
+  const level = logLevels.find((known) => known === written);
+  if (level !== undefined) return { level };
+  return { fault: `--log-level is one of ${logLevels.join(', ')}; "${written}" is none of them.` };
+}
+
+export function logWarnings(log: Log, warnings: readonly ConfigProblem[]): void {
+  for (const { code, path, line, message, remedy } of warnings) {
+    log.warn(code, `${message}. ${remedy}`, { path, ...(line > 0 && { line }) });
+  }
+}

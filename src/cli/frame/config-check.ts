@@ -1,0 +1,54 @@
+import { resolve } from 'node:path';
+import { inspectConfig } from '../../config/inspect.ts';
+import type { Inspection } from '../../config/inspect.ts';
+import type { Command, Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from './flags.ts';
+import type { PreflightLine } from '../../preflight/lines.ts';
+import { codeOf, isColoured, report } from './report.ts';
+
+/** Resolves the secrets of a valid config and reaches what it names; sends no content. */
+export type Preflight = (
+  inspection: Inspection,
+  env: Io['env'],
+) => Promise<readonly PreflightLine[]>;
+
+const usage = `Usage: svc config check [file] [--preflight] [--json]
+
+Checks a configuration file (default: svc.json) and reports everything that is wrong at once.
+Nothing is started, and without --preflight nothing is reached.
+
+  --preflight  also look up every secret and reach every provider
+  --json       print {"valid", "problems"} to standard output
+
+Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
+78 the file has a problem or a secret is missing.`;
+
+export function createConfigCheck(preflight: Preflight): Command {
+  return {
+    name: 'config check',
+    summary: 'Check a configuration file',
+    usage,
+    run: (args, io) => run(args, io, preflight),
+  };
+}
+
+const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
+
+async function run(args: readonly string[], io: Io, preflight: Preflight): Promise<number> {
+  const parsed = parseFlags(args, table, 1);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
+  const { flags, positionals } = parsed;
+  const file = positionals[0] ?? 'svc.json';
+  const inspection = await inspectConfig(resolve(io.cwd, file), io.env);
+  const { validation } = inspection;
+  const valid = validation.kind === 'valid';
+  const lines = flags.preflight && valid ? await preflight(inspection, io.env) : [];
+  if (flags.json) {
+    const result = { valid, problems: validation.problems };
+    const whole = flags.preflight ? { ...result, preflight: lines } : result;
+    io.stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
+  } else {
+    io.stdout.write(report(file, inspection, lines, isColoured(io.stdout, io.env)));
+  }
+  return codeOf(inspection, lines);
+}

@@ -1,0 +1,83 @@
+import { parseArgs } from 'node:util';
+import { nearest } from '../../config/nearest.ts';
+import { exitCode, type Io } from '../cli.ts';
+
+/** The flags of one command. `value` names what follows a flag that takes something. */
+export type FlagTable = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+
+export type Flags<Table extends FlagTable> = {
+  readonly [Name in keyof Table]: Table[Name]['type'] extends 'boolean' ? boolean : string | null;
+};
+
+export type ParsedFlags<Table extends FlagTable> =
+  | {
+      readonly kind: 'parsed';
+      readonly flags: Flags<Table>;
+      readonly positionals: readonly string[];
+    }
+  /** Wrong usage, in one sentence. */
+  | { readonly kind: 'wrong'; readonly message: string };
+
+/**
+ * Reads the arguments of a command: `--name value`, `--name=value`, `--name`, and `--` before
+ * arguments that begin with a dash.
+ * @param most how many arguments besides flags the command takes
+ */
+export function parseFlags<const Table extends FlagTable>(
+  args: readonly string[],
+  table: Table,
+  most = 0,
+): ParsedFlags<Table> {
+  const options = { ...table } as Record<string, { type: 'string' | 'boolean' }>;
+  const { tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const flags: Record<string, string | boolean | null> = {};
+  for (const [name, { type }] of Object.entries(table))
+    flags[name] = type === 'string' ? null : false;
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value } = token;
+    const flag = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (flag === undefined) return wrong(unknownFlag(rawName, Object.keys(table)));
+    if (flag.type === 'boolean' && value !== undefined) {
+      return wrong(`${rawName} takes no value.`);
+    }
+    const swallowed = token.inlineValue === false && /^-./.test(value ?? '');
+    if (flag.type === 'string' && (value === undefined || value === '' || swallowed)) {
+      return wrong(`${rawName} needs a value after it.`);
+    }
+    flags[name] = flag.type === 'boolean' ? true : value!;
+  }
+  const extra = positionals[most];
+  if (extra !== undefined) return wrong(`"${extra}" is one argument too many.`);
+  return { kind: 'parsed', flags: flags as Flags<Table>, positionals };
+}
+
+/** Says what is wrong with the way a command was called. */
+export function wrongUsage(io: Io, command: string, message: string): number {
+  io.stderr.write(`svc ${command}: ${message}\nSee "svc help ${command}".\n`);
+  return exitCode.usage;
+}
+
+/** A whole number within limits, or null. */
+export function wholeNumber(text: string, least: number, most: number): number | null {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  return number >= least && number <= most ? number : null;
+}
+
+function wrong(message: string): { kind: 'wrong'; message: string } {
+  return { kind: 'wrong', message };
+}
+
+function unknownFlag(written: string, names: readonly string[]): string {
+  const near = nearest(written.replace(/^-+/, ''), [...names, 'help']);
+  const hint = near === null ? '' : ` Did you mean --${near}?`;
+  return `There is no flag ${written} here.${hint}`;
+}

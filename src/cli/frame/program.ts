@@ -1,0 +1,18 @@
+/** Where this program stands: the folder that holds package.json, from sources and from dist/. */
+import { existsSync, readFileSync } from 'node:fs';
+
+export function packageRoot(): URL {
+  const candidates = ['../', '../../../'].map((up) => new URL(up, import.meta.url));
+  const root = candidates.find((folder) => existsSync(new URL('package.json', folder)));
+  if (root === undefined) throw new Error('package.json is missing beside the program');
+  return root;
+}
+
+/** The version that package.json names. */
+export function programVersion(): string {
+  const text = readFileSync(new URL('package.json', packageRoot()), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** No clock that is right shows a time before this: the day of this version's code. */
+export const versionAt = Date.UTC(2026, 10, 21);

@@ -1,0 +1,197 @@
+/**
+ * The running service, asked over its admin address. It speaks for the ledger that the process
+ * owns: what is only in its memory can be read nowhere else, and while it holds the database it is
+ * the only one that writes.
+ */
+import { pairingSchema, pairingsSchema, unpairedSchema } from '../../admin/schemas/gate.ts';
+import * as records from '../../admin/schemas/records.ts';
+import * as stories from '../../admin/schemas/story.ts';
+import type { Admission, Admissions, PairingRemoval } from '../../domain/gate.ts';
+import type { NotesOf } from '../../domain/note.ts';
+import type { PageAsked } from '../../domain/page.ts';
+import type { DeliveryFilter, MessageFilter } from '../../domain/records.ts';
+import type { ConversationKey, Whose } from '../../domain/story.ts';
+import type { DeadLetterMove, Ledger, LedgerReader } from '../../store/store.ts';
+import {
+  AdminClient,
+  codeOf,
+  isNotFound,
+  Unanswered,
+  type AdminClientOptions,
+} from './admin-client.ts';
+
+/** What changes the ledger at a person's word. */
+export type LedgerWrites = Pick<Ledger, 'replay' | 'forget' | 'clearNotes'> & {
+  /** @param reason for the audit; null: none was said */
+  discard(id: string, reason: string | null): Promise<DeadLetterMove>;
+};
+
+export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
+  readonly #service: AdminClient;
+
+  constructor(options: AdminClientOptions) {
+    this.#service = new AdminClient(options);
+  }
+
+  story(messageId: string) {
+    return this.#service.find('reader', `messages/${part(messageId)}`, stories.storySchema);
+  }
+
+  storyText(messageId: string) {
+    return this.#service.find(
+      'operator',
+      `messages/${part(messageId)}/text`,
+      stories.storyTextSchema,
+    );
+  }
+
+  deadLetters(page: PageAsked) {
+    return this.#service.read('reader', `dead-letters?${queryOf(page)}`, stories.deadLettersSchema);
+  }
+
+  async deadLetterReasons() {
+    const schema = stories.deadLetterReasonsSchema;
+    return (await this.#service.read('reader', 'dead-letters/reasons', schema)).rows;
+  }
+
+  deadLetter(id: string) {
+    return this.#service.find('operator', `dead-letters/${part(id)}`, stories.deadLetterTextSchema);
+  }
+
+  conversations(page: PageAsked) {
+    return this.#service.read(
+      'operator',
+      `conversations?${queryOf(page)}`,
+      stories.conversationsSchema,
+    );
+  }
+
+  conversation(where: ConversationKey) {
+    const path = pathOf({ kind: 'conversation', ...where });
+    return this.#service.find('operator', path, stories.conversationTextSchema);
+  }
+
+  /** None: the service that is asked reads a type for itself. */
+  channelKeys = async () => [];
+
+  turns(whose: Whose, page: PageAsked) {
+    return this.#service.read(
+      'operator',
+      `${pathOf(whose)}/turns?${queryOf(page)}`,
+      stories.turnsSchema,
+    );
+  }
+
+  async notes(of: NotesOf) {
+    return (await this.#service.read('operator', notesPath(of), stories.notesSchema)).rows;
+  }
+
+  toolUses(page: PageAsked) {
+    return this.#service.read('reader', `tool-uses?${queryOf(page)}`, stories.toolUsesSchema);
+  }
+
+  toolUse(key: string) {
+    return this.#service.find('operator', `tool-uses/${part(key)}`, stories.toolUseTextSchema);
+  }
+
+  messages(filter: MessageFilter, page: PageAsked) {
+    const path = `messages?${queryOf({ ...filter, ...page })}`;
+    return this.#service.read('reader', path, records.messagesSchema);
+  }
+
+  deliveries(filter: DeliveryFilter, page: PageAsked) {
+    const path = `deliveries?${queryOf({ ...filter, ...page })}`;
+    return this.#service.read('reader', path, records.deliveriesSchema);
+  }
+
+  async conversationCounts() {
+    const schema = records.conversationCountsSchema;
+    return (await this.#service.read('reader', 'conversations/counts', schema)).rows;
+  }
+
+  audit(page: PageAsked) {
+    return this.#service.read('operator', `audit?${queryOf(page)}`, records.auditSchema);
+  }
+
+  replay(id: string): Promise<DeadLetterMove> {
+    return this.#move(id, 'replay');
+  }
+
+  discard(id: string, reason: string | null): Promise<DeadLetterMove> {
+    return this.#move(id, reason === null ? 'discard' : `discard?${queryOf({ reason })}`);
+  }
+
+  forget(whose: Whose): Promise<number> {
+    return this.#delete(pathOf(whose));
+  }
+
+  clearNotes(of: NotesOf): Promise<number> {
+    return this.#delete(notesPath(of));
+  }
+
+  async list() {
+    return (await this.#service.read('operator', 'pairings', pairingsSchema)).rows;
+  }
+
+  async admit(code: string): Promise<Admission> {
+    const path = `pairings/${part(code)}`;
+    const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
+    const fault = codeOf(given.body);
+    if (fault === 'not_found' || fault === 'storage_failed') return { kind: fault };
+    if (fault === 'pairings_full') return { kind: 'full' };
+    return { kind: 'admitted', pairing: this.#service.take(given, pairingSchema) };
+  }
+
+  async remove(channel: string, sender: string): Promise<PairingRemoval> {
+    const path = `pairings/${part(channel)}/${part(sender)}`;
+    const given = await this.#service.ask({ method: 'DELETE', path, principal: 'operator' });
+    const fault = codeOf(given.body);
+    if (fault === 'not_found' || fault === 'storage_failed') return fault;
+    return this.#service.take(given, unpairedSchema).result;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#service[Symbol.asyncDispose]();
+  }
+
+  async #delete(path: string): Promise<number> {
+    const given = await this.#service.ask({ method: 'DELETE', path, principal: 'operator' });
+    if (isNotFound(given)) return 0;
+    return this.#service.take(given, stories.deletedSchema).deleted;
+  }
+
+  async #move(id: string, verb: string): Promise<DeadLetterMove> {
+    const path = `dead-letters/${part(id)}/${verb}`;
+    const given = await this.#service.ask({ method: 'POST', path, principal: 'operator' });
+    if (given.status === 200)
+      return this.#service.take(given, stories.deadLetterMovedSchema).result;
+    const code = codeOf(given.body);
+    if (code === 'not_found' || code === 'not_kept' || code === 'storage_failed') return code;
+    return this.#service.refused(given);
+  }
+}
+
+/** One segment of a path. URLs take `.` and `..` away, also when they are escaped. */
+function part(text: string): string {
+  if (text !== '.' && text !== '..') return encodeURIComponent(text);
+  throw new Unanswered(`No address can name "${text}"; stop svc and try again.`);
+}
+
+/** Of the values that are not null. */
+function queryOf(values: Readonly<Record<string, string | number | null>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== null);
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+}
+
+function pathOf(whose: Whose): string {
+  const channel = part(whose.channel);
+  return whose.kind === 'conversation'
+    ? `conversations/${channel}/${part(whose.conversation)}`
+    : `senders/${channel}/${part(whose.sender)}`;
+}
+
+function notesPath(of: NotesOf): string {
+  return of.kind === 'brain'
+    ? `brains/${part(of.brain)}/notes`
+    : `notes/${part(of.channel)}/${part(of.conversation)}`;
+}

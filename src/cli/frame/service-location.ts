@@ -1,0 +1,141 @@
+/**
+ * What a command goes by to find svc and its database: the configuration file. svc may run on
+ * another text than stands there by now, for one that it cannot use changes nothing. So what only
+ * reads goes on without the file where that has problems, by the last text of it that svc kept; and
+ * where nothing listens at the address of the file, that text's is tried.
+ */
+import { connect } from 'node:net';
+import { resolve } from 'node:path';
+import type { Config, ConfigProblem, ListenAddress } from '../../config/config.ts';
+import { inspectConfig, inspectText, type Inspection } from '../../config/inspect.ts';
+import { parseDocument } from '../../config/parse.ts';
+import { ProblemList } from '../../config/problems.ts';
+import type { Document } from '../../config/schema.ts';
+import { checkShape } from '../../config/shape.ts';
+import { listKept, readKept } from '../../control/history.ts';
+import { originOf } from './admin-client.ts';
+import type { Refusal } from './boot.ts';
+import type { Io } from '../cli.ts';
+import { isColoured, report, signOf } from './report.ts';
+
+export type ServiceLocation = {
+  readonly kind: 'found';
+  /** `nothing`: neither the file nor its history can be used; the config is of an empty file. */
+  readonly source: 'file' | 'history' | 'nothing';
+  readonly config: Config;
+  /** Absolute; null: none is known of. */
+  readonly storagePath: string | null;
+  /** Where the admin server may be, the likeliest first; none: it is switched off. */
+  readonly addresses: readonly ListenAddress[];
+};
+
+/**
+ * For what reads. That the file cannot be used is told; it is refused where there is neither a file
+ * nor a history of one.
+ * @param name of the file, as the person wrote it
+ */
+export async function locateService(name: string, io: Io): Promise<ServiceLocation | Refusal> {
+  const inspection = await inspectConfig(resolve(io.cwd, name), io.env);
+  const { file, validation, storagePath } = inspection;
+  const kept = await newestKept(file, io);
+  const keptAt = kept === null ? [] : addressesOf(kept.config);
+  if (validation.kind === 'valid') {
+    const { config } = validation;
+    const own = addressesOf(config);
+    const others = keptAt.filter(({ text }) => own.every((one) => one.text !== text));
+    return { kind: 'found', source: 'file', config, storagePath, addresses: [...own, ...others] };
+  }
+  const problem = validation.problems.find(({ severity }) => severity === 'error');
+  if (kept !== null) {
+    tell(io, `${sayProblem(name, problem)} svc is looked for by the newest text in its history.`);
+    return { kind: 'found', source: 'history', ...kept, addresses: keptAt };
+  }
+  if (problem?.code === 'file_missing') return refusalOf(name, inspection, io);
+  const config = emptyConfig();
+  const addresses = addressesOf(config);
+  const where = addresses.map(({ text }) => text).join();
+  tell(io, `${sayProblem(name, problem)} svc is asked at ${where}, its address by default.`);
+  return { kind: 'found', source: 'nothing', config, storagePath: null, addresses };
+}
+
+/** For what writes or copies: by a file without problems alone. */
+export async function locateServiceStrictly(
+  name: string,
+  io: Io,
+): Promise<ServiceLocation | Refusal> {
+  const inspection = await inspectConfig(resolve(io.cwd, name), io.env);
+  const { validation, storagePath } = inspection;
+  if (validation.kind === 'invalid') return refusalOf(name, inspection, io);
+  const { config } = validation;
+  return { kind: 'found', source: 'file', config, storagePath, addresses: addressesOf(config) };
+}
+
+function refusalOf(name: string, inspection: Inspection, { stderr, env }: Io): Refusal {
+  return { kind: 'refused', report: report(name, inspection, [], isColoured(stderr, env)) };
+}
+
+/** The newest one that can be used; what cannot be read of a history is none. */
+async function newestKept(file: string, { env }: Io) {
+  for (const { revision } of await listKept(file).catch(() => [])) {
+    const kept = await readKept(file, revision).catch(() => null);
+    if (kept === null) continue;
+    const { validation, storagePath } = await inspectText(kept.text, file, env);
+    if (validation.kind === 'valid') return { config: validation.config, storagePath };
+  }
+  return null;
+}
+
+function addressesOf({ observability }: Config): readonly ListenAddress[] {
+  return observability.enabled ? [observability.address] : [];
+}
+
+/** Of a file that says nothing: no storage, no operator, every default. */
+function emptyConfig(): Config {
+  const draft = checkShape({}, new ProblemList('{}', new Map()));
+  return parseDocument({ ...draft, channels: [], brains: [], routes: [] } as Document, () => false);
+}
+
+function sayProblem(name: string, problem: ConfigProblem | undefined): string {
+  const { line = 0, column = 0, message = 'it cannot be read' } = problem ?? {};
+  return `${name} cannot be used (${line === 0 ? '' : `${line}:${column}: `}${message});`;
+}
+
+function tell({ stderr, env }: Io, message: string): void {
+  stderr.write(`${signOf('warning', isColoured(stderr, env))} ${message}\n`);
+}
+
+/**
+ * The first address at which something listens, or the first of all.
+ * @returns null: there is none, for the admin server is switched off
+ */
+export async function whereSvcListens(
+  addresses: readonly ListenAddress[],
+  io: Io,
+): Promise<ListenAddress | null> {
+  const [first, ...others] = addresses;
+  if (first === undefined || others.length === 0 || (await listens(first, io.stop))) {
+    return first ?? null;
+  }
+  for (const other of others) {
+    if (!(await listens(other, io.stop))) continue;
+    tell(io, `Nothing listens at ${first.text}; svc is asked at ${other.text}, as it was before.`);
+    return other;
+  }
+  return first;
+}
+
+const connectMs = 1_000;
+
+function listens(address: ListenAddress, stop: AbortSignal): Promise<boolean> {
+  const { hostname, port } = originOf(address);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(connectMs)]);
+  return new Promise((done) => {
+    const socket = connect({ host, port: Number(port) || 80, signal });
+    socket.once('connect', () => {
+      socket.destroy();
+      done(true);
+    });
+    socket.once('error', () => done(false));
+  });
+}

@@ -1,0 +1,94 @@
+/**
+ * Turns signals into one abort, and hang-ups into what a command makes of them. A signal may reach
+ * this process directly, through the launcher in bin/svc.js, or both ways at once; what comes both
+ * ways ends a process once. The end of the launcher, or of the npm that started it, counts as a
+ * SIGTERM, so that a kill of theirs leaves nothing behind.
+ *
+ * running → stopping (the first signal) → ended (the second one, at once; a hang-up is none)
+ *
+ * A hang-up (SIGHUP) means two things. Where a terminal is the standard input, it is closing, and
+ * that stops every command. A process without one lives on its own: a command that wants to be
+ * told of hang-ups is, and goes on; any other stops. It is told of each, so twice of one that comes
+ * both ways: a look too many does no harm, and one too few leaves an edit unread.
+ */
+import { isatty } from 'node:tty';
+import { constants } from 'node:os';
+import { handleNpm } from './npm.ts';
+
+const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+type Name = (typeof names)[number];
+type Way = 'direct' | 'passed';
+type Came = (signal: Name, way: Way) => void;
+
+/**
+ * What comes directly and what comes passed on, counted apart: the larger number is true. It is so
+ * for what ends a process, of which no more than two are looked at.
+ */
+class SignalCount {
+  readonly #direct = new Map<Name, number>();
+  readonly #passed = new Map<Name, number>();
+  readonly #act: (signal: Name) => void;
+
+  constructor(act: (signal: Name) => void) {
+    this.#act = act;
+  }
+
+  came(signal: Name, way: Way): void {
+    const here = way === 'direct' ? this.#direct : this.#passed;
+    const there = way === 'direct' ? this.#passed : this.#direct;
+    const count = (here.get(signal) ?? 0) + 1;
+    here.set(signal, count);
+    if (count > (there.get(signal) ?? 0)) this.#act(signal);
+  }
+}
+
+export type Signals = {
+  /** Aborts at the first signal. */
+  readonly stopping: AbortController;
+  /** Aborts at the second one, which ends the process. */
+  readonly abandoning: AbortController;
+  /** From now on a hang-up without a terminal calls this, and stops nothing. */
+  readonly onHangUp: (act: () => void) => void;
+};
+
+/** Listens for the end of this process's time. */
+export function listenForSignals(): Signals {
+  const [stopping, abandoning] = [new AbortController(), new AbortController()];
+  let hangUp: (() => void) | null = null;
+  const count = new SignalCount((signal) => {
+    if (!stopping.signal.aborted) return stopping.abort();
+    // A terminal that closes may say so as often as it likes; nobody is impatient.
+    if (signal === 'SIGHUP') return;
+    abandoning.abort();
+    // The person has asked twice: whatever a library still does is not waited for.
+    process.exit(128 + constants.signals[signal]);
+  });
+  const came: Came = (signal, way) => {
+    if (signal === 'SIGHUP' && hangUp !== null) hangUp();
+    else count.came(signal, way);
+  };
+  for (const name of names) process.on(name, () => came(name, 'direct'));
+  if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(came, stopping);
+  if (process.env['npm_lifecycle_event'] !== undefined) handleNpm(() => stopping.abort());
+  const onHangUp = (act: () => void): void => {
+    // Windows gives it to a console that closes, and ends the process soon after.
+    if (process.platform !== 'win32' && !isatty(0)) hangUp = act;
+  };
+  return { stopping, abandoning, onHangUp };
+}
+
+function heedLauncher(came: Came, stopping: AbortController): void {
+  delete process.env['SVC_LAUNCHED'];
+  process.on('message', (message: unknown) => {
+    const signal = (message as { signal?: unknown } | null)?.signal;
+    const known = names.find((name) => name === signal);
+    if (known !== undefined) came(known, 'passed');
+  });
+  process.on('disconnect', () => stopping.abort());
+  if (process.connected) {
+    // The listeners above hold the process open; the channel is no work of its own.
+    process.channel?.unref();
+  } else {
+    stopping.abort();
+  }
+}

@@ -1,0 +1,94 @@
+/** From the text of a configuration to a plan that could be used; nothing is changed on the way. */
+import type { ConfigRefused } from '../admin/config-control.ts';
+import type { Config, ConfigProblem } from '../config/config.ts';
+import { restartFields } from '../config/changes/lifetime.ts';
+import type { Inspection } from '../config/inspect.ts';
+import { isObject } from '../config/json-value.ts';
+import { locate, type Json } from '../config/locate.ts';
+import { problemWithoutPlace } from '../config/problems.ts';
+import { problemsOf, resolveSecrets } from '../config/secrets.ts';
+import type { Log } from '../lib/log.ts';
+import type { Plan } from '../run/plan.ts';
+import { createPlan, readSkills, type ServiceKit } from '../service.ts';
+import { invalid, restartRequired, secretMissing, wouldLockOut } from './refusals.ts';
+
+/** What a plan was made of. */
+export type ConfigSnapshot = {
+  readonly text: string;
+  readonly revision: string;
+  readonly config: Config;
+  readonly storagePath: string | null;
+  readonly warnings: readonly Warning[];
+};
+
+export type Warning = ConfigProblem;
+
+export type NextConfig = {
+  readonly kind: 'next';
+  readonly snapshot: ConfigSnapshot;
+  readonly plan: Plan;
+};
+
+export type PrepareParts = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  readonly kit: ServiceKit;
+  /** The one in use. */
+  readonly used: ConfigSnapshot;
+  readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
+};
+
+export async function prepareConfig(
+  { validation, text, revision, storagePath }: Inspection,
+  { env, log, kit, used, mayAskWith }: PrepareParts,
+): Promise<NextConfig | ConfigRefused> {
+  if (validation.kind === 'invalid') return invalid(validation.problems);
+  const { config, problems } = validation;
+  const fields = fieldsOfTheProcess(used, { text, storagePath });
+  if (fields.length > 0) return restartRequired(fields);
+  const { enabled, allowedHosts } = config.observability;
+  if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
+  const { secrets, missing, warnings } = resolveSecrets(config, env);
+  if (missing.length > 0) return secretMissing(problemsOf(missing));
+  log.scrub(secrets.values());
+  const skills = await readSkills(config.brains);
+  if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
+  const plan = createPlan(revision, config, secrets, kit, skills.texts);
+  const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill)];
+  return { kind: 'next', snapshot: { text, revision, config, storagePath, warnings: all }, plan };
+}
+
+/** Those that the configuration before had as well were told with it. */
+export function newWarnings(before: ConfigSnapshot, after: ConfigSnapshot): readonly Warning[] {
+  const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
+  const told = new Set(before.warnings.map(keyOf));
+  return after.warnings.filter((warning) => !told.has(keyOf(warning)));
+}
+
+type OfSkills = { readonly path: string; readonly message: string };
+
+/** The folder itself cannot be read: no plan is made without the skills that were asked for. */
+export function problemOfSkills({ path, message }: OfSkills): ConfigProblem {
+  const remedy = 'Make the folder readable, or remove the field.';
+  const problem = problemWithoutPlace('skills_missing', path, message, remedy);
+  return { ...problem, severity: 'error' };
+}
+
+export function warningOfSkill({ path, message }: OfSkills): Warning {
+  const remedy = 'svc reads skills when it starts and when it takes a configuration.';
+  return problemWithoutPlace('skill_faulty', path, message, remedy);
+}
+
+type Written = Pick<ConfigSnapshot, 'text' | 'storagePath'>;
+
+/** What differs and cannot change while svc runs, by the schema's `lifetime`. */
+function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
+  return restartFields(resolved(before), resolved(after));
+}
+
+/** The document with its storage path as what it leads to: two ways to write one are the same. */
+function resolved({ text, storagePath }: Written): Json | undefined {
+  const document = locate(text).value;
+  if (!isObject(document) || !isObject(document['storage'])) return document;
+  return { ...document, storage: { ...document['storage'], path: storagePath } };
+}

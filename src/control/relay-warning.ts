@@ -1,0 +1,33 @@
+/** Tells the operator of models that private brains ask and that a runtime hands on. */
+import { later } from '../lib/clock.ts';
+import type { PlannedModel } from '../run/plan.ts';
+import type { ServiceKit } from '../service.ts';
+
+/** How long a runtime has to tell. */
+const lookMs = 5_000;
+
+/**
+ * Asks the runtimes in the background, for the warning alone: what was said once is known already,
+ * and a private request waits by itself for what is not. No answer is no evidence.
+ */
+export async function warnOfForwarding(
+  models: readonly PlannedModel[],
+  { events, steady }: Pick<ServiceKit, 'events' | 'steady'>,
+): Promise<void> {
+  const look = async ({ brain, model }: PlannedModel): Promise<void> => {
+    const found = await model.check(later(steady(), lookMs));
+    if (found.kind === 'failed' || !found.leavesMachine) return;
+    events.warned({
+      code: 'model_leaves_machine',
+      message:
+        `${model.modelId} of the private brain ${brain} is handed on to a vendor by the local ` +
+        'runtime, so it is not asked. Choose a model that runs here; where this one does by now, ' +
+        'restart svc.',
+    });
+  };
+  const doubtful = models.filter(
+    ({ sensitivity, model }) =>
+      sensitivity === 'private' && model.locality === 'local' && model.mayForward,
+  );
+  await Promise.all(doubtful.map(look));
+}

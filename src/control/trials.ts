@@ -1,0 +1,216 @@
+/**
+ * Answers what an operator asks about configurations, beside the service that runs and without
+ * touching it: drafts have models and connections of their own, and nothing here keeps anything.
+ */
+import type {
+  AnswerRow,
+  Draft,
+  Preflighted,
+  ConfigTrials,
+  SecretPresence,
+  SecretRow,
+  ToolRow,
+  Tried,
+  TryResult,
+  Validated,
+} from '../admin/config-trials.ts';
+import type { BrainConfig, Config, ConfigProblem, Secrets } from '../config/config.ts';
+import { inspectText, type Inspection } from '../config/inspect.ts';
+import { problemWithoutPlace } from '../config/problems.ts';
+import { isSet, problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
+import { fitWindow } from '../domain/conversation.ts';
+import { sentences } from '../flow/sentences.ts';
+import type { Log } from '../lib/log.ts';
+import { Mask } from '../lib/mask.ts';
+import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
+import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
+
+export type TrialSettings = {
+  /** Absolute: relative paths of a draft are taken from its folder. */
+  readonly file: string;
+  /** Where secrets are looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The database that this process has open; null: none. */
+  readonly heldDatabase: string | null;
+  /** The configuration in use. */
+  config(): Config;
+  readonly kit: ServiceKit;
+  /** Is told of every secret that a draft names. */
+  readonly log: Pick<Log, 'scrub'>;
+};
+
+/** So many of each kind that take their time are under way at once. */
+const atOnceMax = 4;
+/** Of what a tool gave, for each call. */
+const resultCharactersMax = 4_000;
+
+export function createTrials(settings: TrialSettings): ConfigTrials {
+  return new ServiceQuestions(settings);
+}
+
+class ServiceQuestions implements ConfigTrials {
+  readonly #settings: TrialSettings;
+  readonly #preflights = new Seats(atOnceMax);
+  readonly #trials = new Seats(atOnceMax);
+
+  constructor(settings: TrialSettings) {
+    this.#settings = settings;
+  }
+
+  async validate(text: string): Promise<Validated> {
+    return validated(await this.#inspect(text));
+  }
+
+  async preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'> {
+    const { env, kit, heldDatabase } = this.#settings;
+    return this.#preflights.take(async () => {
+      const inspection = await this.#inspect(text);
+      const { runPreflight } = await import('../preflight/preflight.ts');
+      const { version } = kit;
+      const found = await runPreflight(inspection, { env, version, heldDatabase, left });
+      const lines = found.map(({ mark: kind, subject, message, remedy }) => {
+        return { kind, subject, message, remedy };
+      });
+      return { ...validated(inspection), lines };
+    });
+  }
+
+  async tryBrain(draft: Draft, left: AbortSignal): Promise<Tried> {
+    const tried = await this.#trials.take(() => this.#try(draft, left));
+    return tried === 'busy' ? { kind: 'busy' } : tried;
+  }
+
+  secrets(): readonly SecretRow[] {
+    return namedSecrets(this.#settings.config()).map((row) => ({
+      ...row,
+      ...this.#look(row.name),
+    }));
+  }
+
+  presence(names: readonly string[]): readonly SecretPresence[] {
+    return names.map((name) => this.#look(name));
+  }
+
+  #look(name: string): SecretPresence {
+    return { name, where: isSet(name, this.#settings.env) ? 'environment' : 'missing' };
+  }
+
+  #inspect(text: string): Promise<Inspection> {
+    return inspectText(text, this.#settings.file, this.#settings.env);
+  }
+
+  async #try(draft: Draft, left: AbortSignal): Promise<Tried> {
+    const { validation } = await this.#inspect(draft.config);
+    if (validation.kind === 'invalid') {
+      return { kind: 'config_invalid', problems: validation.problems };
+    }
+    const { config } = validation;
+    const index = config.brains.findIndex(({ name }) => name === draft.brain);
+    const brain = config.brains[index];
+    if (brain === undefined) {
+      return { kind: 'unknown_brain', brains: config.brains.map(({ name }) => name) };
+    }
+    const { secrets, missing } = resolveSecrets(config, this.#settings.env);
+    const lacking = problemsOf(missing).filter(({ path }) => path.startsWith(`brains[${index}].`));
+    if (lacking.length > 0) return { kind: 'secret_missing', problems: lacking };
+    const skills = await skillsOf(config, brain);
+    if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };
+    this.#settings.log.scrub(secrets.values());
+    const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
+    const place = { channel: draft.channel ?? routed, skills: skills.text };
+    const rehearsal = new Rehearsal(brain, secrets, createTrialKit(this.#settings.kit), place);
+    const rehearsed = await rehearsal.ask(draft.text, fitWindow(draft.turns), left);
+    return { kind: 'tried', result: told(brain, rehearsed, this.#maskOf(secrets)) };
+  }
+
+  /** A model or a file may give a secret back; the operator's page is no place for it either. */
+  #maskOf(secrets: Secrets): Mask {
+    const mask = new Mask();
+    mask.add(resolveSecrets(this.#settings.config(), this.#settings.env).secrets.values());
+    mask.add(secrets.values());
+    return mask;
+  }
+}
+
+/** A bound on what is under way at once; nobody waits. */
+class Seats {
+  #free: number;
+
+  constructor(most: number) {
+    this.#free = most;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T | 'busy'> {
+    if (this.#free === 0) return 'busy';
+    this.#free--;
+    try {
+      return await work();
+    } finally {
+      this.#free++;
+    }
+  }
+}
+
+function validated({ validation }: Inspection): Validated {
+  return { valid: validation.kind === 'valid', problems: validation.problems };
+}
+
+type SkillsOfBrain =
+  | { readonly kind: 'read'; readonly text: string | null }
+  | { readonly kind: 'problem'; readonly problem: ConfigProblem };
+
+/** Those of the other brains are not looked at. */
+async function skillsOf({ brains }: Config, brain: BrainConfig): Promise<SkillsOfBrain> {
+  const read = await readSkills(
+    brains.map((one) => (one === brain ? one : { ...one, agent: null })),
+  );
+  if (read.kind === 'read') return { kind: 'read', text: read.texts.get(brain.name) ?? null };
+  const remedy = 'Make the folder readable, or remove the field.';
+  const problem = problemWithoutPlace('skills_missing', read.path, read.message, remedy);
+  return { kind: 'problem', problem: { ...problem, severity: 'error' } };
+}
+
+function told(brain: BrainConfig, rehearsed: Rehearsed, mask: Mask): TryResult {
+  const { decision, steps, askedAt, decidedAt, ms } = rehearsed;
+  const why = mask.clean(decision.why);
+  const outcome = decision.kind === 'reply' ? 'reply' : decision.apology;
+  const times = { acceptedAt: askedAt, claimedAt: askedAt, decidedAt };
+  return {
+    decision:
+      decision.kind === 'reply'
+        ? { kind: 'reply', text: mask.clean(decision.text), model: decision.model }
+        : { ...decision, text: sentences[decision.apology] },
+    ms,
+    why,
+    trace: { ...times, brain: brain.name, attempt: 1, outcome, steps },
+    answers: rehearsed.answers.map((answer) => answerRow(answer, mask)),
+    tools: rehearsed.uses.map((use): ToolRow => {
+      const { tool, mode, outcome: end } = use;
+      const result = end === 'rehearsed' ? null : cut(mask.clean(use.told));
+      return { tool, mode, outcome: end, arguments: mask.clean(use.arguments), result };
+    }),
+  };
+}
+
+function answerRow(answer: ModelAnswer, mask: Mask): AnswerRow {
+  const { model, kind } = answer;
+  const nothing = { text: null, ms: null, failure: null, reason: null };
+  switch (answer.kind) {
+    case 'answer':
+      return { ...nothing, model, kind, text: mask.clean(answer.text), ms: answer.ms };
+    case 'failed': {
+      const { failure, ms } = answer;
+      return { ...nothing, model, kind, ms, failure, reason: failure.detail };
+    }
+    case 'dropped':
+    case 'not_asked':
+      return { ...nothing, model, kind, reason: answer.reason };
+    default:
+      return answer satisfies never;
+  }
+}
+
+function cut(text: string): string {
+  if (text.length <= resultCharactersMax) return text;
+  return `${text.slice(0, resultCharactersMax).toWellFormed()}…`;
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { failure } from '../domain/failure.ts';
+import type { OutClaim, Durability } from '../store/store.ts';
+import { decideRetry } from './retry-policy.ts';
+
+const clock = { now: () => 1_000_000, random: () => 0.5 };
+const durability: Durability = {
+  durable: true,
+  deliveryGapsMs: [1_000, 5_000, 300_000],
+  hotGaps: 2,
+  jitter: 0.2,
+  drainMs: 5_000,
+  drainsBacklog: false,
+};
+const claim = (attempt: number, possibleDuplicate = false): OutClaim =>
+  ({
+    box: 'out',
+    attempt,
+    attemptOfSchedule: attempt,
+    possibleDuplicate,
+    late: false,
+  }) as OutClaim;
+const retry = (kind: 'overloaded' | 'timeout' | 'cancelled', mayHaveArrived = false) =>
+  ({ kind: 'retry', failure: failure(kind), mayHaveArrived }) as const;
+
+test('the pause before each try is the schedule, and the last one ends in a dead letter', () => {
+  const steps = [1, 2, 3, 4].map((attempt) =>
+    decideRetry(retry('overloaded'), claim(attempt), durability, clock),
+  );
+  const told = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
+  assert.deepEqual(told, [1_000, 5_000, 300_000, 'bury']);
+});
+
+test('a reply is parked once its hot tries are over', () => {
+  const parked = [1, 2, 3].map((attempt) => {
+    const step = decideRetry(retry('overloaded'), claim(attempt), durability, clock);
+    return step.kind === 'defer' && step.how.park;
+  });
+  assert.deepEqual(parked, [false, false, true]);
+});
+
+test('after a replay the schedule begins anew, while the tries are counted on', () => {
+  const replayed = { ...claim(4), attemptOfSchedule: 1, late: true };
+  const step = decideRetry(retry('overloaded'), replayed, durability, clock);
+  assert.ok(step.kind === 'defer');
+  assert.deepEqual([step.at - clock.now(), step.how.park], [1_000, false]);
+  const last = { ...claim(7), attemptOfSchedule: 4, late: true };
+  assert.equal(decideRetry(retry('overloaded'), last, durability, clock).kind, 'bury');
+});
+
+test('the jitter stays within its share', () => {
+  for (const random of [0, 0.25, 0.123_456, 0.999]) {
+    const step = decideRetry(retry('overloaded'), claim(2), durability, {
+      ...clock,
+      random: () => random,
+    });
+    assert.ok(step.kind === 'defer');
+    const pauseMs = step.at - clock.now();
+    assert.ok(Number.isInteger(step.at), String(step.at));
+    assert.ok(pauseMs >= 4_000 && pauseMs <= 6_000, String(pauseMs));
+  }
+});
+
+test('a longer Retry-After is honoured, up to an hour', () => {
+  const asked = (retryAfterMs: number) => {
+    const why = failure('overloaded', { retryAfterMs });
+    const outcome = { kind: 'retry', failure: why, mayHaveArrived: false } as const;
+    const step = decideRetry(outcome, claim(1), durability, clock);
+    return step.kind === 'defer' ? step.at - clock.now() : null;
+  };
+  assert.equal(asked(100), 1_000);
+  assert.equal(asked(30_000), 30_000);
+  assert.equal(asked(86_400_000), 3_600_000);
+});
+
+test('a try that may have arrived marks every later one', () => {
+  const first = decideRetry(retry('timeout', true), claim(1), durability, clock);
+  assert.ok(first.kind === 'defer' && first.how.possibleDuplicate);
+  const later = decideRetry(retry('overloaded'), claim(2, true), durability, clock);
+  assert.ok(later.kind === 'defer' && later.how.possibleDuplicate);
+});
+
+test('a cancelled try is given back untouched, unless it may have arrived', () => {
+  assert.equal(decideRetry(retry('cancelled'), claim(1), durability, clock).kind, 'release');
+  const step = decideRetry(retry('cancelled', true), claim(1), durability, clock);
+  assert.ok(step.kind === 'defer' && step.at === clock.now() && step.how.possibleDuplicate);
+});
+
+test('a receiver that is gone for good ends it at once', () => {
+  const step = decideRetry({ kind: 'dead', failure: failure('gone') }, claim(1), durability, clock);
+  assert.deepEqual(step, { kind: 'bury', why: failure('gone') });
+});
+
+test('where a channel ends the schedule early, the last try is when its time is over', () => {
+  const steps = [1, 2, 3, 4].map((attempt) =>
+    decideRetry(retry('overloaded'), claim(attempt), durability, clock, 60_000),
+  );
+  const told = steps.map((step) => (step.kind === 'defer' ? step.at - clock.now() : step.kind));
+  assert.deepEqual(told, [1_000, 5_000, 54_000, 'bury']);
+});

@@ -1,0 +1,75 @@
+import type { Failure } from '../domain/failure.ts';
+import type { Deferral, DeliveryOutcome } from '../domain/reply.ts';
+import { spread } from '../lib/backoff.ts';
+import type { OutClaim, Durability } from '../store/store.ts';
+
+/** A receiver that asks for a longer pause than this is asked again sooner, at this. */
+const retryAfterMsMax = 3_600_000;
+
+export type RetryDecision =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'release' }
+  | {
+      readonly kind: 'defer';
+      readonly at: number;
+      readonly why: Failure;
+      readonly how: Deferral;
+    }
+  | { readonly kind: 'bury'; readonly why: Failure };
+
+/**
+ * What follows from one try to deliver, by the one schedule in the ledger's terms. A try that was
+ * cancelled (drain, reload) is no attempt, unless it may have arrived: then the next is marked.
+ * @param spanMsMax the schedule's last try is at most so long after its first
+ */
+export function decideRetry(
+  outcome: DeliveryOutcome,
+  claim: OutClaim,
+  durability: Durability,
+  clock: { readonly now: () => number; readonly random: () => number },
+  spanMsMax = Infinity,
+): RetryDecision {
+  if (outcome.kind === 'delivered') return { kind: 'delivered' };
+  if (outcome.kind === 'dead') return { kind: 'bury', why: outcome.failure };
+  const { failure, mayHaveArrived } = outcome;
+  const possibleDuplicate = claim.possibleDuplicate || mayHaveArrived;
+  if (failure.kind === 'cancelled') {
+    if (!mayHaveArrived) return { kind: 'release' };
+    return {
+      kind: 'defer',
+      at: clock.now(),
+      why: failure,
+      // One that is parked stays so.
+      how: { park: false, possibleDuplicate, uncounted: true },
+    };
+  }
+  const gapMs = gapAfter(claim.attemptOfSchedule, durability.deliveryGapsMs, spanMsMax);
+  if (gapMs === null) return { kind: 'bury', why: failure };
+  const pauseMs = Math.max(
+    spread(gapMs, durability.jitter, clock.random),
+    Math.min(failure.retryAfterMs ?? 0, retryAfterMsMax),
+  );
+  return {
+    kind: 'defer',
+    at: Math.round(clock.now() + pauseMs),
+    why: failure,
+    how: {
+      park: claim.attemptOfSchedule > durability.hotGaps || isLong(pauseMs, durability),
+      possibleDuplicate,
+    },
+  };
+}
+
+/** Longer than any pause for which the conversation's later replies are to wait. */
+function isLong(pauseMs: number, { deliveryGapsMs, hotGaps, jitter }: Durability): boolean {
+  return pauseMs > (deliveryGapsMs[hotGaps - 1] ?? 0) * (1 + jitter);
+}
+
+/** @returns the pause after that attempt, the last one cut to the span; null: none follows */
+function gapAfter(attempt: number, gapsMs: readonly number[], spanMsMax: number): number | null {
+  let passedMs = 0;
+  for (let at = 0; at < attempt - 1; at++) passedMs += gapsMs[at] ?? 0;
+  const gapMs = gapsMs[attempt - 1];
+  if (gapMs === undefined || passedMs >= spanMsMax) return null;
+  return Math.min(gapMs, spanMsMax - passedMs);
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fromNow } from '../../test/hand-clock.ts';
+import type { HistoryLine } from '../domain/conversation.ts';
+import { failure } from '../domain/failure.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { ContextTrimmer } from './context-trimmer.ts';
+import type { ModelRequest } from './model.ts';
+
+/** So many lines of 10 characters, the last of them the person's. */
+function requestOf(count: number): ModelRequest {
+  const lines = Array.from({ length: count }, (_, index): HistoryLine => ({
+    role: (count - index) % 2 === 1 ? 'user' : 'assistant',
+    text: `line ${index}`.padEnd(10),
+  }));
+  return {
+    sensitivity: 'public',
+    system: null,
+    lines,
+    keptFrom: count - 1,
+    tools: [],
+    deadlineAt: fromNow(60_000),
+  };
+}
+
+/** The same with texts of one kind, the last of them the person's. */
+function talkOf(count: number, text: string, last = text): ModelRequest {
+  const request = requestOf(count);
+  const lines = request.lines.map((line, index) => ({
+    ...line,
+    text: index === count - 1 ? last : text,
+  }));
+  return { ...request, lines };
+}
+
+/** Four letters are a token, and so is one sign of Chinese. */
+function tokensOf(text: string): number {
+  const signs = text.match(/\p{Script=Han}/gu)?.length ?? 0;
+  return signs + (text.length - signs) / 4;
+}
+
+/** A model that reads so much, and what it was asked. */
+class Reader {
+  readonly asked: ModelRequest[] = [];
+  readonly #most: number;
+  readonly #weigh: (text: string) => number;
+
+  constructor(most: number, weigh = (text: string): number => text.length) {
+    this.#most = most;
+    this.#weigh = weigh;
+  }
+
+  readonly ask = (request: ModelRequest): Promise<Outcome> => {
+    this.asked.push(request);
+    const weight = request.lines.reduce((sum, line) => sum + this.#weigh(line.text), 0);
+    const tries = [{ startedAt: 0, ms: 1, failed: null }];
+    return Promise.resolve(
+      weight > this.#most
+        ? { kind: 'failed', failure: failure('context_overflow'), tries }
+        : { kind: 'answer', text: 'ok', calls: [], usage: null, tries, linesDropped: 0 },
+    );
+  };
+}
+
+const dropped = (outcome: Outcome): number =>
+  outcome.kind === 'answer' ? outcome.linesDropped : -1;
+
+test('what fits is sent as it is', async () => {
+  const reader = new Reader(1_000);
+  const request = requestOf(9);
+  assert.equal(dropped(await new ContextTrimmer().ask(request, reader.ask)), 0);
+  assert.equal(reader.asked[0], request);
+});
+
+test('the oldest half goes on an overflow, and later requests are cut beforehand', async () => {
+  const reader = new Reader(60);
+  const trimmer = new ContextTrimmer();
+  const first = await trimmer.ask(requestOf(11), reader.ask);
+  assert.equal(first.tries.length, 2);
+  // Half of ten is five; the answer that would come first then goes as well.
+  assert.equal(dropped(first), 6);
+  assert.equal(reader.asked.length, 2);
+  const second = await trimmer.ask(requestOf(21), reader.ask);
+  assert.equal(reader.asked.length, 3);
+  assert.equal(dropped(second), 16);
+  assert.equal(reader.asked[2]!.lines[0]!.role, 'user');
+  assert.equal(dropped(await trimmer.ask(requestOf(3), reader.ask)), 0);
+});
+
+test('it is asked once more, not for ever, and less is sent the next time', async () => {
+  const reader = new Reader(25);
+  const trimmer = new ContextTrimmer();
+  const first = await trimmer.ask(requestOf(11), reader.ask);
+  assert.ok(first.kind === 'failed' && first.failure.kind === 'context_overflow');
+  assert.equal(reader.asked.length, 2);
+  const second = await trimmer.ask(requestOf(11), reader.ask);
+  assert.equal(dropped(second), 10);
+  assert.equal(reader.asked.length, 3);
+});
+
+test('a message that is too long by itself is a failure, and cuts nothing later', async () => {
+  const reader = new Reader(5);
+  const trimmer = new ContextTrimmer();
+  const outcome = await trimmer.ask(requestOf(1), reader.ask);
+  assert.equal(outcome.kind, 'failed');
+  assert.equal(reader.asked.length, 1);
+  await trimmer.ask(requestOf(5), new Reader(1_000).ask);
+});
+
+test('what dense text has taught is unlearnt by and by, for everybody', async () => {
+  const reader = new Reader(4_000, tokensOf);
+  const trimmer = new ContextTrimmer();
+  const dense = await trimmer.ask(talkOf(13, '字'.repeat(500)), reader.ask);
+  assert.ok(dropped(dense) > 0);
+  // 13,000 letters are 3,250 tokens.
+  const light = talkOf(13, 'a'.repeat(1_000));
+  const left: number[] = [];
+  for (let turns = 0; turns < 20; turns++) {
+    left.push(dropped(await trimmer.ask(light, reader.ask)));
+  }
+  assert.equal(left.at(-1), 0, left.join());
+  assert.ok(left[0]! <= 8, `text of one weight is cut alike: ${left[0]}`);
+});
+
+test('a window that is really small costs a second call now and then, and no answer', async () => {
+  const reader = new Reader(2_500);
+  const trimmer = new ContextTrimmer();
+  const turns = 200;
+  for (let turn = 0; turn < turns; turn++) {
+    const outcome = await trimmer.ask(talkOf(41, 'a'.repeat(100)), reader.ask);
+    assert.equal(outcome.kind, 'answer');
+  }
+  const again = reader.asked.length - turns;
+  assert.ok(again <= turns / 8, `${again} second calls in ${turns} turns`);
+});
+
+test('of what requests under way together have taught the least is kept', async () => {
+  const reader = new Reader(6_000);
+  const trimmer = new ContextTrimmer();
+  const talk = talkOf(41, 'a'.repeat(200));
+  const [learnt, hopeless] = await Promise.all([
+    trimmer.ask(talk, reader.ask),
+    trimmer.ask(talkOf(3, 'a', 'b'.repeat(20_000)), reader.ask),
+  ]);
+  assert.deepEqual([learnt.kind, hopeless.kind], ['answer', 'failed']);
+  const asked = reader.asked.length;
+  assert.ok(dropped(await trimmer.ask(talk, reader.ask)) > 0);
+  assert.equal(reader.asked.length, asked + 1, 'it is cut beforehand');
+});

@@ -1,0 +1,41 @@
+/** A channel that is open, and its run, which may outlive the Plan that opened it. */
+import type { Receive, Channel } from '../channel/channel.ts';
+import type { Events } from '../domain/event.ts';
+import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import { supervise } from '../lib/supervise.ts';
+import type { Plan } from './plan.ts';
+
+/** It belongs to one plan at a time. */
+export class Connection {
+  readonly key: ChannelKey;
+  readonly channel: Channel;
+  owner: Plan;
+  readonly #ending = new AbortController();
+  #run: Promise<void> = Promise.resolve();
+
+  constructor(key: ChannelKey, channel: Channel, owner: Plan) {
+    this.key = key;
+    this.channel = channel;
+    this.owner = owner;
+  }
+
+  /** @param before must have ended when this begins */
+  start(receive: Receive, events: Events, before: Promise<unknown> | null): void {
+    const { signal } = this.#ending;
+    const type = channelTypeOf(this.key);
+    const ended = (error: unknown, pauseMs: number): void => {
+      const reason = `it ended early and is begun again in ${Math.round(pauseMs / 1000)} s`;
+      events.channelChanged({ channel: type, state: 'degraded', reason });
+      if (error !== null) events.faulted({ where: `channel ${type}`, error });
+    };
+    const run = (): Promise<void> =>
+      supervise(() => this.channel.run(receive, signal), signal, ended);
+    this.#run = before === null ? run() : before.then(run);
+  }
+
+  /** Takes no more messages in; resolves when the channel has let go. */
+  stop(): Promise<void> {
+    this.#ending.abort();
+    return this.#run;
+  }
+}

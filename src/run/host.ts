@@ -1,0 +1,277 @@
+/**
+ * The Host lives as long as the process: ledger, events, pumps, and the one reference to the Plan
+ * in use. `use` is how the service starts and how it takes a new configuration: open the new plan,
+ * swap the reference, let the old one finish.
+ */
+import { buryMessage } from '../flow/faults.ts';
+import type { Kit, ActiveRoute } from '../flow/kit.ts';
+import { Gate } from '../flow/gate.ts';
+import { Pairings, type FillRandom } from '../flow/pairing.ts';
+import { receive, receiveAtGate, sendReply, takeTurn } from '../flow/pipeline.ts';
+import { Pump } from '../flow/pumps.ts';
+import type { Receive, ChannelProblem, Handled, Cursor } from '../channel/channel.ts';
+import type { AccessConfig } from '../config/config.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import type { Inbound } from '../domain/message.ts';
+import { GivenUp } from '../lib/lifetime.ts';
+import type { Claim, InClaim, OutClaim } from '../store/store.ts';
+import type { Plan } from './plan.ts';
+
+/** How many turns and how many deliveries one channel may have under way. */
+const slots = { in: 1_000, out: 128 } as const;
+
+export type HostOptions = {
+  /** How long a claim may go on under a plan that is no longer in use. */
+  readonly retireGraceMs: number;
+  /** For the codes that strangers are given. */
+  readonly fillRandom: FillRandom;
+};
+
+const defaults: HostOptions = {
+  retireGraceMs: 30_000,
+  fillRandom: (bytes) => void crypto.getRandomValues(bytes),
+};
+
+type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
+
+/** Rows that a drain could not finish; the ids of the first of them. */
+export type Left = { readonly rows: number; readonly ids: readonly string[] };
+const idsMax = 1_000;
+
+export class Host {
+  readonly #kit: Kit;
+  readonly #pumps = new Map<ChannelKey, Pair>();
+  readonly #options: HostOptions;
+  /** Whom the operator lets in, and who was turned away. */
+  readonly pairings: Pairings;
+  readonly gate: Gate;
+  /** Plans out of use with work under way, each until it is closed. */
+  readonly #retiring = new Map<Plan, Promise<void>>();
+  /**
+   * A connection may outlive its plan, so the rules are those of now; where the channel is in no
+   * plan any more, the last ones.
+   */
+  readonly #access = new Map<ChannelKey, AccessConfig | null>();
+  readonly #unsubscribe: () => void;
+  #plan: Plan | null = null;
+  /** The last swap asked for: the next begins when it is over. */
+  #swapped: Promise<unknown> = Promise.resolve();
+  /** Aborts when no plan is taken any more. */
+  readonly #draining = new AbortController();
+  #drained: Promise<Left> | null = null;
+  #rested: (() => void) | null = null;
+
+  constructor(kit: Kit, options: Partial<HostOptions> = {}) {
+    this.#kit = kit;
+    this.#options = { ...defaults, ...options };
+    const { ledger, events, now } = kit;
+    const pairings = new Pairings(ledger, now, this.#options.fillRandom);
+    this.pairings = pairings;
+    this.gate = new Gate({ pairings, events, now });
+    this.#unsubscribe = ledger.onReady((box, channel) => this.#pumps.get(channel)?.[box].wake());
+  }
+
+  get plan(): Plan | null {
+    return this.#plan;
+  }
+
+  /** What a drain leaves is there at the next start. */
+  get isDurable(): boolean {
+    return this.#kit.ledger.durability.durable;
+  }
+
+  /**
+   * Plans are taken one after the other, in the order of the calls; the last one stays.
+   * @returns null, or the problem for which the plan before stays in use
+   */
+  use(plan: Plan): Promise<ChannelProblem | null> {
+    const swapped = this.#swapped.then(() => this.#swapTo(plan));
+    this.#swapped = swapped.catch(() => {});
+    return swapped;
+  }
+
+  async #swapTo(plan: Plan): Promise<ChannelProblem | null> {
+    const { events } = this.#kit;
+    const before = this.#plan;
+    try {
+      const problem = await plan.open({ before, events, givenUp: this.#draining.signal });
+      if (problem !== null) return problem;
+    } catch (error) {
+      if (error instanceof GivenUp) return stopping;
+      throw error;
+    }
+    if (this.#draining.signal.aborted) {
+      await plan.retire(0);
+      return stopping;
+    }
+    this.#plan = plan;
+    try {
+      this.#run(plan, before);
+    } finally {
+      if (before !== null) this.#retire(before);
+    }
+    return null;
+  }
+
+  #run(plan: Plan, before: Plan | null): void {
+    for (const [key, { access }] of plan.lines) this.#access.set(key, access);
+    this.#kit.ledger.serve([...plan.lines.keys()]);
+    this.#matchPumps(plan);
+    const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
+    plan.run(this.#acceptOn, this.#kit.events, others);
+    this.#kit.events.planUsed({
+      revision: plan.revision,
+      channels: plan.channels.length,
+      brains: plan.brains.size,
+      models: plan.models.map(({ model: { name, provider } }) => ({ name, provider })),
+    });
+  }
+
+  /**
+   * Refuses new messages and new plans, finishes what is in hand and its replies (in the memory
+   * form: all that was accepted), gives the rest back to the ledger, and closes everything.
+   * @param withinMs how long what is in hand may take; of the first call
+   * @param abandon from then on nothing that is in hand is waited for; of the first call
+   * @returns what is left unsettled
+   */
+  drain(
+    withinMs: number = this.#kit.ledger.durability.drainMs,
+    abandon?: AbortSignal,
+  ): Promise<Left> {
+    this.#drained ??= this.#drain(withinMs, abandon);
+    return this.#drained;
+  }
+
+  async #drain(withinMs: number, abandon?: AbortSignal): Promise<Left> {
+    const { ledger } = this.#kit;
+    this.#draining.abort();
+    ledger.closeIntake();
+    if (!ledger.durability.drainsBacklog) for (const pair of this.#pumps.values()) pair.in.stop();
+    await this.#rest(withinMs, abandon);
+    for (const pair of this.#pumps.values()) stop(pair);
+    if (this.#plan !== null) this.#retire(this.#plan);
+    for (const plan of this.#retiring.keys()) plan.abortWork();
+    await Promise.all([...this.#retiring.values(), this.#swapped]);
+    this.#unsubscribe();
+    await ledger[Symbol.asyncDispose]();
+    const rows = ledger.backlog().reduce((sum, { inbox, outbox }) => sum + inbox + outbox, 0);
+    return { rows, ids: ledger.unsettled(idsMax) };
+  }
+
+  readonly #acceptOn = (channel: ChannelKey): Receive => {
+    const { ledger } = this.#kit;
+    const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
+      const cursors = place === undefined ? [] : [{ channel, ...place }];
+      const access = this.#access.get(channel) ?? null;
+      if (access === null) return receive(this.#kit, batch, ...cursors);
+      return receiveAtGate(this.#kit, this.gate, { channel, access }, batch, ...cursors);
+    };
+    return Object.assign(take, {
+      room: () => ledger.room().messages,
+      whenRoom: (signal: AbortSignal) => ledger.whenRoom(signal),
+      cursor: (name: string) => ledger.cursor(channel, name),
+    });
+  };
+
+  #retire(plan: Plan): void {
+    const done = plan
+      .retire(this.#draining.signal.aborted ? 0 : this.#options.retireGraceMs)
+      .catch((error: unknown) => this.#kit.events.faulted({ where: 'retiring a plan', error }))
+      .finally(() => this.#retiring.delete(plan));
+    this.#retiring.set(plan, done);
+  }
+
+  /** A pump pair for each channel of the plan; what no longer has a channel waits in the ledger. */
+  #matchPumps(plan: Plan): void {
+    for (const [key, pair] of this.#pumps) {
+      if (plan.lines.has(key)) continue;
+      stop(pair);
+      this.#pumps.delete(key);
+    }
+    for (const key of plan.lines.keys()) {
+      if (!this.#pumps.has(key)) this.#pumps.set(key, this.#pumpsFor(key));
+      const pair = this.#pumps.get(key)!;
+      pair.in.wake();
+      pair.out.wake();
+    }
+  }
+
+  #pumpsFor(key: ChannelKey): Pair {
+    const rested = (): void => this.#rested?.();
+    const { ledger, events } = this.#kit;
+    const failed = (error: unknown): void => events.faulted({ where: `claims of ${key}`, error });
+    return {
+      in: new Pump<InClaim>({
+        slots: slots.in,
+        take: (n) => ledger.claim('in', key, n),
+        work: (claim) => this.#work(key, claim, takeTurn),
+        rested,
+        failed,
+      }),
+      out: new Pump<OutClaim>({
+        slots: slots.out,
+        take: (n) => ledger.claim('out', key, n),
+        work: (claim) => this.#work(key, claim, sendReply),
+        rested,
+        failed,
+      }),
+    };
+  }
+
+  /** One claim under the plan in use now. A fault is contained: it ends that claim and no more. */
+  async #work<C extends Claim>(
+    key: ChannelKey,
+    claim: C,
+    step: (kit: Kit, route: ActiveRoute, claim: C, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const plan = this.#plan;
+    const route = plan?.lines.get(key);
+    if (plan === null || route === undefined) return this.#kit.ledger.release(claim);
+    const work = plan.enter();
+    try {
+      await step(this.#kit, route, claim, work.ending.signal);
+    } catch (error) {
+      this.#kit.events.faulted({ where: `${claim.box}box of ${key}`, error });
+      await buryMessage(this.#kit, route, claim).catch((again: unknown) =>
+        this.#kit.events.faulted({ where: 'burying', error: again }),
+      );
+    } finally {
+      plan.leave(work);
+    }
+  }
+
+  /** Resolves when nothing is in hand (and, where the backlog is drained, nothing can be). */
+  async #rest(withinMs: number, abandon?: AbortSignal): Promise<void> {
+    const { ledger } = this.#kit;
+    const busy = (): boolean => {
+      for (const pair of this.#pumps.values()) {
+        if (!pair.in.resting || !pair.out.resting) return true;
+      }
+      for (const plan of this.#retiring.keys()) if (plan.busy) return true;
+      if (!ledger.durability.drainsBacklog) return false;
+      // What waits for a channel that is gone would wait in vain.
+      return ledger.backlog().some(({ channel }) => this.#pumps.has(channel));
+    };
+    if (!busy() || abandon?.aborted === true) return;
+    const rest = Promise.withResolvers<void>();
+    const timer = setTimeout(rest.resolve, withinMs);
+    abandon?.addEventListener('abort', () => rest.resolve(), { once: true });
+    this.#rested = () => {
+      if (!busy()) rest.resolve();
+    };
+    await rest.promise;
+    clearTimeout(timer);
+    this.#rested = null;
+  }
+}
+
+const stopping: ChannelProblem = {
+  kind: 'problem',
+  code: 'shutting_down',
+  message: 'The service is stopping; it takes no new configuration.',
+};
+
+function stop(pair: Pair): void {
+  pair.in.stop();
+  pair.out.stop();
+}

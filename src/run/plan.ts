@@ -1,0 +1,268 @@
+/**
+ * A Plan lives as long as a config revision: its channels and brains, immutable, owning only what
+ * it opened. The Host swaps one Plan for another. A claim finishes with the Plan under which it
+ * was taken; a retired Plan waits for its claims, then aborts what is left, then closes. A
+ * connection to a platform that the next Plan would only make again goes over to that Plan.
+ *
+ * States: made → opened → in use → retired → closed.
+ */
+import type { Brain } from '../brain/brain.ts';
+import type { Receive, Channel, ChannelProblem } from '../channel/channel.ts';
+import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from '../config/config.ts';
+import { Connection } from './connection.ts';
+import type { Events } from '../domain/event.ts';
+import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import type { ActiveRoute } from '../flow/kit.ts';
+import { endsWithin, Lifetime } from '../lib/lifetime.ts';
+import { Linked, LinkedSet } from '../lib/linked-set.ts';
+import type { Model } from '../model/model.ts';
+
+/** One configured channel with the brain of its route; without a route it is not in the plan. */
+export type PlannedChannel = {
+  readonly type: ChannelType;
+  readonly channel: Channel;
+  readonly brain: Brain;
+  readonly session: SessionConfig | null;
+  readonly access: AccessConfig | null;
+};
+
+/** A model of a brain that has a route, whether or not the shield drops it. */
+export type PlannedModel = {
+  readonly brain: string;
+  readonly sensitivity: 'public' | 'private';
+  readonly config: ModelConfig;
+  readonly model: Model;
+};
+
+/** One claim that is worked on under a plan. */
+export class Work extends Linked {
+  readonly ending = new AbortController();
+}
+
+/** What is aborted ends soon. What does not is a fault, and not worth a process that never ends. */
+const abortedMs = 1_000;
+/** The same of a channel's run, which may have a connection to end first. */
+const stoppedMs = 5_000;
+/** For all that a plan opened; the webhook's listener takes up to 1 s. */
+const closeMs = 1_500;
+
+export type OpeningPlan = {
+  /**
+   * The plan in use: a connection of its that is just as wanted here, and has not failed, stays
+   * open and changes hands with `run`.
+   */
+  readonly before: Plan | null;
+  readonly events: Events;
+  /** Aborts when the opening is not to go on. */
+  readonly givenUp: AbortSignal;
+};
+
+export class Plan {
+  readonly revision: string;
+  readonly brains: ReadonlyMap<string, Brain>;
+  readonly models: readonly PlannedModel[];
+  #channels: readonly PlannedChannel[];
+  #events: Events | null = null;
+  #opened: Lifetime | null = null;
+  readonly #lines = new Map<ChannelKey, ActiveRoute>();
+  readonly #connections = new Map<ChannelKey, Connection>();
+  readonly #atWork = new LinkedSet<Work>();
+  #emptied: (() => void) | null = null;
+
+  constructor(
+    revision: string,
+    channels: readonly PlannedChannel[],
+    brains: ReadonlyMap<string, Brain>,
+    models: readonly PlannedModel[] = [],
+  ) {
+    this.revision = revision;
+    this.#channels = channels;
+    this.brains = brains;
+    this.models = models;
+  }
+
+  /** One that was taken over stands in the place of the one that was made for it. */
+  get channels(): readonly PlannedChannel[] {
+    return this.#channels;
+  }
+
+  /** What can be worked on under this plan, by the ledger's key of the channel. */
+  get lines(): ReadonlyMap<ChannelKey, ActiveRoute> {
+    return this.#lines;
+  }
+
+  /**
+   * Opens every channel. Whatever keeps one from opening, what was opened is closed again.
+   * @returns the problem of the channel that cannot be opened, or null
+   * @throws GivenUp, and what a channel throws
+   */
+  async open({ before, events, givenUp }: OpeningPlan): Promise<ChannelProblem | null> {
+    const failed = (what: string, error: unknown): void =>
+      events.faulted({ where: `closing ${what}`, error });
+    const opened = new Lifetime(givenUp, failed);
+    this.#events = events;
+    this.#opened = opened;
+    let isOpen = false;
+    try {
+      const problem = await this.#openAll(opened, before);
+      isOpen = problem === null;
+      return problem;
+    } finally {
+      if (!isOpen) await this.#close();
+    }
+  }
+
+  async #openAll(opened: Lifetime, before: Plan | null): Promise<ChannelProblem | null> {
+    const channels: PlannedChannel[] = [];
+    for (const planned of this.#channels) {
+      const { type, channel: made, brain, session, access } = planned;
+      const kept = before === null ? null : before.#sameAs(made);
+      if (kept !== null) {
+        opened.defer(type, () => this.#letGo(kept));
+        await this.#try(`closing an unused ${type}`, () => made[Symbol.asyncDispose]());
+      }
+      const connection = kept ?? (await this.#openOne(opened, planned));
+      if (connection !== null && 'message' in connection) return connection;
+      if (connection !== null) {
+        const { key, channel } = connection;
+        this.#connections.set(key, connection);
+        this.#lines.set(key, { channel, brain, session, access });
+      }
+      channels.push({ ...planned, channel: connection?.channel ?? made });
+    }
+    this.#channels = channels;
+    return null;
+  }
+
+  /** @returns null: it takes no part */
+  async #openOne(
+    opened: Lifetime,
+    { type, channel }: PlannedChannel,
+  ): Promise<Connection | ChannelProblem | null> {
+    let owned: Pick<Connection, 'owner' | 'channel'> = { owner: this, channel };
+    const letGo = (): Promise<void> => this.#letGo(owned);
+    const answer = await opened.use(type, () => channel.open(), letGo);
+    if (answer.kind === 'problem') return answer;
+    if (answer.kind === 'unfit') return null;
+    const connection = new Connection(answer.key, channel, this);
+    owned = connection;
+    return connection;
+  }
+
+  /** What belongs to another plan by now is that one's to close. */
+  async #letGo({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
+    if (owner === this) await channel[Symbol.asyncDispose]();
+  }
+
+  /** One that failed for good is not kept: a new configuration is a new try. */
+  #sameAs(channel: Channel): Connection | null {
+    for (const connection of this.#connections.values()) {
+      const { state } = connection.channel.health();
+      if (state !== 'failed' && channel.sameAs?.(connection.channel) === true) return connection;
+    }
+    return null;
+  }
+
+  /** Two connections to one account disturb each other: the one here is ended for that one. */
+  #madeWay({ key, channel }: Connection): Promise<void> | null {
+    if (channel.sameAs === undefined) return null;
+    return this.#connections.get(key)?.stop() ?? null;
+  }
+
+  /**
+   * Takes messages in on every channel, until the plan is retired.
+   * @param before every plan that may still have a connection: the one in use, and those retired
+   */
+  run(
+    acceptOn: (channel: ChannelKey) => Receive,
+    events: Events,
+    before: readonly Plan[] = [],
+  ): void {
+    for (const [key, connection] of this.#connections) {
+      if (connection.owner === this) {
+        const stopped = before.flatMap((plan) => plan.#madeWay(connection) ?? []);
+        const allStopped = stopped.length === 0 ? null : Promise.all(stopped);
+        connection.start(acceptOn(key), events, allStopped);
+      } else {
+        connection.owner = this;
+      }
+    }
+  }
+
+  /** Begins one piece of work under this plan; its controller ends it early. */
+  enter(): Work {
+    const work = new Work();
+    this.#atWork.add(work);
+    return work;
+  }
+
+  leave(work: Work): void {
+    this.#atWork.delete(work);
+    if (this.#atWork.size === 0) this.#emptied?.();
+  }
+
+  /** Stops taking messages in, and waits until the channels have let go. */
+  async stopTaking(): Promise<void> {
+    await Promise.all(this.#own().map((connection) => this.#stop(connection)));
+  }
+
+  async #stop(connection: Connection): Promise<void> {
+    await this.#try(`ending ${channelTypeOf(connection.key)}`, async () => {
+      if (await endsWithin(connection.stop(), stoppedMs)) return;
+      throw new Error('it did not end in time');
+    });
+  }
+
+  /** What fails keeps nothing else from being done; it is told. */
+  async #try(where: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#events?.faulted({ where, error });
+    }
+  }
+
+  /** Without what belongs to the next plan, or still to the one before. */
+  #own(): Connection[] {
+    return [...this.#connections.values()].filter(({ owner }) => owner === this);
+  }
+
+  get busy(): boolean {
+    return this.#atWork.size > 0;
+  }
+
+  /** Waits for the work under way, at most `graceMs`; then aborts it and waits a moment more. */
+  async finish(graceMs: number): Promise<void> {
+    await this.#emptiedWithin(graceMs);
+    this.abortWork();
+    await this.#emptiedWithin(abortedMs);
+  }
+
+  #emptiedWithin(ms: number): Promise<void> {
+    if (!this.busy) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#emptied = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  abortWork(): void {
+    for (const work of this.#atWork) work.ending.abort();
+  }
+
+  /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */
+  async retire(graceMs: number): Promise<void> {
+    await this.stopTaking();
+    await this.finish(graceMs);
+    await this.#close();
+  }
+
+  /** Never rejects: what fails to close is told. */
+  async #close(): Promise<void> {
+    await this.#opened?.close(closeMs);
+    this.#lines.clear();
+  }
+}

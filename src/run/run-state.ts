@@ -1,0 +1,51 @@
+/** Whether a run of the service is to end, how it ends, and how it is doing until then. */
+import type { Health } from '../admin/admin.ts';
+
+export type Ending =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
+  /** It failed in a way that a restart may help; what was accepted is recovered by it. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Runs until one of: it is told to stop, the storage fails for good, the start fails. */
+export class RunState {
+  readonly #over = new AbortController();
+  readonly #isOver = Promise.withResolvers<Ending>();
+  #ending: Ending | null = null;
+  #health: Health = { status: 'ok' };
+
+  /** @param stop ends it when it aborts */
+  constructor(stop: AbortSignal) {
+    const stopped = (): void => this.end({ kind: 'ended' });
+    if (stop.aborted) stopped();
+    else stop.addEventListener('abort', stopped, { once: true, signal: this.#over.signal });
+  }
+
+  /** Aborts when it is to end. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Resolves when it is to end. */
+  get ending(): Promise<Ending> {
+    return this.#isOver.promise;
+  }
+
+  get health(): Health {
+    return this.#health;
+  }
+
+  /** The first ending stays. */
+  end(ending: Ending): void {
+    if (this.#ending !== null) return;
+    this.#ending = ending;
+    this.#health = { status: 'failing', reason: 'it is stopping' };
+    this.#isOver.resolve(ending);
+    this.#over.abort();
+  }
+
+  storageFailed(): void {
+    this.end({ kind: 'failed', message: 'The storage failed; the log says how.' });
+    this.#health = { status: 'failing', reason: 'the storage failed' };
+  }
+}

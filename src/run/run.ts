@@ -1,0 +1,262 @@
+/**
+ * One run of the service: open the ledger, take the first Plan into use, open the admin server,
+ * wait until told to stop, drain, close. Nothing here waits for the outside: a provider that is
+ * down shows in the answers and on the status page, not at boot.
+ *
+ * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
+ * throw, a signal while something does not end), what was opened by then is closed.
+ */
+import { isListener } from '../channel/kinds.ts';
+import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
+import { Control } from '../control/control.ts';
+import { warnOfForwarding } from '../control/relay-warning.ts';
+import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
+import type { Events } from '../domain/event.ts';
+import { createIdSource, type IdSource } from '../domain/ids.ts';
+import { createEvents, type EventHub } from '../events.ts';
+import { Host, type Left } from './host.ts';
+import { systemClock } from '../lib/clock.ts';
+import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
+import type { Log } from '../lib/log.ts';
+import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
+import type { Plan } from './plan.ts';
+import { startAdmin } from './admin-server.ts';
+import { RunState, type Ending } from './run-state.ts';
+import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
+import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
+import type { StoreProblem } from '../store/sqlite/sqlite.ts';
+
+export type { Ending } from './run-state.ts';
+
+export type Setup = {
+  readonly config: Config;
+  readonly text: string;
+  /** Where the configuration lies, absolute; relative paths are taken from its folder. */
+  readonly file: string;
+  /** Where secrets were looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Calls what it is given when the file is to be read again; null: the text stands in no file. */
+  readonly onReload: ((reload: () => void) => void) | null;
+  /** First characters of the file's digest. */
+  readonly revision: string;
+  /** Absolute; null: no storage, everything in memory. */
+  readonly storagePath: string | null;
+  readonly secrets: Secrets;
+  /** What the check of the config warned of, for the status page. */
+  readonly warnings: readonly ConfigProblem[];
+  readonly log: Log;
+  readonly version: string;
+  /** The folder of the pages. */
+  readonly webRoot: URL;
+  /** Ends the service: drain, then close. */
+  readonly stop: AbortSignal;
+  /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
+  readonly abandon?: AbortSignal;
+  readonly onListening?: (at: Listening) => void;
+};
+
+export type Listening = { readonly webhook: string | null; readonly admin: string | null };
+
+/** How long what was opened may take to close, once what was in hand is done. */
+const closeMs = 5_000;
+/** The same of a service that never came to listen. */
+const bootCloseMs = 2_000;
+/** Of these, what there is for messages that it has in hand. */
+const bootDrainMs = 500;
+
+/**
+ * Runs the service until `stop` aborts; resolves when everything is closed. A start that fails, or
+ * during which `stop` aborts, has closed what it opened within 4 s.
+ */
+export async function runService(setup: Setup): Promise<Ending> {
+  return new Run(setup).run();
+}
+
+class Run {
+  readonly #setup: Setup;
+  readonly #events: EventHub;
+  readonly #alerts: StorageAlerts;
+  readonly #state: RunState;
+  readonly #lifetime: Lifetime;
+  #host: Host | null = null;
+  #control: Control | null = null;
+  #left: Left | null = null;
+  #abandon: AbortSignal | undefined;
+
+  constructor(setup: Setup) {
+    this.#setup = setup;
+    this.#events = createEvents({ log: setup.log, ...systemClock });
+    this.#alerts = watchStorage(this.#events);
+    this.#state = new RunState(setup.stop);
+    this.#lifetime = new Lifetime(this.#state.over, (what, error) =>
+      this.#events.faulted({ where: `closing ${what}`, error }),
+    );
+  }
+
+  async run(): Promise<Ending> {
+    let isUp = false;
+    try {
+      const refused = await this.#boot();
+      isUp = refused === null;
+      if (refused !== null) this.#state.end(refused);
+    } catch (error) {
+      if (!(error instanceof GivenUp)) this.#startFailed(error);
+    }
+    const ending = await this.#state.ending;
+    // A signal may come when messages are accepted already, and nobody is told yet.
+    const isAsked = ending.kind === 'ended' && this.#host?.plan != null;
+    await this.#close(isUp || isAsked);
+    return ending;
+  }
+
+  #startFailed(error: unknown): void {
+    this.#events.faulted({ where: 'the start', error });
+    this.#state.end({ kind: 'failed', message: 'It could not start; the log says why.' });
+  }
+
+  /** @returns null: it listens */
+  async #boot(): Promise<Ending | null> {
+    const { config, version, storagePath, abandon } = this.#setup;
+    this.#abandon = abandon;
+    const skills = await this.#lifetime.within(() => readSkills(config.brains));
+    if (skills.kind === 'problem') {
+      const { code, path, message, remedy } = problemOfSkills(skills);
+      return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}` };
+    }
+    const kit = createServiceKit(this.#events, version, storagePath);
+    this.#lifetime.defer('the HTTP client', () => kit.http.close());
+    const warnings = skills.warnings.map(warningOfSkill);
+    for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
+    const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
+    const store = await this.#openStore(kit, ids);
+    if ('kind' in store) {
+      return { ...store, kind: passingProblems.has(store.code) ? 'failed' : 'refused' };
+    }
+    return this.#serve(kit, ids, store, { texts: skills.texts, warnings });
+  }
+
+  #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
+    const { config, storagePath: path } = this.#setup;
+    const failed = (error: unknown): void => {
+      this.#events.faulted({ where: 'the storage', error });
+      this.#state.storageFailed();
+    };
+    const { now, steady } = kit;
+    const { news } = this.#alerts;
+    const choice = { storage: config.storage, path, ids, now, steady, news, failed };
+    return this.#lifetime.adopt(
+      'the storage',
+      () => openLedger(choice),
+      (opened) => ('kind' in opened ? null : closeLedger(opened)),
+    );
+  }
+
+  async #serve(
+    kit: ServiceKit,
+    ids: IdSource,
+    store: OpenStore,
+    skills: {
+      readonly texts: ReadonlyMap<string, string>;
+      readonly warnings: ConfigSnapshot['warnings'];
+    },
+  ): Promise<Ending | null> {
+    const { revision, config, secrets, onReload, file, env, log } = this.#setup;
+    const { ledger } = store;
+    const { now, steady, random } = kit;
+    const host = new Host({ ledger, events: this.#events, ids, now, steady, random });
+    this.#host = host;
+    this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
+    const plan = createPlan(revision, config, secrets, kit, skills.texts);
+    const unopened = await this.#lifetime.within(() => host.use(plan));
+    if (unopened !== null) return { ...unopened, kind: 'refused' };
+    const onUsed = (used: Plan): void => this.#planUsed(used, kit);
+    onUsed(plan);
+    const source = onReload && { file, env, onReload };
+    const first = firstOf(this.#setup, skills.warnings);
+    const stop = this.#state.over;
+    const control = new Control({ source, host, kit, log, stop, onUsed }, first);
+    this.#control = control;
+    const admin = await startAdmin(this.#setup, this.#lifetime, {
+      kit,
+      events: this.#events,
+      host,
+      store,
+      control,
+      health: () =>
+        this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
+      warnings: () => [...control.warnings, ...this.#alerts.warnings()],
+    });
+    if (admin?.kind === 'problem') return { ...admin, kind: 'refused' };
+    sayListening(this.#setup, this.#events, admin?.port ?? null);
+    return null;
+  }
+
+  #planUsed({ models }: Plan, kit: ServiceKit): void {
+    kit.bounds.hold(models.map(({ config }) => config));
+    warnOfForwarding(models, kit).catch((error: unknown) =>
+      this.#events.faulted({ where: 'looking at the models', error }),
+    );
+  }
+
+  /** @param inOrder what is in hand has the time that the ledger's terms give it */
+  async #close(inOrder: boolean): Promise<void> {
+    const host = this.#host;
+    if (inOrder && host !== null) {
+      const message = 'No new messages; finishing what is in hand.';
+      this.#events.noticed({ code: 'draining', message });
+      // What fails in it fails once more when the lifetime closes the host, and is told there.
+      await this.#drain(host).catch(() => {});
+    }
+    await this.#lifetime.close(inOrder ? closeMs : bootCloseMs);
+    if (host === null || this.#left === null) return;
+    if (!host.isDurable) warnOfLoss(this.#events, this.#left);
+    if (!inOrder) return;
+    const details = { left: this.#left.rows };
+    this.#events.noticed({ code: 'drained', message: 'Everything is closed.', details });
+  }
+
+  /**
+   * The intake closes first. A configuration on its way is refused then, and its file put back.
+   * @param withinMs left out: as the ledger's terms say; of the first call
+   */
+  async #drain(host: Host, withinMs?: number): Promise<void> {
+    try {
+      this.#left = await host.drain(withinMs, this.#abandon);
+    } finally {
+      if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
+    }
+  }
+}
+
+/** A restart may find the disk well again; of the others only a person can rid us. */
+const passingProblems = new Set([
+  'storage_io',
+  'storage_full',
+  'storage_locked',
+  'storage_unusable',
+]);
+
+function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
+  const { text, revision, config, storagePath, warnings } = setup;
+  return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
+}
+
+function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
+  const { channels, routes, observability } = setup.config;
+  const configured = channels.find(isListener);
+  const isRouted = routes.some(({ channel }) => channel === configured?.type);
+  const webhook = isRouted ? configured : undefined;
+  const at: Listening = {
+    webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
+    admin: adminPort === null ? null : `http://${observability.address.text}/ui`,
+  };
+  events.noticed({ code: 'listening', message: 'svc is listening.', details: { ...at } });
+  setup.onListening?.(at);
+}
+
+/** Without storage what is left is lost, so it is named; with storage the next start has it. */
+function warnOfLoss(events: Events, { rows, ids }: Left): void {
+  if (rows === 0) return;
+  const message = `${rows} rows were not finished in time and are lost: ${ids.join(' ')}`;
+  events.warned({ code: 'left_behind', message });
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { systemClock } from '../lib/clock.ts';
+import type { ChannelKey } from '../domain/ids.ts';
+import { failure } from '../domain/failure.ts';
+import { createEvents } from '../events.ts';
+import { createLog } from '../lib/log.ts';
+import { watchStorage } from './storage-alerts.ts';
+
+function listen() {
+  const stream = new PassThrough();
+  const log = createLog({ stream, level: 'info', format: 'json' });
+  const events = createEvents({ log, ...systemClock });
+  const lines = async (): Promise<string> => {
+    await log.flush();
+    return String(stream.read() ?? '');
+  };
+  return { ...watchStorage(events), events, lines };
+}
+
+test('a disk without room is a warning, and unhealthy until there is some', async () => {
+  const it = listen();
+  const { news, lines } = it;
+  assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
+  const mebibyte = 1024 * 1024;
+  news.storageRoom!({ kind: 'low', freeBytes: 17.5 * mebibyte, freeBytesMin: 256 * mebibyte });
+  assert.match(await lines(), /"warn".*storage_low.*has 17 MiB left, and under 256 MiB nothing/);
+  assert.equal(it.health().status, 'failing');
+  assert.equal(it.warnings()[0]?.code, 'storage_low');
+  news.storageRoom!({ kind: 'full' });
+  assert.match(await lines(), /"warn".*storage_full.*every second/);
+  assert.deepEqual(it.health(), { status: 'failing', reason: 'the disk is full' });
+  news.storageRoom!({ kind: 'ok' });
+  assert.match(await lines(), /"info".*storage_room/);
+  assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
+});
+
+test('a channel that is gone is named with the day on which its rows are given up', async () => {
+  const { news, lines, events } = listen();
+  const channel = 'messenger_a:77' as ChannelKey;
+  news.unroutable!({ channel, rows: 3, since: 0, untilAt: Date.UTC(2030, 1, 2) });
+  const line = await lines();
+  assert.match(line, /"warn".*unroutable.*3 messages.*messenger_a:77.*2030-02-02T/);
+  news.buried!({ box: 'in', channel, id: 'an id', failure: failure('unroutable') });
+  assert.equal(events.meters.channels.get('messenger_a')?.deadLetters.in, 1);
+});

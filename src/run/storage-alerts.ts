@@ -1,0 +1,80 @@
+/** What the ledger tells of itself, for people: log lines, counts, health, a warning. */
+import type { Health, WarningStatus } from '../admin/admin.ts';
+import type { Events } from '../domain/event.ts';
+import type { LedgerNews, StorageRoom } from '../store/store.ts';
+
+export type StorageAlerts = {
+  readonly news: LedgerNews;
+  /** Failing while nothing can be accepted. */
+  health(): Health;
+  warnings(): readonly WarningStatus[];
+};
+
+/** Listens for as long as the process lives. */
+export function watchStorage(events: Events): StorageAlerts {
+  let room: StorageRoom = { kind: 'ok' };
+  const news: LedgerNews = {
+    storageRoom(now) {
+      room = now;
+      const warning = warningOf(now);
+      if (warning === null) {
+        events.noticed({ code: 'storage_room', message: 'The database has room again.' });
+        return;
+      }
+      const { code, path, message, remedy } = warning;
+      events.warned({ code, path, message: `${message} ${remedy}` });
+    },
+    unroutable({ channel, rows, untilAt }) {
+      const until = new Date(untilAt).toISOString();
+      events.warned({
+        code: 'unroutable',
+        message:
+          `${rows} messages and replies of ${channel} wait, since it is not configured or has no ` +
+          `route. Bring it back before ${until}, or they become dead letters.`,
+      });
+    },
+    buried: (e) => events.buried(e),
+  };
+  return {
+    news,
+    health: () => healthOf(room),
+    warnings() {
+      const warning = warningOf(room);
+      return warning === null ? [] : [warning];
+    },
+  };
+}
+
+function healthOf({ kind }: StorageRoom): Health {
+  if (kind === 'ok') return { status: 'ok' };
+  const reason = kind === 'full' ? 'the disk is full' : 'the disk is nearly full';
+  return { status: 'failing', reason };
+}
+
+const mebibyte = 1024 * 1024;
+
+function warningOf(room: StorageRoom): WarningStatus | null {
+  const path = 'storage.path';
+  const remedy = 'Make room on that disk; svc goes on by itself.';
+  switch (room.kind) {
+    case 'ok':
+      return null;
+    case 'full': {
+      const message =
+        'The disk of the database is full: nothing is accepted, and what is finished waits to be ' +
+        'written down. It is tried again every second.';
+      return { code: 'storage_full', path, message, remedy };
+    }
+    case 'low': {
+      const [left, least] = [room.freeBytes, room.freeBytesMin].map((n) =>
+        Math.floor(n / mebibyte),
+      );
+      const message =
+        `The disk of the database has ${left} MiB left, and under ${least} MiB nothing is ` +
+        'accepted. What was accepted is worked on.';
+      return { code: 'storage_low', path, message, remedy };
+    }
+    default:
+      return room satisfies never;
+  }
+}

@@ -1,0 +1,85 @@
+/** How messages come in: counted from the moment they are let in, claimable after the commit. */
+import type { Acceptance } from '../../channel/channel.ts';
+import type { IdSource } from '../../domain/ids.ts';
+import type { Inbound } from '../../domain/message.ts';
+import type { Whose } from '../../domain/story.ts';
+import type { IntakeLimit } from '../order/intake-limit.ts';
+import { isOf } from '../order/removal.ts';
+import { MessageProgress } from '../order/rows.ts';
+import type { CursorMove } from '../store.ts';
+import { bytesOfMessage } from '../order/weight.ts';
+import type { WorkingSet } from '../order/working-set.ts';
+import type { Arrival, LedgerStorage } from './storage.ts';
+
+type Unwanted = { readonly whose: Whose; readonly before: number };
+/** Until it is entered, or the storage has answered. */
+type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
+
+const settled = new MessageProgress(0, null);
+settled.open = 0;
+
+export type ArrivalParts = {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly ids: IdSource;
+  readonly rows: WorkingSet;
+  readonly storage: LedgerStorage;
+};
+
+export class Accepting {
+  readonly #parts: ArrivalParts;
+  readonly #intakeLimit: IntakeLimit;
+  #unwanted: Unwanted | null = null;
+  /** Messages on their way into the storage, and their bytes. */
+  messages = 0;
+  bytes = 0;
+
+  constructor(parts: ArrivalParts, intakeLimit: IntakeLimit) {
+    this.#parts = parts;
+    this.#intakeLimit = intakeLimit;
+  }
+
+  async accept(batch: readonly Inbound[], cursors: readonly CursorMove[]): Promise<Acceptance> {
+    const refusal = this.#intakeLimit.refusal(batch);
+    if (refusal !== null) return refusal;
+    const arrivals = batch.map((inbound) => this.#arrive(inbound));
+    const acceptance = await this.#parts.storage.accept(arrivals, cursors, this.#enter);
+    for (const arrival of arrivals) this.#leave(arrival);
+    return acceptance;
+  }
+
+  /**
+   * What is theirs and on its way, numbered below `before`, is not to be worked.
+   * @returns to be called when all of it has arrived
+   */
+  unwanted(what: Unwanted): () => void {
+    this.#unwanted = what;
+    return () => {
+      this.#unwanted = null;
+    };
+  }
+
+  #arrive({ dedupeKey, ...facts }: Inbound): UnderWay {
+    const { rows, ids, now } = this.#parts;
+    const message = { ...facts, id: ids.message(), acceptedAt: now() };
+    const bytes = bytesOfMessage(message);
+    this.messages++;
+    this.bytes += bytes;
+    return { message, seq: rows.nextSeq(), dedupeKey, bytes, underWay: true };
+  }
+
+  readonly #enter = (arrival: Arrival): MessageProgress => {
+    this.#leave(arrival as UnderWay);
+    const { message, seq } = arrival;
+    const unwanted = this.#unwanted;
+    if (unwanted !== null && seq < unwanted.before && isOf(unwanted.whose, message)) return settled;
+    return this.#parts.rows.addMessage(message, seq).progress;
+  };
+
+  #leave(arrival: UnderWay): void {
+    if (!arrival.underWay) return;
+    arrival.underWay = false;
+    this.messages--;
+    this.bytes -= arrival.bytes;
+  }
+}

@@ -1,0 +1,76 @@
+import type { Message } from '../../domain/message.ts';
+import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain/tool-use.ts';
+import type { InClaim } from '../store.ts';
+
+/** One call of a message, in whichever of its runs it began. */
+export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments'> & {
+  /** Null: its end was not seen. */
+  readonly ending: CallEnding | null;
+};
+
+type Call = {
+  readonly kept: Omit<RunningCall, 'ending'>;
+  ending: CallEnding | null;
+  /** The run that it began in, or that it has answered last; null: one of an earlier process. */
+  claim: InClaim | null;
+};
+
+/**
+ * Which calls of a message may not be repeated. A call is known by its hash, wherever the model
+ * asks for it; each one that an earlier run began answers one of this run, in their order.
+ */
+export class BegunCalls {
+  readonly #load: (message: Message) => readonly RunningCall[];
+  readonly #calls = new WeakMap<Message, Call[]>();
+
+  /** @param load what was begun for a message before this process held it, in that order */
+  constructor(load: (message: Message) => readonly RunningCall[]) {
+    this.#load = load;
+  }
+
+  /** What earlier runs began and this one has not asked for, in the order of their beginnings. */
+  earlier(claim: InClaim): readonly EarlierCall[] {
+    return this.#of(claim.message)
+      .filter((call) => call.claim !== claim)
+      .map(({ kept: { key, tool, arguments: given }, ending }) => {
+        return { key, tool, arguments: given, ending };
+      });
+  }
+
+  begin(claim: InClaim, { key, hash, tool, arguments: given }: BegunCall): Journaled {
+    const calls = this.#of(claim.message);
+    const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
+    if (before === undefined) {
+      if (calls.some(({ kept }) => kept.key === key)) return { kind: 'unwritten' };
+      calls.push({ kept: { key, hash, tool, arguments: given }, ending: null, claim });
+      return { kind: 'run' };
+    }
+    before.claim = claim;
+    const { ending, kept } = before;
+    return ending === null
+      ? { kind: 'unknown', key: kept.key }
+      : { kind: 'done', key: kept.key, ending };
+  }
+
+  /** What has begun could not be written down, and did not run. */
+  drop({ message }: InClaim, key: string): void {
+    const calls = this.#of(message);
+    const at = calls.findIndex(({ kept }) => kept.key === key);
+    if (at >= 0) calls.splice(at, 1);
+  }
+
+  end({ message }: InClaim, key: string, ending: CallEnding): void {
+    const call = this.#calls.get(message)?.find(({ kept }) => kept.key === key);
+    if (call !== undefined) call.ending = ending;
+  }
+
+  #of(message: Message): Call[] {
+    const known = this.#calls.get(message);
+    if (known !== undefined) return known;
+    const calls = this.#load(message).map(({ ending, ...kept }): Call => {
+      return { kept, ending, claim: null };
+    });
+    this.#calls.set(message, calls);
+    return calls;
+  }
+}

@@ -1,0 +1,165 @@
+/** The ledger without storage: nothing outlives the process, and every write is done at once. */
+import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { IdSource } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { KnownKeys, MemoryReceipt } from './known-keys.ts';
+import { LaneLedger } from '../ledger/ledger.ts';
+import type {
+  Arrival,
+  DeferredUntil,
+  DeliveryEnd,
+  Enter,
+  FailedDelivery,
+  LedgerStorage,
+  TurnEnd,
+} from '../ledger/storage.ts';
+import { memoryLimits, memoryDurability, type MemoryLimits } from './limits.ts';
+import type { OutRow } from '../order/rows.ts';
+import type { CursorMove, Ledger, LedgerNews } from '../store.ts';
+import { StoryRing } from './story-ring.ts';
+import { WorkingSet } from '../order/working-set.ts';
+
+export function createMemoryLedger(
+  options: Clock & {
+    readonly ids: IdSource;
+    readonly limits?: Partial<MemoryLimits>;
+    readonly news?: LedgerNews;
+    /** Where the stories of the last messages are told, for a reader. */
+    readonly stories?: StoryRing;
+  },
+): Ledger {
+  const { now, steady, ids, limits, stories = new StoryRing(), news = {} } = options;
+  const storage = new NoStorage({ ...memoryLimits, ...limits }, stories);
+  const rows = new WorkingSet({ now, steady });
+  return new LaneLedger({ now, steady, ids, rows, storage, news });
+}
+
+const done = Promise.resolve(true);
+
+/** Tells the stories, keeps cursors and keys, and is done. */
+export class NoStorage implements LedgerStorage {
+  readonly durability = memoryDurability;
+  readonly limits: LedgerStorage['limits'];
+  readonly hasRoom = true;
+  readonly quarantine = null;
+  readonly #stories: StoryRing;
+  readonly #known: KnownKeys;
+  readonly #cursors = new Map<string, string>();
+  readonly history: LedgerStorage['history'] = {
+    bytes: 0,
+    of: ({ acceptedAt }) => {
+      const session = { number: 1, startedAt: acceptedAt };
+      return { session, turns: [], previousAt: null, empty: true };
+    },
+    said: () => [],
+    cursor: (channel, name) => this.#cursors.get(`${channel} ${name}`) ?? null,
+    unroutableSince: () => null,
+  };
+  readonly agents: LedgerStorage['agents'] = {
+    notes: () => [],
+    toolUses: ({ channel, conversation }, n) => this.#stories.uses.of(channel, conversation, n),
+    callsOf: () => [],
+  };
+  readonly deadLetters = {
+    /** Since the start. */
+    count: 0,
+    replay: async () => 'not_kept' as const,
+    discard: async () => 'not_kept' as const,
+  };
+  readonly forgetting: LedgerStorage['forgetting'] = {
+    forget: async ({ whose, removed }) => {
+      this.#stories.uses.remove(whose);
+      return removed;
+    },
+    clearNotes: async () => 0,
+  };
+
+  constructor({ messagesMax, bytesMax, dedupeKeysMax }: MemoryLimits, stories: StoryRing) {
+    this.limits = { messagesMax, bytesMax };
+    this.#stories = stories;
+    this.#known = new KnownKeys(dedupeKeysMax);
+  }
+
+  gauges() {
+    return { tracesDropped: 0, commitsPending: 0 };
+  }
+
+  listen(): void {}
+
+  async accept(
+    arrivals: readonly Arrival[],
+    cursors: readonly CursorMove[],
+    enter: Enter,
+  ): Promise<Acceptance> {
+    const receipts = arrivals.map((arrival) => this.#acceptOne(arrival, enter));
+    for (const { channel, name, value } of cursors) this.#cursors.set(`${channel} ${name}`, value);
+    return { kind: 'accepted', receipts };
+  }
+
+  turnEnded({ row, at, why, effects }: TurnEnd, then: () => void): Promise<boolean> {
+    this.#stories.settled(row, at, why, effects);
+    this.#stories.uses.add(row.message, effects?.toolUses ?? []);
+    if (why !== null) this.deadLetters.count++;
+    then();
+    return done;
+  }
+
+  delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
+    this.#stories.delivered(row, at);
+    then();
+    return done;
+  }
+
+  deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
+    const { row, at, why, dueAt, how } = end;
+    this.#stories.deferred(row, at, why, { at: dueAt, ...how });
+    then();
+    return done;
+  }
+
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+    const { row, at, why } = end;
+    if (this.#stories.died(row, at, why, true)) this.deadLetters.count++;
+    for (const part of parts) this.#stories.died(part, at, why, false);
+    then();
+    return done;
+  }
+
+  callBegun(message: Message, call: BegunCall): Promise<boolean> {
+    this.#stories.uses.begun(message, call);
+    return done;
+  }
+
+  callEnded(key: string, ending: CallEnding): void {
+    this.#stories.uses.ended(key, ending);
+  }
+
+  audit(row: AuditRow): Promise<boolean> {
+    this.#stories.audit.add(row);
+    return done;
+  }
+
+  keepUnroutable(): void {}
+
+  written(): Promise<boolean> {
+    return done;
+  }
+
+  noteFailure(): void {}
+
+  async close(): Promise<void> {}
+
+  #acceptOne(arrival: Arrival, enter: Enter): Receipt {
+    const { message, dedupeKey } = arrival;
+    const key = dedupeKey === null ? null : `${message.channel} ${dedupeKey}`;
+    const known = key === null ? null : this.#known.receiptOf(key);
+    if (known !== null) return known;
+    const progress = enter(arrival);
+    progress.story = this.#stories.accepted(message);
+    if (key !== null) this.#known.add(key, message.id, progress);
+    return new MemoryReceipt(message.id, progress, false);
+  }
+}

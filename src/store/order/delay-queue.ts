@@ -1,0 +1,50 @@
+/** Replies that wait for their time, and those that have left their lane for good. */
+import type { Clock } from '../../lib/clock.ts';
+import { createDeadlines, type Deadlines } from '../../lib/deadlines.ts';
+import type { OutRow } from './rows.ts';
+
+export class DelayQueue {
+  readonly #now: () => number;
+  readonly #deadlines: Deadlines;
+  readonly #ready: (row: OutRow) => void;
+  readonly #parked = new Set<OutRow>();
+  /** How many wait for their time. */
+  waiting = 0;
+
+  /** @param ready is told of each whose time has come */
+  constructor(clock: Clock, ready: (row: OutRow) => void) {
+    this.#now = clock.now;
+    this.#deadlines = createDeadlines(clock.steady);
+    this.#ready = ready;
+  }
+
+  /** Until they are settled, whether they wait or are being tried. */
+  get parked(): ReadonlySet<OutRow> {
+    return this.#parked;
+  }
+
+  park(row: OutRow): void {
+    row.late = true;
+    row.parked = true;
+    this.#parked.add(row);
+  }
+
+  /** @param at milliseconds since 1970; a clock that is set back later makes it wait no longer */
+  until(row: OutRow, at: number): void {
+    this.waiting++;
+    row.due = this.#deadlines.after(at - this.#now(), () => {
+      row.due = null;
+      this.waiting--;
+      this.#ready(row);
+    });
+  }
+
+  /** It is settled, or gone. */
+  drop(row: OutRow): void {
+    if (row.parked) this.#parked.delete(row);
+    if (row.due === null) return;
+    row.due.cancel();
+    row.due = null;
+    this.waiting--;
+  }
+}

@@ -1,0 +1,113 @@
+/** Claims as the forms hand them out: each knows its row until it is ended, once. */
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import { Linked, LinkedSet } from '../../lib/linked-set.ts';
+import type { InRow, OutRow, Row } from './rows.ts';
+import type { Claim, InClaim, Memory, OutClaim } from '../store.ts';
+
+class OpenInClaim extends Linked implements InClaim {
+  readonly box = 'in';
+  readonly message: Message;
+  readonly attempt: number;
+  readonly condemned: boolean;
+  readonly memory: Memory;
+  row: InRow | null;
+
+  constructor(row: InRow, memory: Memory) {
+    super();
+    this.message = row.message;
+    this.attempt = row.attempt;
+    this.condemned = row.condemned;
+    this.memory = memory;
+    this.row = row;
+  }
+}
+
+class OpenOutClaim extends Linked implements OutClaim {
+  readonly box = 'out';
+  readonly reply: Reply;
+  readonly attempt: number;
+  readonly attemptOfSchedule: number;
+  readonly possibleDuplicate: boolean;
+  readonly late: boolean;
+  row: OutRow | null;
+
+  constructor(row: OutRow) {
+    super();
+    this.reply = row.reply;
+    this.attempt = row.attempt;
+    this.attemptOfSchedule = row.attempt - row.replayedAfter;
+    this.possibleDuplicate = row.possibleDuplicate;
+    this.late = row.late;
+    this.row = row;
+  }
+}
+
+/** Every claim that is not ended. */
+export class OpenClaims {
+  readonly #open = new LinkedSet<OpenInClaim | OpenOutClaim>();
+
+  claimIn(row: InRow, memory: Memory): InClaim {
+    const claim = new OpenInClaim(row, memory);
+    this.#open.add(claim);
+    return claim;
+  }
+
+  /** @param now milliseconds since 1970 */
+  claimOut(row: OutRow, now: number): OutClaim {
+    row.takenAt = now;
+    const claim = new OpenOutClaim(row);
+    this.#open.add(claim);
+    return claim;
+  }
+
+  /** Ends a claim; null if it was ended before, or is not one of these. */
+  endIn(claim: InClaim): InRow | null {
+    if (!(claim instanceof OpenInClaim)) return null;
+    const { row } = claim;
+    claim.row = null;
+    this.#open.delete(claim);
+    return row;
+  }
+
+  endOut(claim: OutClaim): OutRow | null {
+    if (!(claim instanceof OpenOutClaim)) return null;
+    const { row } = claim;
+    claim.row = null;
+    this.#open.delete(claim);
+    return row;
+  }
+
+  /** Ends every claim on such a row, for whoever holds it. Returns the rows. */
+  revoke(matches: (row: Row) => boolean): readonly Row[] {
+    const rows: Row[] = [];
+    for (const claim of this.#open) {
+      const { row } = claim;
+      if (row === null || !matches(row)) continue;
+      claim.row = null;
+      this.#open.delete(claim);
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  /** Whether that claim is of these and has not been ended. */
+  has(claim: Claim): boolean {
+    return (claim instanceof OpenInClaim || claim instanceof OpenOutClaim) && claim.row !== null;
+  }
+
+  [Symbol.iterator](): Iterator<Claim> {
+    return this.#open[Symbol.iterator]();
+  }
+}
+
+/** Up to n claims from `next`, fewer when it has no more. */
+export function upTo<C extends Claim>(n: number, next: () => C | null): readonly C[] {
+  const claims: C[] = [];
+  while (claims.length < n) {
+    const claim = next();
+    if (claim === null) break;
+    claims.push(claim);
+  }
+  return claims;
+}

@@ -1,0 +1,40 @@
+/** Taking away from memory what one conversation, or one sender, has in it. */
+import type { Message } from '../../domain/message.ts';
+import type { Whose } from '../../domain/story.ts';
+import type { OpenClaims } from './open-claims.ts';
+import type { Row } from './rows.ts';
+import type { WorkingSet } from './working-set.ts';
+
+export function isOf(
+  whose: Whose,
+  { channel, conversation, sender }: Pick<Message, 'channel' | 'conversation' | 'sender'>,
+): boolean {
+  if (channel !== whose.channel) return false;
+  return whose.kind === 'conversation'
+    ? conversation === whose.conversation
+    : sender.id === whose.sender;
+}
+
+/** Whether a row is theirs, or a reply to one of theirs as far as that is known. */
+export function rowIsOf(whose: Whose, row: Row): boolean {
+  if (row.box === 'in') return isOf(whose, row.message);
+  if (row.lane.channel !== whose.channel) return false;
+  return whose.kind === 'conversation'
+    ? row.reply.conversation === whose.conversation
+    : row.progress.sender === whose.sender;
+}
+
+/**
+ * Such rows go, wherever they are; who holds a claim on one has lost it.
+ * @returns how many went
+ */
+export function removeRows(
+  rows: WorkingSet,
+  open: OpenClaims,
+  whose: Whose,
+  matches: (row: Row) => boolean,
+): number {
+  for (const row of open.revoke(matches)) rows.giveBack(row);
+  const conversation = whose.kind === 'conversation' ? whose.conversation : null;
+  return rows.remove(whose.channel, conversation, matches);
+}

@@ -1,0 +1,193 @@
+/** The rows of the working set, and the lane that puts a conversation's rows in order. */
+import type { ChannelKey } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import type { Deadline } from '../../lib/deadlines.ts';
+import type { Linked } from '../../lib/linked-set.ts';
+import { Queue } from '../../lib/queue.ts';
+import { bytesOfReply } from './weight.ts';
+
+/** One conversation on one channel: its unsettled rows in order. */
+export class Lane {
+  readonly channel: ChannelKey;
+  readonly inbox = new Queue<InRow>();
+  /** Without the parked ones: they have left the order. */
+  readonly outbox = new Queue<OutRow>();
+  /** The head has been offered or claimed; nothing behind it may start. */
+  inBusy = false;
+  outBusy = false;
+  /** Unsettled replies, parked ones included. */
+  replies = 0;
+  /** It has no rows. */
+  idle = true;
+  /** Grows when what is remembered of the conversation changes but by its own turns. */
+  historyVersion = 0;
+
+  constructor(channel: ChannelKey) {
+    this.channel = channel;
+  }
+
+  get empty(): boolean {
+    return this.inbox.length === 0 && this.replies === 0 && !this.inBusy && !this.outBusy;
+  }
+
+  /** Takes out all that match. The next may start, unless the end of one is being written down. */
+  extract(matches: (row: Row) => boolean): readonly Row[] {
+    const [message, reply] = [this.inbox.peek(), this.outbox.peek()];
+    const rows: readonly Row[] = [...this.inbox.extract(matches), ...this.outbox.extract(matches)];
+    if (message !== this.inbox.peek() && message?.taken === false) this.inBusy = false;
+    if (reply !== this.outbox.peek() && reply?.taken === false) this.outBusy = false;
+    return rows;
+  }
+}
+
+/** A message and its replies, from acceptance until the last of them is settled. */
+export class MessageProgress {
+  open = 1;
+  readonly bytes: number;
+  /** Where the message's story is told on, in the form that keeps stories in memory. */
+  story = 0;
+  /** Who said the message; null when that is not known any more (after a restart). */
+  readonly sender: string | null;
+  #promise: Promise<void> | null = null;
+  #resolve: (() => void) | null = null;
+
+  constructor(bytes: number, sender: string | null) {
+    this.bytes = bytes;
+    this.sender = sender;
+  }
+
+  /** Resolves when everything is settled; made only for those who ask. */
+  get settled(): Promise<void> {
+    if (this.open === 0) return Promise.resolve();
+    this.#promise ??= new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    return this.#promise;
+  }
+
+  close(): void {
+    this.#resolve?.();
+  }
+}
+
+/** `before` and `after` are its place among the unsettled rows of its side. */
+export type InRow = Linked & {
+  readonly box: 'in';
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly message: Message;
+  readonly progress: MessageProgress;
+  /** The number of the try that comes next or is under way; counts from 1. */
+  attempt: number;
+  /** The lane's edition when it was last handed out. */
+  historyVersion: number;
+  /** Handed out, until it is given back, postponed, or what ended it is written down. */
+  taken: boolean;
+  /** Taken away: it counts nowhere any more. */
+  gone: boolean;
+  /** The process ended twice while it ran alone: it is buried, and runs no more. */
+  condemned: boolean;
+};
+
+export type OutRow = Linked & {
+  readonly box: 'out';
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly reply: Reply;
+  readonly bytes: number;
+  readonly progress: MessageProgress;
+  attempt: number;
+  /**
+   * Attempts that do not move it along its schedule: those before the last replay, and those that
+   * were only counted because the process died.
+   */
+  replayedAfter: number;
+  possibleDuplicate: boolean;
+  /** It may arrive after what came later. */
+  late: boolean;
+  /** Late, and out of its lane: it holds up nothing. */
+  parked: boolean;
+  /** When it was last handed out; milliseconds since 1970. */
+  takenAt: number;
+  taken: boolean;
+  gone: boolean;
+  /** Set while it waits for its time. */
+  due: Deadline | null;
+};
+
+/** How a reply was when it was last written down. */
+export type OutState = Pick<
+  OutRow,
+  'attempt' | 'replayedAfter' | 'possibleDuplicate' | 'late' | 'parked'
+> & {
+  /** When it is to be tried again; null: it waits its turn. */
+  readonly dueAt: number | null;
+};
+
+export type Row = InRow | OutRow;
+
+export function makeInRow(
+  message: Message,
+  lane: Lane,
+  progress: MessageProgress,
+  seq: number,
+  attempt: number,
+): InRow {
+  return {
+    box: 'in',
+    seq,
+    lane,
+    message,
+    progress,
+    attempt,
+    historyVersion: 0,
+    taken: false,
+    gone: false,
+    condemned: false,
+    before: null,
+    after: null,
+  };
+}
+
+export function makeOutRow(
+  reply: Reply,
+  lane: Lane,
+  progress: MessageProgress,
+  seq: number,
+): OutRow {
+  return {
+    box: 'out',
+    seq,
+    lane,
+    reply,
+    bytes: bytesOfReply(reply),
+    progress,
+    attempt: 1,
+    replayedAfter: 0,
+    possibleDuplicate: false,
+    late: false,
+    parked: false,
+    takenAt: 0,
+    taken: false,
+    gone: false,
+    due: null,
+    before: null,
+    after: null,
+  };
+}
+
+/** A part of a split reply has the whole one's id, and `-00`, `-01` … behind it. */
+export const wholeIdLength = 22;
+
+/** The parts that wait behind this part of a split reply: when it dies they die with it. */
+export function laterParts({ reply, lane, parked }: OutRow): readonly OutRow[] {
+  if (parked || reply.id.length === wholeIdLength) return [];
+  const parts: OutRow[] = [];
+  const whole = reply.id.slice(0, wholeIdLength);
+  for (let place = 1; ; place++) {
+    const part = lane.outbox.at(place);
+    if (part === undefined || !part.reply.id.startsWith(whole)) return parts;
+    parts.push(part);
+  }
+}

@@ -1,0 +1,21 @@
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+
+/** What a row weighs: two bytes a character, and what is around it. */
+const rowBytes = 512;
+
+export function bytesOfMessage(message: Omit<Message, 'id' | 'acceptedAt'>): number {
+  const { text, conversation, sender, media, address } = message;
+  const characters =
+    text.length +
+    2 * conversation.length +
+    sender.id.length +
+    (sender.name?.length ?? 0) +
+    (media?.reference.length ?? 0) +
+    address.target.length;
+  return rowBytes + 2 * characters;
+}
+
+export function bytesOfReply({ text, conversation }: Reply): number {
+  return rowBytes + 2 * (text.length + conversation.length);
+}

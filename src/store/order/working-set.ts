@@ -1,0 +1,295 @@
+/**
+ * What every form of the ledger keeps in memory: which row is next in which conversation, what is
+ * due when, and how much there is. It knows order and nothing of disks.
+ *
+ * A row is offered (put into the ready queue of its box and channel) when it is the head of its
+ * lane and nothing of that lane is under way. A parked reply has left its lane and is offered by
+ * itself when it is due. Whoever takes a row ends it by settle, giveBack or postpone.
+ */
+import type { Box } from '../../domain/event.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { Totals } from './totals.ts';
+import { Lanes } from './lanes.ts';
+import { DelayQueue } from './delay-queue.ts';
+import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
+import type { InRow, Lane, OutRow, OutState, Row } from './rows.ts';
+import { ReadyQueues } from './ready-queues.ts';
+import type { ChannelBacklog } from '../store.ts';
+import { bytesOfMessage } from './weight.ts';
+
+/** With so many unsettled replies a conversation's inbox waits. */
+const repliesMax = 100;
+
+export class WorkingSet {
+  readonly #lanes = new Lanes();
+  readonly ready = new ReadyQueues();
+  readonly #delayed: DelayQueue;
+  readonly totals = new Totals();
+  #seq = 0;
+  #closed = false;
+  #restoring = false;
+
+  constructor(clock: Clock) {
+    this.#delayed = new DelayQueue(clock, (row) => this.ready.offer(row));
+  }
+
+  /** The order of acceptance, over all conversations. */
+  nextSeq(): number {
+    return ++this.#seq;
+  }
+
+  onReady(wake: (box: Box, channel: ChannelKey) => void): () => void {
+    return this.ready.onReady(wake);
+  }
+
+  /** @param held it is the head of its lane, and whoever holds it takes it by `takeHeld` */
+  addMessage(message: Message, seq = this.nextSeq(), attempt = 1, held = false): InRow {
+    const lane = this.#lanes.of(message.channel, message.conversation);
+    const progress = new MessageProgress(bytesOfMessage(message), message.sender.id);
+    const row = makeInRow(message, lane, progress, seq, attempt);
+    if (held) lane.inBusy = true;
+    this.#seq = Math.max(this.#seq, seq);
+    this.totals.messageCame(progress);
+    this.ready.came(row);
+    lane.inbox.push(row);
+    this.#offerInbox(lane);
+    return row;
+  }
+
+  /** @param of what it is a reply to; null when that is not known any more (after a restart) */
+  addReply(reply: Reply, of: MessageProgress | null, seq = this.nextSeq()): OutRow {
+    const row = this.#makeReply(reply, of, seq);
+    row.lane.outbox.push(row);
+    this.#offerOutbox(row.lane);
+    return row;
+  }
+
+  take(box: 'in', channel: ChannelKey): InRow | undefined;
+  take(box: 'out', channel: ChannelKey): OutRow | undefined;
+  take(box: Box, channel: ChannelKey): Row | undefined {
+    if (this.#closed) return undefined;
+    const row = this.ready.take(box, channel);
+    if (row === undefined) return undefined;
+    this.totals.claimed[box]++;
+    row.taken = true;
+    if (row.box === 'in') row.historyVersion = row.lane.historyVersion;
+    return row;
+  }
+
+  takeHeld(row: InRow): void {
+    this.totals.claimed.in++;
+    row.taken = true;
+    row.historyVersion = row.lane.historyVersion;
+  }
+
+  /** A row that was taken by `takeHeld` is held again. */
+  holdAgain(row: InRow): void {
+    this.totals.claimed.in--;
+    row.taken = false;
+  }
+
+  /**
+   * The row is done with, whether well or as a dead letter; the next of its lane may start.
+   * @param parts what lies behind it in the lane and ends with it
+   */
+  settle(row: Row, parts: readonly OutRow[] = []): void {
+    const { lane } = row;
+    if (row.gone) return this.#pass(row);
+    this.totals.claimed[row.box]--;
+    if (row.box === 'in') {
+      this.ready.went(row);
+      lane.inbox.shift();
+      lane.inBusy = false;
+      this.totals.left(row.progress);
+    } else {
+      this.#drop(row);
+      for (const part of parts) this.#drop(part);
+      if (!row.parked) {
+        lane.outBusy = false;
+        this.#offerOutbox(lane);
+      }
+    }
+    this.#offerInbox(lane);
+    this.#lanes.rest(lane);
+  }
+
+  /** Given back untouched: first in its lane, and first to be taken again. */
+  giveBack(row: Row): void {
+    this.totals.claimed[row.box]--;
+    row.taken = false;
+    this.ready.offerFirst(row);
+  }
+
+  /** To be offered again at `at`; a parked reply leaves its lane. */
+  postpone(row: OutRow, at: number, park: boolean): void {
+    if (row.gone) return this.#pass(row);
+    this.totals.claimed.out--;
+    row.taken = false;
+    const { lane } = row;
+    if (park && !row.parked) {
+      this.#delayed.park(row);
+      lane.outbox.shift();
+      lane.outBusy = false;
+      this.#offerOutbox(lane);
+    }
+    this.#delayed.until(row, at);
+  }
+
+  /**
+   * Takes rows away, wherever they are; claims on them must have been revoked and given back. One
+   * whose end is on its way to the disk lets its lane wait until then.
+   * @param conversation null: of all on that channel
+   * @returns how many there were
+   */
+  remove(
+    channel: ChannelKey,
+    conversation: ConversationId | null,
+    matches: (row: Row) => boolean,
+  ): number {
+    let removed = 0;
+    const lanes = this.#lanes.on(channel, conversation);
+    for (const lane of lanes) {
+      const rows = lane.extract(matches);
+      for (const row of rows) this.#vanish(row);
+      removed += rows.length;
+    }
+    for (const row of this.#delayed.parked) {
+      if (row.lane.channel !== channel || !matches(row)) continue;
+      if (conversation !== null && row.reply.conversation !== conversation) continue;
+      this.#vanish(row);
+      removed++;
+    }
+    this.ready.forgetGone(channel);
+    for (const lane of lanes) this.#goOn(lane);
+    return removed;
+  }
+
+  /** What is remembered of a conversation has changed: who is at work in it does not know. */
+  outdate(channel: ChannelKey, conversation: ConversationId): void {
+    for (const lane of this.#lanes.on(channel, conversation)) lane.historyVersion++;
+  }
+
+  /**
+   * After a restart, or dead and back: a reply as it was when it was last written down.
+   */
+  restoreReply(reply: Reply, of: MessageProgress | null, seq: number, state: OutState): OutRow {
+    const row = this.#makeReply(reply, of, seq);
+    const { lane } = row;
+    const { dueAt, ...written } = state;
+    Object.assign(row, written);
+    if (row.parked) {
+      this.#delayed.park(row);
+      this.#delayed.until(row, dueAt ?? 0);
+      return row;
+    }
+    lane.outbox.push(row);
+    if (dueAt === null || lane.outBusy) {
+      this.#offerOutbox(lane);
+    } else {
+      lane.outBusy = true;
+      this.#delayed.until(row, dueAt);
+    }
+    return row;
+  }
+
+  /** From now on rows of before are put back: a message is offered when all replies are there. */
+  restore(): void {
+    this.#restoring = true;
+  }
+
+  restored(): void {
+    this.#restoring = false;
+    for (const lane of this.#lanes) this.#offerInbox(lane);
+  }
+
+  /** The last number ever given, so that new rows come after all old ones. */
+  startAfter(seq: number): void {
+    this.#seq = Math.max(this.#seq, seq);
+  }
+
+  idsOfUnsettled(most: number): readonly string[] {
+    const ids = this.#lanes.idsOfRows(most);
+    const parked = Array.from(this.#delayed.parked, ({ reply }) => reply.id);
+    return [...ids, ...parked].slice(0, most);
+  }
+
+  gauges() {
+    return this.totals.gauges(this.ready, this.#delayed.waiting, this.#lanes.busy);
+  }
+
+  backlog(): readonly Omit<ChannelBacklog, 'unroutableSince'>[] {
+    return this.ready.backlog();
+  }
+
+  /** Drops every timer; nothing is offered after it. */
+  close(): void {
+    this.#closed = true;
+    this.ready.close();
+    for (const { outbox } of this.#lanes) outbox.peek()?.due?.cancel();
+    for (const { due } of this.#delayed.parked) due?.cancel();
+  }
+
+  #makeReply(reply: Reply, of: MessageProgress | null, seq: number): OutRow {
+    const lane = this.#lanes.of(reply.address.channel, reply.conversation);
+    const progress = of ?? new MessageProgress(0, null);
+    const row = makeOutRow(reply, lane, progress, seq);
+    this.#seq = Math.max(this.#seq, seq);
+    this.totals.replyCame(row, of);
+    this.ready.came(row);
+    lane.replies++;
+    return row;
+  }
+
+  #offerInbox(lane: Lane): void {
+    const head = lane.inbox.peek();
+    if (head === undefined || lane.inBusy || this.#restoring) return;
+    if (lane.replies >= repliesMax) return;
+    lane.inBusy = true;
+    this.ready.offer(head);
+  }
+
+  #offerOutbox(lane: Lane): void {
+    const head = lane.outbox.peek();
+    if (head === undefined || lane.outBusy) return;
+    lane.outBusy = true;
+    this.ready.offer(head);
+  }
+
+  #vanish(row: Row): void {
+    row.gone = true;
+    if (row.taken) this.totals.claimed[row.box]--;
+    this.ready.went(row);
+    if (row.box === 'out') {
+      row.lane.replies--;
+      this.totals.replyWent(row);
+      this.#delayed.drop(row);
+    }
+    this.totals.left(row.progress);
+  }
+
+  /** What ended a row that is gone has been written down. */
+  #pass(row: Row): void {
+    if (row.box === 'in') row.lane.inBusy = false;
+    else if (!row.parked) row.lane.outBusy = false;
+    this.#goOn(row.lane);
+  }
+
+  #goOn(lane: Lane): void {
+    this.#offerInbox(lane);
+    this.#offerOutbox(lane);
+    this.#lanes.rest(lane);
+  }
+
+  #drop(row: OutRow): void {
+    const { lane } = row;
+    this.ready.went(row);
+    lane.replies--;
+    this.totals.replyWent(row);
+    this.#delayed.drop(row);
+    if (!row.parked) lane.outbox.shift();
+    this.totals.left(row.progress);
+  }
+}

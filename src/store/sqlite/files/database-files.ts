@@ -1,0 +1,110 @@
+/** The files of a database: who may read them, and who owns them. */
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/**
+ * Makes the folder (for this user alone) where it is missing, and the file. A folder that exists
+ * keeps its rights.
+ * @throws what the system says, where that is not allowed
+ */
+export function prepareFiles(path: string): void {
+  const folder = dirname(path);
+  if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+}
+
+/** What this user may still write on the disk of a file. */
+export function freeBytesAt(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+}
+
+/**
+ * Writes the bytes of the log that an unclean stop left once more, in place, and syncs them. After
+ * a sync that failed, the system may take for safe what never reached the disk, and no later sync
+ * writes it again; messages accepted on top of it would be lost with it at a power cut. Only the
+ * owner calls this, before SQLite has the files open.
+ * @throws what the system says
+ */
+export function rewriteLog(path: string): void {
+  const log = `${path}-wal`;
+  if (!existsSync(log)) return;
+  const file = openSync(log, 'r+');
+  try {
+    const part = Buffer.allocUnsafe(rewriteBytes);
+    for (let at = 0; ;) {
+      const got = readSync(file, part, 0, rewriteBytes, at);
+      if (got === 0) break;
+      at += writeSync(file, part, 0, got, at);
+    }
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+const rewriteBytes = 1024 * 1024;
+
+/** Held for as long as the process owns the database. */
+export type OwnerLock = { release(): void };
+
+/**
+ * Takes the lock: an exclusive transaction on a second SQLite file, which the system frees however
+ * the process ends. A file with a process id in it would outlive a kill.
+ * @returns null when another process holds it
+ */
+export function takeOwnerLock(path: string): OwnerLock | null {
+  const file = `${path}.lock`;
+  closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file);
+  try {
+    db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    return { release: () => db.close() };
+  } catch (error) {
+    db.close();
+    if ((error as { errcode?: number }).errcode === sqliteBusy) return null;
+    throw error;
+  }
+}
+
+const sqliteBusy = 5;
+
+/** What a process whose storage failed leaves for the next: no message is to blame for its end. */
+export type NotedFailure = {
+  /** The number of the message that ran alone just then; null: none did. */
+  readonly alone: number | null;
+};
+
+/** Where even this cannot be written, the end counts as any crash. */
+export function noteFailure(path: string, { alone }: NotedFailure): void {
+  try {
+    writeFileSync(`${path}.failed`, JSON.stringify(alone), { mode: 0o600 });
+  } catch {
+    // There is nobody to tell beyond what has been told.
+  }
+}
+
+export function notedFailure(path: string): NotedFailure | null {
+  if (!existsSync(`${path}.failed`)) return null;
+  const alone = Number.parseInt(readFileSync(`${path}.failed`, 'utf8'), 10);
+  return { alone: Number.isNaN(alone) ? null : alone };
+}
+
+export function forgetFailure(path: string): void {
+  rmSync(`${path}.failed`, { force: true });
+}

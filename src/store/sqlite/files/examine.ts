@@ -1,0 +1,101 @@
+/** What a look at a database tells, without changing it and without holding up its owner. */
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { applicationId, migrationFiles } from './migrations.ts';
+import { freeBytesAt } from './database-files.ts';
+import { problemOf, type StoreProblem } from './problem.ts';
+import { sqliteLimits } from '../ledger/limits.ts';
+
+export type Examined = {
+  readonly kind: 'examined';
+  /** A process owns it now. */
+  readonly owned: boolean;
+  /** The process before ended without closing it. */
+  readonly unclean: boolean;
+  /** What SQLite's quick_check found; null: nothing wrong. */
+  readonly damage: string | null;
+  /** The file's schema is older than this program's by so many steps. */
+  readonly stepsBehind: number;
+  /** When the newest message was accepted, milliseconds since 1970; null: there is none. */
+  readonly newestAt: number | null;
+  readonly bytes: number;
+  readonly freeBytes: number;
+  /** With less than this free nothing more is accepted. */
+  readonly freeBytesMin: number;
+  /** Files and the folder, where others than their owner may use them; Windows has no such bits. */
+  readonly openFiles: readonly string[];
+};
+
+/** @param path absolute; of a file that exists */
+export function examine(path: string): Examined | StoreProblem {
+  try {
+    const owned = isOwned(path);
+    using db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+    const numberOf = (pragma: string): number => Number(first(db, `PRAGMA ${pragma}`));
+    const tables = Number(first(db, 'SELECT count(*) FROM sqlite_master'));
+    if (tables > 0 && numberOf('application_id') !== applicationId) {
+      return problemOf(path, { message: 'ForeignDatabase' });
+    }
+    const version = numberOf('user_version');
+    const known = migrationFiles().length;
+    if (version > known) return problemOf(path, { message: 'NewerSchema' });
+    const sound = String(first(db, 'PRAGMA quick_check(1)'));
+    const newest = tables === 0 ? null : first(db, newestMessage);
+    const unclean = tables > 0 && !owned && first(db, 'SELECT clean FROM owner') === 0;
+    return {
+      kind: 'examined',
+      owned,
+      unclean,
+      damage: sound === 'ok' ? null : sound,
+      stepsBehind: known - version,
+      newestAt: newest === null ? null : Number(newest),
+      bytes: sizeOf(path) + sizeOf(`${path}-wal`),
+      freeBytes: freeBytesAt(path),
+      freeBytesMin: sqliteLimits.freeBytesMin,
+      openFiles: openFiles(path),
+    };
+  } catch (error) {
+    return problemOf(path, error as Error);
+  }
+}
+
+const busyMs = 2_000;
+const newestMessage = 'SELECT accepted_at FROM inbox ORDER BY seq DESC LIMIT 1';
+
+function first(db: DatabaseSync, sql: string): unknown {
+  return Object.values(db.prepare(sql).get() ?? {})[0] ?? null;
+}
+
+/** The owner's lock keeps out readers, too, so a read tells, and takes nothing from anyone. */
+function isOwned(path: string): boolean {
+  const file = `${path}.lock`;
+  if (!existsSync(file)) return false;
+  try {
+    using db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+    first(db, 'SELECT count(*) FROM sqlite_master');
+    return false;
+  } catch (error) {
+    if (((error as { errcode?: number }).errcode ?? 0) === sqliteBusy) return true;
+    throw error;
+  }
+}
+
+const sqliteBusy = 5;
+
+function openFiles(path: string): readonly string[] {
+  if (process.platform === 'win32') return [];
+  const files = [path, `${path}-wal`, `${path}-shm`, `${path}.lock`];
+  const open = files.filter((file) => ((modeOf(file) ?? 0) & 0o077) !== 0);
+  const folder = dirname(path);
+  return ((modeOf(folder) ?? 0) & 0o022) === 0 ? open : [...open, folder];
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function modeOf(file: string): number | null {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode;
+  return mode === undefined ? null : mode & 0o7777;
+}

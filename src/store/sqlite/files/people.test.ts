@@ -1,0 +1,160 @@
+/** What people ask of the SQLite form, as it is on the disk. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { systemClock } from '../../../lib/clock.ts';
+import {
+  accept,
+  answer,
+  exchange,
+  hook,
+  oneIn,
+  said,
+} from '../../../../test/contract/ledger/kit.ts';
+import { effects, ids } from '../../../../test/contract/ledger/kit.ts';
+import type { ConversationId } from '../../../domain/ids.ts';
+import { createIdSource } from '../../../domain/ids.ts';
+import { openSqliteLedger } from '../sqlite.ts';
+
+const migration = new URL('./migrations/0001-start.sql', import.meta.url);
+
+/** Runs with a folder of its own. */
+async function inFolder(run: (path: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-people-'));
+  try {
+    await run(join(folder, 'svc.db'), folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function open(path: string, source = ids) {
+  const options = { path, ...systemClock, ids: source, retentionDays: 30 };
+  const ledger = await openSqliteLedger(options);
+  if ('kind' in ledger) throw new Error(ledger.message);
+  return { ledger, reopen: () => Promise.reject(), [Symbol.asyncDispose]: async () => {} };
+}
+
+const canary = 'canary-7c1f';
+
+/** The files in which the canary can be read. */
+async function filesWithCanary(folder: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const name of await readdir(folder)) {
+    if ((await readFile(join(folder, name))).includes(canary)) found.push(name);
+  }
+  return found;
+}
+
+test('what was forgotten is in none of the files', async () => {
+  await inFolder(async (path, folder) => {
+    const it = await open(path);
+    const holds = (): Promise<readonly string[]> => filesWithCanary(folder);
+    const long = `${canary} `.repeat(600);
+    for (let i = 0; i < 40; i++) {
+      await exchange(it, `c${i}`, 'x'.repeat(i * 97), 'kept');
+      const sender = { id: canary, name: canary };
+      await accept(it, said(`c${i}`, i % 3 === 0 ? long : canary, { sender }));
+      await answer(it, await oneIn(it), i % 5 === 0 ? long : canary);
+    }
+    assert.ok((await holds()).length > 0);
+    assert.equal(await it.ledger.forget({ kind: 'sender', channel: hook, sender: canary }), 120);
+    assert.deepEqual(await holds(), []);
+    await accept(it, said('ann', canary));
+    await it.ledger.forget({
+      kind: 'conversation',
+      channel: hook,
+      conversation: 'ann' as ConversationId,
+    });
+    assert.deepEqual(await holds(), []);
+    await it.ledger[Symbol.asyncDispose]();
+  });
+});
+
+test('what was kept long enough is in none of the files', async () => {
+  await inFolder(async (path, folder) => {
+    const it = await open(path);
+    for (const text of [canary, canary, 'stays, since it is the newest']) {
+      await accept(it, said('ann', text));
+      const claim = await oneIn(it);
+      await it.ledger.complete(claim, effects(claim, [], { turn: null }));
+    }
+    await it.ledger[Symbol.asyncDispose]();
+    assert.deepEqual(await filesWithCanary(folder), ['svc.db']);
+    const db = new DatabaseSync(path);
+    db.exec(`UPDATE inbox SET settled_at = ${Date.now() - 31 * 86_400_000}`);
+    const { ledger } = await open(path);
+    const count = (): unknown => db.prepare('SELECT count(*) AS n FROM inbox').get()!['n'];
+    while (count() !== 1) await new Promise(setImmediate);
+    db.close();
+    await ledger[Symbol.asyncDispose]();
+    assert.deepEqual(await filesWithCanary(folder), []);
+  });
+});
+
+test('a database of the first schema keeps its messages, and learns who said what', async () => {
+  await inFolder(async (path) => {
+    const db = new DatabaseSync(path);
+    db.exec(await readFile(migration, 'utf8'));
+    db.exec('PRAGMA application_id = 0x73766331; PRAGMA user_version = 1');
+    const sender = JSON.stringify({ sender: { id: 'ann', name: null }, text: 'hi', media: null });
+    const body = sender.replace(/}$/, ',"target":"t"}');
+    const insert = 'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body, state)';
+    const [first, second, reply] = [ids.message(), ids.message(), ids.reply()];
+    const add = db.prepare(`${insert} VALUES (?, ?, 'webhook', 'c', 1, ?, ?)`);
+    add.run(1, first, body, 1);
+    add.run(3, second, body, 0);
+    const told = JSON.stringify({
+      inReplyTo: first,
+      brain: 'main',
+      text: 'a',
+      sessionStarted: null,
+      target: 't',
+    });
+    db.prepare(
+      'INSERT INTO outbox (seq, id, channel, conversation, created_at, body, late, due_at) ' +
+        "VALUES (2, ?, 'webhook', 'c', 1, ?, 1, 1)",
+    ).run(reply, told);
+    db.exec("INSERT INTO turns VALUES ('webhook', 'c', 1, 1, 1, 'hi', 'a')");
+    db.exec("INSERT INTO conversations VALUES ('webhook', 'c', 1, 1, 1)");
+    db.exec(`INSERT INTO traces VALUES ('${first}', '{}')`);
+    db.exec(`INSERT INTO dedupe VALUES ('webhook', 'k', '${first}', 9e12)`);
+    db.exec("INSERT INTO cursors VALUES ('webhook', 'n', '7')");
+    db.close();
+
+    const it = await open(path);
+    const claim = await oneIn(it);
+    assert.deepEqual([claim.message.id, claim.memory.turns.length], [second, 1]);
+    assert.equal(await it.ledger.cursor(hook, 'n'), '7');
+    const [again] = await accept(it, said('c', 'hi', { dedupeKey: 'k' }));
+    assert.deepEqual([again!.id, again!.duplicate], [first, true]);
+    await it.ledger[Symbol.asyncDispose]();
+    const after = new DatabaseSync(path);
+    assert.equal(after.prepare('SELECT sender FROM turns').get()!['sender'], 'ann');
+    const row = after.prepare('SELECT message_id, parked FROM outbox').get()!;
+    assert.deepEqual([row['message_id'], row['parked']], [first, 1]);
+    after.close();
+  });
+});
+
+test('ids go on where they were, also when the clock was set back between two starts', async () => {
+  await inFolder(async (path) => {
+    const random = (bytes: Uint8Array): void => void bytes.fill(7);
+    const ahead = await open(
+      path,
+      createIdSource(() => 2_000_000_000_000, random),
+    );
+    const [first] = await accept(ahead, said('ann', 'one'));
+    await ahead.ledger[Symbol.asyncDispose]();
+    const back = await open(
+      path,
+      createIdSource(() => 1_000_000_000_000, random),
+    );
+    const [second] = await accept(back, said('bob', 'two'));
+    assert.ok(second!.id > first!.id, `${second!.id} after ${first!.id}`);
+    await back.ledger[Symbol.asyncDispose]();
+  });
+});

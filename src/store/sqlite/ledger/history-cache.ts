@@ -1,0 +1,129 @@
+/**
+ * What conversations at work remember, kept on the main thread so that a turn need not read the
+ * disk: the active session's window of turns. Bounded; one that is not here is read by a
+ * connection that can only read.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { fitWindow, windowTurnsMax, type TurnRow } from '../../../domain/conversation.ts';
+import type { ChannelKey } from '../../../domain/ids.ts';
+import type { Message } from '../../../domain/message.ts';
+import { Cache } from '../../../lib/cache.ts';
+import type { Memory } from '../../store.ts';
+
+const bytesMax = 64 * 1024 * 1024;
+const entryBytes = 256;
+
+/** The cursor of a channel that says since when it is not served; empty: it is. */
+export const unroutableCursor = 'unroutable_since';
+
+/** What was said in a conversation: a quoted block was not. */
+const theirs = 'channel = ?1 AND conversation = ?2 AND (sender IS NOT NULL OR reply IS NOT NULL)';
+
+export class HistoryCache {
+  readonly #memories = new Cache<string, Memory>(bytesMax);
+  readonly #conversation: StatementSync;
+  readonly #turns: StatementSync;
+  readonly #first: StatementSync;
+  readonly #said: StatementSync;
+  readonly #cursor: StatementSync;
+
+  /** @param db a connection that only reads */
+  constructor(db: DatabaseSync) {
+    this.#conversation = db.prepare(
+      'SELECT session, started_at AS startedAt, previous_at AS previousAt FROM conversations ' +
+        'WHERE channel = ? AND conversation = ?',
+    );
+    this.#turns = db.prepare(
+      'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
+        `ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
+    );
+    this.#first = db.prepare(
+      'SELECT at FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
+        'ORDER BY seq LIMIT 1',
+    );
+    this.#said = db.prepare(
+      `SELECT at, text, reply FROM turns WHERE ${theirs} AND session = ` +
+        `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
+        'ORDER BY seq DESC LIMIT ?3',
+    );
+    this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
+  }
+
+  /** Where a channel is; null when it has never said. */
+  cursor(channel: ChannelKey, name: string): string | null {
+    const found = this.#cursor.get(channel, name);
+    return found === undefined ? null : String(found['value']);
+  }
+
+  /** Milliseconds since 1970; null: it is not. */
+  unroutableSince(channel: ChannelKey): number | null {
+    return Number(this.cursor(channel, unroutableCursor) ?? '') || null;
+  }
+
+  get bytes(): number {
+    return this.#memories.weight;
+  }
+
+  of(message: Message): Memory {
+    const known = this.#memories.get(keyOf(message));
+    if (known !== undefined) return known;
+    const memory = this.#read(message);
+    this.put(message, memory);
+    return memory;
+  }
+
+  /** It has changed on the disk. */
+  drop(where: Where): void {
+    this.#memories.delete(keyOf(where));
+  }
+
+  /** The last n turns of the newest session in which something was said, oldest first. */
+  said({ channel, conversation }: Message, n: number): readonly TurnRow[] {
+    const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRow[];
+    return newestFirst.map((turn) => ({ ...turn })).reverse();
+  }
+
+  /** After the commit of a turn: what the next one will see. */
+  put(message: Message, memory: Memory): void {
+    const key = keyOf(message);
+    this.#memories.put(key, memory, bytesOf(memory, key));
+  }
+
+  /** The first session has no row of its own until something besides turns is to be kept. */
+  #read(message: Message): Memory {
+    const { channel, conversation } = message;
+    const row = this.#conversation.get(channel, conversation) as ConversationRow | undefined;
+    const number = row?.session ?? 1;
+    const newestFirst = this.#turns.all(channel, conversation, number) as unknown as TurnRow[];
+    const turns = fitWindow(newestFirst.map((turn) => ({ ...turn })).reverse());
+    const empty = newestFirst.length === 0;
+    const lastAt = newestFirst[0]?.at ?? null;
+    const previousAt = row === undefined ? lastAt : Math.max(row.previousAt, lastAt ?? 0);
+    if (row !== undefined)
+      return { session: { number, startedAt: row.startedAt }, turns, previousAt, empty };
+    if (lastAt === null) {
+      return { session: { number, startedAt: message.acceptedAt }, turns, previousAt, empty };
+    }
+    const first = this.#first.get(channel, conversation, number) as { at: number };
+    return { session: { number, startedAt: first.at }, turns, previousAt, empty };
+  }
+}
+
+type Where = Pick<Message, 'channel' | 'conversation'>;
+
+type ConversationRow = {
+  readonly session: number;
+  readonly startedAt: number;
+  readonly previousAt: number;
+};
+
+/** Channel keys hold no space, so no two conversations share a key. */
+function keyOf({ channel, conversation }: Where): string {
+  return `${channel} ${conversation}`;
+}
+
+function bytesOf({ turns }: Memory, key: string): number {
+  let characters = key.length;
+  for (const { text, reply } of turns) characters += text.length + (reply?.length ?? 0);
+  return entryBytes * (turns.length + 1) + 2 * characters;
+}

@@ -1,0 +1,47 @@
+/** What this form promises, and its bounds. */
+import type { Durability } from '../../store.ts';
+import type { QuarantineLimits } from '../../order/quarantine.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+export const sqliteDurability: Durability = {
+  durable: true,
+  deliveryGapsMs: [
+    1_000,
+    5_000,
+    20_000,
+    60_000,
+    5 * minuteMs,
+    30 * minuteMs,
+    ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
+  ],
+  hotGaps: 4,
+  jitter: 0.2,
+  drainMs: 5_000,
+  drainsBacklog: false,
+};
+
+export type SqliteLimits = QuarantineLimits & {
+  /** Messages accepted and not settled. */
+  readonly messagesMax: number;
+  /** What they and their replies hold in memory. */
+  readonly bytesMax: number;
+  /** With less than this free on the disk nothing more is accepted. */
+  readonly freeBytesMin: number;
+  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  readonly pagesMax: number | null;
+};
+
+export const sqliteLimits: SqliteLimits = {
+  messagesMax: 1_000_000,
+  bytesMax: 1024 * 1024 * 1024,
+  freeBytesMin: 256 * 1024 * 1024,
+  pagesMax: null,
+  aloneMs: 30_000,
+  besideMs: 3_000,
+  stallMs: 120_000,
+};
+
+/** Behind by so many writes, traces are left out first. */
+export const tracesPendingMax = 5_000;

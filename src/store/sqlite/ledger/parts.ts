@@ -1,0 +1,21 @@
+/** What a durable ledger's storage is made of; it owns them, and closes them with itself. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../../../lib/clock.ts';
+import type { LedgerNews } from '../../store.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
+import type { Journal } from '../write/journal.ts';
+import type { NotedFailure, OwnerLock } from '../files/database-files.ts';
+import type { Suspect } from '../../order/quarantine.ts';
+import type { SqliteLimits } from './limits.ts';
+
+export type DurableParts = Clock & {
+  readonly limits: SqliteLimits;
+  readonly lock: OwnerLock;
+  /** A connection that only reads. */
+  readonly reader: DatabaseSync;
+  readonly rows: WorkingSet;
+  readonly journal: Journal;
+  readonly noteFailure: (failure: NotedFailure) => void;
+  readonly news: LedgerNews;
+  readonly suspects: readonly Suspect[];
+};

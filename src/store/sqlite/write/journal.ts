@@ -1,0 +1,292 @@
+/**
+ * The main thread's side of the writer: what is written in one go becomes one group, and a group is
+ * sent as soon as the one before is on disk. So a lone message waits for nothing, and under load
+ * many share one fsync.
+ *
+ * A group is gathering → sent → done | failed | full. A failure is final: the caller is told once,
+ * and nothing is written any more (after a failed fsync nobody knows what is on the disk). Full is
+ * not: SQLite has taken the group back, and it is sent again every second until there is room,
+ * without the messages in it, which are refused. What was asked for later stays behind it.
+ */
+import {
+  withoutRefused,
+  type WriteBatch,
+  type Known,
+  type Waiter,
+  type Written,
+} from './write-batch.ts';
+import { sqliteFull } from '../files/problem.ts';
+import type { Writer } from './start-writer.ts';
+import type { FromWriter, GroupDone, KeyedAccept, ToWriter, Write } from './statements.ts';
+
+/** How long a write that nobody waits for may wait for company. */
+const lazyMs = 5;
+
+/** How long after a full disk it is tried again. */
+const fullRetryMs = 1_000;
+
+const nothingKnown: Known = new Map();
+
+export class Journal {
+  readonly #writer: Writer;
+  #failed: (message: string) => void = () => {};
+  #writes: (Write | KeyedAccept)[] = [];
+  #waiting: Waiter[] = [];
+  /** The group that is with the writer; null: none is. */
+  #sent: WriteBatch | null = null;
+  #number = 0;
+  #scheduled = false;
+  #lazy: NodeJS.Timeout | null = null;
+  /** There was no room for a group; nothing has been written since. */
+  #full = false;
+  #retry: NodeJS.Timeout | null = null;
+  #closing = false;
+  #broken = false;
+  #closed: (() => void) | null = null;
+  #checkpointed: (whole: boolean) => void = () => {};
+  #looked: () => void = () => {};
+  #expired: (ids: readonly string[]) => void = () => {};
+  /** What the disk has left, as last looked at. */
+  freeBytes: number;
+
+  constructor(writer: Writer, freeBytes: number) {
+    this.#writer = writer;
+    this.freeBytes = freeBytes;
+    writer.on('message', (message: FromWriter) => this.#hear(message));
+    writer.on('error', (error: Error) => this.#break(error.message));
+    writer.on('exit', () => {
+      if (this.#closed === null) this.#break('the storage thread ended');
+      else this.#closed();
+    });
+  }
+
+  /** Is told once, when nothing can be written any more. */
+  onBroken(failed: (message: string) => void): void {
+    this.#failed = failed;
+  }
+
+  /** Is told of dead letters that were kept long enough. */
+  onExpired(expired: (ids: readonly string[]) => void): void {
+    this.#expired = expired;
+  }
+
+  /** Is told each time the disk has been looked at. */
+  onDisk(looked: () => void): void {
+    this.#looked = looked;
+  }
+
+  /** Writes asked for and not yet on disk. */
+  get pending(): number {
+    return this.#waiting.length + (this.#sent?.waiting.length ?? 0);
+  }
+
+  /** The disk has no room; what is to be written waits for some. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /** @returns its place in the group, by which a keyed message is told whether it was known */
+  add(write: Write | KeyedAccept): number {
+    return this.#writes.push(write) - 1;
+  }
+
+  /**
+   * `written` is called when all that was added is on disk: null when it could not be.
+   * @param refused called instead where there is no room; left out: it waits for room
+   */
+  flush(written: Written, refused: (() => void) | null = null): void {
+    if (this.#broken) return queueMicrotask(() => written(null));
+    this.#waiting.push({ until: this.#writes.length, written, refused });
+    if (this.#sent !== null || this.#scheduled || this.#full) return;
+    this.#scheduled = true;
+    setImmediate(this.#send);
+  }
+
+  /** As `flush`, but it may wait a few milliseconds for others to go with. */
+  flushSoon(written: Written): void {
+    if (this.#broken) return queueMicrotask(() => written(null));
+    this.#waiting.push({ until: this.#writes.length, written, refused: null });
+    if (this.#sent !== null || this.#scheduled || this.#full) return;
+    this.#lazy ??= setTimeout(this.#send, lazyMs);
+  }
+
+  /** Resolves once all that was added is on disk and `then` was done; false when it cannot be. */
+  written(then: () => void): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.flush((known) => {
+        if (known !== null) then();
+        resolve(known !== null);
+      });
+    });
+  }
+
+  /** The same, but where there is no room it is refused at once: false. */
+  writtenNow(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.flush(
+        (known) => resolve(known !== null),
+        () => resolve(false),
+      );
+    });
+  }
+
+  /** Resolves when these are on disk; rejects when they cannot be, or when there is no room. */
+  write(writes: readonly Write[]): Promise<void> {
+    for (const write of writes) this.add(write);
+    return new Promise((resolve, reject) => {
+      const failed = (errcode: number) => (): void =>
+        reject(Object.assign(new Error('what was recovered could not be written'), { errcode }));
+      this.flush((known) => (known === null ? failed(0)() : resolve()), failed(sqliteFull));
+    });
+  }
+
+  /**
+   * Folds the log into the database and empties it: what was deleted is on the disk no more.
+   * @param of `vacuum` writes the database anew before it, where that does not take too long
+   * @returns false while somebody reads what is in the log
+   * @throws when the storage has failed
+   */
+  async checkpoint(of: 'vacuum' | 'log'): Promise<boolean> {
+    if (this.#broken || this.#closed !== null)
+      throw new Error('the storage has failed or is closed');
+    const whole = new Promise<boolean>((resolve) => {
+      this.#checkpointed = resolve;
+    });
+    this.#writer.postMessage({ kind: 'checkpoint', of } satisfies ToWriter);
+    return whole;
+  }
+
+  /**
+   * Writes what is left and lets the writer go. Where there is no room even now, what is left is
+   * not written: the next start finds it as after a crash.
+   */
+  async close(): Promise<void> {
+    this.#closing = true;
+    do {
+      const left = new Promise<void>((resolve) => this.flush(() => resolve()));
+      if (this.#full && this.#sent === null) this.#send();
+      await left;
+      // Whoever was answered just now may have something to add.
+      await new Promise(setImmediate);
+    } while (!this.#broken && this.#writes.length > 0);
+    if (!this.#broken) {
+      const closed = new Promise<void>((resolve) => {
+        this.#closed = resolve;
+      });
+      this.#writer.postMessage({ kind: 'close' } satisfies ToWriter);
+      await closed;
+      this.#end();
+    }
+    await this.#writer.terminate();
+  }
+
+  /**
+   * Lets the writer go without writing anything more. A reader that is closed only afterwards keeps
+   * it from folding the log into the database, which would sync the log again.
+   */
+  async abandon(): Promise<void> {
+    this.#broken = true;
+    await this.#writer.terminate();
+  }
+
+  readonly #send = (): void => {
+    this.#scheduled = false;
+    if (this.#lazy !== null) clearTimeout(this.#lazy);
+    this.#lazy = null;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#retry = null;
+    // Whether there is room is seen by writing something that takes some.
+    if (this.#full && !this.#broken) {
+      this.add(['roomTaken']);
+      this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
+    }
+    if (this.#sent !== null || this.#waiting.length === 0 || this.#broken) return;
+    const group = { number: ++this.#number, writes: this.#writes };
+    this.#sent = { writes: this.#writes, waiting: this.#waiting };
+    this.#writes = [];
+    this.#waiting = [];
+    if (group.writes.length === 0) this.#hear({ kind: 'done', number: group.number, known: [] });
+    else this.#writer.postMessage(JSON.stringify(group) satisfies ToWriter);
+  };
+
+  #hear(message: FromWriter): void {
+    switch (message.kind) {
+      case 'done':
+        return this.#done(message);
+      case 'full':
+        return this.#noRoom();
+      case 'failed':
+        return this.#break(message.message);
+      case 'disk':
+        this.freeBytes = message.freeBytes;
+        return this.#looked();
+      case 'checkpointed':
+        return this.#checkpointed(message.whole);
+      case 'expired':
+        return this.#expired(message.ids);
+      case 'open':
+      case 'unopened':
+      case 'closed':
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #done({ known }: Extract<GroupDone, { kind: 'done' }>): void {
+    const waiting = this.#sent?.waiting ?? [];
+    this.#sent = null;
+    const ids = known.length === 0 ? nothingKnown : new Map(known);
+    if (this.#full) this.#roomAgain();
+    for (const { written } of waiting) written(ids);
+    if (this.#waiting.length > 0) this.#send();
+  }
+
+  #noRoom(): void {
+    if (this.#closing) return this.#break('there was no room on the disk for what was left');
+    const sent = withoutRefused(this.#sent ?? { writes: [], waiting: [] });
+    const gathered = withoutRefused({ writes: this.#writes, waiting: this.#waiting });
+    this.#sent = null;
+    const behind = sent.writes.length;
+    this.#writes = [...sent.writes, ...gathered.writes];
+    this.#waiting = [
+      ...sent.waiting,
+      ...gathered.waiting.map((waiter) => ({ ...waiter, until: waiter.until + behind })),
+    ];
+    this.#full = true;
+    this.#retry = setTimeout(this.#send, fullRetryMs);
+    this.#looked();
+    for (const refused of [...sent.refused, ...gathered.refused]) refused();
+  }
+
+  #roomAgain(): void {
+    this.#full = false;
+    this.add(['roomGiven']);
+    this.flushSoon(() => {});
+    this.#looked();
+  }
+
+  #break(message: string): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    this.#failed(message);
+    this.#end();
+    this.#closed?.();
+  }
+
+  /** Whoever still waits waits in vain. */
+  #end(): void {
+    this.#broken = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    const waiting = [...(this.#sent?.waiting ?? []), ...this.#waiting];
+    this.#sent = null;
+    this.#waiting = [];
+    this.#writes = [];
+    this.#checkpointed(false);
+    for (const { written } of waiting) written(null);
+  }
+}

@@ -1,0 +1,52 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { auditDays } from '../../../domain/audit.ts';
+import { timeText } from '../../../domain/ids.ts';
+
+export const rowsAtOnce = 500;
+const rowsLooked = 2_000;
+const dayMs = 86_400_000;
+
+type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
+
+/**
+ * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
+ * letters, traces, dedupe keys that have expired, and after a year what operators did.
+ * Conversations stay until a person deletes them.
+ * @param retentionDays 0 keeps everything but the expired keys, and the audit of a year
+ * @param now milliseconds since 1970
+ * @returns how many rows went (with 500 of a kind there may be more), and which dead letters
+ */
+export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swept {
+  const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
+  let rows = 0;
+  const deadLetters: string[] = [];
+  // A message stays as long as a reply to it: by the message it is known whose reply it is.
+  const alone = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
+  for (const table of ['outbox', 'inbox']) {
+    // Only the oldest are looked at: they come first, and a look at all of them takes too long.
+    const looked = `ORDER BY seq LIMIT ${rowsLooked}`;
+    const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${looked}`;
+    // The newest stays: the next start numbers on from it.
+    const newest = `SELECT max(seq) FROM ${table}`;
+    const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${alone}` : ''}`;
+    const some = `SELECT seq FROM (${oldest}) AS oldest WHERE ${ended} AND seq < (${newest})`;
+    const which = `seq IN (${some} LIMIT ${rowsAtOnce})`;
+    const gone = db.prepare(`DELETE FROM ${table} WHERE ${which} RETURNING id, state`).all(before);
+    rows += gone.length;
+    for (const { id, state } of gone) if (state === 2) deadLetters.push(String(id));
+  }
+  const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${rowsAtOnce}`;
+  const first = timeText(before);
+  rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
+  const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${rowsAtOnce}`;
+  rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
+  const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${rowsAtOnce})`;
+  const yearAgo = now - auditDays * dayMs;
+  rows += remove(db, `DELETE FROM audit WHERE seq IN (${audited} WHERE at < ?)`, yearAgo);
+  if (rows > 0) db.exec('PRAGMA incremental_vacuum(200)');
+  return { rows, deadLetters };
+}
+
+function remove(db: DatabaseSync, sql: string, limit: number | string): number {
+  return Number(db.prepare(sql).run(limit).changes);
+}

@@ -1,0 +1,86 @@
+/** What a finished turn leaves for those after it. */
+import { fitWindow, type TurnRow } from '../../../domain/conversation.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { TurnEnd } from '../../ledger/storage.ts';
+import type { Effects, Memory } from '../../store.ts';
+import { noteWrites, toolUseWrites } from './agent-writes.ts';
+import { replyWrite, summaryValues, traceWrite } from './row-codec.ts';
+import type { Write } from './statements.ts';
+
+/**
+ * Everything that the end of a turn changes, one commit.
+ * @param memory what the conversation's next turn will see
+ * @param traced whether its trace is kept
+ */
+export function turnEndWrites(
+  { row, at, why, effects, replies }: TurnEnd,
+  memory: Memory,
+  traced: boolean,
+  nextSeq: () => number,
+): readonly Write[] {
+  const { message, seq } = row;
+  const summary = summaryValues(effects);
+  const writes = turnWrites(message, seq, memory, effects);
+  if (why === null) writes.push(['inboxSettled', ...summary, at, seq]);
+  else writes.push(['inboxDead', ...summary, at, JSON.stringify(why), seq]);
+  if (effects === null) return writes;
+  const { notes, toolUses, trace } = effects;
+  if (notes.length > 0) writes.push(...noteWrites(message, notes, nextSeq));
+  if (toolUses.length > 0) writes.push(...toolUseWrites(message, toolUses, nextSeq));
+  for (const made of replies) writes.push(replyWrite(made.seq, made.reply));
+  if (trace !== null && traced) writes.push(traceWrite(message.id, trace));
+  return writes;
+}
+
+/** What the conversation's next turn will see. */
+export function memoryAfter(
+  { acceptedAt }: Message,
+  before: Memory,
+  effects: Effects | null,
+): Memory {
+  const move = effects?.session ?? null;
+  const turn = effects?.turn ?? null;
+  const turns = move === null ? before.turns : [];
+  const imported = effects?.imported ?? null;
+  const added: TurnRow[] =
+    imported === null ? [] : [{ at: acceptedAt, text: imported, reply: null }];
+  if (turn !== null) added.push(turn);
+  const { number } = before.session;
+  return {
+    session: move === null ? before.session : { number: number + 1, startedAt: move.at },
+    turns: added.length === 0 ? turns : fitWindow([...turns, ...added]),
+    previousAt: Math.max(before.previousAt ?? acceptedAt, acceptedAt),
+    empty: added.length === 0 && (move !== null || before.empty),
+  };
+}
+
+/**
+ * The turn itself tells when it was and of which session; the conversation's own row is written
+ * only where there is no turn, where a cut began a new session, or where an earlier message was
+ * accepted later by a clock that has been set back since: so the newest turn and the row together
+ * tell `previousAt`. A quoted block is a turn that nobody said; it stands where its message, a
+ * command, has none.
+ */
+function turnWrites(
+  { channel, conversation, acceptedAt, sender }: Message,
+  seq: number,
+  { session: { number, startedAt }, previousAt }: Memory,
+  effects: Effects | null,
+): Write[] {
+  const writes: Write[] = [];
+  const turn = effects?.turn ?? null;
+  const move = effects?.session ?? null;
+  const imported = effects?.imported ?? null;
+  const lastAt = previousAt ?? acceptedAt;
+  if (turn === null || move !== null || lastAt !== acceptedAt) {
+    writes.push(['conversation', channel, conversation, number, startedAt, lastAt]);
+  }
+  if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
+  if (imported !== null) {
+    writes.push(['quoted', channel, conversation, number, seq, acceptedAt, imported]);
+  } else if (turn !== null) {
+    const { at, text, reply } = turn;
+    writes.push(['turn', channel, conversation, number, seq, at, sender.id, text, reply]);
+  }
+  return writes;
+}

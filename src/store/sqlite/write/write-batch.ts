@@ -1,0 +1,44 @@
+/** What is gathered for one group of the journal, and who waits for it. */
+import type { KeyedAccept, Write } from './statements.ts';
+
+/** Which keyed messages had come before: place in the group → the first one's id. */
+export type Known = ReadonlyMap<number, string>;
+export type Written = (known: Known | null) => void;
+
+/** Somebody whose writes are those up to `until`, from where the one before ended. */
+export type Waiter = {
+  readonly until: number;
+  readonly written: Written;
+  /** There is no room, and it will not be tried again; null: it waits for room. */
+  readonly refused: (() => void) | null;
+};
+export type WriteBatch = {
+  readonly writes: readonly (Write | KeyedAccept)[];
+  readonly waiting: readonly Waiter[];
+};
+
+/** The same without the writes of those who are refused, and without the last try for room. */
+export function withoutRefused({ writes, waiting }: WriteBatch): {
+  readonly writes: readonly (Write | KeyedAccept)[];
+  readonly waiting: readonly Waiter[];
+  readonly refused: readonly (() => void)[];
+} {
+  const kept: (Write | KeyedAccept)[] = [];
+  const staying: Waiter[] = [];
+  const refused: (() => void)[] = [];
+  let from = 0;
+  for (const waiter of waiting) {
+    const own = writes.slice(from, waiter.until);
+    from = waiter.until;
+    if (waiter.refused !== null) refused.push(waiter.refused);
+    else if (!isTry(own)) {
+      kept.push(...own);
+      staying.push({ ...waiter, until: kept.length });
+    }
+  }
+  return { writes: kept, waiting: staying, refused };
+}
+
+function isTry([write]: readonly (Write | KeyedAccept)[]): boolean {
+  return write !== undefined && !('key' in write) && write[0] === 'roomTaken';
+}

@@ -1,0 +1,251 @@
+/**
+ * The writer, in a thread of its own (writer-thread.ts): nobody else writes the database. Each
+ * group that arrives becomes one transaction, fsynced by its COMMIT; one answer goes back a group.
+ * Between groups it deletes what is older than it need be, a few rows at a time, and tells how much
+ * room the disk has.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import type { MessagePort } from 'node:worker_threads';
+import { migrate } from '../files/migrations.ts';
+import { freeBytesAt } from '../files/database-files.ts';
+import { sqliteFull } from '../files/problem.ts';
+import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
+import type { StatementName, ToWriter } from './statements.ts';
+import { rowsAtOnce, sweep } from './sweep.ts';
+
+export type WriterData = {
+  readonly path: string;
+  readonly retentionDays: number;
+  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  readonly pagesMax: number | null;
+};
+
+/** What SQLite calls `synchronous = FULL`. */
+const fullSync = 2;
+/** 256 MiB. */
+const vacuumPagesMax = 65_536;
+const busyTimeoutMs = 2_000;
+/** As many as SQLite would wait for. */
+const foldPages = 1_000;
+const diskEveryMs = 5_000;
+const sweepEveryMs = 60_000;
+
+/**
+ * Opens the database, tells that it is open or why it is not, and does what the port asks for.
+ * @returns ends it without a word, as the end of its thread does
+ */
+export function beginWriting(port: MessagePort, data: WriterData): () => void {
+  const tell = (message: FromWriter): void => port.postMessage(message);
+  try {
+    const db = open(data);
+    const end = serve(db, port, data, tell);
+    tell({ kind: 'open' });
+    return () => {
+      end();
+      port.close();
+      if (db.isOpen) db.close();
+    };
+  } catch (error) {
+    const { errcode = 0, message, name } = error as Error & { errcode?: number };
+    tell({ kind: 'unopened', errcode, message: `${name}: ${message}` });
+    port.close();
+    return () => {};
+  }
+}
+
+function open({ path, pagesMax }: WriterData): DatabaseSync {
+  const db = new DatabaseSync(path);
+  try {
+    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+    // Only a database without a page can take this; to another it would be one commit more.
+    if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
+    db.exec('PRAGMA journal_mode = WAL');
+    db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${busyTimeoutMs};`);
+    if (tellsLog(db)) db.exec('PRAGMA wal_autocheckpoint = 0');
+    // What is deleted is overwritten, also where whole pages become free.
+    db.exec('PRAGMA secure_delete = ON;');
+    proveSync(db);
+    migrate(db);
+    if (pagesMax !== null) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * What a 200 promises rests on these two words, so SQLite is asked whether it took them: on some
+ * network file systems it does not.
+ */
+function proveSync(db: DatabaseSync): void {
+  const { journal_mode: mode } = db.prepare('PRAGMA journal_mode').get() as {
+    journal_mode: string;
+  };
+  const { synchronous } = db.prepare('PRAGMA synchronous').get() as { synchronous: number };
+  if (mode !== 'wal' || synchronous !== fullSync) {
+    throw new Error('its file system cannot keep what was promised (WAL with full sync)');
+  }
+}
+
+/** What makes one transaction of a group. */
+function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
+  const prepared = Object.fromEntries(
+    Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
+  ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
+  const remember = db.prepare(
+    'INSERT INTO dedupe (channel, key, message_id, expires_at) VALUES (?, ?, ?, ?) ' +
+      // A key that has expired counts as new, also before it has been swept away.
+      'ON CONFLICT DO UPDATE SET message_id = excluded.message_id, ' +
+      'expires_at = excluded.expires_at WHERE expires_at <= ?',
+  );
+  const recall = db.prepare('SELECT message_id AS id FROM dedupe WHERE channel = ? AND key = ?');
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+
+  return ({ number, writes }) => {
+    const known: [number, string][] = [];
+    try {
+      begin.run();
+      for (const [place, write] of writes.entries()) {
+        if (!('key' in write)) {
+          const [name, ...values] = write;
+          prepared[name].run(...values);
+          continue;
+        }
+        const [name, ...values] = write.write;
+        const [, id, channel, , acceptedAt] = values;
+        const { key, expiresAt } = write;
+        const { changes } = remember.run(channel!, key, id!, expiresAt, acceptedAt!);
+        const fresh = changes > 0;
+        if (fresh) prepared[name].run(...values);
+        else known.push([place, (recall.get(channel!, key) as { id: string }).id]);
+      }
+      commit.run();
+      return { kind: 'done', number, known };
+    } catch (error) {
+      // After some failures SQLite has rolled back by itself; a ROLLBACK would hide the cause.
+      if (db.isTransaction) db.exec('ROLLBACK');
+      if (isFull(error)) return { kind: 'full', number };
+      return { kind: 'failed', number, message: (error as Error).message };
+    }
+  };
+}
+
+/** Whether SQLite says how long the log is; before 3.51 it took the question for a fold. */
+function tellsLog(db: DatabaseSync): boolean {
+  const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string };
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 3 || minor >= 51;
+}
+
+/**
+ * Folds the log into the database when it has grown long. At a commit SQLite would do so by itself,
+ * and keep to itself what fails in that: a sync that failed would be followed by one that saves
+ * less. An older SQLite does it all the same.
+ */
+function prepareFold(db: DatabaseSync): () => void {
+  if (!tellsLog(db)) return () => {};
+  const look = db.prepare('PRAGMA wal_checkpoint(NOOP)');
+  const fold = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  return () => {
+    try {
+      const { log, checkpointed } = look.get() as { log: number; checkpointed: number };
+      // Where somebody reads what is in the log, the rest of it is for the next time.
+      if (log >= foldPages && checkpointed < log) fold.get();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
+  };
+}
+
+/** @returns from then on nothing is asked of the database */
+function serve(
+  db: DatabaseSync,
+  port: MessagePort,
+  { path, retentionDays }: WriterData,
+  tell: (message: FromWriter) => void,
+): () => void {
+  const run = prepareRun(db);
+  const fold = prepareFold(db);
+  let over = false;
+  /** A step at a time, so that groups that arrive meanwhile come between. */
+  const sweepOn = (): void => {
+    if (over) return;
+    try {
+      const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
+      if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
+      if (rows >= rowsAtOnce) setImmediate(sweepOn);
+    } catch (error) {
+      // Deleting takes room at first; there will be some later.
+      if (!isFull(error)) throw error;
+    }
+    fold();
+  };
+  const sweeping = setInterval(sweepOn, sweepEveryMs);
+  setImmediate(sweepOn);
+  const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
+  const looking = setInterval(tellDisk, diskEveryMs);
+  /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
+  const end = (): void => {
+    over = true;
+    clearInterval(sweeping);
+    clearInterval(looking);
+  };
+  port.on('message', (message: ToWriter) => {
+    if (over) return;
+    if (typeof message === 'string') {
+      const done = run(JSON.parse(message) as Group);
+      if (done.kind === 'failed') end();
+      tell(done);
+      if (!over) fold();
+      return;
+    }
+    if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of));
+    end();
+    markClean(db);
+    // With a reader beside it, closing does not fold the log into the database.
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    db.close();
+    tell({ kind: 'closed' });
+    port.close();
+  });
+  return end;
+}
+
+/**
+ * When SQLite moves rows from page to page it leaves stale bytes of them in the free part of a
+ * page, which only a VACUUM overwrites. That holds up the groups behind it, so a large database is
+ * spared. Whoever reads is not waited for.
+ */
+function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log'): FromWriter {
+  if (of === 'vacuum') vacuum(db);
+  db.exec('PRAGMA busy_timeout = 0');
+  const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
+  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  return { kind: 'checkpointed', whole: busy === 0 };
+}
+
+function vacuum(db: DatabaseSync): void {
+  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+  if (pages > vacuumPagesMax) return;
+  try {
+    db.exec('VACUUM');
+  } catch (error) {
+    // It takes as much room again; what was deleted is overwritten in its own pages even so.
+    if (!isFull(error)) throw error;
+  }
+}
+
+/** Without room for the mark the next start takes this for a crash, and repeats what it must. */
+function markClean(db: DatabaseSync): void {
+  try {
+    db.exec('UPDATE owner SET clean = 1');
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteFull;
+}
