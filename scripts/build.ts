@@ -12,9 +12,9 @@ const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 const started = performance.now();
 
 const input: Record<string, string> = { main: join(root, 'src', 'main.ts') };
-for (const thread of ['writer-thread', 'reader-thread']) {
+for (const thread of ['write/writer-thread', 'read/reader-thread']) {
   const file = join(root, 'src', 'store', 'sqlite', `${thread}.ts`);
-  if (existsSync(file)) input[thread] = file;
+  if (existsSync(file)) input[basename(thread)] = file;
 }
 
 rmSync(dist, { recursive: true, force: true });

@@ -15,7 +15,7 @@ function isBuilt(): boolean {
   const builtAt = statSync(join(root, 'dist', 'main.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const files = globSync('{src/**/*.{ts,sql},scripts/*}', { cwd: root });
   return files.every(
-    (file) => /\.test\.ts$/.test(file) || statSync(join(root, file)).mtimeMs < builtAt,
+    (file) => file.endsWith('.test.ts') || statSync(join(root, file)).mtimeMs < builtAt,
   );
 }
 

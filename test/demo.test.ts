@@ -12,10 +12,10 @@ import { childrenOf, gone, oldNode, runProgram, runSvc, type Run } from './run-s
 /** Temporary files of the demos stay in the test's own folder. */
 const below = ({ path }: { readonly path: string }) => ({ env: { TMPDIR: path } });
 
-async function ready({ until }: Run | CommandRun): Promise<{ curl: string; storage: string }> {
-  await until(/Ctrl-C ends it\.\n/);
-  const [, storage] = await until(/storage +(\S+)/);
-  const [, curl] = await until(/^ {2}(curl .*)$/m);
+async function ready(run: Run | CommandRun): Promise<{ curl: string; storage: string }> {
+  await run.until(/Ctrl-C ends it\.\n/);
+  const [, storage] = await run.until(/storage +(\S+)/);
+  const [, curl] = await run.until(/^ {2}(curl .*)$/m);
   return { curl: curl!, storage: storage! };
 }
 

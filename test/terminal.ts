@@ -28,7 +28,7 @@ export function openTerminal(args: readonly string[], room: Room = {}): Terminal
       const found = await run.until(pattern, 'out', read);
       read = found.index + found[0].length;
     },
-    seen: run.out,
+    seen: () => run.out(),
     ended: run.ended,
     [Symbol.asyncDispose]: () => run[Symbol.asyncDispose](),
   };

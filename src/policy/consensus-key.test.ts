@@ -88,7 +88,10 @@ test('the key of a key is that key', () => {
 });
 
 function* textsOf(letters: readonly string[], length: number): Generator<string> {
-  if (length === 0) return yield '';
+  if (length === 0) {
+    yield '';
+    return;
+  }
   for (const text of textsOf(letters, length - 1)) {
     for (const letter of letters) yield text + letter;
   }

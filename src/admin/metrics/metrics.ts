@@ -12,7 +12,7 @@ import { counter, expose, gauge, one } from './exposition.ts';
 import type { Family, Sample } from './exposition.ts';
 import { LagWatch } from './lag.ts';
 import { ledgerFamilies } from './ledger-metrics.ts';
-import { GarbageWatch, processFamilies } from '../process-metrics.ts';
+import { GarbageWatch, processFamilies } from './process-metrics.ts';
 import { channelsOf as channelStatusesOf, storageOf } from '../status.ts';
 
 const states = ['starting', 'up', 'degraded', 'failed', 'stopped', 'unrouted'] as const;

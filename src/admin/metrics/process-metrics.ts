@@ -12,9 +12,9 @@ import {
   type PerformanceEntry,
 } from 'node:perf_hooks';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { Histogram } from '../lib/histogram.ts';
-import { counter, gauge, one } from './metrics/exposition.ts';
-import type { Family } from './metrics/exposition.ts';
+import { Histogram } from '../../lib/histogram.ts';
+import { counter, gauge, one } from './exposition.ts';
+import type { Family } from './exposition.ts';
 
 /** All that can be known here: only Linux tells of open files and of virtual memory. */
 export function processFamilies(collections: GarbageWatch): Family[] {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Family } from './metrics/exposition.ts';
+import type { Family } from './exposition.ts';
 import { GarbageWatch, processFamilies } from './process-metrics.ts';
 
 function familiesByName(watch: GarbageWatch): ReadonlyMap<string, Family> {

@@ -1,4 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { beginWriting, type WriterData } from './write/writer.ts';
+import { beginWriting, type WriterData } from './writer.ts';
 
 beginWriting(parentPort!, workerData as WriterData);
