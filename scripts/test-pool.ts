@@ -4,9 +4,9 @@
  * the file that it was at; another one goes on with the rest.
  */
 import type { FileOutcome } from './file-run.ts';
-import { TestProcess, type Bounds } from './test-process.ts';
+import { TestProcess, type ProcessOptions } from './test-process.ts';
 
-export type Orders = Bounds & {
+export type Orders = ProcessOptions & {
   /** Absolute paths, in the order in which they are begun. */
   readonly files: readonly string[];
   readonly isAlone: (file: string) => boolean;

@@ -6,15 +6,17 @@ import { stripVTControlCharacters } from 'node:util';
 import { FileRun, type FileOutcome, type How } from './file-run.ts';
 import type { FromWorker, ToWorker } from './test-reporter.ts';
 
-export type Bounds = {
+export type ProcessOptions = {
   /** A file of which nothing is heard for so long hangs. */
   readonly hangMs: number;
   /** A process that has no file left and lives for so long is held open by something. */
   readonly endMs: number;
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 };
 
 const here = import.meta.dirname;
-const options = [
+const flags = [
   ['--import', join(here, 'stripped.js')],
   ['--disable-warning', 'ExperimentalWarning'],
   ['--test-reporter', join(here, 'test-reporter.ts')],
@@ -25,19 +27,19 @@ const options = [
 export class TestProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  readonly #bounds: Bounds;
+  readonly #options: ProcessOptions;
   readonly #files: string[] = [];
   #failed = false;
   #heard: (message: FromWorker) => void = () => {};
   #output = '';
 
-  constructor(bounds: Bounds) {
-    this.#bounds = bounds;
+  constructor(options: ProcessOptions) {
+    this.#options = options;
     this.#child = fork(join(here, 'test-worker.ts'), {
-      execArgv: options,
+      execArgv: flags,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       // In a test of its own it would report to the outer run.
-      env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+      env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...options.env },
     });
     this.#ended = once(this.#child, 'close');
     this.#child.on('message', (message: FromWorker) => this.#heard(message));
@@ -51,7 +53,7 @@ export class TestProcess {
     this.#output = '';
     const startedAt = performance.now();
     const run = new FileRun(file);
-    const how = await this.#send({ kind: 'file', file }, this.#bounds.hangMs, (message, over) => {
+    const how = await this.#send({ kind: 'file', file }, this.#options.hangMs, (message, over) => {
       if (run.heard(message)) over();
     });
     const ms = performance.now() - startedAt;
@@ -66,7 +68,7 @@ export class TestProcess {
   async end(): Promise<readonly string[]> {
     this.#output = '';
     const faults: string[] = [];
-    const how = await this.#send({ kind: 'end' }, this.#bounds.endMs, (message) => {
+    const how = await this.#send({ kind: 'end' }, this.#options.endMs, (message) => {
       if (message.kind === 'stray') faults.push(message.text);
     });
     const files = this.#files.join(', ');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { fromNow } from './hand-clock.ts';
 import type { Brain } from '../src/brain/brain.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
@@ -33,6 +33,11 @@ class Stage implements AsyncDisposable {
 
   constructor() {
     this.#kit = { ...createServiceKit(noteEvents().events, '0'), random: () => 0 };
+  }
+
+  /** How many calls wait for another one to end. */
+  get waiting(): number {
+    return this.#kit.bounds.loads.get('local_runtime')?.waiting ?? 0;
   }
 
   brainOf(models: readonly object[], more: object = {}): Brain {
@@ -102,9 +107,15 @@ test('max_in_flight holds further calls back', async () => {
   await using stage = new Stage();
   let inFlight = 0;
   let most = 0;
+  let left = 3;
+  // Until the others wait behind it, or have come though they may not.
+  const held = async (behind: number): Promise<void> => {
+    while (most === 1 && stage.waiting < behind) await turn();
+    inFlight--;
+  };
   await using model = await startFakeOllama(() => {
     most = Math.max(most, ++inFlight);
-    return { answer: '4', after: setTimeout(20).then(() => void inFlight--) };
+    return { answer: '4', after: held(--left) };
   });
   const brain = stage.brainOf([{ base_url: model.url, max_in_flight: 1 }]);
   assert.deepEqual(await Promise.all([ask(brain), ask(brain), ask(brain)]), ['4', '4', '4']);

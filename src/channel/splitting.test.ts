@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, assert as hold, constantFrom, integer, property, string, tuple } from 'fast-check';
 import { splitText, type Part } from './splitting.ts';
+import { runs } from '../../test/runs.ts';
 
 const utf16 = (text: string): number => text.length;
 const points = (text: string): number => Array.from(text).length;
@@ -93,7 +94,7 @@ test('no part is blank, too long or cut in a character, and only white space is 
       assert.equal(lostOf(text, parts).trim(), '');
     },
   );
-  hold(law, { numRuns: 3_000 });
+  hold(law, { numRuns: runs(1_000) });
 });
 
 /** What stands in no part. */
@@ -122,7 +123,7 @@ test('every line stands in the code block, or outside, where it stood before the
       for (const part of parts.slice(0, -1)) assert.equal(openAtEnd(part), null);
     },
   );
-  hold(law, { numRuns: 3_000 });
+  hold(law, { numRuns: runs(1_000) });
 });
 
 /** Lines that are no fence, each with the opening of the block that it is in. */

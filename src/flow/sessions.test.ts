@@ -5,6 +5,7 @@ import type { SessionConfig } from '../config/config.ts';
 import type { Message } from '../domain/message.ts';
 import type { Memory } from '../store/store.ts';
 import { decideSession } from './sessions.ts';
+import { runs } from '../../test/runs.ts';
 
 const defaults: SessionConfig = {
   triggers: ['/new', '/reset'],
@@ -164,7 +165,7 @@ for (const zone of zones) {
             assert.equal(decision.move?.reason ?? null, expected);
           },
         ),
-        { numRuns: 150 },
+        { numRuns: runs(100) },
       );
     } finally {
       if (before === undefined) delete process.env['TZ'];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { consensusKey } from './consensus-key.ts';
+import { runs } from '../../test/runs.ts';
 
 const same: readonly (readonly string[])[] = [
   ['Paris', 'paris', ' PARIS.', '**Paris**', '"Paris"', '“Paris”'],
@@ -83,7 +84,7 @@ test('the key of a key is that key', () => {
       const key = consensusKey(text);
       assert.equal(consensusKey(key), key);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(1_000) },
   );
 });
 

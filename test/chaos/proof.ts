@@ -1,6 +1,6 @@
 /**
- * A proof: one promise of delivery, attacked with a seed, at one of three sizes. `npm test` runs
- * each at its smallest, `npm run chaos` at the size for every change, `--nightly` at the largest.
+ * A proof: one promise, attacked with a seed, at one of three sizes. `npm test` runs each at its
+ * smallest, `npm run chaos` at the size for every change, `--nightly` at the largest.
  */
 export type Size = 'test' | 'change' | 'nightly';
 
@@ -11,6 +11,7 @@ export type Proof = {
   readonly title: string;
   /** What a size counts: kills, cuts, steps, … */
   readonly unit: string;
+  /** 0: it has nothing to do at that size. */
   readonly sizes: Readonly<Record<Size, number>>;
   /**
    * @param count so many units

@@ -7,6 +7,7 @@ import { hotReload } from './hot-reload.ts';
 import { hungBrain } from './hung-brain.ts';
 import { kill } from './kill.ts';
 import { ledgerModel } from './ledger-model.ts';
+import { longTests } from './long-tests.ts';
 import { malformedProof } from './malformed.ts';
 import { networkFaultsProof } from './network-faults.ts';
 import { powerCut } from './power-cut.ts';
@@ -30,4 +31,5 @@ export const proofs: readonly Proof[] = [
   soak,
   canaries,
   telegramKill,
+  longTests,
 ];

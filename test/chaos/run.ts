@@ -46,10 +46,12 @@ function seedOf(): number {
 }
 
 function chosen(names: string): readonly Proof[] {
-  if (names === '') return proofs;
+  const atSize = (proof: Proof): boolean => proof.sizes[order.size] > 0;
+  if (names === '') return proofs.filter(atSize);
   return names.split(',').map((name) => {
     const proof = proofs.find((one) => one.name === name);
-    if (proof !== undefined) return proof;
+    if (proof !== undefined && atSize(proof)) return proof;
+    if (proof !== undefined) throw new Error(`${name} has nothing to do at --size ${order.size}.`);
     const known = proofs.map((one) => one.name).join(', ');
     throw new Error(`--only names "${name}"; there are ${known}.`);
   });

@@ -4,10 +4,11 @@ import * as fc from 'fast-check';
 import { parseListenAddress, parseWebAddress } from '../../src/config/address.ts';
 import { locate } from '../../src/config/locate.ts';
 import { validateText } from '../../src/config/validate.ts';
+import { runs } from '../runs.ts';
 import { agent, plain } from './cases.ts';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-const settings = { seed, numRuns: 300 };
+const settings = { seed, numRuns: runs(200) };
 console.log(`seed ${seed}`);
 
 type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
@@ -79,7 +80,7 @@ test('the parser reads what JSON.parse reads, and refuses what it refuses', () =
       }
       assert.equal(locate(text).value !== undefined, isJson, text);
     }),
-    { ...settings, numRuns: 2000 },
+    { ...settings, numRuns: runs(1_000) },
   );
 });
 
@@ -119,7 +120,7 @@ test('every address that is accepted can be called and listened on', () => {
       const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
       assert.ok(URL.canParse(`http://${host}`), text);
     }),
-    { ...settings, numRuns: 3000 },
+    { ...settings, numRuns: runs(2_000) },
   );
   for (const url of ['http://localhost', 'HTTPS://a.test:8443/v1/', 'http://[::1]:11434']) {
     assert.ok(parseWebAddress(url), url);

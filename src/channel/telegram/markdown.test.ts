@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { format, loadLexer } from './markdown.ts';
+import { runs } from '../../../test/runs.ts';
 
 const lexer = await loadLexer();
 
@@ -80,7 +81,7 @@ test('entities lie in the text, none crosses another, and none is empty', () => 
         }
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(1_000) },
   );
 });
 
@@ -96,6 +97,6 @@ test('words are never lost', () => {
       const words = (text: string): string[] => text.match(/[a-z]+/g) ?? [];
       assert.deepEqual(words(format(markdown, lexer).text), words(markdown));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(300) },
   );
 });

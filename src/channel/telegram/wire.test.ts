@@ -5,6 +5,7 @@ import type { ChannelKey } from '../../domain/ids.ts';
 import messages from '../../../test/fixtures/telegram/messages.json' with { type: 'json' };
 import { bot } from '../../../test/fake/scripted-telegram.ts';
 import { parseBot, parseTarget, parseUpdates } from './wire.ts';
+import { runs } from '../../../test/runs.ts';
 
 test('what was said, to whom, and where the answer goes', async (t) => {
   for (const { name, message, expected } of messages) {
@@ -37,7 +38,7 @@ test('no JSON makes the parser throw', () => {
       parseUpdates([{ update_id: 1, message: { ...message, [name]: other } }], bot);
       parseBot(value);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(500) },
   );
 });
 

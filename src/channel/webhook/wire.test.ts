@@ -6,6 +6,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { defaultMapping as mapping } from '../../../test/fake/webhook.ts';
 import { createReplyWriter, parseInbound } from './wire.ts';
 import type { WireMessage } from './wire.ts';
+import { runs } from '../../../test/runs.ts';
 
 function messageOf(json: string, by: Mapping = mapping): WireMessage {
   const wire = parseInbound(json, by);
@@ -113,7 +114,7 @@ test('text and ids pass through unchanged, and a reply takes the id back in its 
       assert.equal(messageOf(sent, by).target, target);
       assert.equal(messageOf(sent, by).text, said);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -123,7 +124,7 @@ test('no JSON makes the parser throw', () => {
       parseInbound(json, mapping);
       parseInbound(JSON.stringify({ sender_id: sender, text, conversation_id: text }), mapping);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(500) },
   );
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
   parseInbound(`{"sender_id":99999999999999999999,"text":"x","deep":${deep}}`, mapping);

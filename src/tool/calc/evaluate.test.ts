@@ -4,9 +4,10 @@ import { test } from 'node:test';
 import { Decimal } from 'decimal.js';
 import * as fc from 'fast-check';
 import { evaluate } from './evaluate.ts';
+import { runs } from '../../../test/runs.ts';
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-const settings = { seed, numRuns: 500 };
+const settings = { seed, numRuns: runs(500) };
 test.before(() => console.log(`seed ${seed}`));
 
 const valueOf = (expression: string): string => {
@@ -275,5 +276,5 @@ test('any text at all ends in a value or a sentence', () => {
     assert.ok(text !== '' && text.length <= 1_100);
     if (kind === 'value') assert.match(text, /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/);
   });
-  fc.assert(all, { seed, numRuns: 5_000 });
+  fc.assert(all, { seed, numRuns: runs(3_000) });
 });

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { scratch } from '../program.ts';
+import { filesWithRuns, runLong } from './long-tests.ts';
+
+test('the tests with random values are found', () => {
+  const files = filesWithRuns().join('\n');
+  for (const name of ['openapi-fuzz', 'read-file-race', 'consensus-key', 'config/properties']) {
+    assert.ok(files.includes(`${name}.test.ts`), name);
+  }
+});
+
+test('they are tried so many times as often, and what fails is told', async () => {
+  await using folder = await scratch();
+  const file = join(folder.path, 'law.mjs');
+  const runs = join(import.meta.dirname, '..', 'runs.ts');
+  const text = `
+    import { test } from 'node:test';
+    import { runs } from '${runs}';
+    test('a law', () => { if (runs(100) !== 300) throw new Error('tried ' + runs(100)); });`;
+  await writeFile(file, text);
+  const proved = await runLong([file], 3, 7);
+  assert.deepEqual(proved, { kind: 'proved', figures: { files: 1, tests: 1 } });
+  await assert.rejects(runLong([file], 4, 7), /✖ a law[^]*tried 400/);
+});

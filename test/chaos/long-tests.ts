@@ -1,0 +1,48 @@
+/** The tests that try random values a fixed number of times (test/runs.ts), tried far more often. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { failuresOf } from '../../scripts/test-report.ts';
+import { runFiles } from '../../scripts/test-pool.ts';
+import type { Proof, Proved } from './proof.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+/** Each tells of itself only when one of its tests is over. */
+const hangMs = 3_600_000;
+const endMs = 120_000;
+
+export const longTests: Proof = {
+  name: 'long-tests',
+  title: 'What `npm test` tries with some random values holds with many',
+  unit: 'times as many',
+  // `npm test` has tried each of them once already.
+  sizes: { test: 0, change: 0, nightly: 30 },
+  run: (count, seed) => runLong(filesWithRuns(), count, seed),
+};
+
+/** @param files absolute paths */
+export async function runLong(
+  files: readonly string[],
+  count: number,
+  seed: number,
+): Promise<Proved> {
+  const outcome = await runFiles({
+    files,
+    isAlone: () => false,
+    processes: 2,
+    hangMs,
+    endMs,
+    env: { SVC_TEST_RUNS_FACTOR: String(count), SEED: String(seed) },
+  });
+  const failures = [failuresOf(outcome.files, root), ...outcome.faults].join('\n').trim();
+  assert.equal(failures, '', failures);
+  const tests = outcome.files.flatMap(({ results }) => results).length;
+  return { kind: 'proved', figures: { files: outcome.files.length, tests } };
+}
+
+export function filesWithRuns(): readonly string[] {
+  const all = globSync('{src,test,web}/**/*.test.ts', { cwd: root });
+  return all
+    .map((file) => join(root, file))
+    .filter((file) => /from '[^']*\/runs\.ts'/.test(readFileSync(file, 'utf8')));
+}
