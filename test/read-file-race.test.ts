@@ -35,7 +35,7 @@ async function count(read: Reader, enough: (tally: Tally) => boolean): Promise<T
 
 type Tally = { reads: number; inside: number; leaks: number };
 
-test('thousands of reads of what is swapped leak nothing, and a naive reader leaks', async (context) => {
+test('reads of what is swapped leak nothing, and a naive reader leaks', async (context) => {
   if (process.platform !== 'linux') return context.skip('the cage is strong on Linux alone');
   await using folder = await scratch();
   const [root, outside] = [join(folder.path, 'root'), join(folder.path, 'outside')];
