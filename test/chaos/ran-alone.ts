@@ -20,7 +20,7 @@ export async function spawnPast(database: string, spawn: () => Program): Promise
     await untilTrue('an answer to what ran alone', () => !ranAlone(database));
   } catch (error) {
     await program[Symbol.asyncDispose]();
-    throw error;
+    throw new Error(`it has written\n${program.log().slice(-4_000)}`, { cause: error });
   }
   return program;
 }

@@ -115,6 +115,22 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     await accept(await place.open(), said('ann', 'hi'));
   });
 
+  test('that another program holds for a moment are waited for', async () => {
+    await using place = await Place.make();
+    {
+      await using _ = await place.open();
+    }
+    // As the first that reads them after a crash does, until it has read the log.
+    using other = new DatabaseSync(place.path);
+    other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE');
+    const end = setTimeout(() => other.close(), 500);
+    try {
+      await using _ = await place.open();
+    } finally {
+      clearTimeout(end);
+    }
+  });
+
   test('of a newer svc are refused and left as they are', async () => {
     await using place = await Place.make();
     await ended((await place.open()).ledger);

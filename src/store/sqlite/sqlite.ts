@@ -7,6 +7,7 @@ import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../order/working-set.ts';
 import { Journal } from './write/journal.ts';
 import {
+  busyMs,
   forgetFailure,
   freeBytesAt,
   notedFailure,
@@ -57,7 +58,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     }
     writer = started;
     journal = new Journal(writer, freeBytesAt(path));
-    reader = new DatabaseSync(path, { readOnly: true });
+    reader = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));
     const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));

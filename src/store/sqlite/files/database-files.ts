@@ -17,6 +17,15 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
+ * How long, in milliseconds, another program that reads the files is waited for: after a crash the
+ * first one to open them holds them alone until it has read the log.
+ */
+export const busyMs = 2_000;
+
+/** Whoever asks whether there is an owner reads the file of the lock for a moment. */
+const askedMs = 200;
+
+/**
  * Makes the folder (for this user alone) where it is missing, and the file. A folder that exists
  * keeps its rights.
  * @throws what the system says, where that is not allowed
@@ -71,9 +80,9 @@ export type OwnerLock = { release(): void };
 export function takeOwnerLock(path: string): OwnerLock | null {
   const file = `${path}.lock`;
   closeSync(openSync(file, 'a', 0o600));
-  const db = new DatabaseSync(file);
+  const db = new DatabaseSync(file, { timeout: askedMs });
   try {
-    db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    db.exec('BEGIN EXCLUSIVE');
     return { release: () => db.close() };
   } catch (error) {
     db.close();

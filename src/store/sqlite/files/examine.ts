@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId, migrationFiles } from './migrations.ts';
-import { freeBytesAt } from './database-files.ts';
+import { busyMs, freeBytesAt } from './database-files.ts';
 import { problemOf, type StoreProblem } from './problem.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
 
@@ -60,7 +60,6 @@ export function examine(path: string): Examined | StoreProblem {
   }
 }
 
-const busyMs = 2_000;
 const newestMessage = 'SELECT accepted_at FROM inbox ORDER BY seq DESC LIMIT 1';
 
 function first(db: DatabaseSync, sql: string): unknown {

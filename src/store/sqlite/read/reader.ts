@@ -2,11 +2,10 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ReadFailed, type LedgerReader } from '../../store.ts';
+import { busyMs } from '../files/database-files.ts';
 import { applicationId, migrationFiles } from '../files/migrations.ts';
 import { missingProblem, olderProblem, problemOf, type StoreProblem } from '../files/problem.ts';
 import { runRead, readerOver } from './reads.ts';
-
-const busyMs = 2_000;
 
 /**
  * Opens a database for reading, on this thread.

@@ -7,7 +7,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
 import { migrate } from '../files/migrations.ts';
-import { freeBytesAt } from '../files/database-files.ts';
+import { busyMs, freeBytesAt } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { StatementName, ToWriter } from './statements.ts';
@@ -24,7 +24,6 @@ export type WriterData = {
 const fullSync = 2;
 /** 256 MiB. */
 const vacuumPagesMax = 65_536;
-const busyTimeoutMs = 2_000;
 /** As many as SQLite would wait for. */
 const foldPages = 1_000;
 const diskEveryMs = 5_000;
@@ -54,13 +53,13 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
 }
 
 function open({ path, pagesMax }: WriterData): DatabaseSync {
-  const db = new DatabaseSync(path);
+  const db = new DatabaseSync(path, { timeout: busyMs });
   try {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
     // Only a database without a page can take this; to another it would be one commit more.
     if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL');
-    db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${busyTimeoutMs};`);
+    db.exec('PRAGMA synchronous = FULL');
     if (tellsLog(db)) db.exec('PRAGMA wal_autocheckpoint = 0');
     // What is deleted is overwritten, also where whole pages become free.
     db.exec('PRAGMA secure_delete = ON;');
@@ -222,7 +221,7 @@ function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log'): FromWriter {
   if (of === 'vacuum') vacuum(db);
   db.exec('PRAGMA busy_timeout = 0');
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
-  db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  db.exec(`PRAGMA busy_timeout = ${busyMs}`);
   return { kind: 'checkpointed', whole: busy === 0 };
 }
 
