@@ -11,7 +11,7 @@ export const canaries: Proof = {
   name: 'canaries',
   title: 'Secrets and private texts stay where they belong',
   unit: 'messages',
-  sizes: { test: 10, change: 100, nightly: 2_000 },
+  sizes: { test: 10, change: 40, nightly: 2_000 },
   run: prove,
 };
 

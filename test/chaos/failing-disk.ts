@@ -27,7 +27,7 @@ export const failingDisk: Proof = {
     'EIO of a sync, EIO and ENOSPC of a write, each at 2 %, with restarts and power cuts: no 200 ' +
     'is lost, what is refused gets a 503, and nothing is synced again after a sync that failed',
   unit: 'faults of each of 3 kinds',
-  sizes: { test: 1, change: 6, nightly: 200 },
+  sizes: { test: 1, change: 2, nightly: 200 },
   async run(count, seed, say) {
     const random = seeded(seed);
     const figures = { messages: 0, lost: 0, faults: 0, 'ended by itself': 0, 'cuts looked at': 0 };

@@ -26,7 +26,7 @@ export const ledgerModel: Proof = {
   name: 'ledger-model',
   title: 'The ledger against a reference of plain arrays',
   unit: 'steps',
-  sizes: { test: 1_000, change: 10_000, nightly: 1_000_000 },
+  sizes: { test: 1_000, change: 5_000, nightly: 1_000_000 },
   run: (count, seed, say) => withStoppedTimers(() => prove(count, seed, say)),
 };
 

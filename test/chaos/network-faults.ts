@@ -18,7 +18,7 @@ export const networkFaultsProof: Proof = {
     'Six network faults on each of five links: every message with a 200 is answered once, in ' +
     'order, repeats are marked, no turn runs twice, nothing hangs or is left open',
   unit: 'messages a cell',
-  sizes: { test: 8, change: 30, nightly: 100 },
+  sizes: { test: 8, change: 16, nightly: 100 },
   async run(count, seed, say) {
     const places = chosen(count, seeded(seed));
     const cells: Cell[] = [];
