@@ -117,18 +117,12 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
 
   test('that another program holds for a moment are waited for', async () => {
     await using place = await Place.make();
-    {
-      await using _ = await place.open();
-    }
+    await ended((await place.open()).ledger);
     // As the first that reads them after a crash does, until it has read the log.
-    using other = new DatabaseSync(place.path);
+    const other = new DatabaseSync(place.path);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE');
-    const end = setTimeout(() => other.close(), 500);
-    try {
-      await using _ = await place.open();
-    } finally {
-      clearTimeout(end);
-    }
+    setTimeout(() => other.close(), 500).unref();
+    await using _ = await place.open();
   });
 
   test('of a newer svc are refused and left as they are', async () => {
