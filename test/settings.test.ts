@@ -108,9 +108,10 @@ test('max_in_flight holds further calls back', async () => {
   let inFlight = 0;
   let most = 0;
   let left = 3;
+  const isAlone = (): boolean => most === 1;
   // Until the others wait behind it, or have come though they may not.
   const held = async (behind: number): Promise<void> => {
-    while (most === 1 && stage.waiting < behind) await turn();
+    while (isAlone() && stage.waiting < behind) await turn();
     inFlight--;
   };
   await using model = await startFakeOllama(() => {
