@@ -307,7 +307,7 @@ test('redirects are followed to listed hosts, so many and no more', async () => 
   assert.equal(bodyOf(await get('/ü')), 'umlaut');
 });
 
-test('a certificate must be trusted and be for that name', async () => {
+test('a certificate must be trusted and be for that name', async (context) => {
   const fixture = (name: string): string =>
     readFileSync(join(import.meta.dirname, '../../test/fixtures/tls', name), 'utf8');
   const tls = { key: fixture('shop.key.pem'), cert: fixture('shop.pem') };
@@ -320,7 +320,9 @@ test('a certificate must be trusted and be for that name', async () => {
     fetchWith(settings, `https://${host}:${web.port}/`);
   const untrusted = await get('shop.example');
   assert.match(untrusted.text, /^No connection could be made \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)/);
-  setDefaultCACertificates([...getCACertificates(), fixture('authority.pem')]);
+  const usual = getCACertificates();
+  context.after(() => setDefaultCACertificates(usual));
+  setDefaultCACertificates([...usual, fixture('authority.pem')]);
   assert.equal(bodyOf(await get('shop.example')), 'shop');
   assert.equal(bodyOf(await get('shop.example.')), 'shop');
   for (const host of ['other.example', '127.0.0.1', 'localhost']) {
