@@ -6,7 +6,7 @@ export type HandClock = Clock & {
   readonly deadlines: Deadlines;
   /** So many milliseconds from now. */
   in(ms: number): SteadyTime;
-  /** Time goes by. What is due by then acts soon after: its timer goes by the machine's clock. */
+  /** Time goes by. What is due by then acts soon after. */
   pass(ms: number): void;
   /** The time of day is set forward, or back by a negative number, and no time goes by. */
   set(ms: number): void;
@@ -18,14 +18,17 @@ export function handClock(startAt = Date.now()): HandClock {
   // Far from any time of day, so that who takes one for the other waits for ever.
   let passed = 1_000;
   const steady = (): SteadyTime => passed as SteadyTime;
+  const deadlines = createDeadlines(steady);
   return {
     now: () => time,
     steady,
-    deadlines: createDeadlines(steady),
+    deadlines,
     in: (ms) => later(steady(), ms),
     pass(ms) {
       time += ms;
       passed += ms;
+      // The timer goes by the machine's clock: what was due long ago wakes it.
+      deadlines.at(0 as SteadyTime, () => {});
     },
     set: (ms) => void (time += ms),
   };

@@ -13,7 +13,7 @@ import { Host } from '../src/run/host.ts';
 import { createLog } from '../src/lib/log.ts';
 import { Plan } from '../src/run/plan.ts';
 import { createMemoryLedger } from '../src/store/memory/memory.ts';
-import type { Durability } from '../src/store/store.ts';
+import type { Durability, Ledger } from '../src/store/store.ts';
 import { FakePlatform } from './fake/channel.ts';
 
 const { now, steady } = systemClock;
@@ -23,7 +23,8 @@ const log = createLog({ stream: process.stderr, level: 'error', format: 'text' }
 /** A host on a ledger in memory, and what it is connected to. */
 function house(terms: Partial<Durability> = {}, retireGraceMs = 30_000) {
   const ledger = createMemoryLedger({ now, steady, ids });
-  Object.assign(ledger, { terms: { ...ledger.durability, ...terms } });
+  const durability = { ...ledger.durability, ...terms };
+  Object.assign(ledger, { durability } satisfies Partial<Ledger>);
   const events = createEvents({ log, now, steady });
   const kit = { ledger, events, ids, now, steady, random: Math.random };
   const host = new Host(kit, { retireGraceMs });

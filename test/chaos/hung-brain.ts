@@ -159,7 +159,8 @@ function hangingBrain() {
 }
 
 function hostOn(ledger: Ledger): Host {
-  Object.assign(ledger, { terms: { ...ledger.durability, drainMs: 0 } });
+  const durability = { ...ledger.durability, drainMs: 0 };
+  Object.assign(ledger, { durability } satisfies Partial<Ledger>);
   const { now, steady } = systemClock;
   const log = createLog({ stream: process.stderr, level: 'error', format: 'text' });
   const ids = createIdSource(now, (bytes) => void randomFillSync(bytes));
