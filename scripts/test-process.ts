@@ -17,6 +17,8 @@ export type ProcessOptions = {
 
 const here = import.meta.dirname;
 const flags = [
+  // Tests make much that is soon gone: with this much room most of it is never looked at.
+  ['--max-semi-space-size=64'],
   ['--import', join(here, 'stripped.js')],
   ['--disable-warning', 'ExperimentalWarning'],
   ['--test-reporter', join(here, 'test-reporter.ts')],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { array, assert as hold, constantFrom, integer, property, string, tuple } from 'fast-check';
+import { array, assert as hold, constantFrom, integer, property, tuple } from 'fast-check';
 import { splitText, type Part } from './splitting.ts';
+import { anyText } from '../../test/any-text.ts';
 import { runs } from '../../test/runs.ts';
 
 const utf16 = (text: string): number => text.length;
@@ -73,7 +74,7 @@ const fencings = ['```', '```js', '~~~~', '\n```\n', '\n```py x\n', '`', '\r\n']
 const pieces = constantFrom(...words, ...fencings);
 const texts = tuple(
   array(pieces, { maxLength: 120, size: 'max' }),
-  string({ unit: 'binary', maxLength: 200, size: 'max' }),
+  anyText({ maxLength: 200, size: 'max' }),
 );
 
 test('no part is blank, too long or cut in a character, and only white space is lost', () => {

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { parseListenAddress, parseWebAddress } from '../../src/config/address.ts';
 import { locate } from '../../src/config/locate.ts';
 import { validateText } from '../../src/config/validate.ts';
+import { anyText } from '../any-text.ts';
 import { runs } from '../runs.ts';
 import { agent, plain } from './cases.ts';
 
@@ -40,7 +41,7 @@ test('no JSON value and no text makes the check throw', () => {
     settings,
   );
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => validateText(text).kind === 'invalid'),
+    fc.property(anyText(), (text) => validateText(text).kind === 'invalid'),
     settings,
   );
 });

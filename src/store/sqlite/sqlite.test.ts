@@ -121,8 +121,8 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
     // As the first that reads them after a crash does, until it has read the log.
     const other = new DatabaseSync(place.path);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE');
-    setTimeout(() => other.close(), 500).unref();
-    await using _ = await place.open();
+    setTimeout(() => other.close(), 100);
+    await using _ = await place.open({ limits: { busyMs: 60_000 } });
   });
 
   test('of a newer svc are refused and left as they are', async () => {

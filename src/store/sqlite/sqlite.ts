@@ -7,7 +7,6 @@ import type { Ledger, LedgerNews } from '../store.ts';
 import { WorkingSet } from '../order/working-set.ts';
 import { Journal } from './write/journal.ts';
 import {
-  busyMs,
   forgetFailure,
   freeBytesAt,
   notedFailure,
@@ -51,7 +50,8 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     rewriteLog(path);
     const limits = { ...sqliteLimits, ...options.limits };
     const start = options.startWriter ?? startWriter;
-    const started = await start({ path, retentionDays, pagesMax: limits.pagesMax });
+    const { pagesMax, busyMs } = limits;
+    const started = await start({ path, retentionDays, pagesMax, busyMs });
     if ('errcode' in started) {
       lock.release();
       return problemOf(path, started);

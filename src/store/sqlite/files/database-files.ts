@@ -16,12 +16,6 @@ import {
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/**
- * How long, in milliseconds, another program that reads the files is waited for: after a crash the
- * first one to open them holds them alone until it has read the log.
- */
-export const busyMs = 2_000;
-
 /** Whoever asks whether there is an owner reads the file of the lock for a moment. */
 const askedMs = 200;
 

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId, migrationFiles } from './migrations.ts';
-import { busyMs, freeBytesAt } from './database-files.ts';
+import { freeBytesAt } from './database-files.ts';
 import { problemOf, type StoreProblem } from './problem.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
 
@@ -31,7 +31,7 @@ export type Examined = {
 export function examine(path: string): Examined | StoreProblem {
   try {
     const owned = isOwned(path);
-    using db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+    using db = new DatabaseSync(path, { readOnly: true, timeout: sqliteLimits.busyMs });
     const numberOf = (pragma: string): number => Number(first(db, `PRAGMA ${pragma}`));
     const tables = Number(first(db, 'SELECT count(*) FROM sqlite_master'));
     if (tables > 0 && numberOf('application_id') !== applicationId) {

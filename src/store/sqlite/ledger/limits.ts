@@ -31,6 +31,11 @@ export type SqliteLimits = QuarantineLimits & {
   readonly freeBytesMin: number;
   /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
   readonly pagesMax: number | null;
+  /**
+   * How long another program that reads the database is waited for: after a crash the first one to
+   * open it holds it alone until it has read the log.
+   */
+  readonly busyMs: number;
 };
 
 export const sqliteLimits: SqliteLimits = {
@@ -38,6 +43,7 @@ export const sqliteLimits: SqliteLimits = {
   bytesMax: 1024 * 1024 * 1024,
   freeBytesMin: 256 * 1024 * 1024,
   pagesMax: null,
+  busyMs: 2_000,
   aloneMs: 30_000,
   besideMs: 3_000,
   stallMs: 120_000,

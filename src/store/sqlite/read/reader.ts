@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ReadFailed, type LedgerReader } from '../../store.ts';
-import { busyMs } from '../files/database-files.ts';
+import { sqliteLimits } from '../ledger/limits.ts';
 import { applicationId, migrationFiles } from '../files/migrations.ts';
 import { missingProblem, olderProblem, problemOf, type StoreProblem } from '../files/problem.ts';
 import { runRead, readerOver } from './reads.ts';
@@ -32,7 +32,7 @@ export function openForReading(path: string): DatabaseSync | StoreProblem {
   if (!existsSync(path)) return missingProblem(path);
   let db: DatabaseSync | null = null;
   try {
-    db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
+    db = new DatabaseSync(path, { readOnly: true, timeout: sqliteLimits.busyMs });
     const problem = schemaProblem(db, path);
     if (problem === null) return db;
     db.close();

@@ -7,7 +7,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
 import { migrate } from '../files/migrations.ts';
-import { busyMs, freeBytesAt } from '../files/database-files.ts';
+import { freeBytesAt } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
 import type { StatementName, ToWriter } from './statements.ts';
@@ -18,6 +18,7 @@ export type WriterData = {
   readonly retentionDays: number;
   /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
   readonly pagesMax: number | null;
+  readonly busyMs: number;
 };
 
 /** What SQLite calls `synchronous = FULL`. */
@@ -52,7 +53,7 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
   }
 }
 
-function open({ path, pagesMax }: WriterData): DatabaseSync {
+function open({ path, pagesMax, busyMs }: WriterData): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
@@ -162,7 +163,7 @@ function prepareFold(db: DatabaseSync): () => void {
 function serve(
   db: DatabaseSync,
   port: MessagePort,
-  { path, retentionDays }: WriterData,
+  { path, retentionDays, busyMs }: WriterData,
   tell: (message: FromWriter) => void,
 ): () => void {
   const run = prepareRun(db);
@@ -200,7 +201,7 @@ function serve(
       if (!over) fold();
       return;
     }
-    if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of));
+    if (message.kind === 'checkpoint') return tell(checkpoint(db, message.of, busyMs));
     end();
     markClean(db);
     // With a reader beside it, closing does not fold the log into the database.
@@ -217,7 +218,7 @@ function serve(
  * page, which only a VACUUM overwrites. That holds up the groups behind it, so a large database is
  * spared. Whoever reads is not waited for.
  */
-function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log'): FromWriter {
+function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log', busyMs: number): FromWriter {
   if (of === 'vacuum') vacuum(db);
   db.exec('PRAGMA busy_timeout = 0');
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
