@@ -9,7 +9,7 @@ import { createMemoryLedger } from './store/memory/memory.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Examined } from './store/sqlite/files/examine.ts';
-import type { StoreProblem } from './store/sqlite/sqlite.ts';
+import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
 import { StoryRing } from './store/memory/story-ring.ts';
 

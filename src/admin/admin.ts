@@ -13,6 +13,7 @@ import type { Admissions, TurnedAway } from '../domain/gate.ts';
 import type { FrameRing } from '../frames.ts';
 import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
+import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
 
 export type AdminPorts = {
@@ -78,7 +79,7 @@ export type Status = {
   readonly plan: { readonly usedAt: number };
   readonly startedAt: number;
   readonly uptimeMs: number;
-  readonly storage: 'memory' | 'sqlite';
+  readonly storage: StorageForm;
   readonly access: Access;
   /** Messages accepted in the last 60 s. */
   readonly perMinute: number;
@@ -186,7 +187,7 @@ export type ConfigNames = {
   readonly channels: readonly ChannelType[];
   readonly brains: readonly string[];
   readonly routes: readonly { readonly channel: ChannelType; readonly brain: string }[];
-  readonly storage: 'memory' | 'sqlite';
+  readonly storage: StorageForm;
   readonly session: boolean;
   /** The variables that hold secrets, in the order of the configuration. */
   readonly secrets: readonly string[];

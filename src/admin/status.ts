@@ -17,6 +17,7 @@ import type {
 import type { Viewer } from './http/auth.ts';
 import { modelsOf, providersOf, timesOf } from './call-status.ts';
 import { redactForReader } from './http/redact.ts';
+import type { StorageForm } from '../domain/storage-form.ts';
 
 const warningsMax = 100;
 
@@ -54,7 +55,7 @@ export function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Stat
   };
 }
 
-export function storageOf({ storage }: Pick<Config, 'storage'>): 'memory' | 'sqlite' {
+export function storageOf({ storage }: Pick<Config, 'storage'>): StorageForm {
   return storage === null ? 'memory' : 'sqlite';
 }
 

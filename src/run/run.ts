@@ -24,7 +24,7 @@ import { startAdmin } from './admin-server.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
-import type { StoreProblem } from '../store/sqlite/sqlite.ts';
+import type { StoreProblem } from '../store/problem.ts';
 
 export type { Ending } from './run-state.ts';
 
@@ -130,7 +130,8 @@ class Run {
     const ids = createIdSource(kit.now, (bytes) => void crypto.getRandomValues(bytes));
     const store = await this.#openStore(kit, ids);
     if ('kind' in store) {
-      return { ...store, kind: passingProblems.has(store.code) ? 'failed' : 'refused' };
+      const { code, message, isPassing } = store;
+      return { kind: isPassing ? 'failed' : 'refused', code, message };
     }
     return this.#serve(kit, ids, store, { texts: skills.texts, warnings });
   }
@@ -227,14 +228,6 @@ class Run {
     }
   }
 }
-
-/** A restart may find the disk well again; of the others only a person can rid us. */
-const passingProblems = new Set([
-  'storage_io',
-  'storage_full',
-  'storage_locked',
-  'storage_unusable',
-]);
 
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
   const { text, revision, config, storagePath, warnings } = setup;

@@ -1,12 +1,13 @@
 import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channel/kinds.ts';
+import { storageForms } from '../../domain/storage-form.ts';
 import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
 import { object, oneOf, text, type Schema } from './schema.ts';
 
 const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
 const channelType = oneOf(...channelTypes);
 const failureKind = oneOf(...failureKinds);
-const storage = oneOf('memory', 'sqlite');
+const storage = oneOf(...storageForms);
 
 const calls = {
   provider: text,

@@ -31,7 +31,8 @@ import { Quarantine } from '../order/quarantine.ts';
 import { HistoryCache, unroutableCursor } from './ledger/history-cache.ts';
 import type { KeyedAccept, Write } from './write/statements.ts';
 import { sqliteDurability, tracesPendingMax } from './ledger/limits.ts';
-import { memoryAfter, turnEndWrites } from './write/turn-writes.ts';
+import { memoryAfter } from '../ledger/next-memory.ts';
+import { turnEndWrites } from './write/turn-writes.ts';
 
 const safe = Promise.resolve();
 const storageRetryMs = 5_000;

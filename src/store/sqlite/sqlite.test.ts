@@ -25,7 +25,8 @@ import {
 } from '../../../test/contract/ledger/kit.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Ledger, OutClaim } from '../store.ts';
-import { openSqliteLedger, type SqliteOptions, type StoreProblem } from './sqlite.ts';
+import type { StoreProblem } from '../problem.ts';
+import { openSqliteLedger, type SqliteOptions } from './sqlite.ts';
 import { sweep } from './write/sweep.ts';
 
 const dayMs = 86_400_000;

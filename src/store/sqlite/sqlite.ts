@@ -15,13 +15,12 @@ import {
 } from './files/database-files.ts';
 import { rewriteLog, takeOwnerLock, type NotedFailure } from './files/database-files.ts';
 import type { OwnerLock } from './files/database-files.ts';
-import { lockedProblem, problemOf, type StoreProblem } from './files/problem.ts';
+import type { StoreProblem } from '../problem.ts';
+import { lockedProblem, problemOf } from './files/problem.ts';
 import { lastId, recover } from './ledger/recovery.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
 import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
-
-export type { StoreProblem } from './files/problem.ts';
 
 export type SqliteOptions = Clock & {
   /** Absolute. */

@@ -17,7 +17,8 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId } from './migrations.ts';
-import { problemOf, type StoreProblem } from './problem.ts';
+import type { StoreProblem } from '../../problem.ts';
+import { problemOf } from './problem.ts';
 
 export type BackedUp = {
   readonly kind: 'backed_up';
@@ -119,5 +120,5 @@ function codeOf(error: unknown): string {
 
 function targetProblem(what: string): StoreProblem {
   const message = `${what}; name another file for the backup.`;
-  return { kind: 'problem', code: 'backup_target', message };
+  return { kind: 'problem', code: 'backup_target', message, isPassing: false };
 }

@@ -4,7 +4,8 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId, migrationFiles } from './migrations.ts';
 import { freeBytesAt } from './database-files.ts';
-import { problemOf, type StoreProblem } from './problem.ts';
+import type { StoreProblem } from '../../problem.ts';
+import { problemOf } from './problem.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
 
 export type Examined = {

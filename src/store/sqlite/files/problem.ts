@@ -1,10 +1,5 @@
 /** Why a database cannot be used, and what a person can do about it. */
-
-export type StoreProblem = {
-  readonly kind: 'problem';
-  readonly code: string;
-  readonly message: string;
-};
+import type { StoreProblem } from '../../problem.ts';
 
 const byErrcode: Readonly<Record<number, { readonly code: string; readonly sentence: string }>> = {
   5: { code: 'storage_locked', sentence: 'is in use by another program; end that one first' },
@@ -62,6 +57,9 @@ export function olderProblem(path: string): StoreProblem {
   );
 }
 
+/** A restart may find the disk well again, and another program gone. */
+const passing = new Set(['storage_io', 'storage_full', 'storage_locked', 'storage_unusable']);
+
 function problem(code: string, message: string): StoreProblem {
-  return { kind: 'problem', code, message };
+  return { kind: 'problem', code, message, isPassing: passing.has(code) };
 }

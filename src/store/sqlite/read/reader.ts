@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { ReadFailed, type LedgerReader } from '../../store.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
 import { applicationId, migrationFiles } from '../files/migrations.ts';
-import { missingProblem, olderProblem, problemOf, type StoreProblem } from '../files/problem.ts';
+import type { StoreProblem } from '../../problem.ts';
+import { missingProblem, olderProblem, problemOf } from '../files/problem.ts';
 import { runRead, readerOver } from './reads.ts';
 
 /**

@@ -1,5 +1,4 @@
 /** What a finished turn leaves for those after it. */
-import { fitWindow, type TurnRow } from '../../../domain/conversation.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { TurnEnd } from '../../ledger/storage.ts';
 import type { Effects, Memory } from '../../store.ts';
@@ -30,28 +29,6 @@ export function turnEndWrites(
   for (const made of replies) writes.push(replyWrite(made.seq, made.reply));
   if (trace !== null && traced) writes.push(traceWrite(message.id, trace));
   return writes;
-}
-
-/** What the conversation's next turn will see. */
-export function memoryAfter(
-  { acceptedAt }: Message,
-  before: Memory,
-  effects: Effects | null,
-): Memory {
-  const move = effects?.session ?? null;
-  const turn = effects?.turn ?? null;
-  const turns = move === null ? before.turns : [];
-  const imported = effects?.imported ?? null;
-  const added: TurnRow[] =
-    imported === null ? [] : [{ at: acceptedAt, text: imported, reply: null }];
-  if (turn !== null) added.push(turn);
-  const { number } = before.session;
-  return {
-    session: move === null ? before.session : { number: number + 1, startedAt: move.at },
-    turns: added.length === 0 ? turns : fitWindow([...turns, ...added]),
-    previousAt: Math.max(before.previousAt ?? acceptedAt, acceptedAt),
-    empty: added.length === 0 && (move !== null || before.empty),
-  };
 }
 
 /**
