@@ -84,10 +84,7 @@ function isNewer(a: Told, b: Told): boolean {
   return a.acceptedAt > b.acceptedAt || (a.acceptedAt === b.acceptedAt && a.seq > b.seq);
 }
 
-/**
- * Messages that wait are put in order for each page, unless many wait: then looking finds them
- * soon.
- */
+/** Waiting messages are put in order for each page, unless many wait: looking finds those soon. */
 function fewWait(db: DatabaseSync): boolean {
   const some = `SELECT 1 FROM inbox WHERE state = 0 LIMIT ${looksMax + 1}`;
   return Number(db.prepare(`SELECT count(*) AS n FROM (${some})`).get()?.['n']) <= looksMax;

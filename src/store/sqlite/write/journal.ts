@@ -97,7 +97,8 @@ export class Journal {
   }
 
   /**
-   * `written` is called when all that was added is on disk, with null when it could not be written.
+   * `written` is called when all that was added is on disk, or with null when it could not be
+   * written.
    * @param refused called instead where there is no room; left out: the writes wait for room
    */
   flush(written: Written, refused: (() => void) | null = null): void {

@@ -23,7 +23,7 @@ export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swe
   // A message stays as long as a reply to it, since the message tells whose reply that is.
   const alone = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
   for (const table of ['outbox', 'inbox']) {
-    // Only the oldest rows are looked at: they end first, and a look at all rows takes too long.
+    // Only the oldest rows are looked at: they expire first, and a look at all takes too long.
     const looked = `ORDER BY seq LIMIT ${rowsLooked}`;
     const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${looked}`;
     // The newest row stays: the next start counts on from its number.

@@ -232,16 +232,12 @@ function vacuum(db: DatabaseSync): void {
   try {
     db.exec('VACUUM');
   } catch (error) {
-    // A VACUUM takes as much room again. Without it the deleted rows are still overwritten in
-    // place.
+    // A VACUUM takes as much room again. What was deleted is overwritten in place even so.
     if (!isFull(error)) throw error;
   }
 }
 
-/**
- * Where there is no room for the mark, the next start takes this stop for a crash, and repeats what
- * it must.
- */
+/** Without room for the mark the next start takes this stop for a crash, and repeats work. */
 function markClean(db: DatabaseSync): void {
   try {
     db.exec('UPDATE owner SET clean = 1');
