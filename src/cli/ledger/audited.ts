@@ -1,4 +1,6 @@
-/** What a command changes in a database that no service holds is an audit row, as over the API. */
+/**
+ * Changes of a command in a database that no service holds: each is an audit row, as over the API.
+ */
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
@@ -48,7 +50,7 @@ const admissionStatuses: Readonly<Record<Admission['kind'], number>> = {
   storage_failed: 503,
 };
 
-/** The same for who is let in. */
+/** The same for the admission of people. */
 export function auditedAdmissions(ledger: Ledger, admissions: Admissions): Admissions {
   const note = noter(ledger);
   return {

@@ -5,7 +5,9 @@ import { isIgnoredKey } from '../shape.ts';
 import { isEqual, isList, isObject } from '../json-value.ts';
 import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 
-/** `effect` false: the service reads it as before. `at` leads from the object to the field. */
+/**
+ * `effect` false: the service reads the field as before. `at` leads from the object to the field.
+ */
 export type FieldChange = {
   readonly at: readonly string[];
   readonly text: string;
@@ -126,7 +128,7 @@ function sayOf(field: Field, value: Value): string {
   return noted ? 'the default' : 'none';
 }
 
-/** What the service reads: a synonym is its name, and what is absent its default. */
+/** What the service reads for a value: a synonym is its name, an absent value is its default. */
 export function meant(field: Field, value: Value): Value {
   const given = withDefault(field, value);
   if (field.type === 'choice' && typeof given === 'string') return canonical(given);
