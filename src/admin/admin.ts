@@ -21,9 +21,7 @@ export type AdminPorts = {
   readonly startedAt: number;
   /** Milliseconds since 1970. */
   now(): number;
-  /**
-   * Failing: svc can accept or keep nothing any more. A channel that is down is no such failure.
-   */
+  /** Failing: svc can accept or keep nothing any more. A channel that is down is not that. */
   health(): Health;
   plan(): PlanView;
   readonly meters: Meters;

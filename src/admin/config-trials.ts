@@ -1,7 +1,6 @@
 /**
- * What an operator may ask of a service about configurations. Nothing is changed by them: the
- * service runs on, and nothing is delivered, kept or counted. No answer holds the value of a
- * variable.
+ * Questions of an operator about configurations. Nothing is changed by them: the service runs on,
+ * and nothing is delivered, kept or counted. No answer holds the value of a variable.
  */
 import type { ChannelType, ConfigProblem } from '../config/config.ts';
 import type { TurnRow } from '../domain/conversation.ts';

@@ -42,9 +42,7 @@ export class ModelCall implements Slot {
   readonly #kit: ModelCallKit;
   readonly #ended: (call: ModelCall) => void;
   #startedAt: SteadyTime | null = null;
-  /**
-   * When the model was last asked: by the time of day, and by the clock that measures durations.
-   */
+  /** When the model was last asked: by the time of day, and by the steady clock. */
   #askedAt = 0;
   #askedSince: SteadyTime | null = null;
   #tries: readonly Try[] = [];

@@ -56,9 +56,7 @@ export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
   };
 }
 
-/**
- * The value without line ends around it; empty: not set. Names every object has are not variables.
- */
+/** The value without line ends around it; empty: not set. Inherited names are not variables. */
 function givenOf(name: string, env: Env): string {
   const given = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
   return given.replace(/^[\r\n]+|[\r\n]+$/g, '');

@@ -272,9 +272,7 @@ export class Control implements ConfigControl {
     else events.configTried({ by, result: applied.code, detail: applied.detail });
   }
 
-  /**
-   * When the text in use was saved: its file's time, or where the file differs, when it was used.
-   */
+  /** When the text in use was saved: its file's time; where the file differs, that of its use. */
   async #savedWhen(): Promise<number> {
     if (this.#savedAt !== null) return this.#savedAt;
     const { source } = this.#parts;

@@ -22,7 +22,7 @@ export type StreamEvent = { readonly kind: string; readonly data: string };
 /** `lastId` is where to go on; where no event came it is the one that was asked with. */
 export type StreamEnd = {
   /**
-   * `refused`: another status came. `lost`: no answer, a broken one, or the other side ended it.
+   * `refused`: another answer came. `lost`: none came, or it broke off, or the other side ended.
    */
   readonly kind: 'refused' | 'lost' | 'cancelled';
   /** null: no answer came. */

@@ -25,9 +25,7 @@ import { codeOf, type HttpFault } from './http-client.ts';
 export type PinnedRequest = {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /**
-   * Where the request is sent, whatever the URL's host resolves to: IPv4 or IPv6 without brackets.
-   */
+  /** Where it is sent, whatever the URL's host resolves to: IPv4 or IPv6 without brackets. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;

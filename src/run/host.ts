@@ -182,9 +182,7 @@ export class Host {
     this.#retiring.set(plan, done);
   }
 
-  /**
-   * Makes a pair of pumps for each channel of the plan; work of other channels waits in the ledger.
-   */
+  /** A pair of pumps for each channel of the plan; work of other channels waits in the ledger. */
   #matchPumps(plan: Plan): void {
     for (const [key, pair] of this.#pumps) {
       if (plan.lines.has(key)) continue;

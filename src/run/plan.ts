@@ -39,9 +39,7 @@ export class Work extends Linked {
   readonly ending = new AbortController();
 }
 
-/**
- * Aborted work ends soon. Work that does not is a fault, and not worth a process that never ends.
- */
+/** Aborted work ends soon. Other work is a fault, and not worth a process that never ends. */
 const abortedMs = 1_000;
 /** The same for a channel's run, which may have a connection to end first. */
 const stoppedMs = 5_000;
@@ -166,9 +164,7 @@ export class Plan {
     return null;
   }
 
-  /**
-   * Ends this plan's connection to the same account, since two to one account disturb each other.
-   */
+  /** Ends this plan's connection to the same account, since two would disturb each other. */
   #madeWay({ key, channel }: Connection): Promise<void> | null {
     if (channel.sameAs === undefined) return null;
     return this.#connections.get(key)?.stop() ?? null;

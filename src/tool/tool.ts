@@ -23,9 +23,7 @@ export interface Tool {
    * down before it runs and never repeated silently.
    */
   readonly effect: 'none' | 'outside';
-  /**
-   * It asks or tells something beyond this machine's own files, so it is not run in a rehearsal.
-   */
+  /** It asks or tells something beyond this machine's own files: not run in a rehearsal. */
   readonly reachesOut: boolean;
   /** The cage in a few words, for a person who asks which tools there are; null: it needs none. */
   readonly cage: string | null;

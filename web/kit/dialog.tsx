@@ -10,9 +10,7 @@ type Props = {
   /** The buttons; a close button stands above in any case. */
   readonly actions?: ReactNode;
   readonly wide?: boolean;
-  /**
-   * Where the focus goes when the dialog opens; otherwise to the first element that can have it.
-   */
+  /** Where the focus goes on opening; otherwise to the first element that can have it. */
   readonly first?: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
 };

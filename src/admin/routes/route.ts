@@ -102,9 +102,7 @@ export type Problems = Readonly<
 >;
 
 type Entry<P extends Parameters, B = Body, M = string | undefined> = {
-  /**
-   * Segments; a segment in braces (`{id}`) is a parameter. A literal segment is matched before it.
-   */
+  /** Segments; one in braces (`{id}`) is a parameter. A literal segment is matched before it. */
   readonly path: string;
   /** One sentence for the API's description. */
   readonly summary: string;
@@ -127,9 +125,7 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
   readonly principal: Principal;
   /** A page on which one signs in: a caller without the bearer gets it, too, as the 401's body. */
   readonly signIn?: () => Promise<Answer>;
-  /**
-   * The route shows what people wrote: each time that it does is kept in the audit, by this word.
-   */
+  /** It shows what people wrote: each time that it does is kept in the audit, by this word. */
   readonly reveals?: string;
 };
 
@@ -148,9 +144,7 @@ export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string |
   readonly principal: 'operator';
   readonly action: string;
   readonly body?: B;
-  /**
-   * Declared: the request must name in If-Match what it changes; the sentence says what that is.
-   */
+  /** Declared: the request must name in If-Match what it changes; the sentence says what. */
   readonly ifMatch?: M;
 };
 

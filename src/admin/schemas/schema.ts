@@ -67,9 +67,7 @@ export function object<const Properties extends Readonly<Record<string, Schema>>
   return { type: 'object', required: Object.keys(properties), properties } as const;
 }
 
-/**
- * The same as `object` for what is asked; an optional property may be left out, then it is null.
- */
+/** Like `object`, for what is asked; an optional property may be left out, then it is null. */
 export function objectWith<
   const Required extends Readonly<Record<string, Schema>>,
   const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,

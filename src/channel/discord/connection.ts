@@ -227,9 +227,7 @@ export class Connection {
     sessions.begin(sessionId, resumeUrl, sequence);
   }
 
-  /**
-   * Resolves when a new session may be begun. When it may not begin in time, the connection ends.
-   */
+  /** Resolves when a new session may begin. When it may not in time, the connection ends. */
   async #mayIdentify(signal: AbortSignal): Promise<void> {
     const { budget, keepBudget, info, limits } = this.#parts;
     let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;

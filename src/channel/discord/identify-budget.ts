@@ -42,9 +42,7 @@ export class IdentifyBudget {
     return JSON.stringify({ left: this.#left, at: now() - (steady() - this.#at) });
   }
 
-  /**
-   * @returns null: a new session may be begun, and is counted; else in how many milliseconds it may
-   */
+  /** @returns null: a session may begin, and is counted; else in how many milliseconds it may */
   take(): number | null {
     const now = this.#clock.steady();
     const { atOnceMax, oneEveryMs, spacingMs } = this.#limits;

@@ -1,8 +1,8 @@
 /**
  * Turns signals into one abort, and hang-ups into what a command makes of them. A signal may reach
  * this process directly, through the launcher in bin/svc.js, or both ways at once; a signal that
- * comes both ways counts once. The end of the launcher, or of the npm that started it, counts as a
- * SIGTERM, so that a kill of theirs leaves nothing behind.
+ * comes both ways ends a process once. The end of the launcher, or of the npm that started it,
+ * counts as a SIGTERM, so that a kill of theirs leaves nothing behind.
  *
  * running → stopping (the first signal) → ended (the second one, at once; a hang-up is none)
  *

@@ -1,6 +1,4 @@
-/**
- * Changes of a command in a database that no service holds: each is an audit row, as over the API.
- */
+/** What a command changes in a database that no service holds is an audit row, as over the API. */
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';

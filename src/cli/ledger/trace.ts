@@ -52,9 +52,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-/**
- * Only the dead letter of a reply is found by its own id; that of a part, by the whole reply's id.
- */
+/** A reply's dead letter is found by its own id; that of a part, by the whole reply's. */
 async function find(
   reader: LedgerReader,
   id: string,

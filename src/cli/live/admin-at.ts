@@ -1,6 +1,4 @@
-/**
- * Where to ask the running service of a configuration what every reader may know without a bearer.
- */
+/** Where to ask a running service what every reader may know without a bearer. */
 import type { ListenAddress } from '../../config/config.ts';
 import { AdminClient } from '../frame/admin-client.ts';
 import { exitCode, type Io } from '../cli.ts';

@@ -5,9 +5,7 @@ import { isIgnoredKey } from '../shape.ts';
 import { isEqual, isList, isObject } from '../json-value.ts';
 import { canonical, isAbsent, keyed, type Value } from './entries.ts';
 
-/**
- * `effect` false: the service reads the field as before. `at` leads from the object to the field.
- */
+/** `effect` false: the service reads it as before. `at` leads from the object to the field. */
 export type FieldChange = {
   readonly at: readonly string[];
   readonly text: string;

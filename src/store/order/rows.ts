@@ -31,9 +31,7 @@ export class Lane {
     return this.inbox.length === 0 && this.replies === 0 && !this.inBusy && !this.outBusy;
   }
 
-  /**
-   * Takes out all that match. The next may start, unless the end of a removed one is being written.
-   */
+  /** Takes out all that match. The next may start, unless the end of one is being written down. */
   extract(matches: (row: Row) => boolean): readonly Row[] {
     const [message, reply] = [this.inbox.peek(), this.outbox.peek()];
     const rows: readonly Row[] = [...this.inbox.extract(matches), ...this.outbox.extract(matches)];

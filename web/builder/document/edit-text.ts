@@ -140,9 +140,7 @@ function addMember(
   return addEntry(text, entries, placeFor(key, keys, order), content, indent);
 }
 
-/**
- * The place behind the last key that comes before this one; keys of no order stay where they are.
- */
+/** The place behind the last key that comes before this one; other keys stay where they are. */
 function placeFor(key: string, keys: readonly string[], order: readonly string[]): number {
   const rank = order.indexOf(key);
   if (rank < 0) return keys.length;

@@ -2,9 +2,7 @@
 import type { Json } from '../../../src/config/locate.ts';
 import { isEqual, isObject } from '../document/value.ts';
 
-/**
- * All keys of both: in the first one's order, with each key that it lacks behind its predecessor.
- */
+/** All keys of both: the first one's order, with each missing key behind its predecessor. */
 export function mergeOrders(first: readonly string[], then: readonly string[]): readonly string[] {
   const merged = [...first];
   for (const [index, key] of then.entries()) {

@@ -1,6 +1,4 @@
-/**
- * What two people changed at one time: merged where it differs, asked where both changed one place.
- */
+/** What two people changed at one time: merged where it differs, asked where it meets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { templates, textOf } from '../../../src/config/templates/templates.ts';

@@ -19,7 +19,7 @@ export type TestCase = {
 };
 
 /**
- * `index` is the place in the list. Entries that are no case are left out, and stay in the file.
+ * `index` is the place in the list. Entries that are no case are left out, but stay in the file.
  */
 export type KeptCase = TestCase & { readonly index: number };
 

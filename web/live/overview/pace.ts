@@ -1,6 +1,4 @@
-/**
- * How many messages were accepted in each minute: earlier ones from the API, later ones by events.
- */
+/** How many messages were accepted in each minute: from the API at first, then by events. */
 import { useEffect, useRef, useState } from 'react';
 import { timeOfId } from '../../../src/domain/ids.ts';
 import type { Page } from '../../../src/domain/page.ts';

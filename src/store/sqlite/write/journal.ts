@@ -89,9 +89,7 @@ export class Journal {
     return this.#broken;
   }
 
-  /**
-   * @returns the write's place in the group, by which a keyed message is told whether it was known
-   */
+  /** @returns its place in the group, by which a keyed message is told whether it was known */
   add(write: Write | KeyedAccept): number {
     return this.#writes.push(write) - 1;
   }

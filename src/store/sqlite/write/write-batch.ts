@@ -9,9 +9,7 @@ export type Written = (known: Known | null) => void;
 export type Waiter = {
   readonly until: number;
   readonly written: Written;
-  /**
-   * Called when there is no room, and the writes will not be tried again; null: they wait for room.
-   */
+  /** Called when there is no room and no later try; null: the writes wait for room. */
   readonly refused: (() => void) | null;
 };
 export type WriteBatch = {
