@@ -39,7 +39,7 @@ export class Work extends Linked {
   readonly ending = new AbortController();
 }
 
-/** Aborted work ends soon. Other work is a fault, and not worth a process that never ends. */
+/** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
 const abortedMs = 1_000;
 /** The same for a channel's run, which may have a connection to end first. */
 const stoppedMs = 5_000;
