@@ -1,4 +1,4 @@
-/** Whether all tests were there: a green run that left some out proves nothing. */
+/** Whether all tests ran: a green run that left some out proves nothing. */
 import type { FileOutcome } from './file-run.ts';
 
 /** A whole run has at least so many tests. */

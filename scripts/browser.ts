@@ -13,14 +13,14 @@ const all = globSync('test/browser/*.browser.ts', { cwd: root }).sort();
 const files = named.length === 0 ? all : all.filter((one) => named.some((it) => one.includes(it)));
 if (files.length === 0) throw new Error(`no test of a page is called ${named.join(' or ')}`);
 
-// Loaded here, it closes Chromium after all files, and not after the one that loads it first.
+// Loaded here, so that it closes Chromium after all files, and not after the first that loads it.
 await import('../test/browser/browser.ts');
 
 void suite('the pages', { concurrency: 2 }, async () => {
   for (const file of files) await load(file);
 });
 
-/** Its tests run later, one at a time. Files are loaded one after the other. */
+/** The tests of a file run later, one at a time. Files are loaded one after the other. */
 async function load(file: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   void suite(file, { concurrency: 1 }, async () => {

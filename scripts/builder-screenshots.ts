@@ -98,7 +98,7 @@ const tried: TryResult = {
 type Picture = {
   readonly name: string;
   readonly dark: boolean;
-  /** Brings the page to what is to be seen. */
+  /** Brings the page to the state of the picture. */
   readonly show: (page: Page) => Promise<void>;
 };
 

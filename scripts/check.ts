@@ -1,7 +1,7 @@
 /**
  * `npm test`: everything that has to hold before a commit. Beside the tests, at a low priority, run
- * the checks of format, lint, types and unused code; nothing of them is printed unless they fail.
- * Ends with 1 when anything failed, and tells all that did.
+ * the checks of format, lint, types and unused code; their output is printed only when they fail.
+ * Ends with 1 when anything failed, and tells all that failed.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ if (failed.length > 0) {
   process.exitCode = 1;
 }
 
-/** One after the other, whatever comes of them. */
+/** Runs one after the other, whatever each comes to. */
 async function runBeside(names: readonly string[]): Promise<readonly Ran[]> {
   const done: Ran[] = [];
   for (const name of names) done.push(await runQuietly(name));
@@ -51,7 +51,7 @@ function runQuietly(name: string): Promise<Ran> {
   return ended(name, child);
 }
 
-/** A script of package.json, run without npm, which takes as long to start as some of them run. */
+/** A script of package.json, run without npm, which takes as long to start as some scripts run. */
 function commandOf(name: string): string {
   const command = scripts[name];
   if (command === undefined) throw new Error(`package.json has no script "${name}"`);

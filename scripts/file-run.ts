@@ -7,14 +7,14 @@ export type How = 'over' | 'ended' | 'hung';
 /** What came of one file. */
 export type FileOutcome = {
   readonly file: string;
-  /** Of its tests and suites, and of the file itself where that could not be loaded. */
+  /** The results of its tests and suites, and of the file itself where it could not be loaded. */
   readonly results: readonly Result[];
   readonly ms: number;
-  /** Of the processor, without the processes that it started. */
+  /** Time on the processor, without that of the processes that it started. */
   readonly cpuMs: number;
-  /** What it wrote. */
+  /** The output of the file. */
   readonly output: string;
-  /** What its tests said of themselves. */
+  /** The diagnostics of its tests. */
   readonly said: readonly string[];
   /** False: its process died, or was ended because it hung. */
   readonly isOver: boolean;
@@ -61,7 +61,7 @@ export class FileRun {
   }
 
   #took(result: Result): void {
-    // The suite that stands for the file is nobody's, unless the file could not be loaded.
+    // The suite that stands for the file is left out, unless the file could not be loaded.
     if (result.nesting > 0 || result.error !== null) this.#results.push(result);
   }
 

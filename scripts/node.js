@@ -1,7 +1,7 @@
 /**
- * Runs Node with the arguments given: this one when it is new enough, else the one that npm
- * installed beside svc. npm 11 puts that one first on the path of its scripts, npm 10 does not.
- * The files of a test run share much code, so they find it compiled.
+ * Runs Node with the arguments given: this Node when it is new enough, else the Node that npm
+ * installed beside svc. npm 11 puts the installed one first on the path of its scripts, npm 10 does
+ * not. The files of a test run share much code, so they find it compiled.
  */
 import { spawn } from 'child_process';
 import { delimiter, dirname, join } from 'path';

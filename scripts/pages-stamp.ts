@@ -1,4 +1,4 @@
-/** Whether web/dist/ is what the sources of the pages make: it keeps a hash of what made it. */
+/** Whether web/dist/ is what the sources of the pages make: it keeps a hash of its inputs. */
 import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

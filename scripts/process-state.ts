@@ -1,6 +1,6 @@
 /**
- * What all files of a process share: where a test file leaves it changed, the files behind it run
- * in another world.
+ * What all files of a process share. A test file that leaves it changed changes the world of the
+ * files that run after it.
  */
 
 const watched = [
@@ -23,20 +23,20 @@ export function noteState(): void {
   spent = process.cpuUsage();
 }
 
-/** The names of what is no longer as it was noted. */
+/** The names of what differs from what was noted. */
 export function changesSinceNoted(): readonly string[] {
   const now = stateNow();
   const names = new Set([...noted.keys(), ...now.keys()]);
   return [...names].filter((name) => noted.get(name) !== now.get(name));
 }
 
-/** What was taken of the processor since then. */
+/** The time on the processor since then. */
 export function cpuMsSinceNoted(): number {
   const { user, system } = process.cpuUsage(spent);
   return (user + system) / 1_000;
 }
 
-/** Names what can change, each with what it is just now. */
+/** Names what can change, each with its value now. */
 function stateNow(): ReadonlyMap<string, unknown> {
   return new Map<string, unknown>([
     ['the working directory', process.cwd()],

@@ -8,7 +8,7 @@ const images = join(import.meta.dirname, '..', 'docs', 'images');
 const rooms = ['lobby', 'roof', 'garden', 'bar', 'kitchen'];
 const thinkMs: Readonly<Record<string, number>> = { a: 420, b: 510, c: 260 };
 
-/** Two of three agree, each after some thought. */
+/** Two of three models agree, each after some thought. */
 const think: Script = ({ body }) => {
   const { model } = body as { model: string };
   const answer = model === 'c' ? 'Perhaps.' : 'It opens at nine.';

@@ -1,7 +1,7 @@
 /**
  * Loaded before a process of tests, and before each of its threads: gives Node the sources with
- * their types taken off already, and keeps them so. Without it each thread would load the compiler
- * that takes them off, which is half of what the start of a ledger costs.
+ * their types taken off already, and keeps the result. Otherwise each thread would load the
+ * compiler that takes types off, which is half of what the start of a ledger costs.
  */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
@@ -20,7 +20,7 @@ registerHooks({
   },
 });
 
-/** One file is kept for each source, and ends with the time and size of what it was made of. */
+/** One file is kept for each source. It ends with the time and size of that source. */
 function stripped(path) {
   const { mtimeMs, size } = statSync(join(root, path));
   const mark = `\n// ${mtimeMs} ${size}`;

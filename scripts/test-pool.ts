@@ -1,7 +1,7 @@
 /**
  * Shares test files among some processes (test-process.ts), each of which runs many, one after the
- * other. A file that must be alone has a process of its own. A process that dies or hangs costs
- * the file that it was at; another one goes on with the rest.
+ * other. A file that must be alone has a process of its own. When a process dies or hangs, its
+ * current file is lost; another process goes on with the rest.
  */
 import type { FileOutcome } from './file-run.ts';
 import { TestProcess, type ProcessOptions } from './test-process.ts';
@@ -15,11 +15,11 @@ export type Orders = ProcessOptions & {
 
 export type Outcome = {
   readonly files: readonly FileOutcome[];
-  /** What is wrong and belongs to no file. */
+  /** Faults that belong to no file. */
   readonly faults: readonly string[];
 };
 
-/** @param tell of each file as soon as it is over */
+/** @param tell is told of each file as soon as it is over */
 export async function runFiles(
   orders: Orders,
   tell: (outcome: FileOutcome) => void = () => {},

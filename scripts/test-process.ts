@@ -7,9 +7,9 @@ import { FileRun, type FileOutcome, type How } from './file-run.ts';
 import type { FromWorker, ToWorker } from './test-reporter.ts';
 
 export type ProcessOptions = {
-  /** A file of which nothing is heard for so long hangs. */
+  /** A file hangs when nothing is heard of it for so long. */
   readonly hangMs: number;
-  /** A process that has no file left and lives for so long is held open by something. */
+  /** When a process without further files lives for so long, something holds it open. */
   readonly endMs: number;
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export type ProcessOptions = {
 
 const here = import.meta.dirname;
 const flags = [
-  // Tests make much that is soon gone: with this much room most of it is never looked at.
+  // Tests make many short-lived objects; with this much room most are never looked at.
   ['--max-semi-space-size=64'],
   ['--import', join(here, 'stripped.js')],
   ['--disable-warning', 'ExperimentalWarning'],
@@ -40,7 +40,7 @@ export class TestProcess {
     this.#child = fork(join(here, 'test-worker.ts'), {
       execArgv: flags,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      // In a test of its own it would report to the outer run.
+      // Inside of a test of its own, the process would report to the outer run.
       env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...options.env },
     });
     this.#ended = once(this.#child, 'close');
@@ -100,7 +100,7 @@ export class TestProcess {
     void this.#ended.then(() => resolve('ended'));
     if (this.#child.connected) this.#child.send(message, () => {});
     const how = await promise;
-    // A message that comes later would set the timer again.
+    // A later message would set the timer again.
     this.#heard = () => {};
     clearTimeout(late);
     if (how === 'hung') this.#child.kill('SIGKILL');

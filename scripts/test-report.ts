@@ -30,7 +30,7 @@ export function hasFailed({ results, faults }: FileOutcome): boolean {
   return faults.length > 0 || results.some(isFailure);
 }
 
-/** A test of which only a test inside of it failed says nothing of its own. */
+/** A test in which only an inner test failed says nothing of its own. */
 function isFailure({ state, error }: Result): boolean {
   return (state === 'failed' || state === 'cancelled') && error !== null;
 }

@@ -1,6 +1,7 @@
 /**
- * The reporter of a test worker: tells the parent process (test-pool.ts) what node:test tells.
- * A result is told when the test ends, and not when all tests before it were reported.
+ * The reporter of a test worker: passes what node:test tells on to the parent process
+ * (test-pool.ts). A result is told when the test ends, and not when all tests before it were
+ * reported.
  */
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
@@ -26,7 +27,7 @@ export type FromWorker =
   | { readonly kind: 'said'; readonly text: string }
   /** What failed outside of every test. */
   | { readonly kind: 'stray'; readonly text: string }
-  /** The file is over: what it leaves changed in the process, what it took of the processor. */
+  /** The file is over: what it left changed in the process, and its time on the processor. */
   | { readonly kind: 'done'; readonly changed: readonly string[]; readonly cpuMs: number };
 
 export type ToWorker = { readonly kind: 'file'; readonly file: string } | { readonly kind: 'end' };

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-/** To look at when a run got slow. */
+/** For people to look at when a run got slow. */
 const file = join(root, 'node_modules', '.cache', 'test-times.json');
 
 /** `cpuMs` is what the file's process took of the processor, without those that it started. */
@@ -16,7 +16,7 @@ export function slowestFirst(tests: readonly string[]): readonly string[] {
   return [...tests].sort((one, other) => ms.get(other)! - ms.get(one)!);
 }
 
-/** What nobody has seen yet goes first: the whole program, then its parts, the long texts first. */
+/** A file without a known time goes first: the whole program, then its parts, long texts first. */
 function guess(test: string): number {
   const whole = test.startsWith('test/') ? 1_000_000 : 0;
   return 1_000_000 + whole + statSync(join(root, test)).size;
@@ -27,7 +27,7 @@ export function rememberTimes(took: Readonly<Record<string, Took>>): void {
     return [test, { ms: Math.round(ms), cpuMs: Math.round(cpuMs) }] as const;
   });
   mkdirSync(dirname(file), { recursive: true });
-  // Another run of tests may read it just now.
+  // Another run of tests may read the file just now.
   const next = `${file}.${process.pid}`;
   writeFileSync(next, JSON.stringify({ ...read(), ...Object.fromEntries(rounded) }, null, 1));
   renameSync(next, file);

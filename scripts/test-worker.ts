@@ -1,6 +1,6 @@
 /**
  * Runs test files in one process, one after the other, as the parent (test-pool.ts) sends them.
- * Each is a suite of its own, so that its hooks end with it.
+ * Each file is a suite of its own, so that its hooks end with the file.
  */
 import { suite } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -13,7 +13,7 @@ process.on('message', (message: ToWorker) => {
   else process.channel?.unref();
 });
 
-/** The reporter tells when it is over. */
+/** The reporter tells when the file is over. */
 function begin(file: string): void {
   void suite(file, async () => {
     // By now node:test has its own listeners in place.

@@ -1,6 +1,6 @@
 /**
  * `npm run tests`: all test files, or those that are named after `--`: by a path, a part of one, or
- * a pattern. Ends with 1 when a test failed, or when not all were there.
+ * a pattern. Ends with 1 when a test failed, or when not all tests ran.
  */
 import { globSync } from 'node:fs';
 import { join, matchesGlob, relative } from 'node:path';
@@ -44,7 +44,7 @@ function is(name: string, test: string): boolean {
   return test.includes(path) || matchesGlob(test, path);
 }
 
-/** While the others still run; what it was stands at the end. */
+/** Tells of a failed file while the others still run; the details come at the end. */
 function tellFailed(one: FileOutcome): void {
   if (hasFailed(one)) console.log(`✖ ${relative(root, one.file)}`);
 }

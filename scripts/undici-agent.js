@@ -1,5 +1,5 @@
 /**
  * What svc uses of undici. The package's own entry also loads a fetch, WebSockets, caches and more,
- * which a start would wait for; the build takes this in its place.
+ * which a start would wait for; the build takes this file instead.
  */
 export { default as Agent } from '../node_modules/undici/lib/dispatcher/agent.js';

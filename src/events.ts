@@ -103,7 +103,7 @@ class Hub implements EventHub {
     const pace = entryOf(counts.turnedAway, e.reason, newPace);
     pace.count++;
     this.frames.messageTurnedAway(e);
-    // What is said in groups to others is no news.
+    // A group message that is said to others is not worth a line.
     if (e.reason === 'not_addressed' || !pace.isDue(this.#steady())) return;
     this.#log.info('message_turned_away', `${counts.type} let a message not in: ${e.reason}.`, {
       ...e,
@@ -243,7 +243,7 @@ class Hub implements EventHub {
 
   configTried({ by, result, detail }: Parameters<Events['configTried']>[0]): void {
     entryOf(this.#configs, result, newTally).count++;
-    // Who asked over the API has the answer; of a signal only the log can tell.
+    // An operator who asked over the API has the answer; for a signal only the log can tell.
     if (detail === null || by === 'operator') return;
     this.#log.error('config_not_applied', detail, { result });
   }

@@ -1,7 +1,7 @@
 /**
- * The live frames of the hub: the last thousand, each with a number. Nobody is waited for and
- * nothing is kept for anyone: whoever listens reads on from the number where it stands, and what
- * has left the ring by then is lost to it. With nobody listening a frame costs one small object.
+ * The live frames of the hub: the last thousand, each with a number. The ring waits for nobody and
+ * keeps nothing for anyone: a listener reads on from its own number, and frames that have left the
+ * ring by then are lost to it. With nobody listening a frame costs one small object.
  */
 import type { Events } from './domain/event.ts';
 import type { Frame } from './domain/frame.ts';
@@ -9,15 +9,15 @@ import type { Frame } from './domain/frame.ts';
 export const framesKept = 1_000;
 
 export interface FrameRing {
-  /** Tells this life of the process from others. */
+  /** Tells this process from others, before and after it. */
   readonly epoch: string;
   /** The number of the newest frame; 0: there was none. Numbers count from 1. */
   readonly newest: number;
   /** The number of the oldest frame that is still there; `newest + 1` where there is none. */
   readonly oldest: number;
-  /** null: it is not there any more, or not yet. */
+  /** null: the frame is not there any more, or not yet. */
   at(number: number): Frame | null;
-  /** `wake` is called after each frame, and returns at once. @returns ends it */
+  /** `wake` is called after each frame, and returns at once. @returns what ends the calls */
   onFrame(wake: () => void): () => void;
 }
 
@@ -85,7 +85,7 @@ export class Frames implements FrameRing, Sources {
     this.#add({ kind: 'turn_started', at: this.#now(), channel, id, brain, waitedMs });
   }
 
-  /** The decision holds the reply's text, so nothing of it but these two may stay. */
+  /** The decision holds the reply's text, so only two fields of it may stay. */
   turnFinished({ channel, id, brain, decision, ms }: Of<'turnFinished'>): void {
     const isReply = decision.kind === 'reply';
     const outcome = isReply ? 'reply' : decision.apology;
@@ -139,12 +139,12 @@ export class Frames implements FrameRing, Sources {
     this.#add({ kind: 'plan_used', at: this.#now(), revision, channels, brains });
   }
 
-  /** Its sentence may hold a path of this machine, or a piece of the file. */
+  /** The warning's sentence may hold a path of this machine, or a piece of the file. */
   warned({ code, path }: Of<'warned'>): void {
     this.#add({ kind: 'warned', at: this.#now(), code, path: path ?? null });
   }
 
-  /** Its target may name a conversation or a sender. */
+  /** The target of the write may name a conversation or a sender. */
   operatorWrote({ action, status }: Of<'operatorWrote'>): void {
     this.#add({ kind: 'operator_wrote', at: this.#now(), action, status });
   }

@@ -15,7 +15,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   const cwd = process.cwd();
   const [stop, abandon] = [stopping.signal, abandoning.signal];
   const io: Io = { stdin, stdout, stderr, env, cwd, stop, abandon, onHangUp };
-  // What a command waits for may be no more than a deadline, which holds no process open.
+  // A command may wait for nothing but a deadline, which holds no process open.
   const hold = setInterval(() => {}, 0x7fffffff);
   try {
     process.exitCode = await runCommandLine(argv, io);
@@ -30,7 +30,10 @@ export async function main(argv: readonly string[]): Promise<void> {
 
 const lingerMs = 1_000;
 
-/** The timer holds nothing open: mostly the process ends before it. Output is written first. */
+/**
+ * The timer holds nothing open: mostly the process ends before the timer does. Output is written
+ * first.
+ */
 function endSoon(): void {
   setTimeout(() => {
     if (process.stdout.writableLength + process.stderr.writableLength > 0) endSoon();
@@ -46,7 +49,7 @@ function endQuietly(stream: NodeJS.WriteStream, act: () => void): void {
   });
 }
 
-/** A stack is for those who asked for one. */
+/** Only those who asked for a stack get one. */
 function describeBug(error: unknown, stack: boolean): string {
   if (stack && error instanceof Error) return `${error.stack}\n`;
   const what = error instanceof Error ? error.message : String(error);

@@ -23,7 +23,7 @@ export type Meters = {
   readonly faults: number;
   /** Uses of the admin API's writes, by what they do, then by the status of the answer. */
   readonly writes: ReadonlyMap<string, ReadonlyMap<number, Tally>>;
-  /** Configurations that were to be taken while svc runs, by how that ended. */
+  /** Configurations that were to be taken into use while svc runs, by how that ended. */
   readonly configs: ReadonlyMap<string, Tally>;
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
 };
@@ -34,9 +34,9 @@ export type ChannelMeters = {
   readonly accepted: number;
   readonly duplicates: number;
   readonly refused: ReadonlyMap<string, Tally>;
-  /** By the gate of a messenger, by why. */
+  /** Turned away by the gate of a messenger, by reason. */
   readonly turnedAway: ReadonlyMap<TurnedAwayReason, Tally>;
-  /** Confirmed to the platform before they were safe. */
+  /** Updates that were confirmed to the platform before they were safe. */
   readonly confirmedEarly: number;
   /** From acceptance to claim. */
   readonly waited: Readonly<Histogram>;
@@ -45,20 +45,20 @@ export type ChannelMeters = {
   /** By the command's name. */
   readonly commands: ReadonlyMap<string, number>;
   readonly delivered: number;
-  /** Tries to deliver that failed, by why. */
+  /** Tries to deliver that failed, by reason. */
   readonly failedTries: ReadonlyMap<FailureKind, Tally>;
   readonly deadLetters: Readonly<Record<Box, number>>;
   /** From acceptance to the delivered reply. */
   readonly endToEnd: Readonly<Histogram>;
 };
 
-/** How long calls took, by what they came to. */
+/** How long calls took, by their result. */
 export type CallMeters = ReadonlyMap<CallResult, { readonly took: Readonly<Histogram> }>;
 export type CallResult = 'answer' | FailureKind;
 export type ModelMeters = { readonly provider: string; readonly calls: CallMeters };
 export type ProviderMeters = { readonly calls: CallMeters; readonly health: ProviderHealth };
 
-/** What the last call that is evidence showed. `since`: milliseconds since 1970. */
+/** What the last call with evidence showed. `since`: milliseconds since 1970. */
 export type ProviderHealth =
   | { readonly state: 'unknown' }
   | { readonly state: 'up'; readonly since: number }
@@ -74,7 +74,7 @@ export type Tally = { readonly count: number };
 
 const quietMs = 10_000;
 
-/** How often something came that is said once in ten seconds. */
+/** Counts what comes more often than it is said, which is once in ten seconds. */
 export class Pace {
   count = 0;
   #quietUntil: SteadyTime | null = null;
@@ -122,7 +122,7 @@ class CallCounts {
   readonly pace = new Pace();
 }
 
-/** Failures that say nothing of the provider: it is us, the request, or what the model is like. */
+/** Failures that say nothing of the provider, but of us, the request, or the model's nature. */
 const noEvidence: ReadonlySet<CallResult> = new Set<FailureKind>([
   'cancelled',
   'outranked',
@@ -163,7 +163,7 @@ class ModelCounts implements ModelMeters {
   }
 }
 
-/** Of the plan in use. What is beyond counts under its provider alone. */
+/** Models of the plan in use; calls beyond so many models count under their provider alone. */
 const modelsMax = 500;
 
 type Named = { readonly name: ModelName; readonly provider: string };
@@ -224,7 +224,7 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return entry;
 }
 
-/** A call that svc itself gave up is no news. */
+/** A call that svc itself gave up says nothing. */
 export function isNews(result: CallResult): boolean {
   return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
 }

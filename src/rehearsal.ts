@@ -1,7 +1,6 @@
 /**
- * A brain that is tried: asked as in a turn, at a desk where nothing that it does changes anything.
- * Nothing is delivered, kept or counted, and tools that reach out do not run. Its models are
- * really asked.
+ * A brain that is tried: asked as in a turn, at a desk where it changes nothing. Nothing is
+ * delivered, kept or counted, and tools that reach out do not run. Its models are really asked.
  */
 import type { Brain } from './brain/brain.ts';
 import type { BrainConfig, ChannelType, Secrets } from './config/config.ts';
@@ -36,7 +35,7 @@ export type Rehearsed = {
 export type ModelAnswer = { readonly model: ModelName } & (
   | { readonly kind: 'answer'; readonly text: string; readonly ms: number }
   | { readonly kind: 'failed'; readonly failure: Failure; readonly ms: number }
-  /** The shield keeps it from ever being asked. */
+  /** The shield keeps this model from ever being asked. */
   | { readonly kind: 'dropped'; readonly reason: string }
   | { readonly kind: 'not_asked'; readonly reason: string }
 );
@@ -54,14 +53,14 @@ const lookMs = 2_000;
 const conversation = 'console' as ConversationId;
 const sender = { id: 'console', name: null };
 
-/** One question at a time. Notes that an agent keeps are there for as long as this is. */
+/** Asks one question at a time. An agent's notes are kept for as long as this object lives. */
 export class Rehearsal {
   readonly #config: BrainConfig;
   readonly #kit: BrainKit;
   readonly #channel: ChannelKey;
   readonly #brain: Brain;
   readonly #ids = createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes));
-  /** What it tells the models is remembered by them; it never rejects. */
+  /** What the look tells is remembered by the models; the look never rejects. */
   readonly #looked: Promise<unknown>;
   readonly #notes: Note[] = [];
   /** The last outcome of each model in this question, as listed. */
@@ -144,7 +143,7 @@ export class Rehearsal {
   }
 }
 
-/** The model, each of whose outcomes is written down. */
+/** The same model, with each of its outcomes written down. */
 function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Model {
   const { name, provider, modelId, locality, mayForward } = model;
   return {

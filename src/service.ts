@@ -58,7 +58,7 @@ export type ServiceKit = Clock & {
   readonly deadlines: Deadlines;
   readonly listeners: Listeners;
   readonly events: Events;
-  /** What plans learnt of models that a runtime may hand on. */
+  /** What plans learnt about models that a runtime may hand on. */
   readonly forwardings: RelayDetections;
   readonly bounds: CallBounds;
   readonly random: () => number;
@@ -67,12 +67,12 @@ export type ServiceKit = Clock & {
   readonly heldDatabase: string | null;
 };
 
-/** What a brain and its models need of it. */
+/** The part of the kit that a brain and its models need. */
 export type BrainKit = Omit<ServiceKit, 'events' | 'listeners'> & {
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
 };
 
-/** For a brain that is tried: its calls say nothing of those that serve, and hold none back. */
+/** For a brain on trial: its calls count for nothing, and hold back no call of the service. */
 export function createTrialKit(kit: ServiceKit): BrainKit {
   const faulted = (fault: { where: string; error: unknown }): void => kit.events.faulted(fault);
   return { ...kit, events: { modelAnswered: () => {}, faulted }, bounds: new CallBounds() };
@@ -128,7 +128,7 @@ export function createBrain(
   return createResponder({ ...shared, policy: policies[config.policy.kind]() });
 }
 
-/** An agent asks one model, so whatever its brain's policy is, that one's answer is the reply. */
+/** An agent asks one model, so that model's answer is the reply, whatever the brain's policy. */
 function agentOptions(
   config: AgentConfig,
   shared: Omit<ResponderOptions, 'policy'>,
@@ -165,7 +165,7 @@ type Make<Type extends ChannelType> = (
   secrets: Secrets,
 ) => Type extends MessengerType ? Messenger : Channel;
 
-/** What makes each kind; it is made only, and loads nothing before it is opened. */
+/** The maker of each kind; making a channel loads nothing before the channel is opened. */
 const makers: { readonly [Type in ChannelType]: Make<Type> } = {
   messenger_a: (config, token, kit) => createTelegramChannel({ ...kit, config, token }),
   messenger_b: (config, token, kit) => createDiscordChannel({ ...kit, config, token }),
@@ -180,7 +180,7 @@ function createChannel(config: ChannelConfig, secrets: Secrets, kit: ServiceKit)
   return make(config, secretOf(secrets, config.tokenEnv) ?? '', kit, secrets);
 }
 
-/** One that can be asked whose token it has, without being opened. */
+/** A messenger that can be asked whose token it has, without being opened. */
 export function createMessenger(
   config: MessengerConfig,
   secrets: Secrets,
@@ -252,7 +252,7 @@ export function createServiceKit(
 export type AdminChoice = {
   readonly settings: ObservabilityConfig;
   readonly access: OperatorAccess;
-  /** Of the configuration in use. */
+  /** Host names that the configuration in use allows. */
   readonly allowedHosts: () => readonly string[];
   readonly webRoot: URL;
   readonly ports: AdminPorts;
@@ -260,7 +260,7 @@ export type AdminChoice = {
 
 /**
  * Loaded and opened only where it is switched on; null: it is off.
- * @param opened closes it, also where its address cannot be had
+ * @param opened is given what closes it, also where its address cannot be had
  */
 export async function openAdmin(
   { settings, access, allowedHosts, webRoot, ports }: AdminChoice,

@@ -23,7 +23,7 @@ export type LedgerChoice = Clock & {
   readonly news: LedgerNews;
 };
 
-/** The reader is closed after the ledger; closing one does not close the other. */
+/** The reader is closed after the ledger; to close one does not close the other. */
 export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
 
 /** SQLite where a path is given, else memory. */
@@ -46,7 +46,7 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
   return { ledger, reader: createThreadReader(path) };
 }
 
-/** Closes both, the ledger first; one that fails to close does not keep the other open. */
+/** Closes both, the ledger first; a failure to close one does not keep the other open. */
 export async function closeLedger({ ledger, reader }: OpenStore): Promise<void> {
   await using opened = new AsyncDisposableStack();
   opened.use(reader);

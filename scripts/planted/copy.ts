@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Fault } from '../../test/planted/fault.ts';
 
-/** What is built anew, or belongs to nobody's tests. */
+/** Folders that are built anew, or belong to no test. */
 const left = new Set(['.git', 'dist', 'node_modules', '.tmp']);
 
-/** The sources, with the node_modules of the tree that they are of. */
+/** The sources, with the node_modules of the tree that was copied. */
 export class Copy implements Disposable {
   readonly tree: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -25,7 +25,7 @@ export class Copy implements Disposable {
   /** @param root the tree to copy */
   constructor(root: string) {
     this.#base = mkdtempSync(join(tmpdir(), 'svc-planted-'));
-    // Some tests look at it as another user.
+    // Some tests look at the copy as another user.
     chmodSync(this.#base, 0o755);
     this.tree = join(this.#base, 'tree');
     const filter = (from: string): boolean => !left.has(from.slice(root.length + 1));
@@ -42,7 +42,7 @@ export class Copy implements Disposable {
     };
   }
 
-  /** The fault is there until the scope is left. @throws where it has no place in the file */
+  /** The fault is there until the scope is left. @throws where the file has no place for it */
   plant(fault: Fault): Disposable {
     const path = join(this.tree, fault.file);
     const text = readFileSync(path, 'utf8');

@@ -1,4 +1,4 @@
-/** Looks for the first test that turns red of a fault. */
+/** Looks for the first test that turns red because of a fault. */
 import type { Fault } from '../../test/planted/fault.ts';
 import type { Copy } from './copy.ts';
 import { TestFiles } from './near.ts';
@@ -10,7 +10,7 @@ export type Found = Planting & { readonly seen: Seen; readonly seconds: number }
 export type HuntOptions = {
   /** Only the tests near a fault and of its room are run. */
   readonly nearOnly: boolean;
-  /** Where no test begins or ends for so long, the fault made one hang. */
+  /** When no test begins or ends for so long, the fault made one hang. */
   readonly silenceMsMax: number;
   readonly stop: AbortSignal;
   readonly say: (line: string) => void;
@@ -19,7 +19,7 @@ export type HuntOptions = {
 export class Hunt {
   readonly #options: HuntOptions;
   readonly #tests: TestFiles;
-  /** Test files that were red with a fault, and whether they are green without one. */
+  /** Test files that were red with a fault, and whether they are green without a fault. */
   readonly #isSound = new Map<string, Promise<boolean>>();
 
   constructor(root: string, options: HuntOptions) {

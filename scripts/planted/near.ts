@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { Fault } from '../../test/planted/fault.ts';
 
-/** They look at the text of the sources: what they see is no behaviour. */
+/** Tests that look at the text of the sources: what they see is no behaviour. */
 const readers = new Set(['test/planted.test.ts', 'test/tidy.test.ts']);
 
 /**
@@ -43,7 +43,7 @@ export class TestFiles {
     return { near: [...near], room, others: left.filter((test) => !room.includes(test)) };
   }
 
-  /** Through helpers of the tests; not through the sources, which reach nearly everything. */
+  /** Follows helpers of the tests, but not the sources, which reach nearly everything. */
   #reach(test: string): ReadonlySet<string> {
     const reached = new Set<string>();
     const seen = new Set([test]);

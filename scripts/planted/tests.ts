@@ -12,19 +12,19 @@ export type Sign =
 export type Seen = Exclude<Sign, { kind: 'alive' }> | { readonly kind: 'green' };
 
 export type TestRun = {
-  /** The tree that the tests stand in. */
+  /** The tree of the tests. */
   readonly tree: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** In this order, one after the other. */
+  /** Run in this order, one after the other. */
   readonly files: readonly string[];
   readonly silenceMsMax: number;
-  /** Ends it; what it then came to says nothing. */
+  /** Ends the run, whose result then says nothing. */
   readonly stop: AbortSignal;
 };
 
 const runner = join(import.meta.dirname, '..', 'planted-tests.ts');
 
-/** Whatever the tests have started goes with them. */
+/** Runs files until a test is red. All processes that the tests have started end with the run. */
 export async function firstRed(options: TestRun): Promise<Seen> {
   const { tree, env, files, silenceMsMax, stop } = options;
   if (files.length === 0 || stop.aborted) return { kind: 'green' };
@@ -67,6 +67,6 @@ function endGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of them have ended.
+    // All processes of the group have ended.
   }
 }

@@ -22,7 +22,7 @@ export type AdminPorts = {
   readonly startedAt: number;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Failing: it can accept or keep nothing any more. A channel that is down is not that. */
+  /** Failing: svc can accept or keep nothing any more. A channel that is down is not that. */
   health(): Health;
   plan(): PlanView;
   readonly meters: Meters;
@@ -35,7 +35,7 @@ export type AdminPorts = {
   modelLoads(): ReadonlyMap<string, { readonly inFlight: number; readonly waiting: number }>;
   readonly reader: LedgerReader;
   readonly writes: Pick<Ledger, 'replay' | 'discard' | 'forget' | 'clearNotes'>;
-  /** Keeps what an operator did, before the answer goes out; false: it could not. */
+  /** Keeps what an operator did, before the answer goes out; false: it could not be kept. */
   audit(row: AuditRow): Promise<boolean>;
   /** Whom the gates of messengers turned away, newest first. */
   turnedAway(): readonly TurnedAway[];
@@ -52,10 +52,10 @@ export type Health =
 /** The configuration in use. */
 export type PlanView = {
   readonly revision: string;
-  /** Since when, milliseconds since 1970. */
+  /** When it was taken into use, milliseconds since 1970. */
   readonly usedAt: number;
   readonly config: Config;
-  /** Of the check, and of what is wrong now. */
+  /** Warnings of the check, and of what is wrong now. */
   readonly warnings: readonly WarningStatus[];
   readonly channels: readonly ChannelView[];
 };
@@ -66,7 +66,7 @@ export type ChannelView = {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly reason: string | null;
-  /** When the platform was last heard of; null: not yet, or it is not asked. */
+  /** When the platform was last heard of; null: not yet, or the channel has no such sign. */
   readonly lastSeenAt: number | null;
 };
 
@@ -94,13 +94,13 @@ export type Status = {
     readonly turns: TimesStatus;
     readonly endToEnd: TimesStatus;
   };
-  /** The first hundred. */
+  /** The first hundred warnings. */
   readonly warnings: readonly WarningStatus[];
-  /** How many there are beside these. */
+  /** How many warnings there are beside these. */
   readonly warningsLeftOut: number;
 };
 
-/** Whether there is a bearer at all with which one may write. */
+/** Whether there is any bearer with which one may write. */
 export type Access = 'read_only' | 'operator';
 
 /**
@@ -141,7 +141,7 @@ export type CallsStatus = {
   readonly times: TimesStatus;
 };
 
-/** By the last call that shows it; `unknown`: there was none. */
+/** The health that the last call with evidence showed; `unknown`: there was no such call. */
 export type ProviderStatus = CallsStatus & {
   readonly state: 'up' | 'failing' | 'unknown';
   readonly since: number | null;
@@ -163,7 +163,7 @@ export type BacklogStatus = {
   readonly oldestAt: number | null;
 };
 
-/** Since the start, but for `waiting`, `inFlight` and `deadLettersKept`, which are of now. */
+/** Counted since the start; only `waiting`, `inFlight` and `deadLettersKept` are of now. */
 export type CountsStatus = {
   readonly accepted: number;
   readonly duplicates: number;

@@ -15,14 +15,14 @@ export type NamedChannel =
 
 const synonyms: ReadonlyMap<string, ChannelType> = new Map(Object.entries(channelSynonyms));
 
-/** The type that a person names; undefined: it is none. */
+/** The type that a person names; undefined: the name is no type. */
 export function channelTypeNamed(named: string): ChannelType | undefined {
   return channelTypes.find((one) => one === (synonyms.get(named) ?? named));
 }
 
 /**
- * The channel that a person names: by its key, or a messenger by its type alone, when one bot of
- * it is known. What is not known stays as it is named: nothing is found of it.
+ * The channel that a person names: by its key, or a messenger by its type alone, when one bot of it
+ * is known. An unknown name stays as it is written: nothing is found for it.
  */
 export async function findChannel(
   named: string,

@@ -1,14 +1,14 @@
-/** What the admin room asks of the configuration in use: its text, a new one, the ones before. */
+/** What the admin room asks of the configuration in use: its text, a new text, earlier texts. */
 import type { ConfigProblem } from '../config/config.ts';
 
-/** Called at any time; what changes something is done one after the other. */
+/** May be called at any time; changes are made one after the other. */
 export interface ConfigControl {
   inUse(): ConfigInUse;
   /** What lies in the file, in use or not. */
   onDisk(): Promise<ConfigOnDisk>;
-  /** Takes a new text into use, or says why the old one stays in use and in its file. */
+  /** Takes a new text into use, or says why the old text stays in use and in its file. */
   apply(asked: ConfigAsked): Promise<Applied>;
-  /** The one in use, and those kept of before: newest first. */
+  /** The configuration in use, and the earlier ones that are kept: newest first. */
   history(): Promise<readonly ConfigRow[] | HistoryFault>;
   /** null: no such revision is kept. */
   kept(revision: string): Promise<ConfigKept | HistoryFault | null>;
@@ -17,9 +17,9 @@ export interface ConfigControl {
 /** Times are milliseconds since 1970. */
 export type ConfigInUse = {
   readonly revision: string;
-  /** As it is in use, whatever became of the file since. */
+  /** The text as it is in use, whatever became of the file since. */
   readonly text: string;
-  /** null: it stands in no file. */
+  /** null: the configuration is in no file. */
   readonly file: string | null;
   readonly usedAt: number;
 };
@@ -32,11 +32,11 @@ export type ConfigOnDisk = { readonly revision: string } & (
 
 export type ConfigAsked = {
   readonly text: string;
-  /** The one that the text is to replace. */
+  /** The revision that the text is to replace. */
   readonly revision: string;
-  /** That of the file where somebody edited it, which is to be replaced; null: of no edit. */
+  /** The revision of the file where somebody edited it, to be replaced as well; null: no edit. */
   readonly edited: string | null;
-  /** Whether who asks could still ask with these host names allowed. */
+  /** Whether the caller could still ask with these host names allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
 };
 
@@ -70,7 +70,7 @@ export type Applied =
 /** `detail` says in a sentence or two why, and what to do. */
 export type ConfigRefused = { readonly kind: 'refused'; readonly detail: string } & (
   | {
-      /** Another one is in use; or the file is not the one in use. Which one, is `revision`. */
+      /** Another revision is in use, or the file is not the one in use; `revision` says which. */
       readonly code: 'revision_conflict' | 'file_changed';
       readonly revision: string;
     }

@@ -1,6 +1,6 @@
 /**
- * What an operator may ask of a service about configurations. Nothing is changed by it: what runs
- * runs on, and nothing is delivered, kept or counted. No answer holds the value of a variable.
+ * Questions of an operator about configurations. Nothing is changed by them: the service runs on,
+ * and nothing is delivered, kept or counted. No answer holds the value of a variable.
  */
 import type { ChannelType, ConfigProblem } from '../config/config.ts';
 import type { TurnRow } from '../domain/conversation.ts';
@@ -12,9 +12,9 @@ import type { Trace } from '../domain/trace.ts';
 export interface ConfigTrials {
   /** The check of a text, with what only this machine can tell: its folders, the file's rights. */
   validate(text: string): Promise<Validated>;
-  /** `busy`: too many are asked for at once. @param left ends it */
+  /** `busy`: too many are asked for at once. @param left aborts when the client has left */
   preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'>;
-  /** Asks a brain of a draft. @param left ends it */
+  /** Asks a brain of a draft. @param left aborts when the client has left */
   tryBrain(draft: Draft, left: AbortSignal): Promise<Tried>;
   /** The variables that the configuration in use names. */
   secrets(): readonly SecretRow[];
@@ -38,7 +38,7 @@ export type Draft = {
   readonly config: string;
   readonly brain: string;
   readonly text: string;
-  /** For the grants of an agent; null: the one that the draft routes to the brain. */
+  /** For the grants of an agent; null: the channel that the draft routes to the brain. */
   readonly channel: ChannelType | null;
   /** What was said before, oldest first. */
   readonly turns: readonly TurnRow[];

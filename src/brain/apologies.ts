@@ -2,7 +2,7 @@ import type { Apology } from '../domain/decision.ts';
 import type { FailureKind } from '../domain/failure.ts';
 import type { ModelCall } from './model-call.ts';
 
-/** What may be over in a little while, so that it is worth asking again. */
+/** Failures that may be over in a little while, so that it is worth asking again. */
 const passing: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'timeout',
   'deadline',

@@ -23,7 +23,7 @@ import type { SteadyTime } from '../lib/clock.ts';
 
 export interface Brain {
   readonly name: string;
-  /** What svc tells about it and keeps for it; null: it is no agent. */
+  /** What svc tells about the brain and keeps for it; null: it is no agent. */
   readonly agent: AgentFacts | null;
   /** How long one turn may take, from its claim. */
   readonly deadlineMs: number;
@@ -34,7 +34,7 @@ export interface Brain {
 export type AgentFacts = {
   /** Whose notes it keeps; null: none. */
   readonly notes: NoteScope | null;
-  /** Its tools as they stand on that channel. */
+  /** The agent's tools with what they may do on that channel. */
   abilitiesOn(channel: ChannelType): readonly Ability[];
 };
 
@@ -63,7 +63,7 @@ export interface Desk {
   earlierCalls(): Promise<readonly EarlierCall[]>;
   /**
    * For the audit: one call that was asked for, whatever became of it.
-   * @param told what the model was told of it
+   * @param told what the model was told of the call
    */
   used(use: ToolUse, told: string): void;
 }

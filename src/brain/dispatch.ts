@@ -23,7 +23,7 @@ export type Dispatched = {
   readonly calls: readonly ModelCall[];
 };
 
-/** `dueAt`: not before then; null: at once. */
+/** `dueAt`: the call is not made before then; null: at once. */
 type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
 
 /**
@@ -31,10 +31,9 @@ type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
  *
  * fanout asks all of them at once; sequential asks one after the other, as listed, and stops at the
  * first that answers. Failing over comes first and retrying last: only when every model has failed
- * are those that failed in passing asked again, each after its own pause; and when an answer that
- * would do comes meanwhile, the pauses end there. Once such an answer is in hand, better-ranked
- * models have 30 s more. When the turn's time is over, or its signal aborts, what is in hand
- * decides.
+ * are those with a passing failure asked again, each after its own pause. When an answer that would
+ * do comes meanwhile, the pauses end. Once such an answer is in hand, better-ranked models have 30
+ * s more. When the turn's time is over, or its signal aborts, what is in hand decides.
  *
  * @param members in listed order
  * @returns rejects only on a bug
@@ -57,9 +56,9 @@ class Dispatch {
   readonly #resolve: (judged: Dispatched) => void;
   readonly #reject: (error: unknown) => void;
   readonly #calls: readonly ModelCall[];
-  /** Those that take part so far, best rank first. */
+  /** The models that take part so far, best rank first. */
   readonly #slots: ModelCall[] = [];
-  /** In a sequential round: who comes next. */
+  /** In a sequential round: the models that come next. */
   #queue: Asking[] = [];
   #deadline: Deadline | null = null;
   #grace: Deadline | null = null;
@@ -131,7 +130,7 @@ class Dispatch {
     }
   }
 
-  /** An answer is in hand: nobody is retried any more, and those still asked have the grace. */
+  /** An answer is in hand: no model is retried any more, and those still asked have the grace. */
   #holdFallback(): void {
     let ended = false;
     for (const call of this.#slots) ended = call.endPause() || ended;
@@ -161,7 +160,7 @@ class Dispatch {
 
   readonly #aborted = (): void => this.#end('cancelled');
 
-  /** What is in hand decides; who has not answered is given up. */
+  /** What is in hand decides; the models that have not answered are given up. */
   #end(why: 'outranked' | 'cancelled' | 'deadline'): void {
     if (this.#over) return;
     try {

@@ -42,7 +42,7 @@ export class ModelCall implements Slot {
   readonly #kit: ModelCallKit;
   readonly #ended: (call: ModelCall) => void;
   #startedAt: SteadyTime | null = null;
-  /** The last time, by the time of day, and by the clock that says how long it took. */
+  /** When the model was last asked: by the time of day, and by the steady clock. */
   #askedAt = 0;
   #askedSince: SteadyTime | null = null;
   #tries: readonly Try[] = [];
@@ -58,7 +58,7 @@ export class ModelCall implements Slot {
     this.#ended = ended;
   }
 
-  /** @param dueAt until then it is paused; null: it is asked now */
+  /** @param dueAt the call is paused until then; null: the model is asked now */
   askAt(dueAt: SteadyTime | null, request: ModelRequest): void {
     if (this.outcome?.kind === 'failed') this.#lastFailure = this.outcome;
     this.outcome = null;
@@ -90,7 +90,7 @@ export class ModelCall implements Slot {
     );
   }
 
-  /** Ends it from outside. A paused one ends with the failure that it had. */
+  /** Ends the call from outside. A paused call ends with the failure that it had. */
   giveUp(kind: 'outranked' | 'cancelled' | 'deadline'): void {
     const controller = this.#controller;
     this.#controller = null;

@@ -1,7 +1,7 @@
 /** What a SKILL.md says: YAML between two lines of three dashes, and a body of Markdown. */
 
 export type Skill = {
-  /** One line each. */
+  /** These fields are one line each. */
   readonly name: string;
   readonly description: string;
   readonly body: string;
@@ -41,7 +41,7 @@ export async function readSkill(folder: string, text: string): Promise<SkillRead
   return { skill, warnings };
 }
 
-/** A name that is not as agreed still names the skill. */
+/** A name that breaks the format still names the skill. */
 function nameWarnings(name: string, folder: string): string[] {
   if (name === '') return ['its front matter has no name; that of its folder is used'];
   const warnings: string[] = [];

@@ -127,7 +127,7 @@ test('a description is cut at 1,024 code points, and stays in one line', async (
   assert.deepEqual(warnings, ['skill "a": its description is cut to 1024 code points']);
 });
 
-/** Nine layers, each nine times the one before. */
+/** Nine layers, each nine times as long as the one before. */
 const bomb = 'a b c d e f g h i'
   .split(' ')
   .map((name, at) => {

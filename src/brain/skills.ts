@@ -92,7 +92,8 @@ type Text = { readonly text: string } | { readonly fault: string };
 async function textIn(folder: string): Promise<Text> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
-    // A pipe that nobody writes to would hold up the start; Windows knows neither flag.
+    // Without these flags a pipe that nobody writes to would hold up the start; Windows has
+    // neither.
     const flags = O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
     await using handle = await open(join(folder, file), flags);
     const facts = await handle.stat();

@@ -14,12 +14,12 @@ import type { ChannelState } from '../domain/event.ts';
 
 export interface Channel {
   /**
-   * Binds the listener; never waits for a platform. A problem is a boot error. `unfit`: only this
-   * channel takes no part; its health is `failed`, which it tells itself, until a person acts.
+   * Binds the listener; never waits for a platform. A problem is a boot error. `unfit`: this
+   * channel alone takes no part; it tells its health as `failed` until a person acts.
    */
   open(): Promise<Opened | Unfit | ChannelProblem>;
   /**
-   * Takes messages in until the signal aborts. Ending earlier means: restart me. One that the
+   * Takes messages in until the signal aborts. An earlier end means: restart me. A channel that its
    * platform refuses for good (a token that is no token) becomes `failed` and stays until the
    * signal aborts.
    */
@@ -31,18 +31,18 @@ export interface Channel {
   /** Shows that an answer is being worked on, until the signal aborts. Never throws. */
   working?(address: Address, signal: AbortSignal): void;
   /**
-   * Its wire has a field that tells that a session began by itself; where it has none, the reply's
-   * text begins with a line that says so.
+   * Whether its wire has a field that tells that a session began by itself. Where it has none, the
+   * reply's text begins with a line that says so.
    */
   readonly tellsSessions: boolean;
   /** How long after its first try a reply is tried again at most. Absent: the whole schedule. */
   readonly deliverMsMax?: number;
   health(): ChannelHealth;
   /**
-   * On channels that hold one connection to one account. True: the other, which is open, has the
-   * same token and settings, so that a new configuration keeps it, unless it is `failed`, and
-   * disposes this one unopened. Else, where the other has the same key, its run is ended and
-   * awaited before this one's begins.
+   * On channels that hold one connection to one account. True: the other channel, which is open,
+   * has the same token and settings. Then a new configuration keeps the other, unless it is
+   * `failed`, and disposes this channel unopened. False: where the other has the same key, its run
+   * is ended and awaited before the run of this channel begins.
    */
   sameAs?(other: Channel): boolean;
   /** Asks the platform whose token this is, before `open` or without it. Never throws. */
@@ -69,7 +69,7 @@ export type ChannelHealth = {
   readonly reason: string | null;
   /**
    * When the platform was last heard of, milliseconds since 1970: a completed poll, an answered
-   * heartbeat. Null: not yet, or it is no channel that asks for it.
+   * heartbeat. Null: not yet, or the channel has no such sign.
    */
   readonly lastSeenAt: number | null;
 };

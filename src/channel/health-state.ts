@@ -7,7 +7,7 @@ export class HealthState {
   readonly #clock: Clock;
   readonly #changed: (state: ChannelState, reason: string | null) => void;
   #health: ChannelHealth;
-  /** When it was last heard of; before that, when its state began. */
+  /** When the platform was last heard of; before that, when the state began. */
   #heardAt: SteadyTime;
 
   /** @param changed told of each change of the state or of its reason */

@@ -16,7 +16,7 @@ export type ChannelKind = {
   readonly name: string;
   /** What may stand for the type in a file. */
   readonly synonyms: readonly string[];
-  /** Its people pass the gate, may be let in by pairing, and are told of by bot. */
+  /** Its people pass the gate, may be let in by pairing, and are told of for each bot. */
   readonly isMessenger: boolean;
   /** With storage, a message is recognised for so many days as one that came before. */
   readonly dedupeDays: number;
@@ -30,7 +30,7 @@ export type ChannelKind = {
   };
   /** The fields of a channel that only this kind has. */
   readonly fields: Readonly<Record<string, Field>>;
-  /** Those of them that must be there. */
+  /** The fields among them that must be there. */
   readonly requires: readonly string[];
   /** Where it listens; null: it connects to its platform. */
   readonly listener: Listener | null;

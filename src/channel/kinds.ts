@@ -66,5 +66,5 @@ export function dedupeMsOf(channel: ChannelKey): number {
   return (findKind(channelTypeOf(channel))?.dedupeDays ?? dedupeDaysMost) * dayMs;
 }
 
-/** Of a channel of no known kind: forgetting too early would answer twice. */
+/** For a channel of no known kind: to forget too early would answer a message twice. */
 const dedupeDaysMost = Math.max(...all.map(({ dedupeDays }) => dedupeDays));

@@ -98,7 +98,7 @@ test('no part is blank, too long or cut in a character, and only white space is 
   hold(law, { numRuns: runs(1_000) });
 });
 
-/** What stands in no part. */
+/** The text that is in no part. */
 function lostOf(text: string, parts: readonly Part[]): string {
   let lost = '';
   let at = 0;

@@ -118,7 +118,7 @@ function reach(
   return isInsidePair(text, low) ? low - 1 : low;
 }
 
-/** Each kind of place as late as it comes, and the kinds as they are wished for. */
+/** Tries the kinds of places in the order of preference, and takes the latest place of a kind. */
 function chooseCut(from: number, limit: number, places: BreakPoints): Cut {
   const half = from + (limit - from) / 2;
   const quarter = from + (limit - from) / 4;
@@ -137,7 +137,7 @@ class BreakPoints {
   readonly #text: string;
   readonly #limit: number;
   readonly #lines: readonly Line[];
-  /** Of the line that the part begins in, and of the one that its limit is in. */
+  /** The line that the part begins in, and the line that its limit is in. */
   readonly #first: number;
   readonly #last: number;
 
@@ -159,7 +159,7 @@ class BreakPoints {
     });
   }
 
-  /** Not behind the opening of a block, and not before its end: that would leave it empty. */
+  /** Never behind the opening of a code block nor before its end: that would leave it empty. */
   line(least: number): Cut | null {
     return this.#lineEnd(least, (index) => {
       const [line, next] = [this.#lines[index]!, this.#lines[index + 1]!];
@@ -179,7 +179,7 @@ class BreakPoints {
     return null;
   }
 
-  /** Not before what would be a fence at the beginning of a line. */
+  /** Never before what would be a fence at the beginning of a line. */
   space(least: number): Cut | null {
     for (let index = this.#last; index >= this.#first; index--) {
       const line = this.#lines[index]!;
@@ -202,7 +202,7 @@ class BreakPoints {
     return { to: this.#limit, from: this.#limit, fence: this.#before(this.#last) };
   }
 
-  /** Outside code the white space at the cut goes, but for what the next line begins with. */
+  /** Outside code the white space at the cut is dropped, but not what the next line begins with. */
   #between(at: number): Cut {
     const to = this.#text.slice(0, at).trimEnd().length;
     let from = at;

@@ -73,7 +73,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return codeOf(ending);
 }
 
-/** One that comes before anybody can act on it is acted on then. */
+/** A hang-up that comes before anybody can act on it is acted on later. */
 function latchHangUps({ onHangUp }: Io): (reload: () => void) => void {
   let came = false;
   let act = (): void => {

@@ -66,14 +66,14 @@ export function isLoopbackHost(host: string): boolean {
   return /^127\.\d+\.\d+\.\d+$/.test(four) && isIpv4(four);
 }
 
-/** Whether a host could ever be one: a name, an IPv4 or an IPv6 address without brackets. */
+/** Whether a text can be a host: a name, an IPv4 or an IPv6 address without brackets. */
 export function isHost(text: string): boolean {
   return text.includes(':') ? isIpv6(text) : isHostName(text);
 }
 
 /**
  * A name, or four numbers; what looks like a number but is no address is neither. The tables of
- * international names are not at hand here: a few of those prove wrong only when they are used.
+ * international names are not at hand here: a few bad names show only in use.
  */
 function isHostName(text: string): boolean {
   if (!/^[\p{L}\p{N}\p{M}._-]+$/u.test(text) || text.length > 253) return false;

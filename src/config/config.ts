@@ -61,7 +61,7 @@ export type BrainConfig = {
 
 export type PolicyConfig = {
   readonly kind: 'priority' | 'consensus';
-  /** As written; `rankModels` in config/rules.ts turns it into an order of the models. */
+  /** As written; `rankModels` in config/rank.ts turns it into an order of the models. */
   readonly order: readonly string[];
 };
 

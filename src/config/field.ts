@@ -8,7 +8,7 @@ export type Field = TextField | ChoiceField | IntegerField | BooleanField | List
 type Common = {
   /** One sentence (or two) for the person who writes the file. */
   readonly description: string;
-  /** Absent, null and (for texts) empty are problems then. */
+  /** Required: absent, null and (for texts) empty are problems. */
   readonly required?: true;
   /** Not in the first contract: added since, always optional. */
   readonly added?: true;
@@ -17,8 +17,8 @@ type Common = {
 
 /**
  * What a value belongs to. Absent: to a plan, so that it can change while svc runs. `process`: a
- * change needs a restart. `port`, of an address: only another host on the same port needs one,
- * since the old listener holds that port until the new one answers.
+ * change needs a restart. `port`, of an address: only another host on the same port needs a
+ * restart, since the old listener holds that port until the new one answers.
  */
 type Lifetime = 'process' | 'port';
 
@@ -33,7 +33,7 @@ type TextField = Common & {
   readonly defaultNote?: string;
 };
 
-/** One of some names. `synonyms` may stand for them in a file and are turned into them. */
+/** One of some names. A file may use `synonyms` for them, which are turned into these names. */
 export type ChoiceField = Common & {
   readonly type: 'choice';
   readonly names: readonly string[];
@@ -45,7 +45,7 @@ export type IntegerField = Common & {
   readonly type: 'integer';
   readonly minimum: number;
   readonly maximum?: number;
-  /** Above `maximum`: a problem, or taken as the maximum with a warning. */
+  /** A number above `maximum` is a problem, or is taken as the maximum with a warning. */
   readonly above?: 'problem' | 'clamped';
   /** 0 stands for the default. */
   readonly zeroIsDefault?: true;
@@ -70,7 +70,7 @@ export type ObjectField = Common & {
   readonly default?: 'empty';
 };
 
-/** Where every named field holds the value: these fields must be there, those must not. */
+/** Where every named field holds its value, these fields must be there, and those must not. */
 export type Condition = {
   readonly when: Readonly<Record<string, string>>;
   readonly requires?: readonly string[];
@@ -99,7 +99,7 @@ export type Whole<F> = F extends { readonly items: infer Item }
       }
     : Atom<F>;
 
-/** The same with problems: what is wrong, or missing though required, is undefined. */
+/** The same with problems: a value that is wrong, or missing though required, is undefined. */
 export type Draft<F> = F extends { readonly items: infer Item }
   ? readonly (Draft<Item> | undefined)[]
   : F extends { readonly fields: infer Fields }

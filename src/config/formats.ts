@@ -3,7 +3,7 @@ import { parseListenAddress, parseWebAddress } from './address.ts';
 import type { Format } from './field.ts';
 import type { ProblemCode } from './problems.ts';
 
-/** No fault holds the text itself: it may be a secret that stands in the wrong place. */
+/** No fault quotes the text itself: it may be a secret in the wrong place. */
 export type FormatFault = {
   readonly code: ProblemCode;
   readonly message: string;

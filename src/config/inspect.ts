@@ -63,7 +63,7 @@ export async function inspectText(
   writableByOthers = false,
 ): Promise<Inspection> {
   const folder = dirname(file);
-  // As reading the file does: a mark that only says "UTF-8" is no part of the text.
+  // As in reading a file, a mark that only says "UTF-8" is no part of the text.
   const text = written.replace(/^\uFEFF/, '');
   const facts = new ProblemList(text, locate(text).places);
   const checked = validateText(text);
@@ -116,8 +116,8 @@ export type ConfigRead =
 export type ReadableFrom = 'anything' | 'file';
 
 /**
- * With `O_NONBLOCK` opening a pipe does not wait for somebody who writes to it, which nothing
- * could end; Windows does not know it.
+ * With `O_NONBLOCK`, opening a pipe does not wait for a writer, a wait that nothing could end.
+ * Windows does not know the flag.
  */
 const { O_RDONLY, O_NONBLOCK } = constants;
 

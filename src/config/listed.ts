@@ -1,4 +1,4 @@
-/** So many names are told in a sentence. */
+/** A sentence tells at most so many names. */
 export const namesMax = 20;
 
 /**

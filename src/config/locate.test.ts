@@ -7,7 +7,7 @@ import type { Place } from './place.ts';
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 test.before(() => console.log(`seed ${seed}`));
 
-/** A place as what it says of the text: the key and the value that stand there, and all inside. */
+/** A place as the texts at it: the key, the value, and all places inside. */
 type Said = { readonly key: unknown; readonly value: unknown; readonly entries: readonly Said[] };
 
 function saidOf(text: string, place: Place): Said {

@@ -1,6 +1,6 @@
 /**
- * A strict JSON parser (RFC 8259) that knows where everything stands: a fault of a configuration
- * is shown at its line and column. It never throws and bounds the depth.
+ * A strict JSON parser (RFC 8259) that knows the place of every value, so that a fault of a
+ * configuration is shown at its line and column. It never throws and bounds the depth.
  */
 import { Places, type Key, type Place } from './place.ts';
 
@@ -19,9 +19,9 @@ type LocatedFault = {
 /** `value` is undefined when the text is no JSON; then the one fault says where it goes wrong. */
 export type Located = {
   readonly value: Json | undefined;
-  /** Of the whole value; null when the text is no JSON. */
+  /** The place of the whole value; null when the text is no JSON. */
   readonly whole: Place | null;
-  /** By path; of a key that is written twice the last one. */
+  /** Places by path; of a key that is written twice, that of the last one. */
   readonly places: ReadonlyMap<string, Place>;
   readonly faults: readonly LocatedFault[];
 };
@@ -136,7 +136,7 @@ class Reader {
     }
   }
 
-  /** Goes over what stands between two members; true at the end of the object or list. */
+  /** Reads what is between two members; true at the end of the object or list. */
   #next(path: string, end: '}' | ']'): boolean {
     this.#space();
     if (this.#take(end)) return true;

@@ -1,6 +1,6 @@
 /**
- * What this version checks fully but cannot run yet. `serve` refuses these, so that nothing that
- * is configured is silently left out; an entry goes when its part of the program comes.
+ * What this version checks fully but cannot run yet. `serve` refuses these, so that nothing that is
+ * configured is silently left out; an entry is removed when its part of the program comes.
  */
 import type { Config } from './config.ts';
 import type { ProblemList } from './problems.ts';

@@ -1,13 +1,13 @@
 /** Where a value stands: offsets into the text, in UTF-16 units. */
 export type Place = {
-  /** Where its key begins and ends; where the value begins, if it has no key. */
+  /** Where the value's key begins and ends; where the value begins, if it has no key. */
   readonly key: number;
   readonly keyEnd: number;
   readonly value: number;
   readonly end: number;
   /** Its key; null: it has none. */
   readonly name: string | null;
-  /** Of the members of an object and the entries of a list, as they are written. */
+  /** Places of the members of an object or the entries of a list, as they are written. */
   readonly entries: readonly Place[];
 };
 
@@ -17,29 +17,29 @@ export type Key = { readonly name: string; readonly start: number; readonly end:
 type OpenPlace = Omit<Place, 'end' | 'entries'> & { end: number; readonly entries: OpenPlace[] };
 
 /**
- * No field stands at a longer path. One as long as its key may be would be copied for each value
+ * No field has a longer path. A longer one, as long as a key may be, would be copied for each value
  * below it.
  */
 const pathMax = 256;
-/** Of whatever holds nothing; nothing is ever put in. */
+/** The entries of a value that can hold none; nothing is ever put in. */
 const none: OpenPlace[] = [];
 
 /** Gathers places while a text is read, in the order of their beginnings. */
 export class Places {
-  /** Of a key that is written twice the last one. */
+  /** Of a key that is written twice, the last place. */
   readonly byPath = new Map<string, Place>();
   readonly #top: OpenPlace[] = [];
   #entries = this.#top;
 
-  /** Of the first value that was read; null: none was. */
+  /** The place of the first value that was read; null: none was. */
   get whole(): Place | null {
     return this.#top[0] ?? null;
   }
 
   /**
-   * A value begins; all that begins before it is closed is inside it.
+   * A value begins; every value that begins before this one is closed is inside it.
    * @param holds whether it is an object or a list
-   * @returns closes it, with the offset behind its end
+   * @returns closes the value, with the offset behind its end
    */
   open(path: string, key: Key | null, value: number, holds: boolean): (end: number) => void {
     const outer = this.#entries;

@@ -94,10 +94,10 @@ function warning(meaning: string): Severity<'warning'> {
   return { severity: 'warning', meaning };
 }
 
-/** Of one text. */
+/** At most so many problems of one text are kept. */
 export const problemsMax = 200;
 
-/** A sentence, or what makes it: one that costs something is made only when it is told. */
+/** A sentence, or a function that makes it: a costly sentence is made only when it is told. */
 type Sentence = string | (() => string);
 
 /**
@@ -156,8 +156,8 @@ export class ProblemList {
   }
 
   /**
-   * By place; problems of one place stay in the order in which they were found. Where there were
-   * more, the last one says how many.
+   * By place; problems of one place stay in the order in which they were found. When problems were
+   * left out, the last one says how many.
    */
   sorted(): readonly ConfigProblem[] {
     let room = Math.max(0, problemsMax - this.#counts.error);

@@ -22,7 +22,7 @@ export function rankModels(order: readonly string[], models: readonly Ranked[]):
   return [...ranked];
 }
 
-/** @returns what tells the indices of the models that an entry of an order means, as listed */
+/** @returns a function that gives the indices of the models that an entry of an order means */
 export function finderIn(models: readonly Ranked[]): (entry: string) => readonly number[] {
   const indices = [...models.keys()];
   const byId = Map.groupBy(indices, (index) => models[index]!.modelId);
@@ -44,7 +44,7 @@ export function finderIn(models: readonly Ranked[]): (entry: string) => readonly
   };
 }
 
-/** Its runtime sends this model to its vendor, whatever its locality is declared to be. */
+/** The model's runtime sends it to its vendor, whatever its locality is declared to be. */
 export function hasCloudTag({ provider, modelId }: Ranked): boolean {
   return provider === 'local_runtime' && /:(?:[^:]*-)?cloud$/i.test(modelId);
 }

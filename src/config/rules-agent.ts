@@ -46,7 +46,7 @@ export function checkAgent(
   checkLeak(agent, context, document, problems);
 }
 
-/** Where each tool is listed first; one that could not be read is `undefined` among them. */
+/** Where each tool is listed first; a tool that could not be read is `undefined` among them. */
 type Tools = ReadonlyMap<Tool | undefined, number> | undefined;
 
 function toolsOf({ tools }: AgentDraft): Tools {
@@ -149,7 +149,7 @@ function checkGrant(
   }
 }
 
-/** By tool: the first grant that holds on each channel, on `every` one, and on `any`. */
+/** By tool: the first grant on each channel, on `every` channel, and on `any` channel. */
 type Earlier = Map<Tool, Map<Channel | 'every' | 'any', number>>;
 
 function checkOverlap(
@@ -159,7 +159,7 @@ function checkOverlap(
   path: string,
   problems: ProblemList,
 ): void {
-  // undefined: it could not be read. A grant on no channel overlaps with none.
+  // undefined: the channels could not be read. A grant on no channel overlaps with none.
   if (tool === undefined || channels === undefined || channels?.length === 0) return;
   const firsts = earlier.get(tool) ?? new Map<Channel | 'every' | 'any', number>();
   earlier.set(tool, firsts);

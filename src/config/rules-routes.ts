@@ -4,7 +4,7 @@ import { nearest } from './nearest.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument } from './schema.ts';
 
-/** Of all names, so many are compared with one that leads nowhere. */
+/** At most so many of all names are compared with a name that leads nowhere. */
 const nearMax = 100;
 
 /** Adds what is wrong with names that stand twice, lead nowhere, or that nothing leads to. */
@@ -64,7 +64,7 @@ function checkEnds(
   }
 }
 
-/** An end is judged only when every name on the other side could be read: else there is no set. */
+/** All names of one side, or null when one could not be read: then the other side is not judged. */
 function wholly(names: Names): ReadonlySet<string> | null {
   const known = new Set(names);
   return names === undefined || known.has(undefined) ? null : (known as ReadonlySet<string>);

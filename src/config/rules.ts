@@ -52,7 +52,7 @@ function checkChannel(
   }
 }
 
-/** A second webhook is a problem of its own, so there is no need to compare them all. */
+/** More listeners need not all be compared: a second webhook is a problem of its own. */
 const takenMax = 10;
 
 /** A channel of a kind that listens, by the block that says where. */

@@ -8,7 +8,7 @@ export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly st
 
 export type ResolvedSecrets = {
   readonly secrets: Secrets;
-  /** By name, in the order of the config; each says every place that wants it. */
+  /** By name, in the order of the config; each names every place that wants it. */
   readonly missing: readonly NamedSecret[];
   /** Without line and column: they are about the environment, not about the file. */
   readonly warnings: readonly ConfigProblem[];
@@ -56,7 +56,7 @@ export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
   };
 }
 
-/** Without line ends around it; empty: it is not set. An object's own names are no variables. */
+/** The value without line ends around it; empty: not set. Inherited names are not variables. */
 function givenOf(name: string, env: Env): string {
   const given = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
   return given.replace(/^[\r\n]+|[\r\n]+$/g, '');

@@ -17,7 +17,7 @@ export function checkShape(value: Json, problems: ProblemList): DraftDocument | 
   return new ShapeCheck(problems).field(schema, value, '') as DraftDocument | undefined;
 }
 
-/** Keys that are let pass anywhere: notes of a person, and the editor's link to the schema. */
+/** Keys that are allowed anywhere: notes of a person, and the editor's link to the schema. */
 export function isIgnoredKey(key: string): boolean {
   return key === '$schema' || key.startsWith('_');
 }
@@ -29,7 +29,7 @@ class ShapeCheck {
     this.#problems = problems;
   }
 
-  /** null: absent; undefined: a problem has been added. */
+  /** null: absent; undefined: wrong, and a problem has been added. */
   field(field: Field, value: Json | undefined, path: string): unknown {
     if (value === undefined || value === null || (value === '' && isText(field))) {
       return this.#absent(field, path);
@@ -71,7 +71,7 @@ class ShapeCheck {
     return field.default ?? null;
   }
 
-  /** An entry of a list is never absent: an empty one is a fault, save where rules look at it. */
+  /** An entry of a list is never absent: an empty entry is a fault, unless rules look at it. */
   #item(field: Field, value: Json, path: string): unknown {
     if (value === '' && field.type === 'text' && field.format === undefined) return '';
     if (value !== null && value !== '') return this.field(field, value, path);

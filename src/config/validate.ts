@@ -32,7 +32,7 @@ export function validateText(text: string): Validation {
   if (draft === undefined || found.some((problem) => problem.severity === 'error')) {
     return { kind: 'invalid', problems: found };
   }
-  /** An empty text and null stand for the default: they give nothing. */
+  /** An empty text and null mean the default: they give nothing. */
   const given = (path: string): boolean => {
     const place = places.get(path)?.value;
     return place !== undefined && !/^(?:""|null)/.test(text.slice(place, place + 4));

@@ -57,10 +57,10 @@ export class Control implements ConfigControl {
   readonly #turns = new OneAtATime();
   #used: ConfigSnapshot;
   #usedAt: number;
-  /** null: as the file says. */
+  /** null: the time of the file is the one to use. */
   #savedAt: number | null = null;
   #reloadWaits = false;
-  /** Why the file was not taken into use when that was asked for. */
+  /** Why the file was not taken into use when a signal asked for it. */
   #notApplied: ConfigRefused | null = null;
 
   /** @param first what the plan in use was made of */
@@ -104,7 +104,7 @@ export class Control implements ConfigControl {
     });
   }
 
-  /** Takes the file as it will be by then: one that is asked for already is enough. */
+  /** Takes the file as it is when the turn comes: one waiting reload is enough for all. */
   async #heed(): Promise<void> {
     if (this.#reloadWaits) return;
     this.#reloadWaits = true;
@@ -201,7 +201,7 @@ export class Control implements ConfigControl {
     return prepareConfig(inspection, { env, log, kit, used: this.#used, mayAskWith });
   }
 
-  /** The texts before, in use and on the disk, are kept; then the file is replaced; null: it is. */
+  /** Keeps the texts in use and on the disk, then replaces the file. Null: it is replaced. */
   async #save(file: string, { snapshot }: NextConfig, disk: Disk): Promise<ConfigRefused | null> {
     const { text, revision } = this.#used;
     try {
@@ -272,7 +272,7 @@ export class Control implements ConfigControl {
     else events.configTried({ by, result: applied.code, detail: applied.detail });
   }
 
-  /** Of the text in use: when its file was written, or, where that holds another one, its use. */
+  /** When the text in use was saved: its file's time; where the file differs, that of its use. */
   async #savedWhen(): Promise<number> {
     if (this.#savedAt !== null) return this.#savedAt;
     const { source } = this.#parts;
@@ -281,7 +281,7 @@ export class Control implements ConfigControl {
     return isThere ? disk.savedAt : this.#usedAt;
   }
 
-  /** What may fail without harm to what was asked for is told in the log. */
+  /** A failure that does no harm to what was asked for is told in the log. */
   async #try(act: Promise<void>): Promise<void> {
     await act.catch((error: unknown) => {
       const { file = '' } = this.#parts.source ?? {};

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { readConfigText, revisionOf } from '../config/inspect.ts';
 
-/** Without a text, `revision` is that of an empty one; `why` is a part of a sentence. */
+/** Without a text, `revision` is that of an empty text; `why` is a part of a sentence. */
 export type Disk =
   | {
       readonly kind: 'text';

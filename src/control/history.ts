@@ -19,7 +19,7 @@ const named = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)-([0-9a-f]{12})\.jso
 
 type Entry = { readonly name: string; readonly revision: string; readonly savedAt: number };
 
-/** The folder beside what a link leads to: the right to write is needed there anyway. */
+/** The folder is beside what a link leads to: the right to write is needed there anyway. */
 async function folderOf(file: string): Promise<string> {
   return `${await realpath(file).catch(() => file)}.history`;
 }
@@ -51,7 +51,7 @@ export async function listKept(file: string): Promise<readonly KeptConfig[]> {
   return rows;
 }
 
-/** null: it is not kept, or is no longer what its name says. @throws what the system says */
+/** null: the text is not kept, or is no longer what its name says. @throws what the system says */
 export async function readKept(
   file: string,
   revision: string,
@@ -78,7 +78,7 @@ export async function keep(file: string, text: string, savedAt: number): Promise
   await drop(folder, (entry) => entry.revision === revision && entry.name !== name);
 }
 
-/** @param used is in use (again), and not of before */
+/** @param used the revision in use (again), which is no earlier one */
 export async function pruneKept(file: string, used: string): Promise<void> {
   await forgetKept(file, used);
   await drop(await folderOf(file), (_entry, at) => at >= keptMax);

@@ -33,7 +33,7 @@ export type PrepareParts = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly kit: ServiceKit;
-  /** The one in use. */
+  /** The configuration in use. */
   readonly used: ConfigSnapshot;
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
 };
@@ -58,7 +58,7 @@ export async function prepareConfig(
   return { kind: 'next', snapshot: { text, revision, config, storagePath, warnings: all }, plan };
 }
 
-/** Those that the configuration before had as well were told with it. */
+/** Warnings that the configuration before had as well were told with that one. */
 export function newWarnings(before: ConfigSnapshot, after: ConfigSnapshot): readonly Warning[] {
   const keyOf = ({ code, path, message }: Warning): string => `${code} ${path} ${message}`;
   const told = new Set(before.warnings.map(keyOf));
@@ -81,7 +81,7 @@ export function warningOfSkill({ path, message }: OfSkills): Warning {
 
 type Written = Pick<ConfigSnapshot, 'text' | 'storagePath'>;
 
-/** What differs and cannot change while svc runs, by the schema's `lifetime`. */
+/** Fields that differ and cannot change while svc runs, by the schema's `lifetime`. */
 function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
   return restartFields(resolved(before), resolved(after));
 }

@@ -77,7 +77,7 @@ function ended(why: string): string {
   return /[.!?]$/.test(why) ? why : `${why}.`;
 }
 
-/** The rest stand in `problems`, and are told by `svc config check`. */
+/** The remaining problems are in `problems`, and are told by `svc config check`. */
 function sentencesOf(problems: readonly ConfigProblem[]): string {
   const more = problems.length - sentencesMax;
   const told = problems.slice(0, sentencesMax).map(sentenceOf);

@@ -3,12 +3,12 @@ import { later } from '../lib/clock.ts';
 import type { PlannedModel } from '../run/plan.ts';
 import type { ServiceKit } from '../service.ts';
 
-/** How long a runtime has to tell. */
+/** How long a runtime has to answer. */
 const lookMs = 5_000;
 
 /**
- * Asks the runtimes in the background, for the warning alone: what was said once is known already,
- * and a private request waits by itself for what is not. No answer is no evidence.
+ * Asks the runtimes in the background, for the warning alone. What a runtime said before is known
+ * already, and a private request waits by itself for what is not known. No answer is no evidence.
  */
 export async function warnOfForwarding(
   models: readonly PlannedModel[],

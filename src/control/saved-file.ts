@@ -1,7 +1,7 @@
 /**
  * Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the
- * new one. It keeps its mode and, where the system allows it, its owner. A link stays; what it
- * leads to is replaced. Where there is none, it is made, for this user alone.
+ * new one. The file keeps its mode and, where the system allows it, its owner. A link stays, and
+ * the file that it leads to is replaced. A missing file is made, for this user alone.
  */
 import { lstat, open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ export type Replacement = {
 
 /**
  * @param path absolute
- * @returns `changed`: the file was found to be another one by then
+ * @returns `changed`: by then the file was another one
  */
 export async function replaceFile(path: string, { text, unchanged }: Replacement): Promise<Saved> {
   try {
@@ -46,7 +46,7 @@ export async function replaceFile(path: string, { text, unchanged }: Replacement
   }
 }
 
-/** Past every link; a link that leads nowhere is a fault, since nobody knows what was meant. */
+/** Follows every link; a link that leads nowhere is a fault, since nobody knows what was meant. */
 async function targetOf(path: string): Promise<string> {
   const isThere = (await lstat(path).catch(nullIfMissing)) !== null;
   return isThere ? realpath(path) : join(await realpath(dirname(path)), basename(path));
@@ -57,13 +57,13 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Writes a file that only this user can read, whole and on the disk; one that is left is none. */
+/** Writes a file that only this user can read, whole and on the disk; a failure leaves no file. */
 export async function writeNew(
   path: string,
   text: string,
   before: (handle: FileHandle) => Promise<void> = async () => {},
 ): Promise<void> {
-  // Never through a link that someone put there, nor into what a crash left half written.
+  // Never writes through a link that someone put there, nor into what a crash left half written.
   await rm(path, { force: true });
   await using handle = await open(path, 'wx', 0o600);
   await handle.writeFile(text);
@@ -71,14 +71,14 @@ export async function writeNew(
   await handle.sync();
 }
 
-/** What happened in a folder is on the disk; Windows has no such thing and does it by itself. */
+/** Brings changes in a folder to the disk; Windows cannot do that, and does it by itself. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   await using handle = await open(path, 'r');
   await handle.sync();
 }
 
-/** Only root may give a file away; to another's group one may belong. */
+/** Only root may give a file away; anyone may give it to a group of their own. */
 async function giveTo(handle: FileHandle, { uid, gid }: { uid: number; gid: number }) {
   const own = await handle.stat();
   if (own.uid === uid && own.gid === gid) return;

@@ -39,9 +39,9 @@ export type TrialSettings = {
   readonly log: Pick<Log, 'scrub'>;
 };
 
-/** So many of each kind that take their time are under way at once. */
+/** At most so many questions of each kind that take their time are under way at once. */
 const atOnceMax = 4;
-/** Of what a tool gave, for each call. */
+/** How much is told of what a tool gave, for each call. */
 const resultCharactersMax = 4_000;
 
 export function createTrials(settings: TrialSettings): ConfigTrials {
@@ -123,7 +123,7 @@ class ServiceQuestions implements ConfigTrials {
     return { kind: 'tried', result: told(brain, rehearsed, this.#maskOf(secrets)) };
   }
 
-  /** A model or a file may give a secret back; the operator's page is no place for it either. */
+  /** A model or a file may give a secret back; the operator's page may not show it either. */
   #maskOf(secrets: Secrets): Mask {
     const mask = new Mask();
     mask.add(resolveSecrets(this.#settings.config(), this.#settings.env).secrets.values());
@@ -132,7 +132,7 @@ class ServiceQuestions implements ConfigTrials {
   }
 }
 
-/** A bound on what is under way at once; nobody waits. */
+/** Bounds what is under way at once; nobody waits for a seat. */
 class Seats {
   #free: number;
 
@@ -159,7 +159,7 @@ type SkillsOfBrain =
   | { readonly kind: 'read'; readonly text: string | null }
   | { readonly kind: 'problem'; readonly problem: ConfigProblem };
 
-/** Those of the other brains are not looked at. */
+/** The skills of one brain; those of the others are not looked at. */
 async function skillsOf({ brains }: Config, brain: BrainConfig): Promise<SkillsOfBrain> {
   const read = await readSkills(
     brains.map((one) => (one === brain ? one : { ...one, agent: null })),

@@ -1,8 +1,8 @@
-/** What operators did: one row for each use of what changes something. */
+/** What operators did: one row for each use of a write. */
 
 /**
- * `target` holds the ids that it was about, by their names; `reason` is what the operator said of
- * it. Neither holds what people wrote. `status` is the HTTP status of the answer.
+ * `target` holds the ids that the write was about, by their names; `reason` is what the operator
+ * said of it. Neither holds what people wrote. `status` is the HTTP status of the answer.
  */
 export type AuditRow = {
   /** Milliseconds since 1970. */
@@ -13,9 +13,9 @@ export type AuditRow = {
   readonly reason: string | null;
 };
 
-/** So long a row is kept where there is storage. */
+/** For so long a row is kept where there is storage. */
 export const auditDays = 365;
-/** So many are kept where there is none. */
+/** At most so many rows are kept where there is no storage. */
 export const auditRowsMax = 1_000;
-/** So long a reason may be. */
+/** A reason has at most so many characters. */
 export const reasonCharactersMax = 200;

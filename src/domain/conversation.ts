@@ -16,7 +16,7 @@ export type CutReason = 'command' | 'daily' | 'idle';
 /** Ends the active session: the turns before it are no longer recalled. */
 export type SessionMove = { readonly reason: CutReason; readonly at: number };
 
-/** The window of history that a turn sees: so many turns, within so many characters. */
+/** The window of history that a turn sees: at most so many turns, within so many characters. */
 export const windowTurnsMax = 20;
 export const windowCharactersMax = 16_000;
 

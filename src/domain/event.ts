@@ -18,9 +18,9 @@ export type BearerFault = 'missing' | 'wrong';
 export interface Events {
   messageAccepted(e: { channel: ChannelKey; id: MessageId; duplicate: boolean }): void;
   messageRefused(e: { channel: ChannelKey; code: string }): void;
-  /** The gate of a messenger let it not in: handled, and never a row. */
+  /** The gate of a messenger turned the message away: it is handled, and never a row. */
   messageTurnedAway(e: { channel: ChannelKey; reason: TurnedAwayReason }): void;
-  /** So many were confirmed to the platform before they were safe, so that others could come. */
+  /** So many updates were confirmed to the platform before they were safe, to let others come. */
   confirmedEarly(e: { channel: ChannelKey; count: number }): void;
   turnStarted(e: { channel: ChannelKey; id: MessageId; brain: string; waitedMs: number }): void;
   turnFinished(e: {
@@ -55,7 +55,7 @@ export interface Events {
     result: 'answer' | FailureKind;
     ms: number;
   }): void;
-  /** `message`: what it is a reply to. */
+  /** `message`: the id of the message that the reply answers. */
   replyDelivered(e: {
     channel: ChannelKey;
     id: ReplyId;
@@ -69,13 +69,13 @@ export interface Events {
     message: MessageId;
     attempt: number;
     failure: Failure;
-    /** When it is tried again, milliseconds since 1970; null: not again, `buried` follows. */
+    /** When it is tried again, milliseconds since 1970; null: never, and `buried` follows. */
     nextAt: number | null;
   }): void;
   /** A dead letter; the only method that counts one. */
   buried(e: { box: Box; channel: ChannelKey; id: string; failure: Failure }): void;
   channelChanged(e: { channel: string; state: ChannelState; reason: string | null }): void;
-  /** `models`: all that its brains may ask. */
+  /** `models`: all that the brains of the plan may ask. */
   planUsed(e: {
     revision: string;
     channels: number;
@@ -96,11 +96,11 @@ export interface Events {
     status: number;
   }): void;
   /**
-   * A configuration was to be taken while svc runs, by a signal or over the admin API. `result` is
-   * `applied` or the code of the refusal, which `detail` explains.
+   * A configuration was to be taken into use while svc runs, by a signal or over the admin API.
+   * `result` is `applied` or the code of the refusal, which `detail` explains.
    */
   configTried(e: { by: 'signal' | 'operator'; result: string; detail: string | null }): void;
-  /** The admin server was asked without the right bearer for what needs it, or with a wrong one. */
+  /** The admin server was asked for something with a wrong bearer, or without one that it needs. */
   bearerRefused(e: { why: BearerFault }): void;
   /** A bug of ours that was contained: its stack goes to the log at level debug only. */
   faulted(e: { where: string; error: unknown }): void;

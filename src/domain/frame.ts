@@ -1,6 +1,6 @@
 /**
  * What is told live of what happens, as it happens: ids of messages and replies, states, codes and
- * times; nothing that a person or a model wrote, and of nobody who or where.
+ * times; nothing that a person or a model wrote, and nothing of who or where anybody is.
  */
 import type { Apology } from './decision.ts';
 import type { Box, ChannelState } from './event.ts';
@@ -37,8 +37,8 @@ export type Frame =
   | Told<'operator_wrote', { action: string; status: number }>;
 
 /**
- * Said to one listener alone, in the place of what it did not get: it was too slow, or was away
- * for too long. `count` null: how much that was is not known, for svc was started anew.
+ * Said to one listener alone, in the place of the frames that it missed: it was too slow, or was
+ * away for too long. `count` null: nobody knows how many, since svc was started anew.
  */
 export type Dropped = Told<'dropped', { count: number | null }>;
 

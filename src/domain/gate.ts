@@ -4,7 +4,7 @@ import type { ChannelKey } from './ids.ts';
 /**
  * `stranger`: not on the list. `code_pending`: a stranger who was given a code within the hour.
  * `codes_out`: a stranger, and as many codes wait for the operator as may. `groups_off` and
- * `not_addressed`: said in a group that svc is silent in, or there to others.
+ * `not_addressed`: said in a group where svc is silent, or said to others in a group.
  */
 export const turnedAwayReasons = [
   'stranger',
@@ -42,7 +42,7 @@ export type Admission =
 
 export type PairingRemoval = 'done' | 'not_found' | 'storage_failed';
 
-/** Said of a code that lets nobody in. */
+/** The answer to a code that lets nobody in. */
 export const unknownCode =
   'No code like this waits: it was mistyped, used, or given more than an hour ago.';
 
@@ -51,6 +51,6 @@ export interface Admissions {
   list(): Promise<readonly Pairing[]>;
   /** @param code as a stranger was given it; case, spaces and hyphens do not count */
   admit(code: string): Promise<Admission>;
-  /** Someone who was let in is a stranger again; a code that waits counts no more. */
+  /** Someone who was let in becomes a stranger again; a code that waits no longer counts. */
   remove(channel: string, sender: string): Promise<PairingRemoval>;
 }

@@ -27,7 +27,7 @@ const pairs = Array.from(
 export type IdSource = {
   message(): MessageId;
   reply(): ReplyId;
-  /** From now on ids come after this one, too; one of an earlier process, say. */
+  /** From now on ids come after this one, too, which may be of an earlier process. */
   startAfter(id: string): void;
 };
 
@@ -83,7 +83,7 @@ export function channelKeyOf(type: string, bot: string): ChannelKey {
   return `${type}:${bot}` as ChannelKey;
 }
 
-/** Of a bot's key it is the part before the colon. */
+/** The type of a channel; in a bot's key it is the part before the colon. */
 export function channelTypeOf(key: ChannelKey): string {
   const colon = key.indexOf(':');
   return colon < 0 ? key : key.slice(0, colon);

@@ -12,7 +12,7 @@ export type Message = {
   readonly address: Address;
   /** Milliseconds since 1970, by this machine's clock. */
   readonly acceptedAt: number;
-  /** Only on a stranger's: it is answered with this code, and nothing of what was said is kept. */
+  /** Only on a stranger's message: it is answered with this code, and none of its text is kept. */
   readonly pairingCode?: string;
 };
 
@@ -40,7 +40,7 @@ export type Inbound = {
   readonly address: Address;
   /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
   readonly dedupeKey: string | null;
-  /** Every messenger says it; on the webhook it is absent, for all is said to us. */
+  /** Every messenger sets it; on the webhook it is absent, since all is said to us. */
   readonly setting?: Setting;
   /** Set by the gate alone. */
   readonly pairingCode?: string;

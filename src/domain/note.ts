@@ -8,7 +8,7 @@ export type NoteScope =
   | { readonly kind: 'conversation' }
   | { readonly kind: 'brain'; readonly brain: string };
 
-/** The same for one who is in no conversation. */
+/** The same for a caller who is in no conversation. */
 export type NotesOf =
   | ({ readonly kind: 'conversation' } & ConversationKey)
   | Extract<NoteScope, { kind: 'brain' }>;
@@ -16,7 +16,7 @@ export type NotesOf =
 /** A note with the conversation in which it was made. */
 export type NoteText = Note & ConversationKey;
 
-/** `add`: when there are more than `notesMax` then, the oldest go. */
+/** `add`: when there are then more than `notesMax`, the oldest go. */
 export type NoteMove =
   | {
       readonly kind: 'add';

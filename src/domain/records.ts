@@ -68,7 +68,7 @@ export type DeliveryRow = {
   readonly nextAt: number | null;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
-  /** Why the last try failed, of one that was not delivered. */
+  /** Why the last try of a reply failed that was not delivered. */
   readonly failure: FailureTold | null;
 };
 

@@ -26,7 +26,7 @@ export type Attempt = {
 
 /**
  * How a try ended. `retry` may be tried again on the schedule; with `mayHaveArrived` the next try
- * is marked as a possible duplicate. `dead` never is.
+ * is marked as a possible duplicate. `dead` is never tried again.
  */
 export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
@@ -35,7 +35,7 @@ export type DeliveryOutcome =
 
 /**
  * How a reply that is tried again goes on. `park`: from now on it holds up nothing behind it and is
- * marked late. `uncounted`: the try was cancelled, and moves it not along its schedule.
+ * marked late. `uncounted`: the try was cancelled, and does not move it along its schedule.
  */
 export type Deferral = {
   readonly park: boolean;

@@ -47,7 +47,7 @@ export type ReplyStory = {
   readonly failure: FailureTold | null;
 };
 
-/** So many of a reply's tries are kept, the last ones. */
+/** At most so many of a reply's tries are kept: the last ones. */
 export const triesMax = 16;
 
 /** `failed` null: it was delivered. */
@@ -68,7 +68,7 @@ export type StoryText = {
   readonly replies: readonly { readonly id: string; readonly text: string }[];
 };
 
-/** The parts of a split reply that died together are one; its id is the whole reply's. */
+/** The parts of a split reply that died together are one letter; its id is the whole reply's. */
 export type DeadLetter = {
   readonly id: string;
   readonly box: Box;

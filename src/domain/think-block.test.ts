@@ -39,6 +39,6 @@ test('a text of 4 MiB made to be slow is read in one pass', () => {
     assert.ok(withoutThinkBlock(text).length <= text.length);
     assert.ok(withoutThinkBlock(`<think>${text}`).length <= text.length);
   }
-  // Read more than once a character, 16 such texts would take minutes.
+  // If each character were read more than once, 16 such texts would take minutes.
   assert.ok(performance.now() - startedAt < 8_000);
 });

@@ -7,7 +7,7 @@ import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
 import type { Trace, TraceStep } from './trace.ts';
 
-/** What a row tells of; `unexplained`: no step says what the time went to. */
+/** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
   | 'accepted'
   | 'wait'
@@ -45,7 +45,7 @@ class Telling {
     this.rows.push({ atMs, forMs, what, deep, part, ended });
   }
 
-  /** A stretch that counts; none where it has no length. */
+  /** Adds a stretch that counts; adds nothing where it has no length. */
   explain(fromMs: number, toMs: number, what: string, told: Told): void {
     if (toMs <= fromMs) return;
     this.spans.push({ fromMs, toMs });
@@ -82,7 +82,7 @@ export function timelineOf(
   return inOrder(telling.rows);
 }
 
-/** By time; rows that belong to the one above stay there. */
+/** Rows by time; rows that belong to the row above stay below it. */
 function inOrder(rows: readonly Row[]): readonly Row[] {
   const groups: Row[][] = [];
   for (const one of rows) {
@@ -100,7 +100,7 @@ export function endOf(story: Story, now: number): number {
   return Math.max(0, ...ends.map((at) => (at === null ? 0 : since(at))), open ? since(now) : 0);
 }
 
-/** How much of it no row explains. */
+/** How much of the whole time no row explains. */
 export function unexplainedIn(rows: readonly Row[]): number {
   return rows.reduce((sum, { part, forMs }) => {
     return part === 'unexplained' ? sum + (forMs ?? 0) : sum;
@@ -177,13 +177,13 @@ function tellModel(step: ModelStep, acceptedAt: number, claimedMs: number, telli
   }
 }
 
-/** What svc itself ended, mostly since another answer was in hand, has not failed. */
+/** A call that svc itself ended, mostly since another answer was in hand, has not failed. */
 function endOfCall(result: ModelStep['result']): Row['ended'] {
   if (result === 'answer') return 'well';
   return result === 'cancelled' || result === 'outranked' ? null : 'badly';
 }
 
-/** A stretch that is told even where it took no time. */
+/** Adds a stretch that is told even where it took no time. */
 function tellSpan(fromMs: number, ms: number, what: string, told: Told, telling: Telling): void {
   telling.spans.push({ fromMs, toMs: fromMs + ms });
   telling.add(fromMs, ms, what, told);

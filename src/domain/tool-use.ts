@@ -5,7 +5,7 @@ export const grantModes = ['allow', 'shadow', 'deny'] as const;
 
 export type GrantMode = (typeof grantModes)[number];
 
-/** A tool as it stands somewhere. `cage` in a few words; null: it needs none. */
+/** A tool with its rights on one channel. `cage` in a few words; null: it needs none. */
 export type Ability = {
   readonly tool: string;
   readonly mode: GrantMode;
@@ -29,9 +29,9 @@ export const toolOutcomes = [
 
 export type ToolOutcome = (typeof toolOutcomes)[number];
 
-/** One call in the audit: who may see the arguments is decided where it is shown. */
+/** One call in the audit; the place that shows it decides who may see the arguments. */
 export type ToolUse = {
-  /** `message:iteration:n`; where that was used in a run before, with a number behind it. */
+  /** `message:iteration:n`; with a number behind it where an earlier run used that key. */
   readonly key: string;
   readonly at: number;
   readonly ms: number;

@@ -9,7 +9,7 @@ export type TraceStep =
   | {
       readonly kind: 'session';
       readonly session: number;
-      /** Why it began with this message; null: it was there before. */
+      /** Why the session began with this message; null: it was there before. */
       readonly cut: CutReason | null;
       /** The command that svc itself answered; null: a brain did. */
       readonly command: string | null;
@@ -75,7 +75,7 @@ export type TurnSummary = {
   readonly model: ModelName | null;
 };
 
-/** The policy names the model; of an agent, which has none, the last to answer gave the reply. */
+/** The policy names the model. An agent has no policy: the last model to answer gave the reply. */
 export function summaryOf({ brain, outcome, steps }: Trace): TurnSummary {
   if (outcome !== 'reply') return { brain, outcome, model: null };
   for (const step of steps.toReversed()) {

@@ -16,8 +16,8 @@ const passes: AccessDecision = { kind: 'passes' };
 const knocks: AccessDecision = { kind: 'knocks' };
 
 /**
- * Groups first: what is said there to others is not even looked at for who said it. A code is
- * given in a direct chat alone, where nobody else reads it.
+ * The setting is judged before the sender: who said a group message to others is not looked at. A
+ * code is given in a direct chat alone, since nobody else reads it there.
  * @param isAdmitted who was let in by a code; they count while pairing is on
  */
 export function judge(

@@ -16,14 +16,14 @@ export type CommandAnswer = {
   readonly kind: 'command';
   readonly command: Command['kind'];
   readonly text: string;
-  /** The block with which the session goes on; null: none. */
+  /** The quoted block that the session goes on with; null: none. */
   readonly imported: string | null;
   readonly notes: readonly NoteMove[];
 };
 
 export type Command = Exclude<Intent, { kind: 'think' }>;
 
-/** Which commands a message on this line may be. */
+/** Which commands a message on this route may be. */
 export function commandsOn({ brain, session }: ActiveRoute): CommandsOn {
   const { agent } = brain;
   return { session, notes: agent !== null && agent.notes !== null, tools: agent !== null };
@@ -89,7 +89,7 @@ async function notes(
   return answer(command, kept.length === 0 ? say.notesNone : say.notesList(kept));
 }
 
-/** So many uses are told. */
+/** `/tools` tells at most so many uses. */
 const usesMax = 5;
 
 async function tools(

@@ -24,9 +24,9 @@ export type TurnTimeline = {
 };
 
 /**
- * Everything one finished turn changes: the replies, what later turns remember, and the trace.
- * A sentence of svc's own is sent but not remembered; the person's message always is, unless it
- * was a command.
+ * Everything one finished turn changes: the replies, what later turns remember, and the trace. A
+ * sentence of svc's own is sent but not remembered. The person's message is always remembered,
+ * unless it was a command.
  */
 export function effectsOf(
   kit: Kit,

@@ -1,4 +1,4 @@
-/** What becomes of a message that meets a bug of ours: it ends nothing but its own turn. */
+/** What becomes of a message that meets a bug of ours: the bug ends its turn and nothing else. */
 import type { Brain, Desk, Turn } from '../brain/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
@@ -25,8 +25,8 @@ export async function think(kit: Kit, brain: Brain, turn: Turn, desk: Desk): Pro
 }
 
 /**
- * A claim that is not tried again, since its handling threw, or since it ended the process again
- * and again. A message's sender is told in that commit.
+ * Buries a claim that is not tried again: its handling threw, or it ended the process again and
+ * again. A message's sender is told in the same commit.
  */
 export async function buryMessage(
   kit: Kit,
@@ -52,7 +52,7 @@ export async function buryMessage(
     toolUses: null,
   };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
-  // What ends the process is not shown to later turns: they would end it, too.
+  // A message that ends the process is kept from later turns: it would end the process there, too.
   const left = kind === 'poison' ? { ...effects, turn: null } : effects;
   if (await kit.ledger.bury(claim, why, left)) kit.events.buried(told);
 }

@@ -12,22 +12,22 @@ import type { CursorMove } from '../store/store.ts';
 import { judge } from './access.ts';
 import type { Knock, Pairings } from './pairing.ts';
 
-/** So many are remembered: one a sender and reason, those of the longest ago are forgotten. */
+/** At most so many are remembered, one a sender and reason; the oldest are forgotten. */
 const turnedAwayMax = 1_000;
 
 /** A messenger and who may talk there. */
 export type GatedChannel = { readonly channel: ChannelKey; readonly access: AccessConfig };
 
-/** What of a batch goes on to the ledger. */
+/** The part of a batch that goes on to the ledger. */
 export type GateResult = {
   readonly messages: readonly Inbound[];
-  /** What moves with them. */
+  /** The cursors that move in the commit of the messages. */
   readonly moves: readonly CursorMove[];
-  /** The ledger refused them, so that no code was given. */
+  /** To be called when the ledger refused the messages, so that no code was given. */
   undo(): void;
   /**
-   * The ledger has them, or there was nothing for it: only now those who were turned away are
-   * told, since a batch that is refused comes again as a whole.
+   * To be called when the ledger has the messages, or when there were none for it. Only now are
+   * those told who were turned away, since a refused batch comes again as a whole.
    * @returns a receipt for each message of the whole batch; null where it was turned away
    */
   settle(receipts: readonly Receipt[]): readonly (Receipt | null)[];

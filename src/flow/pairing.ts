@@ -16,7 +16,7 @@ import type { CursorMove, Ledger } from '../store/store.ts';
 const codeMs = 60 * 60_000;
 const codesMax = 3;
 const admittedMax = 1_000;
-/** Those whose hour is not over though their code was used or taken back. */
+/** At most so many are kept whose code was used or taken back before their hour was over. */
 const silencedMax = 100;
 const nameCharactersMax = 64;
 const cursorName = 'pairing';
@@ -27,7 +27,7 @@ const codeLength = 8;
 
 type Admitted = { readonly sender: string; readonly name: string | null; readonly at: number };
 
-/** `code` null: used or taken back; they are told nothing more before `until`. */
+/** `code` is null once it was used or taken back; its sender gets no other before `until`. */
 type PendingCode = {
   readonly sender: string;
   readonly name: string | null;
@@ -57,7 +57,7 @@ export class Pairings implements Admissions {
     this.#random = random;
   }
 
-  /** Before `isAdmitted` and `knock`: reads what is kept of that messenger, once. */
+  /** Reads, once, what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
   async load(type: string): Promise<void> {
     if (this.#circles.has(type)) return;
     const kept = await this.#ledger.cursor(type as ChannelKey, cursorName);
@@ -69,7 +69,7 @@ export class Pairings implements Admissions {
     return this.#of(type).admitted.some((one) => one.sender === sender);
   }
 
-  /** A code for a stranger. `move` goes with the message that says it; `withdraw` undoes it. */
+  /** A code for a stranger. `move` goes with the message that tells it; `withdraw` undoes it. */
   knock(type: string, { id: sender, name }: Sender): Knock {
     const circle = this.#of(type);
     const now = this.#now();
@@ -158,7 +158,7 @@ export class Pairings implements Admissions {
     return circle;
   }
 
-  /** Bytes beyond the last whole round of the alphabet are thrown away: all codes are as likely. */
+  /** Bytes past the last whole round of the alphabet are thrown away: codes are equally likely. */
   #code(): string {
     const fair = 256 - (256 % alphabet.length);
     const bytes = new Uint8Array(codeLength * 2);

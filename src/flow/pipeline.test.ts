@@ -30,7 +30,7 @@ function said(text: string, sender = 'p1'): Inbound {
   return { channel, conversation, address, dedupeKey: null, ...facts };
 }
 
-/** A kit on a ledger in memory, and a line whose brain and channel do what the test says. */
+/** A kit on a ledger in memory, and a route whose brain and channel do what the test says. */
 function house(messagesMax = 10) {
   const { now, steady } = handClock();
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes);

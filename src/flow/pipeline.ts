@@ -34,7 +34,7 @@ export async function receive(
   return acceptance;
 }
 
-/** channel → gate → ledger, on a messenger. Whoever is turned away has been handled by that. */
+/** channel → gate → ledger, on a messenger. A message that is turned away is done with. */
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
@@ -88,7 +88,7 @@ export async function takeTurn(
   }
 }
 
-/** Where the channel can show that an answer is worked on, it does until there is one. */
+/** Shows that an answer is worked on until there is one, where the channel can show it. */
 async function showingWork(
   { channel }: ActiveRoute,
   { message }: InClaim,

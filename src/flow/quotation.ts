@@ -1,6 +1,6 @@
 import type { TurnRow } from '../domain/conversation.ts';
 
-/** Less than the window of history, so that what is recalled does not push itself out of it. */
+/** Less than the window of history, so that a recalled block does not push itself out of it. */
 const charactersMax = 12_000;
 
 const head =

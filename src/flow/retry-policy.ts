@@ -3,7 +3,7 @@ import type { Deferral, DeliveryOutcome } from '../domain/reply.ts';
 import { spread } from '../lib/backoff.ts';
 import type { OutClaim, Durability } from '../store/store.ts';
 
-/** A receiver that asks for a longer pause than this is asked again sooner, at this. */
+/** A receiver that asks for a longer pause than this is asked again after this one. */
 const retryAfterMsMax = 3_600_000;
 
 export type RetryDecision =
@@ -18,8 +18,9 @@ export type RetryDecision =
   | { readonly kind: 'bury'; readonly why: Failure };
 
 /**
- * What follows from one try to deliver, by the one schedule in the ledger's terms. A try that was
- * cancelled (drain, reload) is no attempt, unless it may have arrived: then the next is marked.
+ * What follows from one try to deliver, by the one schedule that the ledger's `Durability` gives. A
+ * try that was cancelled (drain, reload) is no attempt, unless it may have arrived: then the next
+ * is marked.
  * @param spanMsMax the schedule's last try is at most so long after its first
  */
 export function decideRetry(
@@ -39,7 +40,7 @@ export function decideRetry(
       kind: 'defer',
       at: clock.now(),
       why: failure,
-      // One that is parked stays so.
+      // A reply that is parked stays parked.
       how: { park: false, possibleDuplicate, uncounted: true },
     };
   }

@@ -1,6 +1,7 @@
 /**
- * Which part of the Internet an address belongs to. What is not known to be public is not public:
- * of IPv6 only 2000::/3 is given out to the world, less what is set aside inside it.
+ * Which part of the Internet an address belongs to. An address that is not known to be public is
+ * not public: of IPv6 only 2000::/3 is given out to the world, less the ranges that are set aside
+ * inside it.
  *
  * Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its successors).
  */

@@ -25,7 +25,7 @@ export function bearerOf(request: IncomingMessage): string | null {
 export function createTokenCheck(secret: string): TokenCheck {
   const key = randomBytes(32).toString('hex');
   const digestOf = (text: string): Buffer => hash('sha256', key + text, 'buffer');
-  // Node reads header bytes as latin1; so this is how the right secret looks in a header.
+  // Node reads header bytes as latin1, so this is how the right secret looks in a header.
   const expected = digestOf(Buffer.from(secret, 'utf8').toString('latin1'));
   return (token) => timingSafeEqual(digestOf(token), expected);
 }

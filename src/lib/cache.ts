@@ -1,8 +1,8 @@
 /**
- * A cache bounded by weight. What is used stays in the young half; when that is full it becomes the
- * old half, and what the old half held and nobody asked for is gone. So a value is kept at least
- * until half of the weight has been used after it, and a use costs one look-up and allocates
- * nothing (a list in order of use would change at every one).
+ * A cache bounded by weight. A used value stays in the young half. When the young half is full it
+ * becomes the old half, and unused values of the previous old half are gone. So a value is kept at
+ * least until half of the weight has been used after it, and a use costs one look-up and allocates
+ * nothing (a list in order of use would change at every use).
  */
 export class Cache<K, V> {
   readonly #halfMax: number;

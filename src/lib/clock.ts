@@ -1,7 +1,7 @@
 /**
  * Two clocks. One tells the time of day, for what is stored or shown; a person or a time server may
- * set it back or forward at any moment. The other only goes forward, evenly: by it goes whatever
- * lasts (deadlines, pauses, rates).
+ * set it back or forward at any moment. The other only goes forward, evenly: it measures what lasts
+ * (deadlines, pauses, rates).
  */
 
 declare const steady: unique symbol;
@@ -34,8 +34,8 @@ export function earlier(one: SteadyTime, other: SteadyTime): SteadyTime {
 }
 
 /**
- * How long ago something was that is known by the time of day alone: it was stored, or comes from
- * elsewhere.
+ * How long ago a time was that is known by the time of day alone, because it was stored or comes
+ * from elsewhere.
  * @param at milliseconds since 1970
  * @returns milliseconds; 0 where the clock has been set back since
  */

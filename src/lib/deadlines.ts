@@ -66,7 +66,7 @@ export function createDeadlines(steady: () => SteadyTime = steadyNow): Deadlines
       const entry = pop(heap);
       const { act } = entry;
       if (act !== null) {
-        // So that a cancel from now on finds nothing to cancel.
+        // A cancel from now on then finds nothing to cancel.
         entry.act = null;
         live--;
         act();

@@ -11,21 +11,23 @@ import { get } from './node-http.ts';
 export type StreamAsked = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Goes on behind this one; null: it begins with the next. */
+  /** The stream goes on behind this event; null: it begins with the next one. */
   readonly lastId: string | null;
-  /** When nothing, not even a comment, has come for so long the connection is given up. */
+  /** The connection is given up when nothing, not even a comment, has come for so long. */
   readonly silenceMs: number;
 };
 
 export type StreamEvent = { readonly kind: string; readonly data: string };
 
-/** `lastId` is where to go on; it is the one that was asked with where none came. */
+/** `lastId` is where to go on; where no event came it is the one that was asked with. */
 export type StreamEnd = {
-  /** `refused`: another answer came. `lost`: none did, or it broke off, or the other side ended. */
+  /**
+   * `refused`: another answer came. `lost`: none came, or it broke off, or the other side ended.
+   */
   readonly kind: 'refused' | 'lost' | 'cancelled';
   /** null: no answer came. */
   readonly status: number | null;
-  /** Of a refusal; else empty. */
+  /** The body of a refusal; otherwise empty. */
   readonly body: string;
   readonly lastId: string | null;
 };
@@ -75,13 +77,13 @@ export async function readEventStream(
       if (faults.length > 0) break;
     }
   } catch {
-    // Whatever broke it, the way to go on is the same.
+    // However it broke, the way to go on is the same.
   }
   if (faults.length > 0) throw faults[0];
   return end(signal.aborted ? 'cancelled' : 'lost');
 }
 
-/** A connection of its own, closed by what ends the reading of its answer. */
+/** Uses a connection of its own, which closes when the reading of its answer ends. */
 function answerOf(
   url: URL,
   headers: Readonly<Record<string, string>>,

@@ -1,8 +1,8 @@
 /**
  * The way out over HTTP to addresses that the operator wrote; what a model wrote goes through
- * lib/pinned-client.ts. It follows no redirect, reads no proxy setting from the environment,
- * and bounds time and size. A reply of any status is an answer; only what kept an answer from
- * coming whole is a fault.
+ * lib/pinned-client.ts. It follows no redirect, reads no proxy setting from the environment, and
+ * bounds time and size. A reply of any status is an answer; a fault is only what kept an answer
+ * from coming whole.
  *
  * Format: HTTP/1.1 by undici's `dispatch` with an Agent of our own. Its handler is given the body
  * as it comes, which costs less than a stream and tells whether the request was ever begun.
@@ -23,13 +23,13 @@ export type HttpRequest = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** A body that drips is stopped by nothing else. */
+  /** Nothing else stops a body that drips. */
   readonly deadlineAt: SteadyTime;
   /** A longer body is read no further. */
   readonly bodyBytesMax: number;
   /**
-   * For when the caller needs no body: what comes is thrown away, and once the status is there
-   * nothing that happens to the body makes the answer a fault.
+   * For a caller that needs no body: the body is thrown away, and once the status is there nothing
+   * that happens to the body makes the answer a fault.
    */
   readonly discardBody?: boolean;
 };

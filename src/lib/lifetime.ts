@@ -3,8 +3,8 @@
  * opening that may fail, or be given up, at any of its waits.
  *
  * open → given up (the signal aborts) → closing → closed. Giving up ends every wait, and closes
- * nothing yet. What finishes opening after the closing began is closed as soon as it is there. One
- * that fails to close, or does not end, keeps no other from closing; each such error is told.
+ * nothing yet. What finishes opening after the closing began is closed as soon as it is there. A
+ * close that fails, or does not end, keeps no other from closing; each such error is told.
  */
 
 /** A wait ended because the opening was given up, or nothing may be opened any more. */
@@ -36,10 +36,7 @@ export class Lifetime {
     this.#failed = failed;
   }
 
-  /**
-   * From now on `close` is called with the others.
-   * @throws GivenUp
-   */
+  /** From now on `close` is called with the other closes. */
   defer(what: string, close: () => unknown): void {
     this.#check();
     this.#owned.push({ what, close });
@@ -72,7 +69,7 @@ export class Lifetime {
   }
 
   /**
-   * Waits for what owns itself.
+   * Waits for what owns itself, so that nothing of it is closed here.
    * @throws GivenUp, and what `wait` rejects with
    */
   async within<T>(wait: () => Promise<T>): Promise<T> {
@@ -81,7 +78,7 @@ export class Lifetime {
   }
 
   /**
-   * Closes all, one after the other. Never rejects.
+   * Closes all that was opened, one after the other. Never rejects.
    * @param withinMs for all of them; the close of one that takes longer goes on by itself, and so
    *   do those after it
    */
@@ -136,7 +133,7 @@ export class Lifetime {
 }
 
 /**
- * Whether something ends in time; it goes on by itself where it does not.
+ * Whether something ends in time; where it does not, it goes on by itself.
  * @throws what it rejects with in that time; what it rejects with later is lost
  */
 export async function endsWithin(ending: Promise<unknown>, ms: number): Promise<boolean> {
@@ -149,7 +146,7 @@ export async function endsWithin(ending: Promise<unknown>, ms: number): Promise<
   }
 }
 
-/** Those of a stack that failed to close at several places, each by itself. */
+/** The errors of a stack that failed to close at several places, each by itself. */
 function errorsOf(error: unknown): readonly unknown[] {
   if (error instanceof SuppressedError) {
     return [...errorsOf(error.suppressed), ...errorsOf(error.error)];

@@ -1,8 +1,8 @@
 /**
  * A set whose members carry their own links, so that adding and removing allocate nothing. Where
- * members come and go by the thousand a second, a Set's table is made anew again and again, and
- * the old tables keep dead members alive through the young collections: that cost more than the
- * rest of the bookkeeping together.
+ * members come and go by the thousand a second, a Set's table is made anew again and again. The old
+ * tables keep dead members alive through the young collections, which costs more than the rest of
+ * the bookkeeping together.
  */
 export class Linked {
   before: Linked | null = null;
@@ -12,7 +12,7 @@ export class Linked {
 /** A member is in at most one such set at a time. */
 export class LinkedSet<T extends Linked> {
   readonly #end = new Linked();
-  /** Where each walk that is under way goes on. */
+  /** For each walk under way, the member at which it goes on. */
   readonly #walks = new Set<{ next: Linked }>();
   #size = 0;
 
@@ -25,7 +25,7 @@ export class LinkedSet<T extends Linked> {
     return this.#size;
   }
 
-  /** The one that was added before all others; null: it is empty. */
+  /** The member that was added before all others; null: the set is empty. */
   get first(): T | null {
     return this.#size === 0 ? null : (this.#end.after as T);
   }
@@ -52,8 +52,8 @@ export class LinkedSet<T extends Linked> {
   }
 
   /**
-   * In the order of adding. Members may be removed on the way, also by others while a walk waits;
-   * one that is removed before its turn does not come.
+   * In the order of adding. Members may be removed on the way, also by others while a walk waits; a
+   * member that is removed before its turn is skipped.
    */
   *[Symbol.iterator](): Generator<T> {
     const walk = { next: this.#end.after! };

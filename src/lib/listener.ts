@@ -13,7 +13,7 @@ import { problemText, problemType } from './problem.ts';
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
   take(address: { readonly host: string; readonly port: number }): Promise<Held | ListenFault>;
-  /** Open on all of them. */
+  /** Connections that are open on all listeners. */
   readonly connections: number;
 }
 
@@ -21,7 +21,7 @@ export type Held = {
   readonly kind: 'held';
   /** The real port; of use when port 0 was asked for. */
   readonly port: number;
-  /** From now on this handler answers; the one before keeps what it has begun. */
+  /** From now on this handler answers; the previous one finishes the requests that it has begun. */
   answer(handler: RequestListener): void;
   /** The last one to let go closes the socket, after the answers under way, at most `graceMs`. */
   release(graceMs: number): Promise<void>;
@@ -33,14 +33,14 @@ export type ListenFault = { readonly kind: 'fault'; readonly code: string };
 export type ListenLimits = {
   /** From the first moment of a connection, or of a request on it, to the end of its head. */
   readonly headersMs: number;
-  /** The same to the end of its body. */
+  /** From the same moment to the end of the body. */
   readonly requestMs: number;
   /** Between two requests; longer than reverse proxies keep theirs, so that they let go first. */
   readonly keepAliveMs: number;
-  /** How often the two limits on a request are looked after. */
+  /** How often the two limits on a request are checked. */
   readonly checkMs: number;
   readonly headerBytesMax: number;
-  /** A connection beyond it is closed at once. */
+  /** A connection beyond this number is closed at once. */
   readonly connectionsMax: number;
 };
 
@@ -82,7 +82,7 @@ export function createListeners(limits: Partial<ListenLimits> = {}): Listeners {
 class Listener {
   readonly #server: Server;
   readonly #bound: Promise<string | null>;
-  /** The answer under way on a connection, so that a broken request is not answered twice. */
+  /** The answer under way on each connection, so that a broken request is not answered twice. */
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   #handler: RequestListener = answerNotYet;
   #holders = 0;
@@ -165,7 +165,7 @@ const broken: Readonly<Record<string, readonly [number, string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request did not come in time.'],
 };
 
-/** What cannot be read as HTTP gets a small answer, unless one has begun, and the end. */
+/** Gives a small answer to what cannot be read as HTTP, unless one has begun, and closes. */
 function answerBroken(
   code: string | undefined,
   socket: Duplex,

@@ -1,6 +1,6 @@
 /**
- * Loads something when it is first asked for, and keeps it. A load that failed is not kept: whoever
- * asks next has it tried again.
+ * Loads something when it is first asked for, and keeps it. A load that failed is not kept: the
+ * next call tries again.
  */
 export class LoadOnce<T> {
   readonly #load: () => Promise<T>;
@@ -16,7 +16,7 @@ export class LoadOnce<T> {
     return this.#value;
   }
 
-  /** All who ask while a load is under way get what it comes to. Rejects as the load does. */
+  /** All callers during a load under way get its result. Rejects as the load does. */
   get(): Promise<T> {
     if (this.#loading !== null) return this.#loading;
     const loading = this.#load();

@@ -142,7 +142,7 @@ class StreamLog implements Log {
     if (typeof part === 'bigint') return String(part);
     if (part instanceof Error) return { name: part.name, message: part.message };
     if (typeof part !== 'string' || part.length <= fieldLengthMax) return part;
-    // Masked before it is cut: half a secret would be recognised no more.
+    // The text is masked before it is cut: half a secret would not be recognised.
     return `${this.#mask.clean(part).slice(0, fieldLengthMax)}…`;
   }
 }

@@ -4,8 +4,8 @@ export class Mask {
   #pattern: RegExp | null = null;
 
   /**
-   * From now on these are masked, also as JSON and URLs write them. Values under 8 characters are
-   * left: they hit words.
+   * From now on these values are masked, also as JSON and URLs write them. Values under 8
+   * characters are left: they hit words.
    */
   add(values: Iterable<string>): void {
     for (const value of values) {

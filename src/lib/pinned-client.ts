@@ -1,11 +1,11 @@
 /**
- * One HTTP request to one address. The address is a literal that the caller has judged: nothing is
- * resolved here, no redirect is followed, no connection is shared or kept, no proxy setting is
- * read from the environment, and a certificate must be valid for the host in the URL whatever the
+ * One HTTP request to one address. The address is a literal that the caller has judged. Nothing is
+ * resolved here, no redirect is followed, no connection is shared or kept, and no proxy setting is
+ * read from the environment. A certificate must be valid for the host in the URL, whatever the
  * environment says. The body is read up to a limit and no further.
  *
- * Beside lib/http-client.ts, which is for addresses that the operator wrote, shares connections
- * and resolves names; see docs/decisions/0011-network-cages.md.
+ * The other client, lib/http-client.ts, is for addresses that the operator wrote; it shares
+ * connections and resolves names: see docs/decisions/0011-network-cages.md.
  *
  * Format: HTTP/1.1 by node:http and node:https.
  */
@@ -29,9 +29,9 @@ export type PinnedRequest = {
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** For all of it. */
+  /** For the whole request. */
   readonly deadlineAt: SteadyTime;
-  /** Until the connection stands, TLS included. */
+  /** Until the connection is there, TLS included. */
   readonly connectDeadlineAt: SteadyTime;
   readonly bodyBytesMax: number;
   /** Asked once, when status and headers are there; false: the body is left unread. */
@@ -44,7 +44,7 @@ export type PinnedResult =
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
       readonly body: Buffer;
-      /** False: the body goes on behind the limit, or was not wanted. */
+      /** False: the body goes on beyond the limit, or was not wanted. */
       readonly whole: boolean;
     }
   | {
@@ -52,7 +52,7 @@ export type PinnedResult =
       readonly fault: Exclude<HttpFault, 'answer_too_large'>;
       /** The request may have reached the other side. */
       readonly sent: boolean;
-      /** That of an answer which broke off; null: none had begun. */
+      /** The status of an answer that broke off; null: no answer had begun. */
       readonly status: number | null;
       /** The system's name of the error, or null. */
       readonly code: string | null;
@@ -65,7 +65,7 @@ const agents = {
   'https:': new SecureAgent({ keepAlive: false, maxCachedSessions: 0 }),
 };
 
-/** @param signal ends it at once */
+/** @param signal ends the request at once */
 export function sendPinned(
   request: PinnedRequest,
   deadlines: Deadlines,

@@ -1,6 +1,6 @@
 /** A double-ended queue on a ring: push, unshift and shift cost the same however long it is. */
 export class Queue<T> {
-  /** Small at first: most queues hold one thing and there are very many. */
+  /** Small at first, since most queues hold one thing and there are very many queues. */
   #ring: (T | undefined)[] = [undefined, undefined];
   #head = 0;
   #length = 0;

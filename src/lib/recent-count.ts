@@ -1,6 +1,6 @@
 import type { SteadyTime } from './clock.ts';
 
-/** How many there were in the last minute, to the second: sixty counts, however many come. */
+/** How many came in the last minute, to the second: sixty counts, however many come. */
 const seconds = 60;
 
 export class RecentCount {

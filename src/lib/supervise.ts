@@ -2,8 +2,8 @@ import { steadyNow } from './clock.ts';
 import { fullJitter, pause } from './backoff.ts';
 
 /**
- * Keeps something running until the signal aborts: a run that ends or throws before that is begun
- * again after a pause that grows from 1 s to 60 s, and starts small again after a good minute.
+ * Keeps something running until the signal aborts: a run that ends or throws earlier is begun again
+ * after a pause. The pause grows from 1 s to 60 s, and is small again after a good minute.
  * @param ended told of each early end; `error` is null when the run just returned
  */
 export async function supervise(

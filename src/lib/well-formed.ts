@@ -1,7 +1,7 @@
 /**
- * Any JSON value with half characters replaced by U+FFFD, in names too: a text with a lone
- * surrogate cannot be written as UTF-8, and some services refuse a whole request for one.
- * The value itself where there is none, and where it cannot be written as JSON.
+ * A JSON value with half characters replaced by U+FFFD, in names too: a text with a lone surrogate
+ * cannot be written as UTF-8, and some services refuse a whole request for one. The value itself
+ * where it has no half character, and where it cannot be written as JSON.
  */
 export function wellFormed<Value>(value: Value): Value {
   if (typeof value === 'string') return value.toWellFormed() as Value;

@@ -1,4 +1,7 @@
-/** A ready model of its config: a runtime, bounded in flight, fitted to what it can read. */
+/**
+ * A ready model of its config: a runtime, with its calls in flight bounded, trimmed to what it
+ * reads.
+ */
 import type { ModelConfig } from '../config/config.ts';
 import type { Events } from '../domain/event.ts';
 import { failure } from '../domain/failure.ts';

@@ -1,22 +1,22 @@
 /**
  * The bounds of calls to models, which outlast plans: a call that an old plan has in flight counts
- * against the new one's. What is the same model at the same address with the same key has one
- * bound, in however many brains it stands; its limit is the lowest that the newest plan names.
+ * against the bound of the new plan. The same model at the same address with the same key has one
+ * bound, in however many brains it is listed. Its limit is the lowest that the newest plan names.
  */
 import type { ModelConfig } from '../config/config.ts';
 import { Cache } from '../lib/cache.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import { ConcurrencyLimit, type Load } from './concurrency-limit.ts';
 
-/** Plans that were refused leave theirs behind; those in use are asked for with every plan. */
+/** Plans that were refused leave bounds behind; bounds in use are asked for with every plan. */
 const boundsMax = 40_000;
 
 export class CallBounds {
-  /** By provider; every call that is bounded here is counted in it. */
+  /** By provider; every bounded call is counted in its provider's load. */
   readonly loads = new Map<string, Load>();
   readonly #kept = new Cache<string, ConcurrencyLimit>(boundsMax);
 
-  /** A new one has the limit of this config; one that is there keeps its own until `hold`. */
+  /** A new bound has the limit of this config; a known bound keeps its own until `hold`. */
   of(config: ModelConfig, deadlines: Deadlines): ConcurrencyLimit {
     const { provider, inFlightMax } = config;
     const key = keyOf(config);

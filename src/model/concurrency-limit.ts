@@ -35,14 +35,14 @@ export class ConcurrencyLimit {
     return { inFlight: this.#inFlight, waiting: this.#waiting.size, bound: this.#bound };
   }
 
-  /** @param deadlineAt until then the call waits for its turn */
+  /** @param deadlineAt how long the call may wait for its turn */
   acquire(deadlineAt: SteadyTime, signal: AbortSignal): Permit | Promise<Permit | NoPermit> {
-    // Whoever waits was let in as soon as there was room, so nobody is overtaken here.
+    // Waiting calls are let in as soon as there is room, so nobody is overtaken here.
     if (this.#inFlight < this.#bound) return this.#pass();
     return this.#wait(deadlineAt, signal);
   }
 
-  /** From now on at most so many. Calls beyond it that are in flight go on to their end. */
+  /** From now on at most so many calls. Calls in flight beyond that go on to their end. */
   limitTo(most: number): void {
     const isStrained = this.#bound < this.#most;
     this.#bound = isStrained ? Math.min(this.#bound, most) : most;

@@ -1,11 +1,12 @@
 /**
- * Fits a conversation to what a model can read. The wires ask for an error instead of a silent
- * cut; on that error the oldest half of the history is left out and the model is asked once more.
- * How many bytes fitted is remembered, so that the next request is cut beforehand.
+ * Fits a conversation to what a model can read. The wires ask for an error instead of a silent cut;
+ * on that error the oldest half of the history is left out and the model is asked once more. How
+ * many bytes fitted is remembered, so that the next request is cut beforehand.
  *
  * A model counts tokens, which are a few bytes each: more of them in one language than in another.
- * So what is remembered may be too little for others, and with every cut request that is answered
- * it grows by a sixteenth, until nothing is cut or the model says again that it is too much.
+ * So the remembered size may be too little for other texts, and with every cut request that is
+ * answered it grows by a sixteenth, until nothing is cut or the model says again that it is too
+ * much.
  */
 import type { Outcome } from '../domain/outcome.ts';
 import type { ModelRequest } from './model.ts';
@@ -13,7 +14,7 @@ import type { ModelRequest } from './model.ts';
 const growth = 1 / 16;
 
 export class ContextTrimmer {
-  /** In UTF-8; Infinity: no request was too long yet. */
+  /** In UTF-8 bytes; Infinity: no request was too long yet. */
   #bytesMax = Infinity;
 
   /** @param ask one call to the provider */
@@ -39,7 +40,7 @@ export class ContextTrimmer {
     return { ...second, tries };
   }
 
-  /** Requests that are under way together learn in any order: the least counts. */
+  /** Requests that are under way together learn in any order: the smallest size counts. */
   #learn(bytes: number): void {
     this.#bytesMax = Math.min(this.#bytesMax, bytes);
   }
@@ -57,7 +58,7 @@ export class ContextTrimmer {
   }
 }
 
-/** Leaves out so many lines, and the answers that would come first then; none that is kept. */
+/** Leaves out so many lines, and any answers that would then come first; never a kept line. */
 function dropOldest(request: ModelRequest, count: number): ModelRequest {
   const { lines, keptFrom } = request;
   let first = count;

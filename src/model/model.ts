@@ -47,7 +47,7 @@ export type ModelRequest = {
   /** Oldest first. Adjacent lines of one role are joined. */
   readonly lines: readonly RequestLine[];
   /**
-   * The place in `lines` from which nothing is left out when they are too many for the model: the
+   * From this place in `lines` nothing is left out when the lines are too many for the model: the
    * person's message, and what an agent has found out since.
    */
   readonly keptFrom: number;
@@ -57,7 +57,7 @@ export type ModelRequest = {
   readonly deadlineAt: SteadyTime;
 };
 
-/** History, or what happened within this turn: the model's calls, and the result of each. */
+/** A line of history, or of this turn: the model's calls, and the result of each. */
 export type RequestLine =
   | HistoryLine
   | { readonly role: 'calls'; readonly text: string; readonly calls: readonly ToolCall[] }

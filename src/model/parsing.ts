@@ -64,9 +64,9 @@ export function toolsOf({ tools }: ModelRequest): object {
 }
 
 /**
- * The answer, or the failure that an answer without text is. Calls alone count only where tools
- * were offered: a model that makes some up elsewhere has said nothing. Beside a text they are told,
- * for it may speak of them as done.
+ * The answer, or the failure that an answer without text is. Calls without text count only where
+ * tools were offered: elsewhere a model made them up, and has said nothing. Calls beside a text are
+ * told, for the text may speak of them as done.
  */
 export function answerOf(
   content: string,
@@ -113,7 +113,7 @@ const tooLong =
   /context[ _](?:length|size|window)|maximum context|prompt (?:is )?too long|reduce the length/i;
 /**
  * An error's own words, up to the first that may be its model's: such a text could take the model's
- * calls away from everybody. The first name in quotes does not end them.
+ * tools away from everybody. The first name in quotes does not end them.
  */
 function unquoted(words: string): string {
   const own = words.replace(/^([\w ]{0,40})(["'`])[\w./:@-]{1,100}\2/, '$1');
@@ -121,7 +121,10 @@ function unquoted(words: string): string {
   return end < 0 ? own : own.slice(0, end);
 }
 
-/** Ollama and others; a router without such an endpoint; vLLM and llama.cpp without the flag. */
+/**
+ * How Ollama and others say it; a router without such an endpoint; vLLM and llama.cpp without the
+ * flag.
+ */
 const noTools = new RegExp(
   [
     'does not support (?:tools|function)',
@@ -132,7 +135,7 @@ const noTools = new RegExp(
   ].join('|'),
   'i',
 );
-/** Some check what the model wrote as a call, and refuse their own model's answer. */
+/** Some providers check what the model wrote as a call, and refuse their own model's answer. */
 const badCall = /tool_use_failed|failed to call a function|error parsing tool call/i;
 
 export function failed(

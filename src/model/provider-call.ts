@@ -1,4 +1,4 @@
-/** One call to a provider: from a URL and a body to an HTTP answer or a failure, and its try. */
+/** One call to a provider, from a URL and a body to an HTTP answer or a failure; and its try. */
 import { failure } from '../domain/failure.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
@@ -111,7 +111,7 @@ export function outcomeOf(parsed: Parsed, tries: readonly Try[]): Outcome {
   return { kind: 'answer', text, calls, usage, tries, linesDropped: 0 };
 }
 
-/** The second lock: what is declared to be away from this machine sees nothing private. */
+/** The second lock: a model that is declared away from this machine sees nothing private. */
 export function refusesPrivate(options: RuntimeOptions, request: ModelRequest): Outcome | null {
   if (request.sensitivity !== 'private' || options.locality === 'local') return null;
   return { kind: 'failed', failure: failure('private_refused'), tries: [] };

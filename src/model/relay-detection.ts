@@ -26,7 +26,7 @@ export class RelayDetection {
   }
 }
 
-/** Trials bring models of their own, without end; what is forgotten is looked at again. */
+/** Trials bring models of their own, without end; a forgotten model is looked at again. */
 const modelsMax = 40_000;
 
 export class RelayDetections {

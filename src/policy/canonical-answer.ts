@@ -2,7 +2,7 @@ import { normalized, withoutTrailingZeros } from './normalized-text.ts';
 
 const depthMax = 64;
 
-/** As the language's library knows it, without the third argument that gives a value's source. */
+/** As TypeScript's library knows it: without the third argument, which gives a value's source. */
 type Reviver = (key: string, value: unknown) => unknown;
 
 /**

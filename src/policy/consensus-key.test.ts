@@ -175,8 +175,8 @@ const hostile: Readonly<Record<string, string>> = {
   'a wide list': `[${'1.50,'.repeat(megabyte / 5)}1]`,
 };
 
-// Linear is well under a second; what was quadratic here took a minute and more. What counts is the
-// time of the processor, which a busy machine does not stretch.
+// Linear time is well under a second; a quadratic step takes a minute and more. The time of the
+// processor counts, which a busy machine does not stretch.
 test('a megabyte of hostile text takes no more than linear time', () => {
   for (const [name, text] of Object.entries(hostile)) {
     const start = process.threadCpuUsage();

@@ -5,9 +5,9 @@ const closings: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}
 
 /**
  * Takes the dressing off a normalized text, layer by layer from both ends, until none is left.
- * Every step costs what it removes, so the whole is linear: the text itself never moves, and what
- * a step must know of the inside (how many marks are left, which brackets belong together) is
- * counted once.
+ * Every step costs what it removes, so the whole is linear. The text itself never moves. What a
+ * step must know of the inside (how many marks are left, which brackets belong together) is counted
+ * once.
  */
 export class MarkupStripper {
   readonly #text: string;

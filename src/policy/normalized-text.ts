@@ -2,7 +2,7 @@ const invisible = /[\u00ad\u200b\u2060\ufeff]/g;
 const single = /[\u2018-\u201b\u2032]/g;
 const double = /[\u201c-\u201f\u2033\u00ab\u00bb]/g;
 const dash = /[\u2010-\u2015\u2212\u2e3a\u2e3b]/g;
-// Behind a dot or a comma it is part of something longer, such as "..5" or a version.
+// Digits behind a dot or a comma are part of something longer, such as "..5" or a version.
 const fraction = /(?<![\p{L}\d.,])\d*\.\d+(?![\p{L}\d]|[.,]\d)/gu;
 const crowded = /\p{M}{31}/u;
 

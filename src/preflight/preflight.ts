@@ -35,9 +35,9 @@ export type Surroundings = {
   /** Where secrets are looked up. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
-  /** The database that this very process has open, which is not touched; null: none. */
+  /** The database that this process has open, which the preflight leaves alone; null: none. */
   readonly heldDatabase: string | null;
-  /** Ends what is under way; what it was to tell is then of no use. */
+  /** Aborts when the caller has left; what is under way ends, and its lines are of no use. */
   readonly left?: AbortSignal;
 };
 
@@ -109,7 +109,7 @@ function providerLines(
   return Promise.all(asked.values());
 }
 
-/** The one model that an agent asks; null: it is no agent, or is left without any. */
+/** The one model that an agent asks; null: the brain is no agent, or is left without any model. */
 function agentModel({ agent, policy, models, sensitivity }: BrainConfig): ModelConfig | null {
   if (agent === null) return null;
   const ranked = rankModels(policy.order, models).map((index) => models[index]!);

@@ -24,9 +24,10 @@ export type AdminParts = {
 };
 
 /**
- * A default address that is taken costs the admin server; one that was written down, the boot.
- * @param lifetime closes it
- * @returns null: it is off
+ * When a default address is taken, svc runs without the admin server. When an address of the file
+ * is taken, the start fails.
+ * @param lifetime closes the server
+ * @returns null: the server is off
  */
 export async function startAdmin(
   setup: Setup,

@@ -5,7 +5,7 @@ import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import { supervise } from '../lib/supervise.ts';
 import type { Plan } from './plan.ts';
 
-/** It belongs to one plan at a time. */
+/** A connection belongs to one plan at a time. */
 export class Connection {
   readonly key: ChannelKey;
   readonly channel: Channel;
@@ -19,7 +19,7 @@ export class Connection {
     this.owner = owner;
   }
 
-  /** @param before must have ended when this begins */
+  /** @param before must have ended when this connection's run begins */
   start(receive: Receive, events: Events, before: Promise<unknown> | null): void {
     const { signal } = this.#ending;
     const type = channelTypeOf(this.key);

@@ -23,7 +23,7 @@ const slots = { in: 1_000, out: 128 } as const;
 export type HostOptions = {
   /** How long a claim may go on under a plan that is no longer in use. */
   readonly retireGraceMs: number;
-  /** For the codes that strangers are given. */
+  /** Random bytes for the codes that strangers are given. */
   readonly fillRandom: FillRandom;
 };
 
@@ -42,21 +42,21 @@ export class Host {
   readonly #kit: Kit;
   readonly #pumps = new Map<ChannelKey, Pair>();
   readonly #options: HostOptions;
-  /** Whom the operator lets in, and who was turned away. */
+  /** Lets people in at the operator's word, and tells who was turned away. */
   readonly pairings: Pairings;
   readonly gate: Gate;
   /** Plans out of use with work under way, each until it is closed. */
   readonly #retiring = new Map<Plan, Promise<void>>();
   /**
-   * A connection may outlive its plan, so the rules are those of now; where the channel is in no
-   * plan any more, the last ones.
+   * The rules of each channel in the plan of now, since a connection may outlive its plan. A
+   * channel that is in no plan any more keeps its last rules.
    */
   readonly #access = new Map<ChannelKey, AccessConfig | null>();
   readonly #unsubscribe: () => void;
   #plan: Plan | null = null;
-  /** The last swap asked for: the next begins when it is over. */
+  /** The last swap that was asked for: the next one begins when it is over. */
   #swapped: Promise<unknown> = Promise.resolve();
-  /** Aborts when no plan is taken any more. */
+  /** Aborts when no more plans are taken. */
   readonly #draining = new AbortController();
   #drained: Promise<Left> | null = null;
   #rested: (() => void) | null = null;
@@ -75,7 +75,7 @@ export class Host {
     return this.#plan;
   }
 
-  /** What a drain leaves is there at the next start. */
+  /** Whether the next start finds what a drain leaves. */
   get isDurable(): boolean {
     return this.#kit.ledger.durability.durable;
   }
@@ -130,8 +130,9 @@ export class Host {
   /**
    * Refuses new messages and new plans, finishes what is in hand and its replies (in the memory
    * form: all that was accepted), gives the rest back to the ledger, and closes everything.
-   * @param withinMs how long what is in hand may take; of the first call
-   * @param abandon from then on nothing that is in hand is waited for; of the first call
+   * @param withinMs how long what is in hand may take; the first call's value counts
+   * @param abandon from then on nothing that is in hand is waited for; the first call's signal
+   *   counts
    * @returns what is left unsettled
    */
   drain(
@@ -181,7 +182,7 @@ export class Host {
     this.#retiring.set(plan, done);
   }
 
-  /** A pump pair for each channel of the plan; what no longer has a channel waits in the ledger. */
+  /** A pair of pumps for each channel of the plan; work of other channels waits in the ledger. */
   #matchPumps(plan: Plan): void {
     for (const [key, pair] of this.#pumps) {
       if (plan.lines.has(key)) continue;
@@ -249,7 +250,7 @@ export class Host {
       }
       for (const plan of this.#retiring.keys()) if (plan.busy) return true;
       if (!ledger.durability.drainsBacklog) return false;
-      // What waits for a channel that is gone would wait in vain.
+      // Work that waits for a channel that is gone would wait in vain.
       return ledger.backlog().some(({ channel }) => this.#pumps.has(channel));
     };
     if (!busy() || abandon?.aborted === true) return;

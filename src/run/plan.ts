@@ -17,7 +17,7 @@ import { endsWithin, Lifetime } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
 import type { Model } from '../model/model.ts';
 
-/** One configured channel with the brain of its route; without a route it is not in the plan. */
+/** One configured channel with the brain of its route; without a route it is in no plan. */
 export type PlannedChannel = {
   readonly type: ChannelType;
   readonly channel: Channel;
@@ -39,17 +39,17 @@ export class Work extends Linked {
   readonly ending = new AbortController();
 }
 
-/** What is aborted ends soon. What does not is a fault, and not worth a process that never ends. */
+/** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
 const abortedMs = 1_000;
-/** The same of a channel's run, which may have a connection to end first. */
+/** The same for a channel's run, which may have a connection to end first. */
 const stoppedMs = 5_000;
-/** For all that a plan opened; the webhook's listener takes up to 1 s. */
+/** For all that a plan opened together; the webhook's listener takes up to 1 s. */
 const closeMs = 1_500;
 
 export type OpeningPlan = {
   /**
-   * The plan in use: a connection of its that is just as wanted here, and has not failed, stays
-   * open and changes hands with `run`.
+   * The plan in use. When this plan wants the same connection, and the connection has not failed,
+   * it stays open and changes hands with `run`.
    */
   readonly before: Plan | null;
   readonly events: Events;
@@ -81,18 +81,19 @@ export class Plan {
     this.models = models;
   }
 
-  /** One that was taken over stands in the place of the one that was made for it. */
+  /** A channel that was taken over replaces the channel that was made for its place. */
   get channels(): readonly PlannedChannel[] {
     return this.#channels;
   }
 
-  /** What can be worked on under this plan, by the ledger's key of the channel. */
+  /** The routes on which this plan can work, by the ledger's key of the channel. */
   get lines(): ReadonlyMap<ChannelKey, ActiveRoute> {
     return this.#lines;
   }
 
   /**
-   * Opens every channel. Whatever keeps one from opening, what was opened is closed again.
+   * Opens every channel. When one does not open, whatever the cause, those that were opened are
+   * closed again.
    * @returns the problem of the channel that cannot be opened, or null
    * @throws GivenUp, and what a channel throws
    */
@@ -134,7 +135,7 @@ export class Plan {
     return null;
   }
 
-  /** @returns null: it takes no part */
+  /** @returns null: the channel takes no part */
   async #openOne(
     opened: Lifetime,
     { type, channel }: PlannedChannel,
@@ -149,12 +150,12 @@ export class Plan {
     return connection;
   }
 
-  /** What belongs to another plan by now is that one's to close. */
+  /** Closes what belongs to this plan; another plan closes what belongs to it by now. */
   async #letGo({ owner, channel }: Pick<Connection, 'owner' | 'channel'>): Promise<void> {
     if (owner === this) await channel[Symbol.asyncDispose]();
   }
 
-  /** One that failed for good is not kept: a new configuration is a new try. */
+  /** A connection that failed for good is not kept: a new configuration is a new try. */
   #sameAs(channel: Channel): Connection | null {
     for (const connection of this.#connections.values()) {
       const { state } = connection.channel.health();
@@ -163,7 +164,7 @@ export class Plan {
     return null;
   }
 
-  /** Two connections to one account disturb each other: the one here is ended for that one. */
+  /** Ends this plan's connection to the same account, since two would disturb each other. */
   #madeWay({ key, channel }: Connection): Promise<void> | null {
     if (channel.sameAs === undefined) return null;
     return this.#connections.get(key)?.stop() ?? null;
@@ -213,7 +214,7 @@ export class Plan {
     });
   }
 
-  /** What fails keeps nothing else from being done; it is told. */
+  /** A step that fails is told, and keeps no other from being done. */
   async #try(where: string, act: () => Promise<void>): Promise<void> {
     try {
       await act();
@@ -222,7 +223,7 @@ export class Plan {
     }
   }
 
-  /** Without what belongs to the next plan, or still to the one before. */
+  /** The connections of this plan, without those of the next plan or still of the one before. */
   #own(): Connection[] {
     return [...this.#connections.values()].filter(({ owner }) => owner === this);
   }
@@ -260,7 +261,7 @@ export class Plan {
     await this.#close();
   }
 
-  /** Never rejects: what fails to close is told. */
+  /** Never rejects: errors in closing are told. */
   async #close(): Promise<void> {
     await this.#opened?.close(closeMs);
     this.#lines.clear();

@@ -4,29 +4,29 @@ import type { Health } from '../admin/admin.ts';
 export type Ending =
   | { readonly kind: 'ended' }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
-  /** It failed in a way that a restart may help; what was accepted is recovered by it. */
+  /** It failed in a way that a restart may mend; the restart recovers what was accepted. */
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Runs until one of: it is told to stop, the storage fails for good, the start fails. */
+/** Runs until it is told to stop, the storage fails for good, or the start fails. */
 export class RunState {
   readonly #over = new AbortController();
   readonly #isOver = Promise.withResolvers<Ending>();
   #ending: Ending | null = null;
   #health: Health = { status: 'ok' };
 
-  /** @param stop ends it when it aborts */
+  /** @param stop ends the run when it aborts */
   constructor(stop: AbortSignal) {
     const stopped = (): void => this.end({ kind: 'ended' });
     if (stop.aborted) stopped();
     else stop.addEventListener('abort', stopped, { once: true, signal: this.#over.signal });
   }
 
-  /** Aborts when it is to end. */
+  /** Aborts when the run is to end. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** Resolves when it is to end. */
+  /** Resolves when the run is to end. */
   get ending(): Promise<Ending> {
     return this.#isOver.promise;
   }
@@ -35,7 +35,7 @@ export class RunState {
     return this.#health;
   }
 
-  /** The first ending stays. */
+  /** Ends the run; the first ending counts. */
   end(ending: Ending): void {
     if (this.#ending !== null) return;
     this.#ending = ending;

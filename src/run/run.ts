@@ -35,7 +35,7 @@ export type Setup = {
   readonly file: string;
   /** Where secrets were looked up. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Calls what it is given when the file is to be read again; null: the text stands in no file. */
+  /** Calls the given function when the file is to be read again; null: the text is in no file. */
   readonly onReload: ((reload: () => void) => void) | null;
   /** First characters of the file's digest. */
   readonly revision: string;
@@ -59,9 +59,9 @@ export type Listening = { readonly webhook: string | null; readonly admin: strin
 
 /** How long what was opened may take to close, once what was in hand is done. */
 const closeMs = 5_000;
-/** The same of a service that never came to listen. */
+/** The same for a service that never came to listen. */
 const bootCloseMs = 2_000;
-/** Of these, what there is for messages that it has in hand. */
+/** The part of that time in which a service finishes the messages that it has in hand. */
 const bootDrainMs = 500;
 
 /**
@@ -103,7 +103,7 @@ class Run {
       if (!(error instanceof GivenUp)) this.#startFailed(error);
     }
     const ending = await this.#state.ending;
-    // A signal may come when messages are accepted already, and nobody is told yet.
+    // The signal may come when messages are accepted already, and nobody has been told yet.
     const isAsked = ending.kind === 'ended' && this.#host?.plan != null;
     await this.#close(isUp || isAsked);
     return ending;
@@ -114,7 +114,7 @@ class Run {
     this.#state.end({ kind: 'failed', message: 'It could not start; the log says why.' });
   }
 
-  /** @returns null: it listens */
+  /** @returns null: the service listens */
   async #boot(): Promise<Ending | null> {
     const { config, version, storagePath, abandon } = this.#setup;
     this.#abandon = abandon;
@@ -199,13 +199,13 @@ class Run {
     );
   }
 
-  /** @param inOrder what is in hand has the time that the ledger's terms give it */
+  /** @param inOrder what is in hand gets the time that the ledger's `drainMs` gives it */
   async #close(inOrder: boolean): Promise<void> {
     const host = this.#host;
     if (inOrder && host !== null) {
       const message = 'No new messages; finishing what is in hand.';
       this.#events.noticed({ code: 'draining', message });
-      // What fails in it fails once more when the lifetime closes the host, and is told there.
+      // A failure of the drain comes again when the lifetime closes the host, and is told there.
       await this.#drain(host).catch(() => {});
     }
     await this.#lifetime.close(inOrder ? closeMs : bootCloseMs);
@@ -218,7 +218,7 @@ class Run {
 
   /**
    * The intake closes first. A configuration on its way is refused then, and its file put back.
-   * @param withinMs left out: as the ledger's terms say; of the first call
+   * @param withinMs left out: the ledger's `drainMs`; the first call's value counts
    */
   async #drain(host: Host, withinMs?: number): Promise<void> {
     try {
@@ -247,7 +247,7 @@ function sayListening(setup: Setup, events: Events, adminPort: number | null): v
   setup.onListening?.(at);
 }
 
-/** Without storage what is left is lost, so it is named; with storage the next start has it. */
+/** Without storage unfinished work is lost, so it is named; with storage the next start has it. */
 function warnOfLoss(events: Events, { rows, ids }: Left): void {
   if (rows === 0) return;
   const message = `${rows} rows were not finished in time and are lost: ${ids.join(' ')}`;

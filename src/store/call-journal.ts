@@ -3,14 +3,15 @@ import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../domain/to
 /** The part of the ledger that knows which calls of a message were begun, over all its runs. */
 export interface CallJournal<InClaim> {
   /**
-   * Before a tool runs that changes something elsewhere; resolves when that is safe. `run`: it may
-   * run, and is in the audit from now on. A call that an earlier run of the message began, with the
-   * same hash, is not made again, wherever it is asked for: each answers one call of this run.
-   * `unwritten`: the claim is over, the key was used before, or nothing can be written.
+   * To be called before a tool runs that changes something elsewhere; resolves when the call is
+   * safely written. `run`: it may run, and is in the audit from now on. A call that an earlier run
+   * of the message began, with the same hash, is not made again, wherever the model asks for it:
+   * each earlier call answers one call of this run. `unwritten`: the claim is over, the key was
+   * used before, or nothing can be written.
    */
   journal(claim: InClaim, call: BegunCall): Promise<Journaled>;
   /** How a journalled call ended. */
   journalEnd(claim: InClaim, key: string, ending: CallEnding): void;
-  /** What earlier runs of the message began and this one has not asked for, oldest first. */
+  /** Calls that earlier runs of the message began and this run has not asked for, oldest first. */
   earlierCalls(claim: InClaim): Promise<readonly EarlierCall[]>;
 }

@@ -4,7 +4,7 @@ import { pageRowsMax, type Page, type PageAsked } from '../domain/page.ts';
 /** Characters of text on one page; the row that passes it is the page's last. */
 export const pageCharactersMax = 8 * 1024 * 1024;
 
-/** What orders a list: of one row, each value in its place. */
+/** What orders a list: the values of one row, each in its place. */
 export type PageKey = readonly (number | string)[];
 
 /** A whole number from 1 to `pageRowsMax`, whatever was asked for. */

@@ -5,13 +5,13 @@ import type { ConversationCount, DeliveryFilter, DeliveryRow } from '../domain/r
 import type { MessageFilter, MessageRow } from '../domain/records.ts';
 
 /**
- * A page looks through so many rows and no more: one of few that match may hold fewer than it was
+ * A page looks through a bounded number of rows. Where few match, it may hold fewer than it was
  * asked for, even none, and have a `next` all the same.
  */
 export interface RecordsReader {
   /** The newest first, by their acceptance. */
   messages(filter: MessageFilter, page: PageAsked): Promise<Page<MessageRow>>;
-  /** Replies, the newest first: one that was replayed is as new as that. */
+  /** Replies, the newest first: a replayed reply is as new as its replay. */
   deliveries(filter: DeliveryFilter, page: PageAsked): Promise<Page<DeliveryRow>>;
   /** In the order of their channels. Empty without storage. */
   conversationCounts(): Promise<readonly ConversationCount[]>;

@@ -45,7 +45,7 @@ import type { CallJournal } from './call-journal.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 
 export interface Ledger extends AuditTrail {
-  /** What this form promises to those who hand it messages. */
+  /** What the ledger promises to those who hand it messages. */
   readonly durability: Durability;
   /** Dedupes on (channel, dedupeKey). The cursors move in the same commit. All or nothing. */
   accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance>;

@@ -9,7 +9,7 @@ export type NetworkKit = Clock & {
   readonly deadlines: Deadlines;
   /** See `Resolve` in tool/host-cage.ts. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
-  /** The program's own, told to those that are asked. */
+  /** The program's own version, told to the servers that are asked. */
   readonly version: string;
 };
 
@@ -30,12 +30,12 @@ export type CagedAnswer =
       readonly text: string;
       /** The request may have reached the other side. */
       readonly sent: boolean;
-      /** That of an answer which broke off; null: none had begun. */
+      /** The status of an answer that broke off; null: no answer had begun. */
       readonly status: number | null;
     };
 
 const connectMs = 5_000;
-/** So many addresses of one name are tried, while none has been connected to. */
+/** At most so many addresses of one name are tried, while none has been connected to. */
 const triesMax = 4;
 
 /** One request, if the cage admits it, to an address that the cage has judged. */
@@ -68,7 +68,7 @@ const unsent = (text: string): CagedAnswer => ({ kind: 'failed', text, sent: fal
 
 type Ended = { readonly kind: 'ended'; readonly text: string };
 
-/** A look-up cannot be called off, so what it brings may come too late. */
+/** A look-up cannot be called off, so its result may come too late. */
 async function unlessEnded(
   admission: Promise<Admission>,
   deadlineAt: SteadyTime,

@@ -39,7 +39,7 @@ type Ending = {
   readonly text: string;
   readonly outcome: ToolOutcome;
   readonly rule: string;
-  /** The call that this one is, where an earlier run of the turn began it. */
+  /** The key of the earlier call, where an earlier run of the turn began this one. */
   readonly earlierKey?: string;
 };
 
@@ -99,7 +99,7 @@ class GovernedToolbox implements Toolbox {
     return { text: ending.text.toWellFormed(), use };
   }
 
-  /** @param asked null: what it was given cannot be looked into; `kept` of it is for the audit */
+  /** @param asked null: its arguments cannot be looked into; `kept` is their text for the audit */
   async #end(
     tool: Tool,
     { mode, rule }: GrantDecision,
@@ -162,7 +162,10 @@ class GovernedToolbox implements Toolbox {
     return ending;
   }
 
-  /** No block: all that is listed is allowed. A block without the tool or its channel: denied. */
+  /**
+   * Without a block all that is listed is allowed. With a block, a tool or channel it lacks is
+   * denied.
+   */
   #grantFor({ name }: Tool, channel: ChannelType): GrantDecision {
     const { grants } = this.#options;
     if (grants.length === 0) return { mode: 'allow', rule: 'no_governance' };
@@ -200,7 +203,7 @@ const notWritten: Ending = {
   rule: 'not_written_down',
 };
 
-/** Names a call whatever the order of its arguments. */
+/** Names a call, whatever the order of its arguments. */
 function hashOf({ name }: Tool, read: Arguments): string {
   const text = canonicalJson([name, read]) ?? '';
   return createHash('sha256').update(text).digest('base64');
@@ -243,7 +246,7 @@ function argumentsOf(tool: Tool, given: unknown): Arguments | null {
     return texts.length === 1 ? { ...read, [only]: texts[0]![1] } : read;
   }
   if (required.length !== 1 || typeof value !== 'string') return null;
-  // What begins as JSON and is none was cut or garbled: nobody knows what it was to be.
+  // A text that begins as JSON and is none was cut or garbled: nobody knows what it should be.
   const garbled = value === given && /^\s*[{[]/.test(value);
   return garbled ? null : { [required[0]!]: value };
 }
@@ -275,13 +278,13 @@ function writtenArguments({ arguments: given }: AskedCall): string | null {
   }
 }
 
-/** @param name of a tool that is not listed, which only the arguments' reader may see */
+/** @param name of a tool that is not listed: only readers of the arguments may see it */
 function shortened(written: string, name: string | null): string {
   const text = name === null ? written : `${name} ${written}`;
   return text.length <= argumentsLengthKept ? text : `${text.slice(0, argumentsLengthKept)}…`;
 }
 
-/** What `work` ends with, unless the signal is first; what it still does is not heard then. */
+/** What `work` ends with, unless the signal is first; then the end of `work` is not heard. */
 async function endedBy(signal: AbortSignal, work: () => Promise<Ending>): Promise<Ending> {
   if (signal.aborted) return outOfTime;
   const { promise, resolve } = Promise.withResolvers<Ending>();

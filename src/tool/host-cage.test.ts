@@ -1,5 +1,7 @@
-/** One table for the cage's judgement; that the judged address is the one that is used, and that
- * nothing else is connected to, is shown in http-fetch.test.ts and webhook-call.test.ts. */
+/**
+ * One table for the cage's judgement. http-fetch.test.ts and webhook-call.test.ts show that the
+ * judged address is used, and that nothing else is connected to.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createHostCage, type Admission } from './host-cage.ts';

@@ -14,7 +14,7 @@ export type Admission =
   | {
       readonly kind: 'admitted';
       readonly url: URL;
-      /** Any of them may be connected to, the first one first. */
+      /** Any of them may be connected to; the first comes first. */
       readonly addresses: readonly string[];
     }
   | Refusal
@@ -35,7 +35,7 @@ export interface HostCage {
 type Entry = { readonly host: string; readonly port: number | null };
 
 const addressLengthMax = 4_096;
-/** A name may have more; these are as many as are looked at and tried. */
+/** At most so many addresses of a name are looked at and tried. */
 const addressesMax = 16;
 
 /** @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; others never match */
@@ -71,7 +71,7 @@ export function hostsInWords(allowHosts: readonly string[]): string {
 
 const toldMax = 20;
 
-/** For a tool's description: a model that does not know them can only guess. */
+/** For a tool's description: a model that does not know the hosts can only guess. */
 export function hostsForModel(allowHosts: readonly string[]): string {
   const more = allowHosts.length - toldMax;
   const told = allowHosts.slice(0, toldMax).join(', ');

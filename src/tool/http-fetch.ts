@@ -10,7 +10,7 @@ type FetchCage = NonNullable<AgentConfig['httpFetch']>;
 type Answer = Extract<CagedAnswer, { kind: 'answer' }>;
 
 const totalMs = 30_000;
-/** Of a page more is read than the model is given: most of it is markup. */
+/** More is read of a page than the model is given: most of a page is markup. */
 const pageBytesMax = 512 * 1024;
 
 const redirects = new Set([301, 302, 303, 307, 308]);

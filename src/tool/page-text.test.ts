@@ -73,6 +73,6 @@ test('every page is read in linear time, whatever it holds', () => {
     lines: '<br>'.repeat(n / 4),
     mixed: '<p>< &amp;</p><b>'.repeat(n / 17),
   };
-  // Each takes some 50 ms; with a step that is not linear it would take minutes.
+  // Each page takes some 50 ms; with a step that is not linear it would take minutes.
   for (const page of Object.values(pages)) assert.ok(textOfPage(page).length <= page.length);
 });

@@ -2,7 +2,7 @@
  * The text of an HTML page, for reading: no markup, no scripts, a line for each block. Tags are
  * found as browsers find them, but no tree is made of them: what is badly nested loses its layout,
  * and nothing else. Every step looks at a character a bounded number of times, whatever the page
- * holds. To be imported when a page is there: what it is made with is heavy.
+ * holds. To be imported when there is a page: its libraries are heavy.
  */
 import { decodeHTMLStrict } from 'entities/decode';
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
@@ -24,7 +24,7 @@ const cells = new Set(['td', 'th']);
 export function textOfPage(page: string): string {
   const reader = new PageReader(page);
   const tokenizer = new Tokenizer({ decodeEntities: false }, reader);
-  // Ends a tag or a declaration that does not end, which would be text otherwise.
+  // Ends a tag or a declaration that does not end, which would be read as text otherwise.
   tokenizer.write(`${page}>`);
   tokenizer.end();
   return reader.text();
@@ -34,7 +34,7 @@ export function textOfPage(page: string): string {
 class PageReader implements TokenizerCallbacks {
   readonly #page: string;
   readonly #out = new Lines();
-  /** What has been heard of a text; its parts come one after the other. */
+  /** The text that was heard so far; its parts come one after the other. */
   #text = { start: 0, end: 0 };
   #tag = '';
   /** The tag whose end is waited for; null: none. */
@@ -65,7 +65,7 @@ class PageReader implements TokenizerCallbacks {
     if (this.#skipped === this.#tag) this.#skipped = null;
   }
 
-  /** Of what is skipped, browsers let an svg alone end so. */
+  /** Among the skipped elements, browsers let only an svg end so. */
   onselfclosingtag(): void {
     if (this.#tag === 'svg' && this.#skipped === 'svg') this.#skipped = null;
   }

@@ -52,7 +52,7 @@ export type ToolSurroundings = {
   readonly deadlineAt: SteadyTime;
   /** Private: a network tool reaches loopback and private addresses only. */
   readonly sensitivity: 'public' | 'private';
-  /** The call's own, never used by another one: sent as `Idempotency-Key` where one fits. */
+  /** The call's own key, never used by another call: sent as `Idempotency-Key` where one fits. */
   readonly key: string;
   /** Keeps a note with the end of this turn. @returns what to tell the model */
   note(text: string): string;
@@ -74,7 +74,7 @@ export type ToolResult =
 export interface Toolbox {
   /** What the model is told of on that channel: denied and ungranted tools are not. */
   announcedOn(channel: ChannelType): readonly Pick<Tool, 'name' | 'description' | 'parameters'>[];
-  /** Every listed tool as it stands there, for a person. */
+  /** Every listed tool with its grant on that channel, for a person. */
   abilitiesOn(channel: ChannelType): readonly Ability[];
   /** One call, through every check. It does not throw. */
   run(call: AskedCall, surroundings: CallSurroundings): Promise<Ran>;
@@ -85,9 +85,9 @@ export type AskedCall = { readonly name: string; readonly arguments: unknown };
 
 export type CallSurroundings = ToolSurroundings & {
   readonly channel: ChannelType;
-  /** Nothing may reach out: what would is recorded and not run. */
+  /** Nothing may reach out: a tool that would is recorded and not run. */
   readonly rehearsal: boolean;
-  /** The very same call was run so often in this turn that it gives nothing new; absent: no. */
+  /** The same call was run so often in this turn that it gives nothing new; absent: no. */
   readonly repeated?: boolean;
   journal(call: BegunCall): Promise<Journaled>;
   journalEnd(key: string, ending: CallEnding): void;

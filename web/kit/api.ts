@@ -20,19 +20,19 @@ export type Refused = {
 
 export type Question = {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Sent as it is where it is a text, else as JSON. */
+  /** A text is sent as it is, any other value as JSON. */
   readonly body?: unknown;
   /** The revision that is to be changed. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
   /** For the whole answer; half a minute where nothing is said. */
   readonly limitMs?: number;
-  /** In the place of the one that is signed in: to try one. */
+  /** Used instead of the token that is signed in, to try another. */
   readonly token?: string;
 };
 
 const limitMs = 30_000;
-/** Of what opens connections, or asks models, before it answers. */
+/** For requests that open connections, or ask models, before the answer. */
 export const longLimitMs = 120_000;
 
 /** @param path below /api/v1/, each part already encoded */
@@ -97,7 +97,7 @@ function refusedWith(status: number, text: string): Refused {
       return refused(status, code, detail, extra);
     }
   } catch {
-    // Something in between answered; what it said is not for a person.
+    // Something between page and service answered; its words are not for a person.
   }
   return refused(status, 'unexpected', `The service answered with the status ${status}.`);
 }

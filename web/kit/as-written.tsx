@@ -3,13 +3,13 @@ import { needsQuotes, partsOf } from './visible.ts';
 
 type Props = {
   readonly text: string;
-  /** Whether it may have several lines; else it is a name, or something as short. */
+  /** Whether the text may have several lines; otherwise it is a name, or something as short. */
   readonly lines?: boolean;
 };
 
 /**
- * What others wrote: it turns no text around it, hides nothing, and a blank name is in quotes.
- * Where only a plain text can stand: `visible`.
+ * Shows what others wrote: it turns no text around it, hides nothing, and a blank name is in
+ * quotes. Where only a plain text can be shown, use `visible`.
  */
 export function AsWritten({ text, lines = false }: Props) {
   const parts = useMemo(() => partsOf(text, lines), [text, lines]);

@@ -14,12 +14,12 @@ type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
   readonly small?: boolean;
 };
 
-/** `main` is the one thing to do next, `danger` takes something away, `quiet` stands in a row. */
+/** `main` is the one thing to do next, `danger` takes something away, `quiet` is one of a row. */
 export function Button({ kind = 'plain', small = false, className = '', ...rest }: Props) {
   const size = small ? 'min-h-7 px-2 py-0.5 text-sm' : 'min-h-9 px-3 py-1';
   const shape = 'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium';
   const ground = kind === 'quiet' ? '' : 'disabled:border-line disabled:bg-raised';
-  // Said outright, since the browser's own forcing is not seen by what measures contrasts.
+  // The colours are set here, since tools that measure contrast do not see the browser's own.
   const forced = 'forced-colors:text-[ButtonText] forced-colors:disabled:text-[GrayText]';
   const off = `disabled:text-soft disabled:opacity-100 disabled:hover:bg-transparent ${ground}`;
   return (

@@ -10,12 +10,12 @@ type Props = {
   /** The buttons; a close button stands above in any case. */
   readonly actions?: ReactNode;
   readonly wide?: boolean;
-  /** Where the focus goes when it opens; else to the first that can have it. */
+  /** Where the focus goes on opening; otherwise to the first element that can have it. */
   readonly first?: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
 };
 
-/** A question over the page: the focus stays inside, Escape closes, and it goes back after. */
+/** A question over the page. It keeps the focus, closes at Escape, and gives the focus back. */
 export function Dialog(props: Props) {
   const { open, title, onClose, actions, wide = false, first, children } = props;
   const opener = useRef<Element | null>(null);

@@ -1,6 +1,6 @@
 /**
- * After an action the focus is on what it led to, else on the heading of the view: never nowhere,
- * where the keyboard would begin the page anew and a screen reader would fall silent.
+ * After an action the focus is on what the action led to, otherwise on the heading of the view. It
+ * is never nowhere: the keyboard would begin the page anew, and a screen reader fall silent.
  */
 import { useLayoutEffect } from 'react';
 
@@ -11,12 +11,13 @@ export function focusOn(element: HTMLElement | null): void {
   element.focus();
 }
 
-/** What has a place of its own for the focus moves it within this many frames. */
+/** A part that places the focus itself does so within this many frames. */
 const framesLeft = 3;
 
 /**
- * Moves the focus on where what had it goes, or can be used no more; to be used once in a page.
- * @param home where it goes then; null: not there yet, the next change of the page asks again
+ * Moves the focus when its element goes, or can be used no more; to be used once in a page.
+ * @param home where the focus goes then; null: not there yet, the next change of the page asks
+ *   again
  */
 export function useFocusKept(home: () => HTMLElement | null): void {
   // Before the page is painted: from then on something can have the focus.

@@ -32,7 +32,7 @@ export function diffLines(before: string, after: string): readonly DiffLine[] {
   );
 }
 
-/** Only what is within so many lines of a change, and how much is left out between. */
+/** Only lines within so many lines of a change, and how much is left out between. */
 export function folded(
   lines: readonly DiffLine[],
   around: number,

@@ -10,7 +10,7 @@ const looks: Readonly<Record<Tone, string>> = {
   plain: 'border-line bg-card',
 };
 
-/** A few sentences that stand apart. What is `bad` or `wait` is read out when it appears. */
+/** A few sentences set apart. A notice that is `bad` or `wait` is read out when it appears. */
 export function Notice({
   tone = 'plain',
   children,

@@ -1,4 +1,4 @@
-/** More than this of a text that nobody here wrote is only shown when it is asked for. */
+/** The part of somebody else's text beyond this length is only shown when it is asked for. */
 export const shownMax = 2_000;
 
 /** The beginning of a text, without half a character at its end. @param max UTF-16 units */

@@ -20,7 +20,7 @@ type Listener = {
 
 const pauseMs = { least: 1_000, most: 30_000 };
 
-/** @returns ends it */
+/** @returns what ends it */
 export function follow(listener: Listener): () => void {
   const ending = new AbortController();
   void run(listener, ending.signal);

@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from 'react';
 
 export type Column<Row> = {
   readonly title: string;
-  /** Figures stand to the right. */
+  /** Figures are set to the right. */
   readonly number?: boolean;
   readonly cell: (row: Row) => ReactNode;
 };
@@ -13,9 +13,9 @@ type Props<Row> = {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** In the place of the rows where there are none. */
+  /** Shown instead of rows where there are none. */
   readonly none: ReactNode;
-  /** What stands below a row, over the whole width; null: nothing does. */
+  /** What is shown below a row, over the whole width; null: nothing. */
   readonly renderDetail?: (row: Row) => ReactNode;
 };
 
@@ -69,12 +69,12 @@ function Below({ columns, children }: { readonly columns: number; readonly child
   );
 }
 
-/** A name without a gap in it breaks before it takes the room of all the others. */
+/** A name without a gap in it breaks before it takes the room of the other columns. */
 const nameLook =
   '[&_bdi]:inline-block [&_bdi]:max-w-[40ch] [&_bdi]:align-top [&_bdi]:break-words ' +
   '[&_a_bdi]:underline [&_s_bdi]:line-through';
 
-/** Many columns are rather scrolled to than read word below word. */
+/** Many columns are scrolled to, since text that breaks at every word is worse to read. */
 const widthOf = (columns: number): string => (columns > 3 ? 'min-w-[44rem]' : '');
 
 const sideOf = (number = false): string => (number ? 'text-right tabular-nums' : '');

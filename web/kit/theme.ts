@@ -25,7 +25,7 @@ function setTheme(theme: Theme): void {
   try {
     localStorage.setItem(key, theme);
   } catch {
-    // A browser that keeps nothing shows it for as long as the page is open.
+    // Where the browser keeps nothing, the theme lasts as long as the page is open.
   }
   applyTheme(theme);
   for (const wake of listeners) wake();

@@ -5,7 +5,7 @@ import { useToken } from './token.ts';
 export type Asked<T> = {
   /** The last answer; null before the first. It stays while a later one fails. */
   readonly value: T | null;
-  /** When it came, milliseconds since 1970; null before the first. */
+  /** When the last answer came, milliseconds since 1970; null before the first. */
   readonly answeredAt: number | null;
   readonly refused: Refused | null;
   /** Asks now. */
@@ -48,7 +48,7 @@ export function useAsked<T>(path: string | null, everyMs: number | null = null):
       if (everyMs !== null) timer = setTimeout(() => void look(), everyMs);
     };
     const seen = (): void => {
-      // A page that was opened behind another one asks when it is first seen.
+      // A page that was opened in the background asks when it is first seen.
       if (document.hidden || (everyMs === null && asked)) return;
       clearTimeout(timer);
       void look();

@@ -1,12 +1,12 @@
 import { useLayoutEffect } from 'react';
 
 const inDialog = '[role="dialog"], [role="alertdialog"]';
-/** Where the keyboard may go on from, the nearest first. */
+/** Elements where the keyboard may go on, the nearest first. */
 const parts = 'section, main';
 
 /**
- * Where what has the focus is taken from the page, the focus goes to the part of the page that it
- * was in, and not to the very beginning. A dialog counts as the place from which it was opened.
+ * When the element with the focus is taken from the page, the focus goes to the part of the page
+ * around it, and not to the very beginning. A dialog counts as the place from which it was opened.
  */
 export function useKeptFocus(): void {
   // Before the page is painted: from then on something can have the focus.
@@ -18,7 +18,7 @@ export function useKeptFocus(): void {
       held = target;
       if (target.closest(inDialog) === null) around = partsAround(target);
     };
-    /** By the person's own wish, and not since it is gone. */
+    /** The person has moved the focus away; it is not lost because its element is gone. */
     const leave = ({ target, relatedTarget }: FocusEvent): void => {
       queueMicrotask(() => {
         const isLeft = relatedTarget === null && target === held && document.hasFocus();
@@ -33,7 +33,7 @@ export function useKeptFocus(): void {
       giveFocus(part ?? document.getElementById('main'));
     };
     let due = 0;
-    // A dialog gives the focus back a moment after it is gone, and views take it themselves.
+    // A dialog gives the focus back a moment after it has closed, and views take it themselves.
     const lookSoon = (): void => {
       if (held === null || held.isConnected) return;
       cancelAnimationFrame(due);

@@ -1,7 +1,7 @@
 /**
- * Text of others, made so that it cannot pass for something else: what steers or cannot be seen
- * stands there by its number. Joiners and variants that belong to emoji or to a script stay.
- * Rules: Unicode Technical Report 36, 2.10 and 3.6; UAX 9, 2.
+ * Text of others, made so that it cannot pass for something else: characters that steer or cannot
+ * be seen are shown by their numbers. Joiners and variants that belong to emoji or to a script
+ * stay. Rules: Unicode Technical Report 36, 2.10 and 3.6; UAX 9, 2.
  */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
@@ -21,7 +21,7 @@ const varied = /^[\p{Emoji}\p{sc=Han}]$/u;
 /** The flags of England, Scotland and Wales. */
 const flagged = /\u{1F3F4}[\u{E0020}-\u{E007E}]*$/u;
 
-/** @param lines whether it may have several: line ends and tabs stay */
+/** @param lines whether the text may have several lines: line ends and tabs stay */
 export function partsOf(text: string, lines = false): readonly Part[] {
   const parts: Part[] = [];
   let shown = 0;
@@ -44,10 +44,10 @@ export function partsOf(text: string, lines = false): readonly Part[] {
   return parts;
 }
 
-/** Whether a name needs quotes to be seen as it is: it is blank, or begins or ends so. */
+/** Whether a name needs quotes to be seen as it is: it is blank, or begins or ends with a blank. */
 export const needsQuotes = (name: string): boolean => /^$|^\p{Zs}|\p{Zs}$/u.test(name);
 
-/** A name where only a plain text can stand: a choice of a list, a label that is read out. */
+/** A name for a place that takes only plain text: a choice of a list, a label that is read out. */
 export function visible(name: string): string {
   const shown = partsOf(name)
     .map(({ kind, text }) => (kind === 'mark' ? `[${text}]` : text))

@@ -23,7 +23,7 @@ function two(much: number, unit: string, little: number, smaller: string): strin
   return little === 0 ? `${much} ${unit}` : `${much} ${unit} ${little} ${smaller}`;
 }
 
-/** The time of day; with the day where it is not today. */
+/** The time of day; with the date where it is not today. */
 export function moment(at: number | null, now = Date.now()): string {
   if (at === null) return '–';
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
@@ -51,7 +51,7 @@ export function ahead(at: number, now = Date.now()): string {
 /** `no_consensus` → `no consensus`. */
 export const spaced = (code: string): string => code.replaceAll('_', ' ');
 
-/** A sentence from words that stand inside of one. */
+/** Makes words from inside a sentence into the beginning of one. */
 export const upper = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** `1 message`, `2 messages`. */
@@ -59,5 +59,5 @@ export function some(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** Ends what is not ended, so that another sentence may follow. */
+/** Ends a sentence that has no end, so that another may follow. */
 export const sentence = (words: string): string => (/[.!?…:]$/.test(words) ? words : `${words}.`);

@@ -9,7 +9,7 @@ const words: Readonly<Record<StreamState, readonly [Tone, string]>> = {
   paused: ['off', 'Resting'],
 };
 
-/** Whether what is shown is of now. It also holds the connection while views come and go. */
+/** Says whether what is shown is current. It also holds the connection while views come and go. */
 export function FeedMark() {
   useFrames(() => undefined);
   const [tone, word] = words[useFeed(({ state }) => state)];

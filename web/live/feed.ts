@@ -9,7 +9,7 @@ export type LiveFrame = Frame | Dropped;
 const listeners = new Set<(frame: LiveFrame) => void>();
 let leave: (() => void) | null = null;
 
-/** How the connection stands. */
+/** The state of the connection. */
 export const useFeed = create<{ readonly state: StreamState }>(() => ({ state: 'connecting' }));
 
 /** Calls `listener` with each event for as long as the component is shown. */
@@ -18,7 +18,7 @@ export function useFrames(listener: (frame: LiveFrame) => void): void {
   useEffect(() => listen((frame) => latest(frame)), []);
 }
 
-/** @returns ends it; the connection ends with the last one */
+/** @returns what ends it; the connection ends with its last listener */
 export function listen(listener: (frame: LiveFrame) => void): () => void {
   listeners.add(listener);
   leave ??= follow({

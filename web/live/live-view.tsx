@@ -20,7 +20,7 @@ type LiveViewEntry = {
   readonly name: string;
   readonly title: string;
   readonly shows: ComponentType;
-  /** The view that leads to it, for one that is not in the navigation itself. */
+  /** The view that leads to this one, for a view that is not in the navigation itself. */
   readonly under?: string;
 };
 
@@ -65,7 +65,7 @@ export function LiveView() {
   );
 }
 
-/** Names the page after its view, and brings the keyboard into a view that was gone to. */
+/** Names the page after its view, and puts the focus into a view that was gone to. */
 function useArrival(where: string, title: string): void {
   const before = useRef(where);
   useEffect(() => {

@@ -11,7 +11,7 @@ type Opener<Row> = {
   readonly onOpen: (key: string | null) => void;
 };
 
-/** A column with a button that opens what stands below a row, one at a time. */
+/** A column with a button that opens the details below a row, one row at a time. */
 export function opener<Row>({ title, opened, keyOf, nameOf, onOpen }: Opener<Row>): Column<Row> {
   return {
     title,

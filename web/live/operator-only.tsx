@@ -4,12 +4,12 @@ import { useToken } from '../kit/token.ts';
 import { askToSignIn } from './operator.tsx';
 
 type Props = {
-  /** What is behind it, as the rest of "Only an operator may …": `see the audit`. */
+  /** What an operator may do here, as the rest of "Only an operator may …": `see the audit`. */
   readonly may: string;
   readonly children: ReactNode;
 };
 
-/** What needs the bearer; without one, the way to it. */
+/** Shows what needs the bearer; without a bearer, the way to sign in. */
 export function OperatorOnly({ may, children }: Props) {
   const token = useToken((state) => state.token);
   if (token !== null) return children;

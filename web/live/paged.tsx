@@ -6,12 +6,12 @@ import type { Pages } from './use-pages.ts';
 
 type Props<Row> = {
   readonly pages: Pages<Row>;
-  /** One of the rows, and several: `['use', 'uses']`. */
+  /** The word for one row, and for several: `['use', 'uses']`. */
   readonly words: readonly [string, string];
   readonly children: (rows: readonly Row[]) => ReactNode;
 };
 
-/** A list as far as it is read, how much that is, and the way to what is older. */
+/** A list as far as it is read, how much that is, and the way to older rows. */
 export function Paged<Row>({ pages: { rows, refused, older }, words, children }: Props<Row>) {
   return (
     <>

@@ -6,9 +6,9 @@ import { useAsked } from '../kit/use-asked.ts';
 import { askToSignIn } from './operator.tsx';
 
 type Props<T> = {
-  /** Of the API; asked only once somebody wants to see it. */
+  /** A path of the API; asked only once somebody wants to see it. */
   readonly path: string;
-  /** What is behind it, as the rest of "Reveal …": `what was said`. */
+  /** What is revealed, as the rest of "Reveal …": `what was said`. */
   readonly what: string;
   readonly children: (value: T) => ReactNode;
 };
@@ -36,7 +36,7 @@ function Hidden<T>({
 }: Omit<Props<T>, 'children'> & { readonly shows: Props<T>['children'] }) {
   const [wanted, setWanted] = useState(false);
   const { value, refused } = useAsked<T>(wanted ? path : null);
-  // The one button stays where it is, and with it the focus.
+  // The one button stays where it is, and so does the focus.
   return (
     <div className="flex flex-col gap-2">
       <Button

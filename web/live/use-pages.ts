@@ -6,12 +6,12 @@ import { useToken } from '../kit/token.ts';
 const pageRows = 100;
 
 export type Pages<Row> = {
-  /** null before the first answer. They stay while a later one fails. */
+  /** null before the first answer. The rows stay while a later question fails. */
   readonly rows: readonly Row[] | null;
   readonly refused: Refused | null;
   /** Reads one page more; null: these are all. */
   readonly older: (() => void) | null;
-  /** Reads what is shown anew. One that is asked for meanwhile is done after it, once. */
+  /** Reads the shown rows anew. When asked for meanwhile, it reads them once more afterwards. */
   readonly again: () => void;
 };
 

@@ -7,7 +7,7 @@ const restMs = 1_000;
 
 /**
  * Reads something anew soon after an event that may have changed it; and when the stream of events
- * opens, for nobody told of what happened between the first reading and that.
+ * opens, since no event told what happened between the first reading and the opening.
  */
 export function useRefresh(kinds: readonly FrameKind[], again: () => void): void {
   const concerns = useEffectEvent((kind: FrameKind) => kind === 'dropped' || kinds.includes(kind));

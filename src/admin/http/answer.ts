@@ -8,13 +8,13 @@ export type Answer = {
   readonly contentType: string;
   readonly body: string | Buffer | Stream;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What a write adds to the line that tells of it, beside the ids of its path; never text. */
+  /** What a write adds to the log line about it, beside the ids of its path; never text. */
   readonly told?: Readonly<Record<string, string>>;
 };
 
 /**
- * A body without an end: called once the head is written, it writes to the response from then on,
- * and lets go when that closes. Not called for HEAD.
+ * A body of open length: called once the head is written, it writes to the response from then on,
+ * and stops when the response closes. Not called for HEAD.
  */
 export type Stream = (response: ServerResponse) => void;
 
@@ -42,12 +42,12 @@ export function json(status: number, value: unknown): Answer {
   return { status, contentType: 'application/json', body: JSON.stringify(value) };
 }
 
-/** What the schema describes of the value, and nothing else of it. */
+/** The value with the fields that the schema describes, and no others. */
 export function tell<const S>(schema: S & Schema, value: Described<S>): Answer {
   return json(200, only(schema, value));
 }
 
-/** The same, or 404 with `detail` where there is nothing. */
+/** The same as `tell`, or 404 with `detail` where there is nothing. */
 export function found<const S>(
   schema: S & Schema,
   value: Described<S> | null,

@@ -22,8 +22,8 @@ export type OperatorAccess =
 export type BearerState = 'without' | 'wrong' | 'operator';
 
 /**
- * Judges the bearer of a request. Another scheme is none of ours: the login of a proxy in front
- * comes along with every request.
+ * Judges the bearer of a request. Another scheme is ignored: the login of a proxy in front comes
+ * along with every request.
  */
 export function bearerStateOf(request: IncomingMessage, access: OperatorAccess): BearerState {
   const sent = request.headersDistinct['authorization'] ?? [];
@@ -45,9 +45,9 @@ export function isKnownHost(host: string | undefined, allowed: readonly string[]
 }
 
 /**
- * Whether a browser says that a page from elsewhere made the request. A page of this server has
- * the host, with its port, that the request is for; one of `allowed` may have lost it at a proxy.
- * Formats: RFC 6454, section 7; https://www.w3.org/TR/fetch-metadata/.
+ * Whether a browser says that a page from elsewhere made the request. A page of this server has the
+ * host, with its port, that the request is for; for a host of `allowed`, a proxy may have removed
+ * the port. Formats: RFC 6454, section 7; https://www.w3.org/TR/fetch-metadata/.
  */
 export function isForeign(
   { headersDistinct }: IncomingMessage,
@@ -67,7 +67,7 @@ function isOwn(origin: string, host: string | undefined, allowed: readonly strin
   return place === host?.toLowerCase() || (name !== null && isAllowed(name, allowed));
 }
 
-/** In lower case; null where it is no host. */
+/** The host's name in lower case; null where it is no host. */
 function nameOf(host: string | undefined): string | null {
   const match = /^(\[[\da-f:.]+\]|[^\s:[\]/@]+)(?::\d{0,5})?$/i.exec(host ?? '');
   return match === null ? null : match[1]!.toLowerCase();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Of a route that wants no body: what a client may send along. */
+/** The bytes that a client may send along to a route that wants no body. */
 export const strayBytesMax = 65_536;
 
 /** `broken_off`: the client was gone before its end. */

@@ -3,7 +3,7 @@ import { ReadFailed } from '../../store/store.ts';
 import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
 
-/** What is answered where a route threw. What is told of a cause is told in the log only. */
+/** The answer when a route threw. The cause is told in the log only. */
 export function answerError(error: unknown, events: Pick<Events, 'faulted'>): Answer {
   if (error instanceof ReadFailed && error.reason !== 'storage') return unread(error);
   events.faulted({ where: 'the admin server', error });

@@ -29,7 +29,7 @@ async function listen(port: number, ...lines: string[]) {
   return { socket, closed, told: heard.told, blocks: heard.blocks, until: heard.until };
 }
 
-/** What came, block by block. Chunk sizes stand between them, for a chunk is some whole blocks. */
+/** The blocks that came. Chunk sizes stand between blocks, since a chunk is some whole blocks. */
 class Heard {
   readonly blocks: string[] = [];
   readonly told: Told[] = [];
@@ -51,7 +51,7 @@ class Heard {
     }
   }
 
-  /** What came of the last one is no whole block. */
+  /** The bytes of the last block are no whole block. */
   end(): void {
     this.#rest = '';
     this.take('closed\n\n');

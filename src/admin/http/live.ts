@@ -1,8 +1,8 @@
 /**
  * Who listens to the live frames (text/event-stream). A listener is a number in the ring and an
- * open response: frames are written as far as the connection takes them, and what it could not
- * take in time has left the ring, which it is told in a `dropped` frame. So a slow one costs no
- * memory, and one that takes nothing for a minute is let go.
+ * open response: frames are written as far as the connection takes them. Frames that it could not
+ * take in time have left the ring, and a `dropped` frame tells of them. So a slow listener costs no
+ * memory; a listener that takes nothing for a minute is closed.
  *
  * A listener: reading (all frames written) ⇄ full (its connection takes no more for now) → closed.
  * Format: https://html.spec.whatwg.org/multipage/server-sent-events.html
@@ -47,12 +47,12 @@ export class LiveListeners implements Disposable {
     this.#times = { ...usual, ...times };
   }
 
-  /** One more would be too many. */
+  /** One more listener would be too many. */
   get full(): boolean {
     return this.#closed || this.#listeners.size >= listenersMax;
   }
 
-  /** @param lastId the id of the last frame that came there; null: it begins with the next one */
+  /** @param lastId the id of the last frame that arrived there; null: begins with the next frame */
   stream(lastId: string | null): Stream {
     return (response) => {
       if (this.full || response.destroyed) response.destroy();
@@ -81,7 +81,7 @@ export class LiveListeners implements Disposable {
     this.#endWake ??= this.#ring.onFrame(() => this.#wake());
     this.#beat ??= setInterval(() => this.#beatAll(), this.#times.beatMs).unref();
     const dropped = lastId === null ? '' : this.#resume(listener, lastId);
-    // So that who leaves before the first frame knows where it was.
+    // A listener that leaves before the first frame then knows where it was.
     const place = `id: ${this.#ring.epoch}-${listener.last}`;
     this.#write(listener, `retry: ${retryMs}\n${place}\n\n${dropped}`);
     this.#feed(listener);
@@ -96,7 +96,7 @@ export class LiveListeners implements Disposable {
     this.#beat = null;
   }
 
-  /** Goes back to where it was. An id of another life, or of none, is no place in this one. */
+  /** Goes back to where the listener was. An id of another process, or no id, is no place here. */
   #resume(listener: Listener, lastId: string): string {
     const [, epoch, digits] = /^([0-9a-z]+)-(\d{1,15})$/.exec(lastId) ?? [];
     const number = Number(digits);
@@ -108,7 +108,7 @@ export class LiveListeners implements Disposable {
     return this.#textOfDropped(null, listener.last);
   }
 
-  /** Frames come in bursts: those of one go out together. */
+  /** Frames come in bursts: the frames of one burst go out together. */
   #wake(): void {
     if (this.#due) return;
     this.#due = true;
@@ -159,7 +159,7 @@ export class LiveListeners implements Disposable {
     return this.#say({ kind: 'dropped', at: this.#now(), count }, number);
   }
 
-  /** What the schema names, and nothing else that a frame may happen to carry. */
+  /** The fields that the schema names, and nothing else that a frame may happen to carry. */
   #say(frame: Frame | Dropped, number: number): string {
     const data = JSON.stringify(only(frameSchema, frame));
     return `id: ${this.#ring.epoch}-${number}\nevent: ${frame.kind}\ndata: ${data}\n\n`;
@@ -168,10 +168,10 @@ export class LiveListeners implements Disposable {
 
 type Listener = {
   readonly response: ServerResponse;
-  /** The number of the last frame that was written to it. */
+  /** The number of the last frame that was written to the listener. */
   last: number;
-  /** Its connection takes no more for now. */
+  /** The listener's connection takes no more for now. */
   full: boolean;
-  /** Since something was written to it. */
+  /** Beats since something was written to it. */
   beats: number;
 };

@@ -11,8 +11,8 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * A warning as those hear of it who have not shown the bearer. What it says in its own words may
- * name folders of this machine, or quote the configuration.
+ * A warning for those who have not shown the bearer. Its own words may name folders of this
+ * machine, or quote the configuration.
  */
 export function redactForReader({ code, path }: WarningStatus): WarningStatus {
   const message = Object.hasOwn(meanings, code) ? meanings[code]! : 'Something may need a person';

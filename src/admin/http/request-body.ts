@@ -11,7 +11,7 @@ import { collectBody, strayBytesMax } from './body.ts';
 import type { Body, Route, RequestInput } from '../routes/route.ts';
 import { Misshapen, readAny } from '../schemas/schema.ts';
 
-/** A request and the response to it: a body may be asked for on the one with the other. */
+/** A request and its response: the response may ask for the request's body. */
 export type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 export type RequestRead =
@@ -21,7 +21,7 @@ export type RequestRead =
 /** Who asks, as far as the request shows it. */
 export type Caller = Pick<RequestInput, 'asker' | 'mayAskWith'>;
 
-/** Waits for the end of the body, so that what is asked for happens only if all of it came. */
+/** Waits for the end of the body, so that the route acts only if all of the body came. */
 export async function readRequest(
   route: Route,
   exchange: Exchange,

@@ -1,8 +1,8 @@
 /**
- * Lets a request through to its route, or says why not. The checks, in their order: host name
- * (421) → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where
- * the service is read-only) → parameters (400) → what the request must bring (sent.ts) → the route
- * itself.
+ * Lets a request through to its route, or says why not. The checks, in their order: host name (421)
+ * → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where the
+ * service is read-only) → parameters (400) → what the request must bring (request-body.ts) → the
+ * route itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -21,12 +21,12 @@ import { readValues, type ValuesRead } from './values.ts';
 export type GuardSettings = {
   /** Bound to this machine only: then the host name counts. */
   readonly loopback: boolean;
-  /** Of now: a new configuration may name others. */
+  /** The names of now: a new configuration may allow others. */
   readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
 };
 
-/** Where the door tells who came, and what was done. */
+/** Where the guard tells who came, and what was done. */
 export type GuardRecords = Pick<AdminPorts, 'now' | 'audit' | 'events'>;
 
 export class RequestGuard {
@@ -62,7 +62,7 @@ export class RequestGuard {
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
   }
 
-  /** Bound beyond loopback the operator's proxy decides; names cannot be known here. */
+  /** When bound beyond loopback the operator's proxy decides, since names cannot be known here. */
   #mayAsk(place: MatchedPath | null, host: string | undefined): boolean {
     const routes = [...(place?.routes.values() ?? [])];
     const forProbes = place !== null && routes.every(({ principal }) => principal === 'prober');
@@ -107,7 +107,7 @@ export class RequestGuard {
     return problem(401, 'unauthorized', remedy, { 'www-authenticate': 'Bearer' });
   }
 
-  /** Whatever comes of it, the use of a write is told, and kept before its answer goes out. */
+  /** The use of a write is told whatever it leads to, and kept before its answer goes out. */
   async #write(route: WriteRoute, values: ValuesRead, act: () => Promise<Answer>): Promise<Answer> {
     let status = 500;
     let told = {};
@@ -123,7 +123,7 @@ export class RequestGuard {
     }
   }
 
-  /** Who read what people wrote is known before it is shown. */
+  /** Tells who reads what people wrote, before it is shown. */
   async #reveal(route: Route, values: ValuesRead, ask: () => Promise<Answer>): Promise<Answer> {
     const answer = await ask();
     const { status } = answer;
@@ -134,7 +134,7 @@ export class RequestGuard {
     return answer;
   }
 
-  /** What was done is done: that it could not be written down changes no answer. */
+  /** An answer does not change when the audit of what was done could not be written down. */
   async #keep(row: AuditRow): Promise<void> {
     const { audit, events } = this.#records;
     const where = `the audit of ${row.action}`;

@@ -97,7 +97,7 @@ class Server implements AdminServer {
     this.#metrics[Symbol.dispose]();
   }
 
-  /** Never rejects. */
+  /** Answers one request; never rejects. */
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let answer: Answer;
     try {
@@ -109,7 +109,7 @@ class Server implements AdminServer {
   }
 }
 
-/** What streams has no length: it ends with its connection. */
+/** A streamed answer has no length: it ends with its connection. */
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
   const { status, contentType, body, headers } = answer;
   const bytes = typeof body === 'function' ? null : Buffer.from(body);

@@ -25,7 +25,7 @@ export function readValues(
   const asked = entries.some(([, { kind }]) => isOfQuery(kind)) ? pairsOf(query) : [];
   if (asked === null) return fault('The query has a malformed percent-encoding.');
   const known = entries.filter(([, { kind }]) => isOfQuery(kind)).map(([name]) => name);
-  // Else a filter that is mistyped would be none.
+  // Otherwise a mistyped filter would filter nothing.
   if (asked.some(([key]) => !known.includes(key))) {
     return fault(`The query has a name that means nothing here; it may have ${known.join(', ')}.`);
   }
@@ -50,7 +50,7 @@ function isOfQuery(kind: Parameter['kind']): boolean {
   return kind !== 'segment' && kind !== 'header';
 }
 
-/** undefined: it is not within its limits. */
+/** undefined: the value is not within its limits. */
 function valueOf(parameter: Parameter, given: string | undefined): Value | undefined {
   if (given === undefined) return parameter.kind === 'integer' ? parameter.otherwise : null;
   switch (parameter.kind) {
@@ -92,7 +92,7 @@ function limitOf(parameter: Parameter): string {
   }
 }
 
-/** null: something in it cannot be decoded. A `+` is a space: URL Standard, section 5.1. */
+/** null: something in the query cannot be decoded. A `+` is a space: URL Standard, section 5.1. */
 function pairsOf(query: string): readonly (readonly [string, string])[] | null {
   const pairs: (readonly [string, string])[] = [];
   for (const part of query.split('&')) {

@@ -56,7 +56,7 @@ test('a parser of others reads the page as it is meant', () => {
     Array.from(text.matchAll(/^# TYPE (.*)$/gm), ([, family]) => family),
   );
   assert.ok(families.every(({ help }) => help.endsWith('.')));
-  // It takes the series of a histogram for one.
+  // The parser takes the series of a histogram for one metric.
   const plain = families.filter(({ type }) => type !== 'HISTOGRAM');
   const samples = plain.flatMap(({ name, metrics }) =>
     metrics.map(({ labels, value }) => [keyOf(name, labels), Number(value)] as const),

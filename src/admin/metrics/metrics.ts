@@ -251,7 +251,7 @@ function loadFamily(ports: AdminPorts): Family {
     brains.flatMap(({ models }) => models.map(({ provider }) => provider)),
   );
   const samples = [...ports.modelLoads()].flatMap(([provider, { inFlight, waiting }]) => {
-    // One that left the configuration stays while it has calls of a plan that ends.
+    // A model that left the configuration stays while it has calls of a plan that ends.
     if (!inUse.has(provider) && inFlight + waiting === 0) return [];
     return [
       one(inFlight, { provider, state: 'in_flight' }),

@@ -75,7 +75,7 @@ function memoryFamilies(): Family[] {
 }
 
 function fileFamilies(): Family[] {
-  // The folder itself is open while it is read.
+  // The folder of open files is itself open while it is read.
   const open = readOrNull(() => readdirSync('/proc/self/fd').length - 1);
   const limits = readOrNull(() => readFileSync('/proc/self/limits', 'utf8')) ?? '';
   const max = /^Max open files\s+(\d+)/m.exec(limits)?.[1];

@@ -51,7 +51,7 @@ type NotesPlace<P extends Parameters> = {
   readonly summary: string;
   readonly action: string;
   readonly problems: Readonly<Record<number, string>>;
-  /** Answers about those whose notes are meant. */
+  /** Answers about the scope whose notes are meant. */
   readonly of: (values: Values<P>, answer: (of: NotesOf) => Promise<Answer>) => Promise<Answer>;
 };
 

@@ -15,7 +15,7 @@ export const channel = segment(
     `alone (\`${messengerTypes[0]}\`) where one bot is known.`,
 );
 
-/** What a route with such a path may answer besides. */
+/** What a route with a channel in its path may answer besides. */
 export const ambiguous = { 409: 'Several bots of this messenger are known: name one.' } as const;
 
 /** Answers about the channel that was named. */

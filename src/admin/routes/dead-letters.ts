@@ -17,7 +17,7 @@ const contentType = 'application/json';
 const parameters = { id: segment('The id of the dead letter, as the list tells it.') };
 const unknown = 'No dead letter has this id.';
 
-/** What was given up: to look at, to try again, to delete. */
+/** Dead letters: to look at, to try again, to delete. */
 export function deadLetterRoutes(ports: Ports): Route[] {
   return [...lists(ports), oneLetter(ports), ...moves(ports)];
 }

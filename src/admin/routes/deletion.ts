@@ -2,14 +2,14 @@ import type { AdminPorts } from '../admin.ts';
 import { problem, tell, type Answer } from '../http/answer.ts';
 import { deletedSchema } from '../schemas/story.ts';
 
-/** What every route says of itself that deletes what was written by people. */
+/** What every route that deletes what people wrote says of itself. */
 export const deletion = {
   schema: { name: 'Deleted', of: deletedSchema },
   problems: { 503: 'The storage failed: not all of it is deleted.' },
 } as const;
 
 /**
- * Nobody may believe that something is gone which is not.
+ * Fails when the storage has failed, so that nobody believes that something is gone which is not.
  * @param act how many went; rejects when the storage has failed
  */
 export async function deleted(

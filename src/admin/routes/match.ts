@@ -57,7 +57,7 @@ export function allowedAt({ routes }: MatchedPath): string {
   return [...routes.keys()].map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ');
 }
 
-/** The first one is what stands before the leading slash. */
+/** The first segment is what stands before the leading slash. */
 function segmentsOf(path: string): readonly string[] {
   return path.split('/');
 }
@@ -70,7 +70,7 @@ function fits(segment: string, sent: string): boolean {
   return nameIn(segment) === null ? segment === sent : sent !== '';
 }
 
-/** At the first segment that differs in kind, the written one comes first. */
+/** At the first segment that differs in kind, the literal segment comes first. */
 function writtenFirst(a: Pattern, b: Pattern): number {
   const ranks = a.segments.map((segment, at) => rankOf(segment) - rankOf(b.segments[at]!));
   return ranks.find((rank) => rank !== 0) ?? 0;

@@ -79,7 +79,7 @@ function operationOf(route: Route): unknown {
   };
 }
 
-/** What the checks before a route may answer, and what it answers itself. */
+/** The problems that the checks before a route may answer, and those of the route itself. */
 function problemsOf(route: Route): Problems {
   const { principal, method, parameters, problems } = route;
   const malformed = parameters !== undefined || method !== 'GET';
@@ -95,7 +95,7 @@ function problemsOf(route: Route): Problems {
   };
 }
 
-/** The 401 of a page to sign in on is that page. */
+/** The 401 of a page to sign in on is that page itself. */
 function signInOf(route: Route, content: object): object {
   if (route.kind !== 'read' || route.signIn === undefined) return {};
   return { 401: { description: 'The bearer is missing or wrong: the place to sign in.', content } };
@@ -110,7 +110,7 @@ function headersOf(route: Route): readonly object[] {
 function requestOf(body: Body): unknown {
   const { summary: description, example } = body;
   const schema = body.kind === 'json' ? refTo(body.schema.name) : {};
-  // A text is an example as it would be sent, and what it holds is a JSON document.
+  // A text is an example as it would be sent; its content is a JSON document.
   const shown = body.kind === 'json' ? example : JSON.parse(body.example);
   return {
     required: true,

@@ -20,8 +20,8 @@ export type Pages = {
 };
 
 /**
- * The live view, for whoever may read, and the builder, whose page is a place to sign in until
- * the bearer is there. A file is read each time that it is asked for.
+ * The live view, for whoever may read, and the builder, whose page asks for the bearer first. A
+ * file is read each time that it is asked for.
  */
 export function pageRoutes({ folder, builder }: Pages): Route[] {
   const live = pageAt('/ui', join(folder, 'live'), 'The live view', 'reader');
@@ -63,7 +63,7 @@ function pageAt(
 async function readAsset(folder: string, file: string): Promise<Answer> {
   const type = types[extname(file)];
   if (type === undefined || !/^\w[\w.-]*$/.test(file)) return notThere;
-  // The name changes with what is in it.
+  // The file's name changes with its content.
   const headers = { 'cache-control': 'public, max-age=31536000, immutable' };
   const answer = await readPage(join(folder, 'assets', file), type);
   return answer.status === 200 ? { ...answer, headers } : answer;

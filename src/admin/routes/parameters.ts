@@ -10,7 +10,7 @@ export function segment(summary: string) {
   return { kind: 'segment', summary, charactersMax } as const satisfies Parameter;
 }
 
-/** Of a list: where it goes on, and how much of it. */
+/** Parameters of a list: where it goes on, and how many rows. */
 export const page = {
   after: { kind: 'place', summary: 'The `next` of the page before.', charactersMax: 8_192 },
   limit: {
@@ -22,7 +22,7 @@ export const page = {
   },
 } as const satisfies Record<string, Parameter>;
 
-/** Of a write. */
+/** The parameter of a write. */
 export const reason = {
   kind: 'text',
   summary: 'Why, in a few words, for the audit.',

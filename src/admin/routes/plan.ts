@@ -7,7 +7,7 @@ import { readRoute, type Route } from './route.ts';
 
 const contentType = 'application/json';
 
-/** What the service is made of now, and how its parts stand. */
+/** What the service is made of now, and the states of its parts. */
 export function planRoutes(ports: AdminPorts, access: Access): Route[] {
   return [
     readRoute({

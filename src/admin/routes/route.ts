@@ -1,6 +1,6 @@
 /**
  * One entry of the route table. To add a route: write an entry with `readRoute`, `writeRoute` or
- * `askRoute`, put it into table.ts; who may ask, 404, 405, 400, what a request must bring (413,
+ * `askRoute`, list it in all-routes.ts. Who may ask, 404, 405, 400, what a request must bring (413,
  * 415, 428) and the API's description follow from it.
  */
 import type { Answer } from '../http/answer.ts';
@@ -10,9 +10,9 @@ import type { Described, Schema } from '../schemas/schema.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * A value that a request gives. One whose name stands in braces in the path is a segment of it,
- * and never empty; a `header` is one of that name (in lower case), as it was sent; any other comes
- * with the query. Those of the path and the query are percent-decoded once.
+ * A value that a request gives. When its name stands in braces in the path, it is a segment of the
+ * path, and never empty. A `header` is the header of that name (in lower case), as it was sent. Any
+ * other comes with the query. Values of the path and the query are percent-decoded once.
  */
 export type Parameter =
   | { readonly kind: 'header'; readonly summary: string; readonly charactersMax: number }
@@ -34,7 +34,7 @@ export type Parameter =
 export type Parameters = Readonly<Record<string, Parameter>>;
 
 /**
- * What a route gets: a text, place or header is null where it was left out, an integer then is its
+ * What a route gets. For what was left out, a text, place or header is null, and an integer is its
  * `otherwise`.
  */
 export type Values<P extends Parameters = Parameters> = {
@@ -78,11 +78,11 @@ export type Body =
 export type RequestInput<B = Body, M = string | undefined> = {
   /** null where the route declares none. */
   readonly body: BodyOf<B>;
-  /** What stands between the quotes of If-Match; null where the route declares none. */
+  /** The revision between the quotes of If-Match; null where the route declares none. */
   readonly revision: M extends string ? string : null;
   /** `operator`: the bearer is there and right. */
   readonly asker: Viewer;
-  /** Whether who asks could ask the same with these host names allowed. */
+  /** Whether the caller could ask the same with these host names allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
   /** Aborts when the client leaves before it has its answer. */
   readonly left: AbortSignal;
@@ -102,12 +102,12 @@ export type Problems = Readonly<
 >;
 
 type Entry<P extends Parameters, B = Body, M = string | undefined> = {
-  /** Segments; one in braces (`{id}`) is a parameter. A written one is matched before it. */
+  /** Segments; one in braces (`{id}`) is a parameter. A literal segment is matched before it. */
   readonly path: string;
   /** One sentence for the API's description. */
   readonly summary: string;
   readonly parameters?: P;
-  /** Of its answers; several where it depends on what is asked for. */
+  /** The type of the answers; several where the type depends on what is asked for. */
   readonly contentType: string | readonly string[];
   /** Other statuses than 200 with a body of the same kind, and what they mean. */
   readonly statuses?: Readonly<Record<number, string>>;
@@ -123,7 +123,7 @@ export type ReadRoute<P extends Parameters = Parameters> = Entry<P> & {
   readonly kind: 'read';
   readonly method: 'GET';
   readonly principal: Principal;
-  /** A page on which one signs in: who lacks the bearer gets it too, as the body of the 401. */
+  /** A page on which one signs in: a caller without the bearer gets it, too, as the 401's body. */
   readonly signIn?: () => Promise<Answer>;
   /** It shows what people wrote: each time that it does is kept in the audit, by this word. */
   readonly reveals?: string;
@@ -144,7 +144,7 @@ export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string |
   readonly principal: 'operator';
   readonly action: string;
   readonly body?: B;
-  /** Declared: the request must say by If-Match what it changes; the sentence says what that is. */
+  /** Declared: the request must name in If-Match what it changes; the sentence says what. */
   readonly ifMatch?: M;
 };
 
@@ -176,7 +176,7 @@ export function writeRoute<
   const B extends Wanted = undefined,
   const M extends string | undefined = undefined,
 >(route: Omit<WriteRoute<P, B, M>, 'kind' | 'principal'>): WriteRoute {
-  // The checks before a route give it what it declares: its own types are right.
+  // The checks before a route give it exactly what it declares, so its types are right.
   return { ...route, kind: 'write', principal: 'operator' } as unknown as WriteRoute;
 }
 

@@ -79,7 +79,7 @@ function checks({ questions }: Ports): Route[] {
   ];
 }
 
-/** It changes nothing, but it may cost money: its use is told as that of a write. */
+/** A trial changes nothing, but it may cost money: its use is told like the use of a write. */
 function trial({ questions }: Ports): Route {
   return writeRoute({
     path: '/api/v1/config/try',
@@ -186,7 +186,7 @@ function secrets({ questions }: Ports): Route[] {
   ];
 }
 
-/** No name is told back: it may be a secret in the wrong place. */
+/** No name is repeated in the answer: it may be a secret in the wrong place. */
 function faultIn(names: readonly string[]): string | null {
   if (names.length > namesMax) return `names has more than ${namesMax} entries.`;
   const at = names.findIndex((name) => formatFault('env', name) !== null);

@@ -13,7 +13,7 @@ export const configProblemSchema = object({
 
 const problems = list(configProblemSchema);
 
-/** The text as it is in use; `file` null: it stands in none. */
+/** The text as it is in use; `file` null: the text is in no file. */
 export const configSchema = object({
   revision: text,
   text,
@@ -42,7 +42,7 @@ export const configHistorySchema = object({
 
 export const configKeptSchema = object({ revision: text, savedAt: integer, text });
 
-/** Of `ConfigRefused`: those that say more than the usual. */
+/** Schemas of `ConfigRefused`: the codes that say more than the usual. */
 export const refusedSchemas = {
   conflict: { name: 'RevisionConflict', of: problemAnd('revision_conflict', { revision: text }) },
   changed: { name: 'FileChanged', of: problemAnd('file_changed', { revision: text }) },

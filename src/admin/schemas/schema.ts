@@ -1,7 +1,7 @@
 /**
  * JSON Schemas (2020-12) of what the API answers. `Described` reads a schema back as the type of
- * what it describes, so that the compiler holds each schema and its TypeScript type together: the
- * service tells by `only`, who asked it takes by `read`.
+ * what it describes, so that the compiler keeps each schema and its TypeScript type equal. The
+ * service tells by `only`; its caller takes by `read`.
  */
 declare const brand: unique symbol;
 
@@ -67,7 +67,7 @@ export function object<const Properties extends Readonly<Record<string, Schema>>
   return { type: 'object', required: Object.keys(properties), properties } as const;
 }
 
-/** The same for what is asked; an optional property may be left out, and null is then read. */
+/** Like `object`, for what is asked; an optional property may be left out, then it is null. */
 export function objectWith<
   const Required extends Readonly<Record<string, Schema>>,
   const Optional extends Readonly<Record<string, { readonly type: readonly [string, 'null'] }>>,
@@ -144,7 +144,7 @@ export function read<const S>(schema: S & Schema, value: unknown): Described<S> 
   return readAny(schema, value) as Described<S>;
 }
 
-/** The same of a schema that is known only at run time. */
+/** The same as `read`, for a schema that is known only at run time. */
 export function readAny(schema: Schema, value: unknown): unknown {
   return readAt(schema, value, '');
 }

@@ -18,13 +18,13 @@ import { systemPrompt } from './prompt.ts';
 import { readText } from './text-protocol.ts';
 import { ToolCalls } from './tool-calls.ts';
 
-/** So many answers in a row with nothing but wrong calls end the use of tools. */
+/** After so many answers in a row with nothing but wrong calls, no more tools are used. */
 const invalidMax = 2;
-/** So often what was found is halved for a model that cannot read it. */
+/** At most so often what was found is halved for a model that cannot read it. */
 const halvingsMax = 6;
-/** What one hard turn teaches about the model holds for the next ones down to this. */
+/** What one hard turn teaches about the model holds for the next turns, down to this. */
 const findingsCharactersMin = 4_000;
-/** By so much it grows again with each turn that had to leave something out and was answered. */
+/** The limit grows by this factor with each turn that left something out and was answered. */
 const growth = 1.25;
 
 const askForAnswer =
@@ -42,7 +42,7 @@ type Asked = {
 };
 
 export type TurnContext = {
-  /** Of its scope, oldest first. */
+  /** The notes of the agent's scope, oldest first. */
   readonly notes: readonly Note[];
   readonly earlier: readonly EarlierCall[];
 };
@@ -60,9 +60,9 @@ type ModelIntent =
  *       │ ▲
  *     calls └─results── running
  *
- * A step is one call to the model. The last has no tools and asks for the answer; with one step in
- * all, that one has tools, and what it asks for is not run. Not counted as steps: what the model
- * refused to read, for it has said nothing then.
+ * A step is one call to the model. The last step has no tools and asks for the answer. When there
+ * is one step in all, it has tools, and its calls are not run. A request that the model refused to
+ * read is not counted as a step.
  */
 export class AgentTurn {
   readonly #options: AgentOptions;
@@ -86,7 +86,7 @@ export class AgentTurn {
   #invalidInARow = 0;
   #halvings = 0;
 
-  /** @param before what it may know of earlier turns, and of earlier runs of this one */
+  /** @param before what this turn may know of earlier turns, and of its own earlier runs */
   constructor(
     options: AgentOptions,
     candidate: Candidate,
@@ -199,7 +199,7 @@ export class AgentTurn {
     };
   }
 
-  /** Whether another step, asked otherwise, may do better than the one that failed. */
+  /** Whether another step, asked in another way, may do better than the one that failed. */
   #goesOnAfter(kind: FailureKind, { protocol, withTools }: Asked): boolean {
     const native = withTools && protocol === 'native';
     if (kind === 'tools_unsupported' && native) {
@@ -219,8 +219,9 @@ export class AgentTurn {
   }
 
   /**
-   * The model could not read all of it: half of what was found goes. That is remembered where what
-   * was found is most of it: one long message says nothing of other turns.
+   * The model could not read the whole request: half of what was found is dropped. The limit is
+   * remembered where what was found is most of the request: one long message says nothing of
+   * others.
    */
   #findLess(): boolean {
     const system = this.#options.operatorPrompt?.length ?? 0;
@@ -233,7 +234,7 @@ export class AgentTurn {
     return true;
   }
 
-  /** It could read all that it was given, and was not given all: next time a little more. */
+  /** The model could read all that it was given, and was not given all: next time it gets more. */
   #findMore(): void {
     const more = Math.ceil(this.#learned.findingsCharactersMax * growth);
     this.#learned.findingsCharactersMax = Math.min(transcriptCharactersMax, more);
@@ -255,12 +256,12 @@ export class AgentTurn {
     return { kind: 'reply', text, model: this.#candidate.model.name, why };
   }
 
-  /** It wants a tool where none is left: what it wrote beside that may tell of it as done. */
+  /** The model wants a tool where none is left; its text beside the call may tell of it as done. */
   #unfinished(): Decision {
     return this.#apology('unfinished', `it still asked for tools at step ${this.#step}`);
   }
 
-  /** A model that goes silent after its tools has not come to an end; else the failure says it. */
+  /** A model that goes silent after its tools has not finished; otherwise the failure tells why. */
   #failed({ call, withTools }: Asked, kind: FailureKind): Decision {
     const stuck = kind === 'empty_answer' && !withTools && this.#calls.count > 0;
     if (stuck) return this.#apology('unfinished', `no text came at step ${this.#step}`);

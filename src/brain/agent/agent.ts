@@ -20,7 +20,7 @@ export type AgentOptions = DispatchKit & {
   readonly name: string;
   readonly sensitivity: 'public' | 'private';
   readonly deadlineMs: number;
-  /** The best-ranked one that the shield keeps is used. */
+  /** The best-ranked member that the shield keeps is used. */
   readonly members: readonly Candidate[];
   readonly toolbox: Toolbox;
   /** Model calls in one turn, all told. */
@@ -41,11 +41,11 @@ export function createAgent(options: AgentOptions): Brain {
   return new Agent(options);
 }
 
-/** What is found out about the agent's model in one turn, and kept for those that follow. */
+/** What one turn finds out about the agent's model, kept for the turns that follow. */
 export type LearnedLimits = {
-  /** It has no calls of its own. */
+  /** The model has no tool calls of its own. */
   textOnly: boolean;
-  /** So much of what tools gave back it can read. */
+  /** How much of what tools gave back the model can read. */
   findingsCharactersMax: number;
 };
 

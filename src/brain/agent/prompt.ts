@@ -20,7 +20,7 @@ export type PromptParts = {
   /** Oldest first. */
   readonly notes: readonly Note[];
   readonly notesBudgetRunes: number;
-  /** Random, made for this turn: what stands between two of it is data. */
+  /** Random, made for this turn: what stands between two marks is data. */
   readonly mark: string;
 };
 
@@ -32,7 +32,7 @@ export function systemPrompt(parts: PromptParts): string {
     .join('\n\n');
 }
 
-/** The same in every turn, so that a runtime need not read it anew: the mark is not in it. */
+/** The block is the same in every turn, so that a runtime need not read it anew: it has no mark. */
 function protocolBlock(parts: PromptParts, hasNotes: boolean): string {
   const { protocol, tools, hadTools, stepsMax } = parts;
   const about = [aboutTools(tools.length > 0, hadTools, stepsMax)];
@@ -59,8 +59,8 @@ function aboutTools(hasTools: boolean, hadTools: boolean, stepsMax: number): str
 }
 
 /**
- * What a tool gave back, as the model sees it. A mark inside the text is made unreadable: the
- * model may have told it to a tool.
+ * What a tool gave back, as the model sees it. A mark inside the text is made unreadable: the model
+ * may have told the mark to a tool.
  */
 export function asData(mark: string, source: string, text: string): string {
   return `[data ${mark}] ${source}\n${text.replaceAll(mark, '…')}\n[end ${mark}]`;

@@ -1,7 +1,7 @@
 /**
  * Tool calls as text, for models that have no calls of their own: the whole message is one JSON
  * object with `tool` and `arguments`, bare or in one code fence. Prose is never searched for calls:
- * a page that a tool brought in and the model quotes would run tools.
+ * otherwise a page that the model quotes could run tools.
  */
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { ToolNotice } from '../../model/model.ts';
@@ -26,7 +26,7 @@ export function callAsText({ name, arguments: given }: ToolCall): string {
   return JSON.stringify({ tool: name, arguments: given });
 }
 
-/** `broken`: it begins as a call and is no JSON; nothing of the kind is meant for a person. */
+/** `broken`: the text begins as a call and is no JSON; no such text is meant for a person. */
 export type TextRead =
   | { readonly kind: 'answer' }
   | { readonly kind: 'call'; readonly call: ToolCall }
@@ -48,7 +48,7 @@ export function readText(text: string): TextRead {
   return { kind: 'call', call: { id: '', name: tool, arguments: given ?? {} } };
 }
 
-/** An object with more than these is data that someone asked for. */
+/** An object with other keys is data that someone asked for. */
 const callKeys: ReadonlySet<string> = new Set(['tool', 'arguments']);
 const beginsAsCall = /^\{\s*"tool"\s*:/;
 

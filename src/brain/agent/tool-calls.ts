@@ -8,9 +8,9 @@ import type { Desk, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent.ts';
 import type { ToolTranscript } from './tool-transcript.ts';
 
-/** So many calls of one model answer are run; the model is told of the others. */
+/** At most so many calls of one model answer are run; the model is told of the others. */
 const callsMax = 8;
-/** So many times one and the same call is run in a turn. */
+/** At most so many times one and the same call is run in a turn. */
 const repeatsMax = 2;
 
 /** How a round of calls ended: with nothing but wrong arguments, or otherwise. */
@@ -34,7 +34,7 @@ export type ToolCallsOptions = {
 
 /** Runs what the answers of one turn ask for, and writes down what comes of it. */
 export class ToolCalls {
-  /** Asked for so far. */
+  /** How many calls were asked for so far. */
   count = 0;
   #notesKept = 0;
   readonly #options: ToolCallsOptions;
@@ -94,7 +94,7 @@ export class ToolCalls {
     };
   }
 
-  /** No call has a key that one of an earlier run had: the two are not the same. */
+  /** No call gets a key of an earlier run's call: the two calls are not the same. */
   #freshKey(place: string): string {
     const { keysTaken } = this.#options;
     let key = place;

@@ -4,30 +4,30 @@ import type { RequestLine } from '../../model/model.ts';
 import { asData } from './prompt.ts';
 import { callAsText } from './text-protocol.ts';
 
-/** All that one turn has found out; beyond that the oldest results give way. */
+/** The length of all that one turn has found out; beyond it the oldest results give way. */
 export const transcriptCharactersMax = 200_000;
 const leftOut = '[left out to make room for newer results]';
 const cutHere = '\n[cut: the rest is too long]';
-/** Less than this of a result says nothing. */
+/** A shorter rest of a result says nothing, and is not kept. */
 const worthKeeping = 500;
-/** Of the calls that an earlier run began, the last so many are told. */
+/** At most so many calls that an earlier run began are told: the last ones. */
 const recalledMax = 20;
 const interrupted =
   'This turn was interrupted, and begins anew. These calls had begun before the interruption. ' +
   'The very same call is not made again: it is answered with what is known of it. Where it ' +
   'matters, tell the person what was done, and what is not known.';
-/** Of what a model writes beside a call. */
+/** How much is kept of what a model writes beside a call. */
 const besideMax = 4_000;
 
 /**
- * What a turn has asked of tools and been told, as lines behind the person's message. Calls have
- * ids that are unique in the turn and arguments that are an object.
+ * What a turn asked of tools and was told, as lines behind the person's message. Calls have ids
+ * that are unique in the turn and arguments that are an object.
  */
 export class ToolTranscript {
   readonly #said: readonly RequestLine[];
   readonly #mark: string;
   readonly #lines: RequestLine[] = [];
-  /** Where results stand that hold something, oldest first, and their length with their calls'. */
+  /** The results that hold something, oldest first: their places, and lengths with their calls'. */
   #results: { at: number; characters: number; text: string }[] = [];
   #characters = 0;
   #isShort = false;
@@ -40,7 +40,7 @@ export class ToolTranscript {
     this.#charactersMax = charactersMax;
   }
 
-  /** What an earlier run of this turn began, before anything is asked. */
+  /** Tells what an earlier run of this turn began, before anything is asked. */
   recalled(calls: readonly EarlierCall[]): void {
     const told = calls.slice(-recalledMax).map(({ tool, arguments: given, ending }) => {
       const end = ending === null ? 'unknown' : `${ending.outcome}: ${cut(ending.text, 500)}`;
@@ -70,18 +70,18 @@ export class ToolTranscript {
     this.say(word);
   }
 
-  /** A word of svc's own to the model. */
+  /** Adds a word of svc's own to the model. */
   say(text: string): void {
     this.#lines.push({ role: 'user', text });
   }
 
-  /** Whether it is rather what was found that is long than `others`, so many characters. */
+  /** Whether what was found, rather than `others` (so many characters), is what is long. */
   outweighs(others: number): boolean {
     const said = this.#said.reduce((sum, { text }) => sum + text.length, others);
     return this.#characters > said;
   }
 
-  /** Something was given up or cut for the room. */
+  /** Something was dropped or cut to make room. */
   get isShort(): boolean {
     return this.#isShort;
   }
@@ -111,7 +111,7 @@ export class ToolTranscript {
     return [...this.#said, ...lines];
   }
 
-  /** The oldest go first; of the newest what fits is kept. */
+  /** The oldest results go first; of the newest as much is kept as fits. */
   #makeRoom(): void {
     while (this.#characters > this.#charactersMax && this.#results.length > 1) this.#dropOldest();
     const [last] = this.#results;
@@ -139,7 +139,7 @@ export class ToolTranscript {
     }
   }
 
-  /** Of a call whose result is gone, the name stays. */
+  /** Of a call whose result is gone, only the name stays. */
   #forgetArguments(at: number): void {
     const result = this.#lines[at]!;
     if (result.role !== 'result') return;

@@ -1,8 +1,8 @@
 /**
  * Discord's REST interface, by `@discordjs/rest`: its knowledge of rate limits over our own HTTP
- * client, which says whether a request may have arrived. What would reach a limit waits a moment
- * first; nothing is tried again in here, and nothing throws: a 429 is an answer like any other.
- * The library's errors hold requests and what the platform said, so none of them gets out.
+ * client, which says whether a request may have arrived. A call that would reach a limit waits a
+ * moment first; nothing is tried again in here, and nothing throws: a 429 is an answer like any
+ * other. The library's errors hold requests and what the platform said, so no such error gets out.
  *
  * Format: https://discord.com/developers/docs/reference (API version 10).
  */
@@ -31,21 +31,21 @@ export interface Api {
 
 export type ApiParts = Clock & {
   readonly token: string;
-  /** What stands before `/v10`; null: Discord's own. */
+  /** What stands before `/v10`; null: Discord's own address. */
   readonly baseUrl: string | null;
   readonly http: HttpClient;
 };
 
 const callMs = 15_000;
-/** A limit that ends so soon (50 requests a second in all) is waited for. */
+/** A limit that ends within this time (50 requests a second in all) is waited for. */
 const waitMsMax = 1_500;
 const limitedMsMax = 86_400_000;
-/** A time of day that is set back by less is not heeded. */
+/** When the time of day is set back by less than this, nothing is done. */
 const clockSlackMs = 1_000;
 const bodyBytesMax = 4 * 1024 * 1024;
 const discordApi = 'https://discord.com/api';
 
-/** As the library calls it; it uses a type of its own HTTP client there. */
+/** The request as the library passes it; its own type is that of its own HTTP client. */
 type Init = {
   readonly method?: string;
   readonly headers: Record<string, string>;
@@ -69,7 +69,7 @@ class LimitedApi implements Api {
   readonly #parts: ApiParts;
   /** How far the time of day was ahead of the steady clock at the last call. */
   #ahead: number;
-  /** Until then all requests are limited. */
+  /** All requests are limited until then. */
   #limitedUntil: SteadyTime;
 
   constructor(library: Library, parts: ApiParts) {
@@ -112,7 +112,7 @@ class LimitedApi implements Api {
     // While all requests are limited the library would hold a timer for as long as that lasts.
     const limitedMs = this.#rest.globalReset - this.#parts.now();
     if (this.#rest.globalRemaining <= 0 && limitedMs > waitMsMax) return limited(limitedMs);
-    // It forgets the token at the first 401.
+    // The library forgets the token at the first 401.
     this.#rest.setToken(this.#parts.token);
     try {
       const answer = await this.#rest.request({
@@ -128,8 +128,8 @@ class LimitedApi implements Api {
   }
 
   /**
-   * The library knows the ends of limits by the time of day. Where that has been set back they
-   * would last longer by as much: they are forgotten, all but that of all requests.
+   * The library knows the ends of limits by the time of day. When that is set back, limits would
+   * last longer by as much. So they are forgotten, except the limit of all requests.
    */
   #heedClock(): void {
     const { now, steady } = this.#parts;
@@ -154,7 +154,7 @@ class LimitedApi implements Api {
       return refusal(error.status, typeof code === 'number' && code !== 0 ? code : null);
     }
     if (error instanceof HTTPError) return refusal(error.status);
-    // Given up while it waited for the request before it.
+    // The call was given up while it waited for the request before it.
     const isAbort = error instanceof Error && error.name === 'AbortError';
     if (isAbort) return { kind: 'fault', fault: 'cancelled', sent: false };
     return { kind: 'fault', fault: 'connection_lost', sent: true };
@@ -186,7 +186,7 @@ class LimitedApi implements Api {
     );
     if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
     if (result.status === 429) throw this.#limitedBy(result);
-    // What is neither a success nor an error is to the library an answer like a success.
+    // The library takes an answer that is neither a success nor an error for a success.
     if (result.status < 200 || (result.status >= 300 && result.status < 400)) {
       throw new Redirect(result.status);
     }
@@ -252,7 +252,7 @@ function responseOf({ status, headers, body }: Answer) {
   };
 }
 
-/** Of an error its number alone: the library trips over other shapes of the rest. */
+/** Keeps the number of an error alone: the library trips over other shapes of the rest. */
 function errorOf(body: string): { code: number; message: string } {
   const { code } = parsedBody(body) as { code?: unknown };
   return { code: typeof code === 'number' ? code : 0, message: '' };

@@ -3,8 +3,8 @@
  * REST, oldest first in each, up to a cap; what is beyond it is counted.
  *
  * Ids are snowflakes, so one mark, the newest message that is stored, says for every channel where
- * to begin. A few seconds before it, for messages of different channels may come out of step; what
- * is stored already is known by its id.
+ * to begin. Fetching begins a few seconds before the mark, since messages of different channels may
+ * come out of step. A message that is stored already is known by its id.
  */
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import type { Handled } from '../channel.ts';
@@ -14,7 +14,7 @@ import { laterOf } from './session.ts';
 import { isLater, parseMessage, snowflakeAt, timeOfSnowflake, type WireMessage } from './wire.ts';
 
 const overlapMs = 5_000;
-/** The platform's own most. */
+/** The platform's own maximum. */
 const pageMax = 100;
 const messagesOfPlaceMax = 300;
 const messagesMax = 2_000;
@@ -39,7 +39,7 @@ export type CaughtUp =
   | {
       readonly kind: 'done';
       readonly stored: number;
-      /** Fetched and over the cap; there may be more of them. */
+      /** How many were fetched beyond the cap; there may be more of them. */
       readonly left: number;
       /** Channels that could not be read. */
       readonly unread: number;
@@ -118,7 +118,7 @@ async function fetchPage(
     if (result.kind === 'ok') return Array.isArray(result.body) ? result.body : null;
     const status = result.kind === 'refused' ? result.status : 0;
     if (status === 403 || status === 404) {
-      // Gone, or no longer ours to read.
+      // The channel is gone, or no longer ours to read.
       places.remove(id);
       return null;
     }

@@ -1,8 +1,8 @@
 /**
  * One connection to Discord's gateway, by a shard of `@discordjs/ws`. The shard beats the heart,
- * identifies, resumes, and connects again by itself; this keeps it honest:
- * its own sequence is never used; it stops trying when that leads nowhere; nothing that it throws
- * gets out; and once it is ended it can do nothing more.
+ * identifies, resumes, and connects again by itself; this keeps the shard honest. The shard's own
+ * sequence is never used. It stops trying when that leads nowhere. Nothing that it throws gets out,
+ * and once it is ended it can do nothing more.
  *
  * Format: https://discord.com/developers/docs/events/gateway (API version 10, JSON).
  *
@@ -34,7 +34,7 @@ export type ConnectionLimits = {
   /** Timers that fire so late mean that the process, or the machine, stood still. */
   readonly stalledMs: number;
   readonly tickMs: number;
-  /** Closed so often within a minute, and never ready. */
+  /** After so many closes within a minute, never ready between them, the connection ends. */
   readonly closesMax: number;
 };
 
@@ -59,7 +59,7 @@ export type ConnectionParts = Clock & {
   readonly health: HealthState;
   /** Every event of the session, in order; returns at once. */
   readonly dispatched: (dispatch: Dispatch) => void;
-  /** A session was begun, or goes on; before its first event. */
+  /** A session was begun, or goes on; called before its first event. */
   readonly entered: () => void;
   readonly faulted: (error: unknown) => void;
   readonly limits: ConnectionLimits;
@@ -82,7 +82,7 @@ export class Connection {
   #ready = false;
   #everReady = false;
   #connectingSince: SteadyTime;
-  /** By the time of day, which goes on while the machine is suspended. */
+  /** The time of day, which goes on while the machine is suspended. */
   #tickedAt: number;
   #heardAt: SteadyTime;
 
@@ -107,7 +107,7 @@ export class Connection {
     this.#listen();
     this.#ticker = setInterval(() => this.#tick(), parts.limits.tickMs);
     this.#ticker.unref();
-    // It rejects at the platform's refusals, which are seen as close codes.
+    // The promise rejects at the platform's refusals, which are seen as close codes.
     this.#shard.connect().catch(() => {});
   }
 
@@ -115,7 +115,7 @@ export class Connection {
     return this.#end.promise;
   }
 
-  /** Ends it so that its session can be resumed; the first reason counts. */
+  /** Ends the connection so that its session can be resumed; the first reason counts. */
   end(end: ConnectionEnd): void {
     if (this.#over) return;
     this.#over = true;
@@ -125,8 +125,9 @@ export class Connection {
 
   #break(reason: string): void {
     if (this.#over) return;
-    // A platform that cannot be reached says nothing about the session; that it answered before
-    // this connection was begun, and this came to nothing, does.
+    // A platform that cannot be reached says nothing about the session. Here the platform answered
+    // before this connection was begun, and the connection came to nothing: that counts against the
+    // session.
     if (!this.#ready) this.#parts.sessions.resumeFailed();
     this.end({ kind: 'broken', reason, wasReady: this.#everReady });
   }
@@ -156,7 +157,7 @@ export class Connection {
       if (!this.#over) dispatched({ name, sequence, data });
     });
     shard.on('closed', (code) => this.#closed(code));
-    // Without a listener an error would end the process; both are followed by `closed`.
+    // Without a listener an error would end the process; both events are followed by `closed`.
     shard.on('error', () => {});
     shard.on('socketError', () => {});
   }
@@ -166,7 +167,7 @@ export class Connection {
     const { sessions, health, steady, tokenName, limits } = this.#parts;
     const message = refusalOf(code, tokenName);
     if (message !== null) return this.end({ kind: 'refused', message });
-    // Invalid sequence: it cannot be resumed.
+    // Invalid sequence: the session cannot be resumed.
     if (code === 4007) sessions.lose();
     if (!this.#ready) {
       if (this.#greeted) sessions.resumeFailed();
@@ -199,7 +200,7 @@ export class Connection {
   }
 
   #sessionInfo() {
-    // An ended shard may still be in a pause of its own: it waits here for ever.
+    // An ended shard may still be in a pause of its own: it then waits here for ever.
     if (this.#over) return new Promise<null>(() => {});
     const session = this.#parts.sessions.current;
     if (session === null) return null;
@@ -207,12 +208,15 @@ export class Connection {
     return { sessionId, resumeURL, sequence, shardId: 0, shardCount: 1 };
   }
 
-  /** What the library would keep: only a new session counts, or that one was declared invalid. */
+  /**
+   * Hears which session the library would keep: only a new one counts, or that one was declared
+   * invalid.
+   */
   #sessionChanged(info: { sessionId: string; resumeURL: string; sequence: number } | null): void {
     if (this.#over) return;
     const { sessions } = this.#parts;
     if (info === null) {
-      // It also calls thus when the network fails or nothing was said in time.
+      // The library also calls this when the network fails or nothing was said in time.
       const declaredInvalid = this.#greeted;
       if (declaredInvalid) sessions.lose();
       return;
@@ -223,7 +227,7 @@ export class Connection {
     sessions.begin(sessionId, resumeUrl, sequence);
   }
 
-  /** Resolves when a new session may be begun. One that may not in time ends the connection. */
+  /** Resolves when a new session may begin. When it may not in time, the connection ends. */
   async #mayIdentify(signal: AbortSignal): Promise<void> {
     const { budget, keepBudget, info, limits } = this.#parts;
     let ms = info.sessionsLeft > 0 ? budget.take() : info.resetMs;
@@ -233,7 +237,7 @@ export class Connection {
     }
     if (ms !== null) {
       this.end({ kind: 'waits', ms });
-      // Whatever this resolved or rejected with, the library would go on and identify.
+      // Whether this promise resolved or rejected, the library would go on and identify.
       return new Promise(() => {});
     }
     await keepBudget();

@@ -20,7 +20,7 @@ async function startBench(): Promise<ChannelBench> {
   const channel = bench.make();
   return {
     channel,
-    // Nothing about a messenger ends the boot.
+    // No fault of a messenger ends the boot.
     hopeless: null,
     reply,
     cutOff: bench.make({ baseUrl: `http://127.0.0.1:${closedPort}` }),

@@ -152,7 +152,7 @@ class Discord implements Messenger {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#typing.endAll();
-    // One that is still loading has nothing open to wait for.
+    // A connection that is still loading has nothing open to wait for.
     void this.#api.release().then((api) => api?.close());
   }
 }

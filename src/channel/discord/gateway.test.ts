@@ -6,7 +6,7 @@ import { botToken } from '../../../test/fake/scripted-discord.ts';
 
 const resumeFrom = (frame: { d: Record<string, unknown> } | undefined): unknown => frame?.d['seq'];
 
-// Each has a gateway of its own, and most of its time is waiting to connect again.
+// Each test has a gateway of its own, and mostly waits to connect again.
 suite('the gateway', { concurrency: true }, () => {
   test('it identifies with the four intents, and stops so that it can be resumed', async () => {
     await using bench = await startDiscordBench();
@@ -107,7 +107,7 @@ suite('the gateway', { concurrency: true }, () => {
     discord.acknowledges = false;
     discord.closeAll(4000);
     await discord.until(() => discord.framesOf(6).length === 4);
-    // The connection after this one beats slowly, so that it is there to stay.
+    // The next connection beats slowly, so that it stays.
     discord.heartbeatMs = 60_000;
     await discord.until(() => discord.framesOf(6).length === 5);
     discord.acknowledges = true;

@@ -39,7 +39,7 @@ export type GatewayParts = Clock & {
 
 const budgetName = 'identifies';
 
-/** Runs until the signal aborts. A platform that refuses for good leaves it waiting for that. */
+/** Runs until the signal aborts. After a refusal for good it waits for the signal. */
 export async function runGateway(
   parts: GatewayParts,
   receive: Receive,
@@ -120,7 +120,7 @@ class Gateway {
     });
   }
 
-  /** From Get Gateway Bot to the connection's end, when nothing is on its way any more. */
+  /** Runs from Get Gateway Bot to the connection's end, when nothing is on its way any more. */
   async connectOnce(): Promise<ConnectionEnd> {
     const { token, tokenName, health, now, steady, limits } = this.#parts;
     const { sessions, budget } = this.#kept;

@@ -6,7 +6,7 @@ import { IdentifyBudget } from './identify-budget.ts';
 const limits = { atOnceMax: 3, oneEveryMs: 60_000, spacingMs: 5_000 };
 const hourMs = 3_600_000;
 
-/** One of which so many were taken, each as soon as it might be. */
+/** A budget of which so many were taken, each as soon as it might be. */
 function spent(count: number) {
   const clock = handClock();
   const budget = new IdentifyBudget(null, clock, limits);

@@ -2,13 +2,13 @@ import { later, msSince, type Clock, type SteadyTime } from '../../lib/clock.ts'
 
 /**
  * How often a new session may be begun. Beyond 1,000 a day Discord takes the token away, so svc
- * stays at half of that whatever happens, a service that restarts in a circle included: so many
- * at once, and one more every few minutes.
+ * always stays at half of that, even in a circle of restarts: some sessions at once, and one more
+ * every few minutes.
  */
 export type IdentifyLimits = {
   readonly atOnceMax: number;
   readonly oneEveryMs: number;
-  /** Between two of them: the platform wants 5 s. */
+  /** Between two new sessions: the platform wants 5 s. */
   readonly spacingMs: number;
 };
 
@@ -22,7 +22,7 @@ export class IdentifyBudget {
   readonly #clock: Clock;
   readonly #limits: IdentifyLimits;
   #left: number;
-  /** Since then the next one is being earned. */
+  /** Since when the next one is being earned. */
   #at: SteadyTime;
   #lastAt: SteadyTime | null = null;
 
@@ -36,13 +36,13 @@ export class IdentifyBudget {
     this.#at = later(clock.steady(), -since);
   }
 
-  /** What is to be kept over a restart. */
+  /** What to keep over a restart. */
   get text(): string {
     const { now, steady } = this.#clock;
     return JSON.stringify({ left: this.#left, at: now() - (steady() - this.#at) });
   }
 
-  /** @returns null: it may be begun, and is counted; else in how many milliseconds it may */
+  /** @returns null: a session may begin, and is counted; else in how many milliseconds it may */
   take(): number | null {
     const now = this.#clock.steady();
     const { atOnceMax, oneEveryMs, spacingMs } = this.#limits;

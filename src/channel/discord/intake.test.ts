@@ -72,7 +72,7 @@ test('more than may wait is asked for again, and each connection comes further',
   storing.resolve();
   ledger.hasRoom = true;
   await discord.until(() => ledger.texts.length === count);
-  // Each stores what may wait, 1,000.
+  // Each connection stores as many as may wait: 1,000.
   assert.ok(discord.framesOf(6).length <= 4);
   const inOrder = Array.from({ length: count }, (_, index) => `message ${index + 1}`);
   assert.deepEqual(ledger.texts, inOrder);
@@ -90,7 +90,7 @@ test('what is said to others passes the gate alone, and costs no commit', async 
   assert.equal(commit?.place, undefined);
   discord.closeAll(4000);
   await discord.until(() => discord.framesOf(6).length === 1);
-  // In this process it counts as handled all the same.
+  // In this process the message counts as handled all the same.
   assert.equal(discord.framesOf(6)[0]?.d['seq'], 2);
 });
 
@@ -107,7 +107,7 @@ async function startLost() {
   const missed = (texts: readonly string[], more: Record<string, unknown> = {}): void => {
     const messages = texts.map((text) => said(text, more));
     const place = messages[0]!['channel_id'] as string;
-    // What is fetched does not tell its server.
+    // A message that is fetched does not tell its server.
     const fetched = messages.map((message) => ({ ...message, guild_id: undefined }));
     discord.history.set(place, [...(discord.history.get(place) ?? []), ...fetched]);
   };

@@ -1,11 +1,11 @@
 /**
  * From events to the ledger, in their order. A batch of messages and the place in the stream where
- * they end are one commit, so what is resumed from is never ahead of what is stored. What a lost
- * session left behind is fetched before the first event of the new one is handled.
+ * they end are one commit, so a resume never begins ahead of what is stored. What a lost session
+ * left behind is fetched before the first event of the new one is handled.
  *
- * When the ledger refuses, everything that waits here is let go of: the connection ends, and the
- * platform repeats it when the session is resumed. When events come faster than they are stored,
- * the connection ends too, and is made again when what waits is stored.
+ * When the ledger refuses, everything that waits here is dropped: the connection ends, and the
+ * platform repeats the events when the session is resumed. When events come faster than they are
+ * stored, the connection ends too, and is made again when what waits is stored.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Events } from '../../domain/event.ts';
@@ -22,9 +22,9 @@ import { parseMessage, selfOf, type WireMessage } from './wire.ts';
 
 export type IntakeParts = {
   readonly key: ChannelKey;
-  /** The bot's own user id by its token, for as long as no session has told it. */
+  /** The bot's own user id by its token, until a session has told it. */
   readonly self: string;
-  /** What is said in groups to others is let in as well. */
+  /** Whether group messages that are said to others are let in as well. */
   readonly hearsAll: boolean;
   readonly receive: Receive;
   readonly sessions: Sessions;
@@ -39,7 +39,7 @@ export type IntakeParts = {
 
 export const cursorNames = { session: 'session', places: 'places' } as const;
 
-/** So many events may wait for the ledger; then it counts as full. */
+/** At most so many events may wait for the ledger; then the intake counts as full. */
 const waitingMax = 1_000;
 const batchMax = 100;
 /** How far the kept sequence may lag while nothing is said to us. */
@@ -82,7 +82,7 @@ export class Intake {
     return this.#parts.sessions.self ?? this.#parts.self;
   }
 
-  /** What waits is dropped: it is not acknowledged, so that it will be repeated. */
+  /** Drops what waits: it is not acknowledged, so the platform will repeat it. */
   clear(): void {
     while (this.#queue.shift() !== undefined);
   }
@@ -117,7 +117,7 @@ export class Intake {
     }
   }
 
-  /** What was said between two sessions. Its place is kept when all of it is stored. */
+  /** Fetches what was said between two sessions. Its place is kept when all of it is stored. */
   async #begin(session: Session): Promise<Refusal | null> {
     const { sessions, places, api, signal, receive, events } = this.#parts;
     const found = await catchUp({
@@ -170,7 +170,7 @@ export class Intake {
       (latest, { id }) => laterOf(latest, id),
       sessions.newest,
     );
-    // What the gate turns away needs no commit for itself.
+    // Messages that the gate turns away need no commit for themselves.
     const wanted = messages.some(({ setting }) => hearsAll || setting !== 'overheard');
     if (!wanted && messages.length > 0) await receive(messages.map((one) => this.#inboundOf(one)));
     if (wanted || this.#keptAt === null || steady() - this.#keptAt > keepEveryMs) {
@@ -180,7 +180,7 @@ export class Intake {
     return null;
   }
 
-  /** The messages and the place behind them in one commit. */
+  /** Accepts the messages and moves the place behind them in one commit. */
   async #keep(
     session: Session,
     sequence: number,

@@ -1,4 +1,4 @@
-/** The channels in which svc was spoken to, those of the longest ago first; bounded. */
+/** The channels in which svc was spoken to, the oldest first; bounded. */
 export type KnownChannel = { readonly id: string; readonly direct: boolean };
 
 const placesMax = 200;
@@ -20,7 +20,7 @@ export class KnownChannels {
     return JSON.stringify([...this.#direct].map(([id, direct]) => (direct ? `d${id}` : id)));
   }
 
-  /** @returns whether it is news; then the place of the longest ago may have gone */
+  /** @returns whether it was not known yet; the oldest channel may have gone for it */
   add({ id, direct }: KnownChannel): boolean {
     if (this.#direct.has(id)) return false;
     this.#direct.set(id, direct);

@@ -10,7 +10,7 @@ import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Api, ApiResult } from './api.ts';
 import { toWire, type Target } from './wire.ts';
 
-/** What no later try changes, in our words. */
+/** Refusals that no later try changes, in our words. */
 const hopeless: Readonly<Record<number, string>> = {
   10003: 'the channel is gone (10003)',
   50001: 'the bot has no access to that channel (50001)',

@@ -28,7 +28,7 @@ type Stage = AsyncDisposable & {
   readonly fake: FakeDiscord;
   readonly ledger: NotingLedger;
   readonly channel: Channel;
-  /** Another one; its platform is elsewhere if a base URL is given. */
+  /** Makes another channel; its platform is elsewhere if a base URL is given. */
   make(baseUrl?: string): Channel;
   /** Ends the run of the channel and begins another one, as a restart does. */
   restart(): Promise<void>;

@@ -14,7 +14,7 @@ export type Session = {
   behind: boolean;
 };
 
-/** After so many resumes that came to nothing a new session is begun. */
+/** After so many resumes that came to nothing, a new session is begun. */
 const failedResumesMax = 3;
 
 export class Sessions {
@@ -60,7 +60,7 @@ export class Sessions {
     return JSON.stringify({ id, resumeUrl, sequence, newest, self: this.self });
   }
 
-  /** The ledger has it. */
+  /** The ledger has everything up to that sequence and that message. */
   advance(session: Session, sequence: number, newest: string | null): void {
     session.sequence = Math.max(session.sequence, sequence);
     this.newest = newest;

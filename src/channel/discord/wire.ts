@@ -2,8 +2,8 @@
  * Discord's JSON: a MESSAGE_CREATE becomes the facts of a message, a reply becomes the body of a
  * new message.
  *
- * Format: https://discord.com/developers/docs/resources/message (API version 10).
- * A conversation is a channel id there; a thread has an id of its own, so it is one, too. An id is
+ * Format: https://discord.com/developers/docs/resources/message (API version 10). A conversation is
+ * a channel id of Discord's. A thread has an id of its own, so it is a conversation, too. An id is
  * a snowflake: digits, whose upper bits are the time.
  */
 import type { RESTPostAPIChannelMessageJSONBody } from 'discord-api-types/v10';
@@ -75,7 +75,7 @@ function addresses(fields: Fields, self: string): boolean {
   return fields['type'] === 19 && repliedTo['id'] === self;
 }
 
-/** Without `<@id>` of ours; else character for character. */
+/** The text without `<@id>` of ours, and otherwise character for character. */
 function withoutMention(text: string, self: string): string {
   const mention = new RegExp(`[ \\t]*<@!?${self}>`, 'g');
   return mention.test(text) ? text.replace(mention, '').trim() : text;
@@ -127,7 +127,7 @@ export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJ
   };
 }
 
-/** A nonce has 25 characters at most: a reply of a hundred parts has longer ids. */
+/** Null for a longer id, as a reply of a hundred parts has: a nonce has 25 characters at most. */
 function nonceOf(id: string) {
   return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
 }

@@ -33,7 +33,7 @@ export type CallResult =
   | Refused
   | { readonly kind: 'fault'; readonly fault: HttpFault; readonly sent: boolean };
 
-/** Telegram itself says that this is no token of its; a page of a proxy's says nothing of it. */
+/** Telegram itself says that this is no token of its own; a proxy's page says nothing of it. */
 export function refusesToken(result: CallResult): boolean {
   if (result.kind !== 'refused' || result.description === '') return false;
   return result.status === 401 || result.status === 404;
@@ -48,7 +48,7 @@ export type Refused = {
 };
 
 const apiRoot = 'https://api.telegram.org';
-/** A hundred updates of the longest texts, with every entity in them. */
+/** Room for a hundred updates of the longest texts, with every entity in them. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
 export type BotApiParts = {
@@ -60,7 +60,7 @@ export type BotApiParts = {
   readonly steady: () => SteadyTime;
 };
 
-/** Loads grammY, which only those pay for who have this channel. */
+/** Loads grammY, so that only those who have this channel pay for it. */
 export async function loadBotApi(parts: BotApiParts): Promise<BotApi> {
   const { Api: GrammyApi } = await import('grammy');
   return new GrammyBotApi(parts, GrammyApi);
@@ -153,7 +153,7 @@ function parsed(body: string): object | null {
   }
 }
 
-/** What a GrammyError tells; of one that is none, that it was a fault of the other side. */
+/** What a GrammyError tells; any other error is taken as a fault of the other side. */
 function refusalOf(error: unknown): Refused {
   const { error_code, description, parameters } = error as {
     error_code?: unknown;

@@ -53,12 +53,12 @@ export class HeldUpdates {
     void safe.then(() => this.#becameSafe(held));
   }
 
-  /** Lets go of what is safe. */
+  /** Lets go of the updates that are safe. */
   advance(): void {
     this.#release(() => false);
   }
 
-  /** The same, and of what has been held too long or is too much. */
+  /** Lets go of safe updates, and of those held for too long or beyond the number. */
   advanceWithinLimits(): void {
     const now = this.#steady();
     this.#release(({ since }, left) => left > heldMax || now - since >= heldMaxMs);
@@ -75,7 +75,7 @@ export class HeldUpdates {
     for (const held of this.#held.splice(0, gone)) if (!held.safe) this.#forget(held);
   }
 
-  /** Telegram has nothing more, so that offset needs no saying again: ids may begin anew. */
+  /** Telegram has nothing more, so the offset need not be said again: ids may begin anew. */
   confirmed(): void {
     if (this.empty) this.#offset = null;
   }
@@ -92,7 +92,7 @@ export class HeldUpdates {
     this.#settleOne();
   }
 
-  /** What it becomes later changes nothing here. */
+  /** What becomes of the update later changes nothing here. */
   #forget(held: Held): void {
     held.safe = true;
     this.#settleOne();

@@ -29,7 +29,7 @@ const entitiesMax = 100;
 
 export type Lexer = (markdown: string) => readonly Token[];
 
-/** Loads marked's lexer; nobody pays for it who has no messenger. */
+/** Loads marked's lexer, so that nobody without a messenger pays for it. */
 export async function loadLexer(): Promise<Lexer> {
   const { lexer } = await import('marked');
   return (markdown) => lexer(markdown);
@@ -68,7 +68,7 @@ class Writer {
       if (this.#text !== '' && between !== '') this.#put(between + indent, styles);
       this.#block(token, styles, indent);
       between = /\n[ \t]*\n[ \t]*$/.test(token.raw) ? '\n\n' : '\n';
-      // It stands before the text of its item.
+      // The checkbox stands before the text of its item.
       if (token.type === 'checkbox') between = '';
     }
   }
@@ -136,7 +136,7 @@ class Writer {
     }
   }
 
-  /** Telegram itself links an address that is its own text, and links to nothing but the web. */
+  /** Telegram itself links an address that is its own text. It links to nothing but the web. */
   #link(link: Tokens.Link | Tokens.Image, styles: Styles, indent: string): void {
     const isWeb = /^(?:https?|tg):\/\//i.test(link.href);
     const linked = isWeb && link.text !== link.href ? { ...styles, text_link: link.href } : styles;

@@ -2,10 +2,10 @@
  * The poll loop: it asks who it is, takes away a webhook, and then asks for updates one poll after
  * the other, never two at a time.
  *
- * An update is forgotten by Telegram when a later poll names a higher offset; so that offset never
- * passes what the ledger has not called safe, but for the limits in held.ts. Update ids begin anew
- * at random after a quiet week: an offset is therefore neither kept over a restart nor said again
- * once Telegram had nothing more; messages are recognised by chat and message id.
+ * Telegram forgets an update when a later poll names a higher offset. So the offset never passes
+ * what the ledger has not called safe, except for the limits in held.ts. Update ids begin anew at
+ * random after a quiet week: an offset is therefore neither kept over a restart nor said again once
+ * Telegram had nothing more; messages are recognised by chat and message id.
  *
  * States: introducing → polling ⇄ pausing; a conflict leads back to introducing; a refused token
  * ends it, and it waits for its signal.
@@ -24,7 +24,7 @@ import { conflict, reasonOf, refusedToken } from './reasons.ts';
 import { parseBot, parseUpdates } from './wire.ts';
 import type { Bot, Heard, Update } from './wire.ts';
 
-/** https://core.telegram.org/bots/api#getupdates: so many at once, and no more. */
+/** The most updates of one answer: https://core.telegram.org/bots/api#getupdates. */
 const updatesMax = 100;
 const longPollSeconds = 30;
 
@@ -67,7 +67,7 @@ export class Poller {
   readonly #signal: AbortSignal;
   readonly #held: HeldUpdates;
   #bot: Bot | null = null;
-  /** A poll has come back since it introduced itself: the first does not wait, to show that. */
+  /** A poll has come back since the introduction; the first poll does not wait, to show that. */
   #isAnswered = false;
   /** Failed calls since the last good one. */
   #failures = 0;
@@ -141,7 +141,7 @@ export class Poller {
     }
   }
 
-  /** A server that does not wait, although it was asked to, is not asked again and again. */
+  /** Pauses, so that a server that does not wait as asked is not asked again and again. */
   async #breathe(begunAt: SteadyTime): Promise<void> {
     const { steady, times } = this.#parts;
     if (steady() - begunAt < times.heldPauseMs / 2) await pause(times.heldPauseMs, this.#signal);
@@ -207,7 +207,7 @@ export class Poller {
     }
   }
 
-  /** Gives what was taken a moment to become safe; a durable ledger has it safe already. */
+  /** Gives the held updates a moment to become safe; in a durable ledger they are safe already. */
   async #settle(): Promise<void> {
     // What is safe already says so in its own turn.
     await new Promise(setImmediate);
@@ -229,7 +229,7 @@ export class Poller {
     if (count > 0) this.#parts.events.confirmedEarly({ channel: this.#parts.channel, count });
   }
 
-  /** So that a restart is not handed again what is done. */
+  /** Confirms what is done, so that a restart is not handed it again. */
   async #farewell(): Promise<void> {
     this.#held.advance();
     const { offset } = this.#held;

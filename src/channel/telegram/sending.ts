@@ -50,7 +50,7 @@ function isFirst({ id }: Reply): boolean {
   return !/-\d+$/.test(id) || id.endsWith('-00');
 }
 
-/** The first, and one for each thing that can be mended. */
+/** The first send, and one more for each thing that can be mended. */
 const triesMax = 4;
 
 /** What is sent, as far as a refusal can change it. */
@@ -60,7 +60,7 @@ type Letter = {
   replyTo: number | null;
   text: string;
   entities: readonly Entity[];
-  /** The Markdown itself, for when the entities are refused. */
+  /** The Markdown itself, sent when the entities are refused. */
   readonly source: string;
 };
 
@@ -121,7 +121,7 @@ function outcomeOfRefusal({ status, retryAfterMs }: Refused): DeliveryOutcome {
     const detail = 'the person blocked the bot, or it may not write there';
     return dead(failure('gone', { status, detail }));
   }
-  // The token was revoked, say: when it is put right, what waits goes out.
+  // The token was revoked, for example: once it is put right, waiting replies go out.
   if (status === 401 || status === 404) return retry(failure('unauthorized', { status }));
   if (status === 429) return retry(failure('rate_limited', more));
   if (status >= 500) return retry(failure(serverFailureOf(status), more), status !== 503);

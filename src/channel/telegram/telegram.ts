@@ -47,7 +47,7 @@ export function createTelegramChannel(parts: TelegramParts): Messenger {
 
 /** As @BotFather gives them out: the bot's id, a colon, the secret. */
 const tokenShape = /^(\d{1,20}):[\w-]{20,}$/;
-/** An answer that is a day late says nothing to anyone in a chat. */
+/** An answer that is a day late is of no use to anyone in a chat. */
 const deliverMsMax = 24 * 3_600_000;
 const cutting = { unitsMax: textMax, unitsOf: (text: string) => text.length, fences: true };
 const healthMs = 90_000;
@@ -123,7 +123,7 @@ class Telegram implements Messenger {
     if (api !== undefined) showTyping({ api, deadlines }, address, signal);
   }
 
-  /** Polls are watched by their ends: one that was begun may hang for ever. */
+  /** Polls are judged by their ends: a begun poll may hang for ever. */
   health(): ChannelHealth {
     const { health } = this.#health;
     const { silentMs } = this.#health;

@@ -1,7 +1,7 @@
 /**
  * "typing…" in a chat while an answer is worked on. Telegram shows it for five seconds
- * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four; what comes
- * of it changes nothing. An answer that is there within a moment goes without it.
+ * (https://core.telegram.org/bots/api#sendchataction), so it is said again every four. Its failures
+ * change nothing. It is not shown for an answer that comes within a moment.
  */
 import type { Address } from '../../domain/message.ts';
 import type { Deadline, Deadlines } from '../../lib/deadlines.ts';

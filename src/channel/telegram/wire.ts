@@ -1,10 +1,10 @@
 /**
- * Telegram's JSON: an update becomes what was said, an address becomes where a reply goes.
- * Format: https://core.telegram.org/bots/api#message. Pure, and nothing in it throws.
+ * Telegram's JSON: an update becomes what was said, an address becomes where a reply goes. Format:
+ * https://core.telegram.org/bots/api#message. Pure, and nothing in it throws.
  *
- * A conversation is a chat, or a topic of one. Of a group it is told whether the message is meant
- * for this bot: it mentions the bot, replies to it, or is a command for it. Offsets of entities
- * count UTF-16 units, as JavaScript's strings do.
+ * A conversation is a chat, or a topic of one. A group message is marked as meant for this bot when
+ * it mentions the bot, replies to it, or is a command for it. Offsets of entities count UTF-16
+ * units, as JavaScript's strings do.
  */
 import type { ConversationId } from '../../domain/ids.ts';
 import type { Address, Media, Sender, Setting } from '../../domain/message.ts';
@@ -28,7 +28,7 @@ export type Update = { readonly id: number; readonly message: Heard | null };
 
 type Wire = Readonly<Record<string, unknown>>;
 
-/** @returns the updates of one answer in their order; what is none is left out */
+/** @returns the updates of one answer in their order, without entries that are no update */
 export function parseUpdates(result: unknown, bot: Bot): readonly Update[] {
   if (!Array.isArray(result)) return [];
   const updates: Update[] = [];
@@ -55,7 +55,7 @@ function parseMessage(wire: Wire, bot: Bot): Heard | null {
   const number = wire['message_id'];
   const chatId = chat?.['id'];
   if (typeof chatId !== 'number' || typeof number !== 'number') return null;
-  // A post of a linked channel comes into its group as if somebody had said it.
+  // A post of a linked channel comes into its group as if somebody had said it there.
   if (from === null || from['is_bot'] === true || wire['is_automatic_forward'] === true)
     return null;
   if (typeof from['id'] !== 'number') return null;

@@ -170,7 +170,7 @@ class InboundHandler {
     this.#discard(request, response, bytes);
   }
 
-  /** The answer is out, but only its end lets the connection close: so that waits for the body. */
+  /** The answer is out. The connection closes with the response's end, which waits for the body. */
   #discard(request: IncomingMessage, response: ServerResponse, already: number): void {
     const { deadlines, discard = discardLimits } = this.#parts;
     let bytes = already;
@@ -217,7 +217,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
 }
 
-/** Announced, and no longer than allowed: worth keeping the connection for. */
+/** Whether the body is announced, and short enough to be worth keeping the connection for. */
 function isShort({ headers }: IncomingMessage): boolean {
   return headers.expect === undefined && Number(headers['content-length']) <= bodyBytesMax;
 }

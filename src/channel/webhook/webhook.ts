@@ -1,9 +1,10 @@
 /**
  * The webhook channel: messages are POSTed to it, replies are POSTed by it.
  *
- * Its listener outlives its run when a newer webhook channel took the same address: that one's
- * handler then answers. When none did, the address is let go with the end of the run, while replies
- * still go out; what comes on a connection that is open then is refused as shutting down.
+ * Its listener outlives its run when a newer webhook channel took the same address: then the
+ * handler of the newer channel answers. Otherwise the address is released at the end of the run,
+ * while replies still go out. Requests on connections that are still open are refused as shutting
+ * down.
  */
 import type { WebhookConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
@@ -31,7 +32,7 @@ export type WebhookParts = Clock & {
   readonly http: HttpClient;
   readonly events: Events;
   readonly deadlines: Deadlines;
-  /** Of this program, for the user agent. */
+  /** The version of this program, for the user agent. */
   readonly version: string;
 };
 

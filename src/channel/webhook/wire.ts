@@ -116,7 +116,7 @@ class Fields {
     return { text: digits, json: digits };
   }
 
-  /** A number as the body has it: found by a second parse, for no number holds these digits. */
+  /** A number as the body has it. A second parse finds it, since no JavaScript number holds it. */
   #source(field: MessageField): string {
     const key = this.#mapping[field];
     const sources = new Map<unknown, string>();
@@ -153,7 +153,7 @@ function problem(code: WireProblem['code'], detail: string): WireProblem {
 
 /** @returns a function that gives the JSON text of a reply's body, the same for every attempt */
 export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
-  // Replies come in runs of one brain and of one millisecond.
+  // Replies often come in a row from one brain and one millisecond.
   const name = lastOf((brain: string) => JSON.stringify(brain));
   const time = lastOf((ms: number) => `"${new Date(ms).toISOString()}"`);
   const values: readonly (readonly [string, (reply: Reply) => string])[] = [
@@ -172,7 +172,7 @@ export function createReplyWriter(mapping: Mapping): (reply: Reply) => string {
   const taken = new Set<string>();
   const parts: (readonly [string, string, (reply: Reply) => string])[] = [];
   for (const [index, [key, write]] of values.entries()) {
-    // The first four are mapped; one key for two fields holds the first of them.
+    // The first four are mapped; where two fields share a key, it holds the first of them.
     if (taken.has(key) || (index >= 4 && mapped.has(key))) continue;
     taken.add(key);
     parts.push([key, `${JSON.stringify(key)}:`, write]);

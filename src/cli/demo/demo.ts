@@ -69,10 +69,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   return ending.kind === 'refused' ? exitCode.config : exitCode.failed;
 }
 
-/** Of starts at which a port was taken between the look for it and the listening on it. */
+/** How often to start again when a port was taken between the look for it and the listening. */
 const againMax = 5;
 
-/** Two demos that start at once find the same ports: one of them gets them, the other looks on. */
+/** Two demos that start at once find the same ports: one gets them, the other starts again. */
 function isTaken(ending: Ending): boolean {
   return ending.kind === 'refused' && takenCodes.has(ending.code);
 }

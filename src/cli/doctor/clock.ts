@@ -1,7 +1,7 @@
 import { length, localTime } from '../ledger/table.ts';
 import { failed, ok, type PreflightLine } from '../../preflight/lines.ts';
 
-/** What a step of the clock by its own correction may cost, and no more. */
+/** How far a correction of the clock may step it without being a fault. */
 const slackMs = 1_000;
 
 /**

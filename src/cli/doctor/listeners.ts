@@ -12,7 +12,7 @@ type Listener = {
   readonly address: ListenAddress;
   /** The field that holds the address. */
   readonly field: string;
-  /** When the address is taken, svc starts without it. */
+  /** When the address is taken, svc starts without this listener. */
   readonly optional: boolean;
 };
 
@@ -79,7 +79,7 @@ async function listenerLine(
 
 const answerMs = 3_000;
 
-/** Asks before it tries to listen: so the address is taken from nobody, not for a moment. */
+/** Asks before it tries to listen, so that nobody loses the address, not even for a moment. */
 async function whoAnswers(
   address: ListenAddress,
   http: HttpClient,

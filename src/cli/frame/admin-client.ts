@@ -1,5 +1,5 @@
 /**
- * Asks the running service over its admin address, and reads what it answers: what is not an answer
+ * Asks the running service over its admin address, and reads what it answers. A failure to answer
  * is thrown as a sentence for the person who asked.
  */
 import {
@@ -38,7 +38,7 @@ export type AdminClientOptions = {
   readonly address: ListenAddress;
   readonly bearer: Bearer;
   readonly version: string;
-  /** Gives up the question under way. */
+  /** Ends the question under way. */
   readonly stop: AbortSignal;
   /** How long an answer may take, in milliseconds; else 30 s. */
   readonly answerMs?: number;
@@ -76,12 +76,12 @@ export class AdminClient implements AsyncDisposable {
     return isNotFound(given) ? null : this.take<S>(given, schema);
   }
 
-  /** What the schema describes; a refusal is thrown. */
+  /** The answer, as the schema describes it; a refusal is thrown. */
   async read<const S>(principal: AdminRequest['principal'], path: string, schema: S & Schema) {
     return this.take<S>(await this.ask({ method: 'GET', path, principal }), schema);
   }
 
-  /** What was given, held to the schema; a refusal is thrown. */
+  /** A given answer, held to the schema; a refusal is thrown. */
   take<const S>(given: AdminResponse, schema: S & Schema): Described<S> {
     if (given.status !== 200) return this.refused(given);
     try {
@@ -145,7 +145,7 @@ export class AdminClient implements AsyncDisposable {
   }
 }
 
-/** Where a process of this machine reaches what listens there. */
+/** The origin at which a process of this machine reaches the listener at this address. */
 export function originOf({ host, port }: ListenAddress): URL {
   const near = host === '' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return new URL(`http://${near.includes(':') ? `[${near}]` : near}:${port}`);

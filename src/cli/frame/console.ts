@@ -15,7 +15,7 @@ import { plainText } from './plain-text.ts';
 export type ConsoleOptions = {
   readonly io: Io;
   readonly explain: boolean;
-  /** Says whom one is talking to. */
+  /** Says who answers here. */
   readonly introduction: string;
 };
 
@@ -97,7 +97,7 @@ class Console {
       stderr.write(`${sentences[decision.apology]}\n`);
       this.#unanswered++;
     }
-    // What its sender is told names no reason, and whoever sits here runs the service.
+    // The sentence for senders names no reason, but the person at this console runs the service.
     if (this.#explain || decision.kind !== 'reply') stderr.write(explain(answer));
   }
 

@@ -1,8 +1,8 @@
 /**
  * npm runs a script as npm → sh → program, or npm → sh → launcher → program, and hands signals
- * down. SIGKILL it cannot hand down, and the others would stay behind. So a program that npm
- * started looks every second whether that npm still stands above it. It reads /proc, and does
- * nothing on systems that have none.
+ * down. It cannot hand down SIGKILL, and the others would stay behind. So a program that npm
+ * started looks every second whether that npm is still above it. It reads /proc, and does nothing
+ * on systems that have none.
  */
 import { readFileSync } from 'node:fs';
 
@@ -20,7 +20,7 @@ export function handleNpm(gone: () => void): void {
   timer.unref();
 }
 
-/** The id of the npm that stands at most three steps above this process, or null. */
+/** The id of the npm at most three steps above this process, or null. */
 function npmAbove(): number | null {
   let id = process.ppid;
   for (let step = 1; step <= 3; step++) {

@@ -12,8 +12,8 @@ export function plainLine(text: string): string {
 }
 
 /**
- * A value as JSON that may be shown at a terminal as it is: what could drive one stands there as
- * an escape, so that nothing is left out.
+ * A value as JSON that may be shown at a terminal as it is: what could drive a terminal becomes an
+ * escape, so that nothing is left out.
  * @param indent spaces a level; 0: all on one line
  */
 export function plainJson(value: unknown, indent = 0): string {

@@ -1,4 +1,4 @@
-/** Where this program stands: the folder that holds package.json, from sources and from dist/. */
+/** Where this program lies: the folder that holds package.json, from sources and from dist/. */
 import { existsSync, readFileSync } from 'node:fs';
 
 export function packageRoot(): URL {
@@ -14,5 +14,5 @@ export function programVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** No clock that is right shows a time before this: the day of this version's code. */
+/** A clock that shows a time before this is wrong: it is the day of this version's code. */
 export const versionAt = Date.UTC(2026, 10, 21);

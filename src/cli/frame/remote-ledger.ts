@@ -1,7 +1,7 @@
 /**
  * The running service, asked over its admin address. It speaks for the ledger that the process
- * owns: what is only in its memory can be read nowhere else, and while it holds the database it is
- * the only one that writes.
+ * owns. What is only in the memory of that process can be read nowhere else, and while it owns the
+ * database nobody else writes.
  */
 import { pairingSchema, pairingsSchema, unpairedSchema } from '../../admin/schemas/gate.ts';
 import * as records from '../../admin/schemas/records.ts';
@@ -71,7 +71,7 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
     return this.#service.find('operator', path, stories.conversationTextSchema);
   }
 
-  /** None: the service that is asked reads a type for itself. */
+  /** Empty: the service that is asked resolves a type by itself. */
   channelKeys = async () => [];
 
   turns(whose: Whose, page: PageAsked) {

@@ -1,8 +1,8 @@
 /**
  * What a command goes by to find svc and its database: the configuration file. svc may run on
- * another text than stands there by now, for one that it cannot use changes nothing. So what only
- * reads goes on without the file where that has problems, by the last text of it that svc kept; and
- * where nothing listens at the address of the file, that text's is tried.
+ * another text than the file has by now, since svc goes on when it cannot use a new text. So a
+ * command that only reads goes by the last text that svc kept, where the file has problems. Where
+ * nothing listens at the address in the file, the address in the kept text is tried.
  */
 import { connect } from 'node:net';
 import { resolve } from 'node:path';
@@ -23,15 +23,15 @@ export type ServiceLocation = {
   /** `nothing`: neither the file nor its history can be used; the config is of an empty file. */
   readonly source: 'file' | 'history' | 'nothing';
   readonly config: Config;
-  /** Absolute; null: none is known of. */
+  /** Absolute; null: none is known. */
   readonly storagePath: string | null;
   /** Where the admin server may be, the likeliest first; none: it is switched off. */
   readonly addresses: readonly ListenAddress[];
 };
 
 /**
- * For what reads. That the file cannot be used is told; it is refused where there is neither a file
- * nor a history of one.
+ * For a command that reads. It is told when the file cannot be used, and refused where there is
+ * neither a file nor a history of it.
  * @param name of the file, as the person wrote it
  */
 export async function locateService(name: string, io: Io): Promise<ServiceLocation | Refusal> {
@@ -58,7 +58,7 @@ export async function locateService(name: string, io: Io): Promise<ServiceLocati
   return { kind: 'found', source: 'nothing', config, storagePath: null, addresses };
 }
 
-/** For what writes or copies: by a file without problems alone. */
+/** For a command that writes or copies: goes by a file without problems alone. */
 export async function locateServiceStrictly(
   name: string,
   io: Io,
@@ -74,7 +74,7 @@ function refusalOf(name: string, inspection: Inspection, { stderr, env }: Io): R
   return { kind: 'refused', report: report(name, inspection, [], isColoured(stderr, env)) };
 }
 
-/** The newest one that can be used; what cannot be read of a history is none. */
+/** The newest kept text that can be used; texts that cannot be read are left out. */
 async function newestKept(file: string, { env }: Io) {
   for (const { revision } of await listKept(file).catch(() => [])) {
     const kept = await readKept(file, revision).catch(() => null);
@@ -89,7 +89,7 @@ function addressesOf({ observability }: Config): readonly ListenAddress[] {
   return observability.enabled ? [observability.address] : [];
 }
 
-/** Of a file that says nothing: no storage, no operator, every default. */
+/** The configuration of a file that says nothing: no storage, no operator, every default. */
 function emptyConfig(): Config {
   const draft = checkShape({}, new ProblemList('{}', new Map()));
   return parseDocument({ ...draft, channels: [], brains: [], routes: [] } as Document, () => false);

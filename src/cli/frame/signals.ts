@@ -1,15 +1,15 @@
 /**
  * Turns signals into one abort, and hang-ups into what a command makes of them. A signal may reach
- * this process directly, through the launcher in bin/svc.js, or both ways at once; what comes both
- * ways ends a process once. The end of the launcher, or of the npm that started it, counts as a
- * SIGTERM, so that a kill of theirs leaves nothing behind.
+ * this process directly, through the launcher in bin/svc.js, or both ways at once; a signal that
+ * comes both ways ends a process once. The end of the launcher, or of the npm that started it,
+ * counts as a SIGTERM, so that a kill of theirs leaves nothing behind.
  *
  * running → stopping (the first signal) → ended (the second one, at once; a hang-up is none)
  *
  * A hang-up (SIGHUP) means two things. Where a terminal is the standard input, it is closing, and
- * that stops every command. A process without one lives on its own: a command that wants to be
- * told of hang-ups is, and goes on; any other stops. It is told of each, so twice of one that comes
- * both ways: a look too many does no harm, and one too few leaves an edit unread.
+ * that stops every command. A process without one lives on its own: a command that wants to be told
+ * of hang-ups is told, and goes on; any other stops. It is told twice of a hang-up that comes both
+ * ways: to read the file once too often does no harm, and once too seldom leaves an edit unread.
  */
 import { isatty } from 'node:tty';
 import { constants } from 'node:os';
@@ -21,8 +21,8 @@ type Way = 'direct' | 'passed';
 type Came = (signal: Name, way: Way) => void;
 
 /**
- * What comes directly and what comes passed on, counted apart: the larger number is true. It is so
- * for what ends a process, of which no more than two are looked at.
+ * Counts apart what comes directly and what is passed on: the larger number is the true one. That
+ * is good enough for signals that end a process, of which only the first two matter.
  */
 class SignalCount {
   readonly #direct = new Map<Name, number>();
@@ -45,7 +45,7 @@ class SignalCount {
 export type Signals = {
   /** Aborts at the first signal. */
   readonly stopping: AbortController;
-  /** Aborts at the second one, which ends the process. */
+  /** Aborts at the second signal, which ends the process. */
   readonly abandoning: AbortController;
   /** From now on a hang-up without a terminal calls this, and stops nothing. */
   readonly onHangUp: (act: () => void) => void;
@@ -71,7 +71,7 @@ export function listenForSignals(): Signals {
   if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(came, stopping);
   if (process.env['npm_lifecycle_event'] !== undefined) handleNpm(() => stopping.abort());
   const onHangUp = (act: () => void): void => {
-    // Windows gives it to a console that closes, and ends the process soon after.
+    // Windows sends SIGHUP when a console closes, and ends the process soon after.
     if (process.platform !== 'win32' && !isatty(0)) hangUp = act;
   };
   return { stopping, abandoning, onHangUp };
@@ -86,7 +86,7 @@ function heedLauncher(came: Came, stopping: AbortController): void {
   });
   process.on('disconnect', () => stopping.abort());
   if (process.connected) {
-    // The listeners above hold the process open; the channel is no work of its own.
+    // The listeners above would hold the process open, and the channel alone is to hold nothing.
     process.channel?.unref();
   } else {
     stopping.abort();

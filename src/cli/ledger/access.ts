@@ -1,8 +1,7 @@
 /**
- * How a command comes to the ledger. With storage it reads the database itself, whether svc runs
- * or not; without, only the running service knows. What changes the ledger goes through the
- * service while it owns the database; a stopped one's database is owned for as long as the command
- * takes.
+ * How a command comes to the ledger. With storage it reads the database itself, whether svc runs or
+ * not; without, only the running service knows. Changes go through the service while it owns the
+ * database. While no service does, the command owns the database for as long as it takes.
  */
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../lib/clock.ts';
@@ -57,7 +56,7 @@ async function placeBy(
   return exitCode.config;
 }
 
-/** Lets a command read; what keeps it from that is told, and the exit code is 1. */
+/** Lets a command read; tells what keeps it from reading, with exit code 1. */
 export function reading(
   location: LedgerLocation,
   use: (reader: LedgerReader) => Promise<number>,
@@ -77,7 +76,7 @@ export function reading(
   });
 }
 
-/** Lets a command write, in the same way. */
+/** Lets a command write, in the same way as `reading`. */
 export function writing(
   location: LedgerLocation,
   use: (ledger: LedgerWrites) => Promise<number>,
@@ -85,7 +84,7 @@ export function writing(
   return owning(location, (ledger) => use(audited(ledger)), use);
 }
 
-/** Lets a command let people in, in the same way. */
+/** Lets a command let people in, in the same way as `reading`. */
 export function pairing(
   location: LedgerLocation,
   use: (admissions: Admissions) => Promise<number>,

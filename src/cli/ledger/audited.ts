@@ -48,7 +48,7 @@ const admissionStatuses: Readonly<Record<Admission['kind'], number>> = {
   storage_failed: 503,
 };
 
-/** The same for who is let in. */
+/** The same for the admission of people. */
 export function auditedAdmissions(ledger: Ledger, admissions: Admissions): Admissions {
   const note = noter(ledger);
   return {

@@ -135,7 +135,7 @@ function notesPage(notes: readonly NoteText[]): string {
   return `\nnotes\n${notes.map(({ text }) => indented(text)).join('')}`;
 }
 
-/** A line names who speaks, and what was said stands below it, moved to the right. */
+/** A line names the speaker, and what was said stands indented below it. */
 function turnsPage(rows: readonly TurnText[]): string {
   const blocks = rows.map(({ session, at, sender, conversation, text, reply }) => {
     const who = sender === null ? 'from the session before' : plainLine(sender);

@@ -121,7 +121,7 @@ function notATime(flag: string, text: string): string {
   return `--${flag} is a time such as 2h, 7d, 2026-11-21 or 2026-11-21T18:30; "${text}" is none.`;
 }
 
-/** A brain of before may have had messages too, so this is no refusal. */
+/** The file names no such brain. An earlier one may have had messages, so this is no refusal. */
 function hintAtBrain(brain: string, { io, config, source, file }: LedgerLocation): void {
   const names = config.brains.map(({ name }) => name);
   if (source === 'nothing' || names.includes(brain)) return;

@@ -67,7 +67,7 @@ async function list(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-/** Of a brain's note it is told where it was made. */
+/** A note of a brain is told with the conversation in which it was made. */
 function told(of: NotesOf): (note: NoteText) => string {
   return ({ at, channel, conversation, text }) => {
     const where = of.kind === 'brain' ? `  ${plainLine(channel)}, ${plainLine(conversation)}` : '';

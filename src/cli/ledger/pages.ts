@@ -12,7 +12,7 @@ import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.
 import { plainJson, plainLine } from '../frame/plain-text.ts';
 import { locateLedger, reading, type LedgerLocation } from './access.ts';
 
-/** Of every command that prints one page. */
+/** Flags of every command that prints one page. */
 export const pageFlags = {
   limit: { type: 'string' },
   after: { type: 'string' },
@@ -24,7 +24,7 @@ export const pageFlags = {
 export const limitRange = `1 to ${pageRowsMax} (default: ${pageRowsUsual})`;
 
 type List<Found> = {
-  /** The command's. */
+  /** The command's name. */
   readonly name: string;
   readonly read: (reader: LedgerReader, asked: PageAsked) => Promise<Found>;
   /** What was found, as a person reads it. */
@@ -45,7 +45,7 @@ export async function runList<Found extends { readonly next: string | null }>(
   return printList(list, parsed.flags, io);
 }
 
-/** The same with flags that have been read, of a command that has more of them. */
+/** The same as `runList` with flags that were read already, for a command with more flags. */
 export async function printList<Found extends { readonly next: string | null }>(
   { name, read, show }: List<Found>,
   { limit, after, config, json }: Flags<typeof pageFlags>,
@@ -82,7 +82,8 @@ export function sayMore({ stderr }: Io, next: string | null): void {
 }
 
 /**
- * Reads a list whose pages may hold fewer rows than asked for, until there are so many or no more.
+ * Reads a list whose pages may hold fewer rows than asked for, until there are as many as asked
+ * for, or no more.
  * @param stop ends it early, with what there is
  */
 export function fullPage<T>(

@@ -52,7 +52,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   });
 }
 
-/** Of a reply only the dead letter is found by its own id; a part of one by the whole one's. */
+/** A reply's dead letter is found by its own id; that of a part, by the whole reply's. */
 async function find(
   reader: LedgerReader,
   id: string,

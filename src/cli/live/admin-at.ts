@@ -1,4 +1,4 @@
-/** Where the running service of a configuration is asked. Readers need no bearer for any of it. */
+/** Where to ask a running service what every reader may know without a bearer. */
 import type { ListenAddress } from '../../config/config.ts';
 import { AdminClient } from '../frame/admin-client.ts';
 import { exitCode, type Io } from '../cli.ts';
@@ -22,7 +22,7 @@ export async function findAdmin(file: string | null, io: Io): Promise<ListenAddr
   return exitCode.failed;
 }
 
-/** What tells how svc is comes at once, or something is wrong with svc. */
+/** The status comes at once, or something is wrong with svc. */
 const answerMs = 5_000;
 
 /** Asks what every reader may know. */

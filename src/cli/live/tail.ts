@@ -40,7 +40,7 @@ const table = {
   json: { type: 'boolean' },
 } as const;
 
-/** Three comments of svc must have been missing. */
+/** So long that three of svc's comments must have been missing. */
 const silenceMs = 50_000;
 const backoff = { baseMs: 500, capMs: 15_000 } as const;
 
@@ -54,7 +54,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (typeof address === 'number') return address;
   await using client = adminClientAt(address, io);
   const follower = new Follower(originOf(address), client, io, (frame) => {
-    // What was missed may have been of these kinds.
+    // The kinds that missed frames may have been of.
     if (frame.kind === 'dropped') io.stderr.write(`${sayDropped(frame)}\n`);
     else if (kinds !== null && !kinds.has(frame.kind)) return;
     if (flags.json) io.stdout.write(`${plainJson(frame)}\n`);
@@ -70,7 +70,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Comes back for as long as it is wanted, once it has been there. */
+/** Connects again for as long as frames are wanted, once it has been connected. */
 class Follower {
   readonly #origin: URL;
   readonly #client: AdminClient;
@@ -78,7 +78,7 @@ class Follower {
   readonly #show: (frame: Frame | Dropped) => void;
   #lastId: string | null = null;
   #wasThere = false;
-  /** Since it was there last. */
+  /** Attempts since it was last connected. */
   #attempts = 0;
 
   constructor(origin: URL, client: AdminClient, io: Io, show: (frame: Frame | Dropped) => void) {
@@ -88,7 +88,7 @@ class Follower {
     this.#show = show;
   }
 
-  /** Until it is stopped. Throws Unanswered where it could not even begin. */
+  /** Runs until it is stopped. Throws Unanswered where it could not even begin. */
   async run(): Promise<void> {
     const { stop, stderr } = this.#io;
     while (!stop.aborted) {
@@ -120,7 +120,7 @@ class Follower {
     );
   }
 
-  /** A kind of a newer svc is left out. */
+  /** A kind of frame that only a newer svc knows is left out. */
   #take({ data }: StreamEvent): void {
     let frame: Frame | Dropped;
     try {
@@ -132,7 +132,7 @@ class Follower {
     this.#show(frame);
   }
 
-  /** Where there was no answer, a question of the usual kind gets the sentence that says so. */
+  /** Where no answer came, asks a question of the usual kind, whose error says why. */
   async #tellWhyNot({ status, body }: StreamEnd): Promise<void> {
     if (status !== null && status !== 200) this.#client.refused({ status, body: jsonOf(body) });
     await this.#client.read('reader', 'status', statusSchema);

@@ -13,7 +13,7 @@ import { restartFields } from './lifetime.ts';
 export type Change = {
   readonly kind: 'added' | 'removed' | 'changed' | 'note';
   readonly text: string;
-  /** It is refused while the service runs; the file is to be changed, and svc started again. */
+  /** Refused while the service runs: the file has to be changed, and svc started again. */
   readonly restart: boolean;
 };
 
@@ -91,7 +91,7 @@ function brainChanges(before: JsonObject, after: JsonObject): readonly Change[] 
   });
 }
 
-/** A brain that went where another came, alike but for the name, has only a new name. */
+/** A brain that differs from one that is gone by its name alone is the same brain, renamed. */
 function renamedIn(pairs: readonly Pair[]): ReadonlyMap<Pair, Pair> {
   const renamed = new Map<Pair, Pair>();
   const gone = pairs.filter(({ to }) => to === null);

@@ -6,7 +6,7 @@ import { isEqual, isObject } from '../json-value.ts';
 import { isAbsent, type Value } from './entries.ts';
 import { restartFields, routedChannels } from './lifetime.ts';
 
-/** @returns sentences, beginning with a small letter; none where nothing of it is disturbed */
+/** @returns sentences, beginning with a small letter; none where nothing is disturbed */
 export function consequencesOf(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   const refused = new Set(restartFields(before, after));

@@ -22,7 +22,8 @@ export type Keyed = { readonly key: string; readonly index: number; readonly val
 
 /**
  * The entries of a list, each by what makes it the same one wherever it stands: a channel by its
- * type, a brain by its name, a model by provider and id. A second one of a key is told apart.
+ * type, a brain by its name, a model by provider and id. A second entry of a key gets a key of its
+ * own.
  * @param name the list's own key, such as `brains`
  */
 export function keyed(list: Value, name: string): readonly Keyed[] {

@@ -126,7 +126,7 @@ function sayOf(field: Field, value: Value): string {
   return noted ? 'the default' : 'none';
 }
 
-/** What the service reads: a synonym is its name, and what is absent its default. */
+/** What the service reads for a value: a synonym is its name, an absent value is its default. */
 export function meant(field: Field, value: Value): Value {
   const given = withDefault(field, value);
   if (field.type === 'choice' && typeof given === 'string') return canonical(given);

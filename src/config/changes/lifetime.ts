@@ -22,7 +22,7 @@ export function isOfProcess(field: Field): boolean {
   return field.type === 'object' && Object.values(field.fields).some(isOfProcess);
 }
 
-/** Only what is routed before and after is bound at both times. */
+/** Only channels that are routed before and after are bound at both times. */
 function inChannels(before: Value, after: Value): readonly string[] {
   const [from, to] = [routedChannels(before), routedChannels(after)];
   return [...to].flatMap(([type, { index, value }]) => {
@@ -51,7 +51,7 @@ export function routedChannels(document: Value): ReadonlyMap<string, Placed> {
   );
 }
 
-/** Of a block that is switched off only the switch counts. */
+/** When a block is switched off, only its switch counts. */
 function inBlock(
   { fields }: ObjectField,
   before: Value,
@@ -97,7 +97,7 @@ function isSame(field: Field, from: Value, to: Value): boolean {
   return old !== null && now !== null && old.host === now.host && old.port === now.port;
 }
 
-/** Another host on the port that the old listener holds until the new one answers: it cannot be. */
+/** Another host on the port that the old listener still holds: the new listener cannot bind it. */
 function keepsPort(from: Value, to: Value): boolean {
   const [old, now] = [addressOf(from), addressOf(to)];
   if (old === null || now === null || now.port === 0) return false;

@@ -20,7 +20,7 @@ class HostedRuntime implements Model {
   readonly mayForward = false;
   readonly #options: RuntimeOptions;
   #base: Base;
-  /** Where it may stand instead: asked for once more after a 404, and kept if it is there. */
+  /** Another base where the API may be: asked once after a 404, and kept if the API is there. */
   #otherBase: Base | null;
 
   constructor(options: RuntimeOptions) {

@@ -32,7 +32,7 @@ class LocalRuntime implements Model {
   readonly #chatUrl: URL;
   readonly #tagsUrl: URL;
   readonly #relay: RelayDetection;
-  /** The look under way, if any: whoever needs one waits for that. */
+  /** The look under way, if any: every request that needs a look waits for it. */
   #looking: Promise<ModelCheck> | null = null;
 
   constructor(options: RuntimeOptions) {
@@ -73,7 +73,7 @@ class LocalRuntime implements Model {
 
   async #look(deadlineAt: SteadyTime): Promise<void> {
     const ownEnd = earlier(deadlineAt, later(this.#options.steady(), lookMs));
-    // One that was under way already may end in vain long before this request has waited its time.
+    // A look that was under way already may fail long before this request has waited its time.
     const joined = await this.#looking;
     if (joined?.kind === 'reached') return;
     await (this.#looking ?? this.check(ownEnd));

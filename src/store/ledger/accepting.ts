@@ -12,7 +12,7 @@ import type { WorkingSet } from '../order/working-set.ts';
 import type { Arrival, LedgerStorage } from './storage.ts';
 
 type Unwanted = { readonly whose: Whose; readonly before: number };
-/** Until it is entered, or the storage has answered. */
+/** `underWay` holds until the message is entered, or until the storage has answered. */
 type UnderWay = Arrival & { readonly bytes: number; underWay: boolean };
 
 const settled = new MessageProgress(0, null);
@@ -49,8 +49,8 @@ export class Accepting {
   }
 
   /**
-   * What is theirs and on its way, numbered below `before`, is not to be worked.
-   * @returns to be called when all of it has arrived
+   * Messages of theirs that are on their way, numbered below `before`, are not to be worked.
+   * @returns what to call when all of them have arrived
    */
   unwanted(what: Unwanted): () => void {
     this.#unwanted = what;

@@ -11,7 +11,7 @@ export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments'>
 type Call = {
   readonly kept: Omit<RunningCall, 'ending'>;
   ending: CallEnding | null;
-  /** The run that it began in, or that it has answered last; null: one of an earlier process. */
+  /** The run in which it began, or which it answered last; null: a run of an earlier process. */
   claim: InClaim | null;
 };
 
@@ -28,7 +28,7 @@ export class BegunCalls {
     this.#load = load;
   }
 
-  /** What earlier runs began and this one has not asked for, in the order of their beginnings. */
+  /** Calls that earlier runs began and this run has not asked for, in the order they began. */
   earlier(claim: InClaim): readonly EarlierCall[] {
     return this.#of(claim.message)
       .filter((call) => call.claim !== claim)
@@ -52,7 +52,7 @@ export class BegunCalls {
       : { kind: 'done', key: kept.key, ending };
   }
 
-  /** What has begun could not be written down, and did not run. */
+  /** A call that has begun could not be written down, and did not run. */
   drop({ message }: InClaim, key: string): void {
     const calls = this.#of(message);
     const at = calls.findIndex(({ kept }) => kept.key === key);

@@ -25,7 +25,7 @@ export class Claiming {
     this.#parts = parts;
   }
 
-  /** From now on there is nothing to take: the end of it could not be written down. */
+  /** From now on nothing is handed out, since the end of a claim could not be written down. */
   stop(): void {
     this.#stopped = true;
   }

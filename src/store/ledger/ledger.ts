@@ -63,7 +63,7 @@ export class LaneLedger implements Ledger {
   readonly #accepting: Accepting;
   readonly #claiming: Claiming;
   readonly #unroutable: Unroutable;
-  /** What people ask is done one at a time. */
+  /** Requests of people are done one at a time. */
   readonly #asked = new OneAtATime();
   readonly #onFault: (error: unknown) => void;
   #failed = false;
@@ -270,7 +270,7 @@ export class LaneLedger implements Ledger {
     this.#intakeLimit.settled();
   }
 
-  /** @param closed what it comes to after the end; without it, that rejects */
+  /** @param closed what is returned after the ledger's end; without it the promise rejects */
   #ask<T>(act: () => Promise<T>, closed?: T): Promise<T> {
     return this.#asked.do(async () => {
       if (this.#closing === null) return act();

@@ -5,7 +5,7 @@
  * Writes take effect in the order in which they are asked for. `then` is called at the commit:
  * once, in the order of the commits, and before the promise resolves to true. False: it is not
  * written, and never will be; `then` is not called. Without storage all of this happens at once.
- * Nothing here throws or rejects but where it is said; after `close` nothing more is asked.
+ * Nothing here throws or rejects unless its comment says so; after `close` nothing more is asked.
  */
 import type { Acceptance } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -51,18 +51,21 @@ export interface LedgerStorage {
   /** May resolve before the commit: nothing but the next reply of the lane waits for it. */
   delivered(end: DeliveryEnd, then: () => void): Promise<boolean>;
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean>;
-  /** @param parts die with it */
+  /** @param parts later parts of the same reply, which die with it */
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean>;
   callBegun(message: Message, call: BegunCall): Promise<boolean>;
-  /** Nobody waits for it. */
+  /** Nobody waits for this write. */
   callEnded(key: string, ending: CallEnding): void;
   audit(row: AuditRow): Promise<boolean>;
-  /** Nobody waits for it. @param since milliseconds since 1970; null: the channel is served */
+  /** Nobody waits for this write. @param since milliseconds since 1970; null: it is served */
   keepUnroutable(channel: ChannelKey, since: number | null): void;
   /** Resolves once all that was asked for before is written. */
   written(): Promise<boolean>;
 
-  /** Kept for the next start: no message ended this process. @param alone ran alone just then */
+  /**
+   * Keeps for the next start that no message ended this process.
+   * @param alone the message that ran alone just then; null: none did
+   */
   noteFailure(alone: InRow | null): void;
   /** Writes what was asked for, and closes. */
   close(): Promise<void>;
@@ -70,7 +73,7 @@ export interface LedgerStorage {
 
 type Awaitable<T> = T | Promise<T>;
 
-/** What conversations remember, and where channels are. */
+/** What conversations remember, and the cursors of channels. */
 interface StoredHistory {
   /** What it holds in memory. */
   readonly bytes: number;
@@ -79,7 +82,7 @@ interface StoredHistory {
   /** The last n turns of the newest session that has any, oldest first. */
   said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
   cursor(channel: ChannelKey, name: string): Awaitable<string | null>;
-  /** Milliseconds since 1970; null: it is served. */
+  /** Milliseconds since 1970; null: the channel is served. */
   unroutableSince(channel: ChannelKey): number | null;
 }
 
@@ -92,7 +95,7 @@ interface StoredAgents {
   callsOf(message: Message): readonly RunningCall[];
 }
 
-/** Asked one at a time, as what is forgotten is. */
+/** The ledger asks these one at a time, together with those of `StoredForgetting`. */
 interface StoredDeadLetters {
   readonly count: number;
   replay(id: string): Promise<DeadLetterMove>;
@@ -132,7 +135,7 @@ export type TurnEnd = {
   /** The message is a dead letter; null: it is answered. */
   readonly why: Failure | null;
   readonly effects: Effects | null;
-  /** Those of the effects, numbered in their order. */
+  /** The replies of the effects, numbered in their order. */
   readonly replies: readonly { readonly reply: Reply; readonly seq: number }[];
 };
 
@@ -143,10 +146,10 @@ export type DeferredUntil = { readonly dueAt: number; readonly how: Deferral };
 
 export type Forgotten = {
   readonly whose: Whose;
-  /** What is numbered from there on was said after it was asked for, and stays. */
+  /** Rows numbered from `before` on came after the request, and stay. */
   readonly before: number;
   /** How many rows of theirs have gone from the working set. */
   readonly removed: number;
-  /** Takes more rows of theirs away, wherever they are; who holds a claim on one has lost it. */
+  /** Takes more rows of theirs away, wherever they are; a claim on such a row is lost. */
   readonly remove: (matches: (row: Row) => boolean) => void;
 };

@@ -27,7 +27,7 @@ export class ToolCalls implements CallJournal<InClaim> {
     return { kind: 'unwritten' };
   }
 
-  /** Also for a claim that is over: what is known of the call does not depend on it. */
+  /** Also for a claim that is over: what is known of the call does not depend on the claim. */
   journalEnd(claim: InClaim, key: string, ending: CallEnding): void {
     this.#begun.end(claim, key, ending);
     this.#storage.callEnded(key, ending);

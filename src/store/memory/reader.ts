@@ -58,7 +58,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
       if (after === null) return emptyPage;
       const uses = stories.uses.told();
       const from = after[0] === '' ? 0 : uses.findIndex(({ key }) => key === after[0]) + 1;
-      // A place that has been written over since was the last.
+      // When the place has been written over since, there is no next page.
       const rows = after[0] !== '' && from === 0 ? [] : uses.slice(from);
       return pageOf(rows, limit, ({ key }) => [key], withoutArguments);
     },
@@ -144,7 +144,7 @@ function lettersOf(kept: KeptStory): readonly DeadLetterText[] {
   return letters;
 }
 
-/** What belongs to a person is not kept without storage. */
+/** Stands for ids that belong to a person, which are not kept without storage. */
 const unknown = '' as ConversationId;
 
 function withoutText(letter: DeadLetterText): DeadLetter {

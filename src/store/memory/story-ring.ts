@@ -15,9 +15,9 @@ import { wholeIdLength, type InRow, type OutRow } from '../order/rows.ts';
 import { ToolUseRing } from './tool-use-ring.ts';
 
 const storiesMax = 10_000;
-/** Of so many replies for each story the order is kept; of more, the newest. */
+/** So many replies of each story are kept in order; of a story with more, the newest. */
 const repliesEach = 2;
-/** Of a part of a split reply. */
+/** The length of the id of a part of a split reply. */
 const idLengthMax = 25;
 
 /** Not yet: a number too, so that a field of times stays one. */
@@ -105,7 +105,7 @@ export class KeptStory {
   attempts = 0;
   trace: Trace | null = null;
   failure: FailureTold | null = null;
-  /** Of all that were ever in this slot: the first `count` are this story's. */
+  /** All replies that were ever in this slot: the first `count` are those of this story. */
   readonly replies: KeptReply[] = [];
   count = 0;
 }
@@ -123,7 +123,7 @@ export class StoryRing {
   readonly #slots: KeptStory[] = [];
   readonly #size: number;
   #begun = 0;
-  /** Of the last replies, as they were made: their story, and which of its own each is. */
+  /** For each of the last replies, in the order they were made: its story, and its place in it. */
   readonly #madePlaces: Float64Array;
   readonly #madeParts: Uint32Array;
   #made = 0;
@@ -161,7 +161,7 @@ export class StoryRing {
     if (slot === null) return;
     slot.state = why === null ? 'answered' : 'dead';
     slot.settledAt = now;
-    // Only a fault ends a try; what never could be tried was not.
+    // Only a fault ends a try. A message that could never be tried had no try.
     slot.attempts = why === null || why.kind === 'fault' ? row.attempt : row.attempt - 1;
     if (why !== null) slot.failure = toldOf(why);
     if (effects === null) return;

@@ -27,7 +27,7 @@ export class ToolUseRing {
     if (this.#kept.length > usesMax) this.#kept = this.#kept.slice(-usesMax);
   }
 
-  /** Told as `unknown` until its end, or its turn's, is. */
+  /** A use is told as `unknown` until its own end, or that of its turn, is told. */
   begun(message: Message, { key, at, tool, mode, rule }: BegunCall): void {
     const use = { key, at, ms: 0, tool, mode, rule, arguments: '' };
     this.add(message, [{ ...use, outcome: 'unknown' }]);

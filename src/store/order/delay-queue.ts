@@ -18,7 +18,7 @@ export class DelayQueue {
     this.#ready = ready;
   }
 
-  /** Until they are settled, whether they wait or are being tried. */
+  /** Parked replies until they are settled, whether they wait or are being tried. */
   get parked(): ReadonlySet<OutRow> {
     return this.#parked;
   }
@@ -39,7 +39,7 @@ export class DelayQueue {
     });
   }
 
-  /** It is settled, or gone. */
+  /** The reply is settled, or gone. */
   drop(row: OutRow): void {
     if (row.parked) this.#parked.delete(row);
     if (row.due === null) return;

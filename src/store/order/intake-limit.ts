@@ -8,7 +8,7 @@ type Room = { readonly messages: number; readonly bytes: number };
 const fullRetryMs = 1_000;
 const closedRetryMs = 5_000;
 
-/** Says who may come in, and lets those wait for whom there is no room. */
+/** Says who may come in, and keeps those waiting for whom there is no room. */
 export class IntakeLimit {
   readonly #room: () => Room;
   readonly #waiting = new Set<() => void>();

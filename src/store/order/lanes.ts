@@ -2,7 +2,7 @@
 import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import { Lane } from './rows.ts';
 
-/** So many lanes without rows are kept: most conversations come back soon. */
+/** At most so many lanes without rows are kept: most conversations come back soon. */
 const idleMax = 4_096;
 
 export class Lanes {
@@ -46,7 +46,7 @@ export class Lanes {
     if (++this.#idle > idleMax) this.#forgetIdle();
   }
 
-  /** Of messages and replies in order, up to so many and those of one lane more. */
+  /** Ids of messages and replies in order: lanes are added as wholes until there are `most`. */
   idsOfRows(most: number): readonly string[] {
     const ids: string[] = [];
     for (const { inbox, outbox } of this) {

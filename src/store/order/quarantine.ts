@@ -1,23 +1,23 @@
 /**
- * Finds the message that ends the process. What was next in its conversation at two unclean ends
- * is a suspect. Suspects are held while everything else runs for `besideMs`: a process that is
- * ended from outside again and again does not live that long, and says nothing about them. Then
- * the others are held: no message is claimed any more and no reply is delivered, and once those
- * under way have ended (or for `besideMs` more have not ended the process), the suspects run one
- * at a time, each alone, so that an end of the process can only be that one's doing. That it runs
- * alone is on the disk before it begins; one whose process ended twice then is condemned: it comes
- * first, and is buried instead of run.
+ * Finds the message that ends the process. A message is a suspect when it was the next of its
+ * conversation at two unclean ends. Suspects are held while everything else runs for `besideMs`: a
+ * process that is ended from outside again and again does not live that long, and says nothing
+ * about them. Then the others are held: no message is claimed any more and no reply is delivered,
+ * and once those under way have ended (or for `besideMs` more have not ended the process), the
+ * suspects run one at a time, each alone, so that an end of the process can only be its doing. A
+ * mark on the disk says that a suspect runs alone, before it begins. A message is condemned when
+ * the process ended twice while it ran alone: it comes first, and is buried instead of run.
  *
  *     beside (others run) → closing (others end) → alone (suspects run) → open (all run)
  *
- * A suspect is held → newest → ended (answered or buried) | cleared | held (given back, and then
- * it has not run). It is cleared when it has run for `aloneMs`: from then on the others start
- * beside it, since a hung or slow model must not stop the service; and it counts as new at the next
+ * A suspect is held → newest → ended (answered or buried) | cleared | held (given back, and then it
+ * has not run). It is cleared when it has run for `aloneMs`: from then on the others start beside
+ * it, since a hung or slow model must not stop the service; and it counts as new at the next
  * unclean end, so that it does not stand before the guilty one for ever. All suspects together hold
  * the others up for `stallMs` at most. Once others run again, the suspects that are left still
  * start one at a time, but an end of the process is no evidence against them: they stay suspects.
  *
- * Deliveries wait as well: were one of them to end the process, the suspect would be buried for it.
+ * Deliveries wait as well: if one of them ended the process, the suspect would be buried for it.
  * The price: a message that ends the process only after `aloneMs` is not found.
  */
 import type { ChannelKey } from '../../domain/ids.ts';
@@ -32,22 +32,22 @@ export type Suspect = {
   alone: number;
 };
 
-/** How often it is looked whether the others have ended. */
+/** How often to look whether the others have ended. */
 const lookMs = 20;
 
-/** With so many ends of the process while it ran alone a message is condemned. */
+/** A message is condemned after so many ends of the process while it ran alone. */
 export const aloneMax = 2;
-/** Next in its conversation at so many unclean ends makes a suspect. */
+/** A message is a suspect when it was the next of its conversation at so many unclean ends. */
 export const attemptsMax = 2;
 
-/** So many are tried alone after one start, besides the condemned; the others run as usual. */
+/** So many suspects are tried alone after one start, the condemned apart; the rest run as usual. */
 const suspectsMax = 16;
 
 /**
- * Those that were next at the most unclean ends: what ends the process is among them sooner or
- * later, since what only stood beside it is answered in between. With all of them, a service that
- * is ended again and again from outside would do nothing else than try them one by one.
- * @param tried held in the working set; who is not chosen is held no more
+ * Chooses those that were next at the most unclean ends. The message that ends the process is among
+ * them sooner or later, since those that only ran beside it are answered in between. If all were
+ * chosen, a service that is ended again and again from outside would only try them one by one.
+ * @param tried held in the working set; those not chosen are held no more
  */
 export function chooseSuspects(tried: readonly Suspect[]): readonly Suspect[] {
   const condemned = tried.filter(({ row }) => row.condemned);
@@ -73,21 +73,21 @@ export type QuarantineLimits = {
   readonly aloneMs: number;
   /** How long a suspect waits beside the others before it runs alone. */
   readonly besideMs: number;
-  /** So long everything else waits for suspects, all told. */
+  /** For how long everything else waits for suspects, all told. */
   readonly stallMs: number;
 };
 
 export class Quarantine {
   readonly #parts: QuarantineParts;
   readonly #deadlines: Deadlines;
-  /** Those of channels that are not served hold nothing up. */
+  /** Those among them whose channel is not served hold nothing up. */
   #held: Suspect[];
   #newest: Suspect | null = null;
-  /** The newest runs alone, and has its mark on the disk. */
+  /** The newest suspect runs alone, and has its mark on the disk. */
   #marked = false;
   #aside: Deadline | null = null;
   #stall: Deadline | null = null;
-  /** Null: all are. */
+  /** The channels that are served; null: all are. */
   #served: ReadonlySet<ChannelKey> | null = null;
   #phase: 'beside' | 'closing' | 'alone' | 'open' = 'beside';
   #turn: Deadline | null = null;
@@ -115,7 +115,7 @@ export class Quarantine {
     return this.#marked ? (this.#newest?.row ?? null) : null;
   }
 
-  /** Whether everything else has to wait now. Asking when it need not lets it through for good. */
+  /** Whether everything else has to wait now. Asked when no suspect is left, it opens for good. */
   holdsOthers(): boolean {
     if (this.#phase === 'beside' || this.#phase === 'open') return false;
     if (this.#newest !== null || this.#first() !== undefined) return true;
@@ -141,7 +141,7 @@ export class Quarantine {
       if (this.#marked && !(await this.#mark(suspect, suspect.alone + 1))) return null;
       // Taken away while its mark was being written.
       if (row.gone) return null;
-      // It has not run, and does not any more.
+      // The suspect has not run, and does not run any more.
       if (this.#closed) {
         if (this.#marked) void this.#mark(suspect, suspect.alone - 1);
         return null;
@@ -154,7 +154,7 @@ export class Quarantine {
     return row;
   }
 
-  /** What waits of a channel that is not served: to be buried there. */
+  /** The next suspect of a channel that is not served: to be buried there. */
   takeUnserved(channel: ChannelKey): InRow | null {
     if (this.#served === null || this.#served.has(channel)) return null;
     const at = this.#held.findIndex(({ row }) => row.lane.channel === channel);
@@ -169,14 +169,14 @@ export class Quarantine {
     if (this.#newest?.row === row) this.#leave();
   }
 
-  /** Messages were taken away: those that are gone hold nothing up. */
+  /** Messages were taken away; suspects that are gone hold nothing up. */
   forgotten(): void {
     this.#held = this.#held.filter(({ row }) => !row.gone);
     if (this.#newest?.row.gone === true) this.#leave();
     else this.#proceed();
   }
 
-  /** A message is given back. @returns whether it was a suspect, and is held again */
+  /** To be told of a message that is given back. @returns whether it is a suspect, held again */
   released(row: InRow): boolean {
     const suspect = this.#newest;
     if (suspect?.row !== row) return false;
@@ -187,7 +187,7 @@ export class Quarantine {
     return true;
   }
 
-  /** None is handed out any more. */
+  /** From now on no suspect is handed out. */
   close(): void {
     this.#closed = true;
     this.#turn?.cancel();
@@ -237,7 +237,7 @@ export class Quarantine {
     this.#leave();
   }
 
-  /** The others have waited long enough: what runs is not alone any more. */
+  /** The others have waited long enough: the suspect that runs is not alone any more. */
   #open(): void {
     if (this.#phase === 'open') return;
     this.#phase = 'open';

@@ -5,8 +5,8 @@ type Wake = (box: Box, channel: ChannelKey) => void;
 type Ring = { readonly box: Box; readonly channel: ChannelKey };
 
 /**
- * Tells that something has become claimable: once for all that did in one go, soon after it and
- * never inside it, so that a listener may claim at once.
+ * Tells that something has become claimable. It tells once for all that became so in one go, soon
+ * afterwards and never inside the change, so that a listener may claim at once.
  */
 export class ReadyNotifier {
   readonly #listeners = new Set<Wake>();

@@ -25,7 +25,7 @@ export function rowIsOf(whose: Whose, row: Row): boolean {
 }
 
 /**
- * Such rows go, wherever they are; who holds a claim on one has lost it.
+ * Takes such rows away, wherever they are; a claim on one of them is lost.
  * @returns how many went
  */
 export function removeRows(

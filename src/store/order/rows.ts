@@ -11,16 +11,16 @@ import { bytesOfReply } from './weight.ts';
 export class Lane {
   readonly channel: ChannelKey;
   readonly inbox = new Queue<InRow>();
-  /** Without the parked ones: they have left the order. */
+  /** Parked replies are not in it: they have left the order. */
   readonly outbox = new Queue<OutRow>();
   /** The head has been offered or claimed; nothing behind it may start. */
   inBusy = false;
   outBusy = false;
   /** Unsettled replies, parked ones included. */
   replies = 0;
-  /** It has no rows. */
+  /** The lane has no rows. */
   idle = true;
-  /** Grows when what is remembered of the conversation changes but by its own turns. */
+  /** Grows when what is remembered of the conversation changes by anything but its own turns. */
   historyVersion = 0;
 
   constructor(channel: ChannelKey) {
@@ -104,7 +104,7 @@ export type OutRow = Linked & {
    */
   replayedAfter: number;
   possibleDuplicate: boolean;
-  /** It may arrive after what came later. */
+  /** The reply may arrive after what came later. */
   late: boolean;
   /** Late, and out of its lane: it holds up nothing. */
   parked: boolean;

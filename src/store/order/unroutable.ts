@@ -1,8 +1,8 @@
 /**
- * Rows whose channel is not served: gone from the configuration, or another bot's. They wait,
- * since a person may bring the channel back. When that has lasted seven days they become dead
- * letters, a batch at a time, without a word to the sender: there is nobody to say it to. A reply
- * that waits for its next try is buried at that time.
+ * Rows whose channel is not served: it is gone from the configuration, or is another bot's. The
+ * rows wait, since a person may bring the channel back. When a channel has not been served for
+ * seven days its rows become dead letters, a batch at a time, without a word to the sender: there
+ * is nobody to say it to. A reply that waits for its next try is buried at that time.
  *
  * A channel: served → unroutable (not served, and it has rows; the moment is kept) → served again,
  * or without rows: the moment is forgotten. Nothing is unroutable before the first `serve`.
@@ -16,7 +16,7 @@ import type { ChannelBacklog, Claim, LedgerNews } from '../store.ts';
 import type { WorkingSet } from './working-set.ts';
 
 const keptMs = 7 * 86_400_000;
-/** How often what waits is looked after. */
+/** How often to look whether what waits is due. */
 const lookMs = 60_000;
 const batch = 100;
 
@@ -25,7 +25,7 @@ export type UnroutableParts = Clock & {
   readonly news: LedgerNews;
   /** When a channel began to be unroutable, as a process before this one wrote it down. */
   readonly read: (channel: ChannelKey) => number | null;
-  /** Writes it down; null: it is routable. */
+  /** Writes that moment down; null: the channel is routable. */
   readonly keep: (channel: ChannelKey, since: number | null) => void;
   /** The next row of that channel, whatever is held back for the served ones. */
   readonly take: (box: Box, channel: ChannelKey) => Claim | null;
@@ -35,7 +35,7 @@ export type UnroutableParts = Clock & {
 export class Unroutable {
   readonly #parts: UnroutableParts;
   readonly #deadlines: Deadlines;
-  /** Null: nobody has said yet. */
+  /** The channels that are served; null: nobody has said yet. */
   #served: ReadonlySet<ChannelKey> | null = null;
   /** As many as there are channels with rows that are not served. */
   readonly #since = new Map<ChannelKey, number>();

@@ -20,7 +20,7 @@ import { ReadyQueues } from './ready-queues.ts';
 import type { ChannelBacklog } from '../store.ts';
 import { bytesOfMessage } from './weight.ts';
 
-/** With so many unsettled replies a conversation's inbox waits. */
+/** A conversation with so many unsettled replies gets no further message offered. */
 const repliesMax = 100;
 
 export class WorkingSet {
@@ -139,8 +139,8 @@ export class WorkingSet {
   }
 
   /**
-   * Takes rows away, wherever they are; claims on them must have been revoked and given back. One
-   * whose end is on its way to the disk lets its lane wait until then.
+   * Takes rows away, wherever they are; claims on them must have been revoked and given back. When
+   * the end of a row is on its way to the disk, its lane waits for that.
    * @param conversation null: of all on that channel
    * @returns how many there were
    */
@@ -167,7 +167,7 @@ export class WorkingSet {
     return removed;
   }
 
-  /** What is remembered of a conversation has changed: who is at work in it does not know. */
+  /** What is remembered of a conversation has changed; a claim on it may have the older memory. */
   outdate(channel: ChannelKey, conversation: ConversationId): void {
     for (const lane of this.#lanes.on(channel, conversation)) lane.historyVersion++;
   }
@@ -205,7 +205,7 @@ export class WorkingSet {
     for (const lane of this.#lanes) this.#offerInbox(lane);
   }
 
-  /** The last number ever given, so that new rows come after all old ones. */
+  /** @param seq the last number ever given: new rows come after all old ones */
   startAfter(seq: number): void {
     this.#seq = Math.max(this.#seq, seq);
   }
@@ -270,7 +270,7 @@ export class WorkingSet {
     this.totals.left(row.progress);
   }
 
-  /** What ended a row that is gone has been written down. */
+  /** The end of a row that is gone has been written down. */
   #pass(row: Row): void {
     if (row.box === 'in') row.lane.inBusy = false;
     else if (!row.parked) row.lane.outBusy = false;

@@ -110,7 +110,7 @@ export class SqliteStorage implements LedgerStorage {
         });
         resolve({ kind: 'accepted', receipts });
       };
-      // To the sender a full disk is as any full inbox: it goes on by itself.
+      // To the sender a full disk is like any full inbox: it passes by itself.
       this.#journal.flush(written, () => resolve(refused('full', storageRetryMs)));
     });
   }
@@ -178,7 +178,7 @@ export class SqliteStorage implements LedgerStorage {
     this.#journal.flushSoon(() => {});
   }
 
-  /** While the disk is full it is not waited for. */
+  /** Does not wait while the disk is full. */
   audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
     this.#journal.add(['audit', at, action, JSON.stringify(target), status, reason]);
     return this.#journal.writtenNow();
@@ -198,7 +198,7 @@ export class SqliteStorage implements LedgerStorage {
 
   async close(): Promise<void> {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
-    // do that, but not once a sync has failed: the next start finds what is on the disk.
+    // do that. It may not once a sync has failed: then the next start finds what is on the disk.
     const { reader, lock } = this.#parts;
     try {
       if (this.#journal.broken) {

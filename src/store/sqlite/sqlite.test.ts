@@ -1,4 +1,4 @@
-/** What is of the SQLite form alone: files, owners, crashes, damage. */
+/** What the SQLite form alone has: files, owners, crashes, damage. */
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -119,7 +119,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   test('that another program holds for a moment are waited for', async () => {
     await using place = await Place.make();
     await ended((await place.open()).ledger);
-    // As the first that reads them after a crash does, until it has read the log.
+    // Holds them as the first reader after a crash does, until it has read the log.
     const other = new DatabaseSync(place.path);
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE');
     setTimeout(() => other.close(), 100);

@@ -32,7 +32,7 @@ const signPower = 30;
 const hundred = exact(100);
 const zero = exact(0);
 
-/** How tight an operator between two operands binds, and how tight what stands on its right. */
+/** How tightly an operator between two operands binds, and how tightly what is on its right. */
 const infix: ReadonlyMap<string, readonly [left: number, right: number]> = new Map([
   ['+', [10, 11]],
   ['-', [10, 11]],
@@ -53,7 +53,7 @@ class Evaluation {
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
-  /** The first thing that went wrong: from then on nothing is read any more. */
+  /** The first thing that went wrong: after it nothing is read any more. */
   #fault: string | null = null;
 
   constructor(tokens: readonly Token[]) {

@@ -33,7 +33,7 @@ type Callable = {
 
 const argumentsMax = 64;
 const factorialMax = 170;
-/** Of a larger angle too few digits behind the point are true. */
+/** The largest angle; for a larger one too few digits behind the point are true. */
 const angleExponentMax = 15;
 
 const halfTurn = near(Near.acos(-1));
@@ -97,7 +97,7 @@ function exponential([x]: readonly Num[]): Applied {
   return raised.isZero() ? tooNearZero : near(raised);
 }
 
-/** The library's own takes for ever where the argument is large. */
+/** The library's own function takes for ever where the argument is large. */
 function hyperbolicSine(x: Decimal): Decimal {
   return x.abs().lt(1) ? x.sinh() : x.exp().minus(x.negated().exp()).div(2);
 }
@@ -108,7 +108,7 @@ function hyperbolicTangent(x: Decimal): Decimal {
   return x.isNegative() ? far.negated() : far;
 }
 
-/** What is 1 but for digits that are not true is no number beyond 1. */
+/** A value that differs from 1 only in digits that are not true is taken for 1. */
 function ofUnit(
   { value, exact: isExact }: Num,
   apply: (x: Decimal, other: Decimal) => Decimal,
@@ -121,8 +121,8 @@ function ofUnit(
 }
 
 /**
- * The angle of a point, in (−π, π]. The library's own takes three times as long. A double is the
- * angle but for some 1e-16; what is missing is the tangent of itself, to the third power of that.
+ * The angle of a point, in (−π, π]. The library's own function takes three times as long. A double
+ * misses the angle by some 1e-16. What is missing equals its own tangent, but for its third power.
  */
 function angleOf(y: Decimal, x: Decimal): Decimal {
   const scale = `1e${-Math.max(x.isZero() ? y.e : x.e, y.isZero() ? x.e : y.e)}`;

@@ -1,7 +1,7 @@
 /**
- * The numbers of calc: decimal numbers of the library decimal.js. One is exact as long as it has
- * few enough digits, so 0.1 + 0.2 is 0.3 and 2^64 has its last digit; beyond that, and after a
- * function or a division that does not end, it is near the true one, and only digits that are
+ * The numbers of calc: decimal numbers of the library decimal.js. A number is exact as long as it
+ * has few enough digits, so 0.1 + 0.2 is 0.3 and 2^64 has its last digit. Beyond that, and after a
+ * function or a division that does not end, it is near the true number, and only digits that are
  * surely true are told.
  *
  * The bounds of digits and exponents are what bounds the time: see
@@ -11,7 +11,7 @@ import { Decimal } from 'decimal.js';
 
 export type Num = { readonly value: Decimal; readonly exact: boolean };
 
-/** An exact number has so many significant digits at most. */
+/** An exact number has at most so many significant digits. */
 const digitsMax = 1_000;
 /** A number is smaller than 10 to this power, and larger than its reciprocal, or zero. */
 const exponentMax = 10_000;
@@ -22,8 +22,8 @@ const nearDigits = 34;
 /** How many of these are told. */
 const toldDigits = 15;
 /**
- * What is so many digits smaller than the near numbers that it is the difference of is taken for
- * none: fewer digits of it are true than are told.
+ * A difference that is so many digits smaller than the near numbers it was made of is taken for
+ * zero: fewer of its digits are true than are told.
  */
 const soundDigits = nearDigits - toldDigits - 1;
 
@@ -73,7 +73,7 @@ const limit = (exponent: number): string => `the limit is 1e${exponent}.`;
 export const tooLarge = `a number on the way is too large or has no end: ${limit(exponentMax)}`;
 const tooSmall = `a number on the way is too small: ${limit(-exponentMax)}`;
 
-/** What is not zero, and too small to be a number here. */
+/** A number that is not zero, and too small to be a number here. */
 export const tooNearZero: Num = near(new Near(`1e-${2 * exponentMax}`));
 
 export function isZero({ value }: Num): boolean {
@@ -86,7 +86,7 @@ export function toInteger({ value, exact: isExact }: Num): Decimal | null {
 }
 
 export function negate(number: Num): Num {
-  // The library knows a zero below zero.
+  // The library knows a negative zero.
   return isZero(number) ? exact(0) : { value: number.value.negated(), exact: number.exact };
 }
 
@@ -161,7 +161,7 @@ export function power(base: Num, exponent: Num): Num | string {
     }
   }
   if (!base.exact && exponent.value.e > soundDigits) return tooLarge;
-  // The library's own takes twice as long where the exponent is no whole number.
+  // The library's own function takes twice as long where the exponent is no whole number.
   const raised = exponent.value.isInteger()
     ? new Near(base.value).pow(exponent.value)
     : new Near(base.value).ln().times(exponent.value).exp();
@@ -200,7 +200,7 @@ export function whole(number: Num, way: 'trunc' | 'floor' | 'ceil'): Num {
   return { value: settled(number)[way](), exact: number.exact };
 }
 
-/** Three, and not a little less, where a near number is three. */
+/** The number that a near number stands for: three, where it is a little less than three. */
 function settled({ value, exact: isExact }: Num): Decimal {
   return isExact ? value : new Near(value).toSignificantDigits(soundDigits);
 }

@@ -35,7 +35,7 @@ export async function readBoundedText(
 function asText(bytes: Buffer, cut: boolean): BoundedText {
   if (bytes.includes(0)) return { kind: 'not_text' };
   try {
-    // With `stream` a character that is not whole at the end is kept back, not a fault.
+    // With `stream` an incomplete character at the end is kept back, and is no fault.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: cut });
     return { kind: 'text', text, bytes: bytes.length, cut };
   } catch {

@@ -1,13 +1,14 @@
 /**
  * A cage opens one regular file below a root, or says why not. It follows no link below the root,
- * never waits for a writer, and whoever changes the folders meanwhile gains nothing by it.
+ * never waits for a writer, and a change of the folders meanwhile gains nobody anything.
  */
 import { constants, type BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 
 /**
  * Opens what the parts name, from the root downwards; `parts` has one at least.
- * @param root its real path: no part of it is a link, or it is not the one that was meant
+ * @param root its real path, of which no part is a link; otherwise it is not the root that was
+ *   meant
  */
 export type Cage = (root: string, parts: readonly string[]) => Promise<Opened>;
 
@@ -79,7 +80,7 @@ export function kindFault(stats: BigIntStats): NotOpened | null {
   return null;
 }
 
-/** What the system said, for the model: never a path that it did not write itself. */
+/** What the system said, for the model: it names no path that the model did not write itself. */
 export function openFault(error: unknown): NotOpened {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
   if (code === 'ELOOP' || code === 'EMLINK') return linkMet;

@@ -1,8 +1,8 @@
 /**
  * The cage where no handle of a folder can be walked through. Every part is looked at before and
- * after the file is opened, and all must be the same ones, none of them a link, and the last one
- * what is open. Who swaps folders at the right moments each time may still get past it: the window
- * is narrow, not closed.
+ * after the file is opened. All parts must be the same then, none may be a link, and the last must
+ * be the open file. A process that swaps folders at the right moment each time may still get past
+ * it: the window is narrow, not closed.
  */
 import type { BigIntStats } from 'node:fs';
 import { lstat, open, realpath, type FileHandle } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import {
   type Opened,
 } from './cage.ts';
 
-/** Each has to be deceived anew. */
+/** An attacker has to deceive each of these looks. */
 const looksAfter = 3;
 
 export async function openByComparing(root: string, parts: readonly string[]): Promise<Opened> {
@@ -48,7 +48,7 @@ export async function openByComparing(root: string, parts: readonly string[]): P
   }
 }
 
-/** Every part as it stands, the root among them. */
+/** Every part as it is now, the root among them. */
 async function look(
   root: string,
   parts: readonly string[],

@@ -1,7 +1,7 @@
 /**
  * Reads a text file below one folder. The model names the file; the folder, and how much of a file
- * is read, are the operator's. The root may itself be a link. Where it leads is found out when the
- * tool is built: one that leads elsewhere later is refused, not followed.
+ * is read, are the operator's. The root may itself be a link. Where the link leads is found out
+ * when the tool is built: a link that leads elsewhere later is refused, not followed.
  */
 import { realpathSync } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';

@@ -40,8 +40,8 @@ function partsOf(path: string, windows: boolean): readonly string[] {
 }
 
 /**
- * Dots alone, also with what some file systems leave out: characters that nobody sees, and spaces
- * at the end.
+ * Whether a name is dots alone, also with what some file systems leave out: characters that nobody
+ * sees, and spaces at the end.
  */
 function leadsUp(part: string): boolean {
   const seen = part.replaceAll(/[\p{Default_Ignorable_Code_Point}\s]/gu, '');

@@ -1,4 +1,4 @@
-/** Edits change what they are about; the rest of a person's text stays byte for byte. */
+/** Edits change their own place; the rest of a person's text stays byte for byte. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

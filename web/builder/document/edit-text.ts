@@ -1,5 +1,5 @@
 /**
- * Small edits of a configuration's text. Each changes what it is about and nothing else: order of
+ * Small edits of a configuration's text. Each changes its own place and nothing else: order of
  * keys, indents, line ends and notes of the person who wrote it stay byte for byte. An edit gives
  * null where the text is no JSON, or where its path leads nowhere.
  */
@@ -68,14 +68,14 @@ function wrap(keys: readonly string[], value: Json): Json {
   return keys.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
 }
 
-/** Writes a value in the place of another. @param around what that one stands in */
+/** Writes a value in the place of another. @param around the object or list of the other */
 function putAt(text: string, place: Place, around: Place | null, value: Json): string {
   const isInline = around !== null && isOnOneLine(text, around);
   const indent = isInline ? null : indentAt(text, place.value);
   return splice(text, place.value, place.end, write(value, indent, layoutOf(text)));
 }
 
-/** Takes the comma along that belongs to it. */
+/** Removes a member or an entry, and the comma that belongs to it. */
 export function removeAt(text: string, path: Path): string | null {
   const found = find(text, path);
   if (found === null || found.around === null) return null;
@@ -104,7 +104,7 @@ export function insertEntry(
   return addEntry(text, entries, index, write(value, indent, layoutOf(text)), indent);
 }
 
-/** Moves an entry of a list; what stands between the entries stays where it is. */
+/** Moves an entry of a list; text between the entries stays where it is. */
 export function moveEntry(text: string, path: Path, from: number, to: number): string | null {
   const entries = find(text, path)?.place.entries ?? [];
   if (from === to || entries[from] === undefined || entries[to] === undefined) return null;
@@ -140,7 +140,7 @@ function addMember(
   return addEntry(text, entries, placeFor(key, keys, order), content, indent);
 }
 
-/** After the last key that comes before it; what no order knows stays where it is. */
+/** The place behind the last key that comes before this one; other keys stay where they are. */
 function placeFor(key: string, keys: readonly string[], order: readonly string[]): number {
   const rank = order.indexOf(key);
   if (rank < 0) return keys.length;
@@ -172,7 +172,7 @@ function addEntry(
 
 type Found = {
   readonly place: Place;
-  /** The object or list that it stands in; null: it is the whole. */
+  /** The object or list around the value; null: the value is the whole. */
   readonly around: Place | null;
 };
 
@@ -186,7 +186,7 @@ function find(text: string, path: Path): Found | null {
   return place === null ? null : { place, around };
 }
 
-/** Of a key that is written twice the last one holds. */
+/** Of a key that is written twice, the last one holds. */
 function entryAt(text: string, { value, entries }: Place, step: string | number): Place | null {
   if (typeof step === 'number') return text[value] === '[' ? (entries[step] ?? null) : null;
   return entries.findLast(({ name }) => name === step) ?? null;
@@ -195,7 +195,7 @@ function entryAt(text: string, { value, entries }: Place, step: string | number)
 const isObjectAt = (text: string, { value }: Place): boolean => text[value] === '{';
 const isNull = (text: string, { value }: Place): boolean => text[value] === 'n';
 
-/** Whether its entries stand where its bracket opens. */
+/** Whether the entries begin on the line of their opening bracket. */
 function isOnOneLine(text: string, { value, entries }: Place): boolean {
   const first = entries[0];
   return first !== undefined && !text.slice(value, first.key).includes('\n');

@@ -8,7 +8,7 @@ type Answer = { readonly problems: readonly ConfigProblem[] };
 
 const restMs = 500;
 
-/** While the page itself finds no error, and the service answers; to be used once. */
+/** Asks while the page itself finds no error and the service answers; to be used once. */
 export function useFactsAsked(): void {
   const text = useDraft((state) => state.text);
   useEffect(() => {
@@ -21,7 +21,7 @@ export function useFactsAsked(): void {
   }, [text]);
 }
 
-/** The service looks at files of what is in order otherwise, and at nothing else. */
+/** Asks for files of a draft that is otherwise in order; the service looks at no others. */
 async function askFacts(text: string, signal: AbortSignal): Promise<void> {
   if (problemsNow().some(({ severity }) => severity === 'error')) return;
   const { document } = useDraft.getState();

@@ -29,14 +29,14 @@ export function keysAt(path: Path): readonly string[] {
   return field?.type === 'object' ? Object.keys(field.fields) : [];
 }
 
-/** The contract's name for what stands in a file; the text itself where it is none. */
+/** The contract's name for a text of a file; the text itself where it stands for no name. */
 export function meant(field: ChoiceField, value: Json | undefined): string | null {
   if (typeof value !== 'string' || value === '') return null;
   const synonyms = field.synonyms ?? {};
   return Object.hasOwn(synonyms, value) ? synonyms[value]! : value;
 }
 
-/** What the conditions of an object ask of its keys, as it stands. */
+/** What the conditions of an object now ask of its keys. */
 export type Demands = {
   readonly required: ReadonlySet<string>;
   readonly forbidden: ReadonlySet<string>;

@@ -16,7 +16,7 @@ type Fault = {
   readonly path: Path;
   readonly document: JsonObject;
   readonly value: Json | undefined;
-  /** The object or list around it. */
+  /** The object or list around the value at fault. */
   readonly outer: Path;
   readonly key: string | number;
 };
@@ -111,7 +111,7 @@ function unknownKey({ path, outer, key, value, document }: Fault): readonly Fix[
   return [...other, { label: 'Remove it', edits: [remove(path)] }, ...note];
 }
 
-/** None of a text that nobody can guess: an empty one would be the next fault. */
+/** No entry where nobody can guess its text: an empty text would be the next fault. */
 function firstEntry({ path, document }: Fault): readonly Fix[] {
   const entry = startOf([...path, 0], document);
   if (entry === '') return [];
@@ -145,7 +145,7 @@ function unknownValue({ path, outer, key, value, document }: Fault): readonly Fi
   return field?.type === 'choice' ? oneOf(path, wordOf(value), field.names) : [];
 }
 
-/** What was meant, written as the field wants it. */
+/** The value that was meant, written as the field wants it. */
 function ofAnotherType({ path, value, document }: Fault): readonly Fix[] {
   const field = fieldAt(path);
   if (value === null || value === '') return removal({ path } as Fault);
@@ -214,7 +214,7 @@ function routeTo(channel: Json, brain: string, document: JsonObject): readonly F
   return [{ label, edits: [insert(['routes'], at, { channel, brain })] }];
 }
 
-/** The near one, or the only one. */
+/** The name nearest to what was written, or the only name. */
 function oneOf(path: Path, written: string, names: readonly string[]): readonly Fix[] {
   const meant = nearest(written, names) ?? (names.length === 1 ? names[0]! : null);
   return meant === null ? [] : setTo(path, meant);

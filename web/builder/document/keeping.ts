@@ -5,11 +5,12 @@ import { KeptDrafts, type KeptDraft, type Unkept } from './kept.ts';
 import { isDirty, useDraft, type Base } from './store.ts';
 
 type Keeping = {
-  /** The draft goes on from there, and the person has not said that they saw it. */
+  /** The draft goes on from this one, and the person has not said that they saw it. */
   readonly resumed: KeptDraft | null;
   /**
    * Drafts of other tabs and earlier visits that wait for a word: newest first as the page opened,
-   * then those that came since. A word is of the first, so none comes before it.
+   * then those that came since. A person decides about the first one, so a new draft is never put
+   * before it.
    */
   readonly offered: readonly KeptDraft[];
   /** Why the draft is not kept as it is; null: it is kept, or there is none. */
@@ -26,8 +27,8 @@ const drafts = new KeptDrafts(
 );
 const restMs = 400;
 /**
- * Ids and texts of drafts that are not to be offered again as long as this page shows what is in
- * use: after a reload of its tab a draft has another id.
+ * Ids and texts of drafts that are not to be offered again while this page shows what is in use.
+ * Texts, since a draft has another id after a reload of its tab.
  */
 const aside = new Set<string>();
 
@@ -46,7 +47,7 @@ export function closeDraft(): void {
   useKeeping.setState(nothing);
 }
 
-/** @returns why it is not kept as it is now; null where nothing would be lost */
+/** @returns why the draft is not kept as it is now; null where nothing would be lost */
 export function keepNow(): Unkept | null {
   const unkept = drafts.keep(useDraft.getState());
   useKeeping.setState({ unkept });
@@ -54,8 +55,8 @@ export function keepNow(): Unkept | null {
 }
 
 /**
- * Offers what other tabs keep now. A browser tells a page of it a moment later, so that the first
- * look may have missed a draft that has been there for seconds.
+ * Offers what other tabs keep now. A browser tells a page of another tab's draft a moment later, so
+ * the first look may have missed one that is seconds old.
  */
 function lookAgain(): void {
   const { base, text: own } = useDraft.getState();
@@ -80,7 +81,8 @@ export function useKeepingUp(): void {
     const stop = useDraft.subscribe((draft, before) => {
       if (draft.text === before.text && draft.base === before.base) return;
       clearTimeout(timer);
-      // What is no JSON is not kept: what stood before it is, though it had no time to rest.
+      // A text that is no JSON is not kept. The text before it is kept, though it had no time to
+      // rest.
       if (before.readable && !draft.readable && draft.base === before.base) drafts.keep(before);
       timer = setTimeout(keepNow, restMs);
     });
@@ -104,7 +106,7 @@ export function goOn(): void {
   useKeeping.setState({ resumed: null });
 }
 
-/** The draft that was gone on with is not wanted. */
+/** The person does not want the draft that the page went on with. */
 export function dropResumed(): void {
   const { base, replace } = useDraft.getState();
   if (base !== null) replace(base.text);
@@ -112,7 +114,7 @@ export function dropResumed(): void {
   goOn();
 }
 
-/** What was offered becomes this page's draft; what stood here can be had again by Undo. */
+/** An offered draft becomes this page's draft; the text before can be had again by Undo. */
 export function takeUp(kept: KeptDraft): void {
   useDraft.getState().replace(kept.text);
   if (keepNow() === null) throwAway(kept);
@@ -124,7 +126,7 @@ export function throwAway(kept: KeptDraft): void {
   lookAgain();
 }
 
-/** It stays kept, and is offered again by the next visit. */
+/** The draft stays kept, and is offered again at the next visit. */
 export function setAside({ id, text }: KeptDraft): void {
   aside.add(id).add(text);
   lookAgain();

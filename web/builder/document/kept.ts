@@ -1,7 +1,8 @@
 /**
  * Drafts that survive a reload: kept by the browser, each with the revision that it began from. A
- * page writes and removes its own alone; what another tab or an earlier visit left is removed when
- * a person says so, or when it is what is in use. What may hold a secret is not kept.
+ * page writes and removes its own draft alone. A draft of another tab or an earlier visit is
+ * removed when a person says so, or when it equals what is in use. A text that may hold a secret is
+ * not kept.
  */
 import { secretPlace } from './may-be-secret.ts';
 import { isDirty, type Base, type Draft } from './store.ts';
@@ -29,12 +30,12 @@ export type Shelf = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' |
 export type Begun = {
   /** What this tab wrote before a reload, where nothing else came into use since. */
   readonly resumed: KeptDraft | null;
-  /** What is there besides, newest first. */
+  /** Other drafts that are kept, newest first. */
   readonly offered: readonly KeptDraft[];
 };
 
 const place = 'svc-builder-draft';
-/** Beyond it the oldest goes. */
+/** At most so many drafts are kept; the oldest goes first. */
 const draftsMax = 20;
 
 export class KeptDrafts {
@@ -43,7 +44,7 @@ export class KeptDrafts {
   /** The draft that this page writes. */
   #own = newId();
 
-  /** @param tab what lasts as long as the tab; what `all` holds, every tab sees */
+  /** @param tab lasts as long as the tab; `all` is seen by every tab */
   constructor(tab: () => Shelf, all: () => Shelf) {
     this.#tab = tab;
     this.#all = all;
@@ -58,18 +59,19 @@ export class KeptDrafts {
     });
     const resumed = found.find(({ id, revision }) => id === last && revision === base.revision);
     this.#own = newId();
-    // A tab that was made a double of another one has its name too: what goes on gets a new one.
+    // A copied tab has the id of the original's draft as well, so a draft that goes on gets a new
+    // id.
     if (resumed !== undefined) this.#rename(resumed);
     tried(() => this.#tab().setItem(place, this.#own));
     return { resumed: resumed ?? null, offered: found.filter((kept) => kept !== resumed) };
   }
 
-  /** What is there now of other tabs and of earlier visits, newest first. */
+  /** Drafts that other tabs and earlier visits have kept by now, newest first. */
   others(base: Base): readonly KeptDraft[] {
     return this.#list().filter(({ id, text }) => id !== this.#own && text !== base.text);
   }
 
-  /** Keeps the draft as it is now, or forgets it where it says what is in use. */
+  /** Keeps the draft as it is now, or forgets it where it equals what is in use. */
   keep(draft: Draft): Unkept | null {
     const { base, text, readable } = draft;
     if (base === null) return null;
@@ -85,7 +87,7 @@ export class KeptDrafts {
     return this.#put(kept) ? null : this.#unkept({ kind: 'full' });
   }
 
-  /** Of the draft that the page went on with, or wrote. */
+  /** Forgets the draft that the page went on with, or wrote. */
   forgetOwn(): void {
     this.forget(this.#own);
   }
@@ -127,7 +129,7 @@ export class KeptDrafts {
       .sort((a, b) => b.savedAt - a.savedAt);
   }
 
-  /** null: there is none, or none that can be read. */
+  /** null: there is no such draft, or it cannot be read. */
   #read(id: string): KeptDraft | null {
     const kept = tried((): unknown => JSON.parse(this.#all().getItem(`${place}.${id}`) ?? 'null'));
     if (typeof kept !== 'object' || kept === null) return null;
@@ -138,7 +140,7 @@ export class KeptDrafts {
   }
 }
 
-/** null where the browser keeps nothing, or no more: a draft lasts as long as its page then. */
+/** null where the browser keeps nothing, or no more: then a draft lasts as long as its page. */
 function tried<T>(what: () => T): T | null {
   try {
     return what();

@@ -64,7 +64,7 @@ function isContainer(value: Json): value is Extract<Json, object> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Nothing in it has something in it: it reads well on one line. */
+/** Whether no entry of the value holds entries itself: then it reads well on one line. */
 function isFlat(value: Extract<Json, object>): boolean {
   const entries: readonly Json[] = Object.values(value);
   return entries.every((entry) => !isContainer(entry) || Object.keys(entry).length === 0);

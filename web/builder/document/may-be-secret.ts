@@ -4,7 +4,7 @@ import { validateText } from '../../../src/config/validate.ts';
 import { pathOf, textOf, type Path } from './path.ts';
 import { isList, isObject } from './value.ts';
 
-/** The place of the first one, as a problem names it; null: there is none. */
+/** The place of the first text that may be a secret, as a problem names it; null: there is none. */
 export function secretPlace(text: string): string | null {
   for (const { code, path } of validateText(text).problems) {
     if (code === 'value_not_name') return path;
@@ -16,7 +16,7 @@ export function secretPlace(text: string): string | null {
   return place === null ? null : textOf(place);
 }
 
-/** Of texts and of keys, in notes too: nobody checks what stands there. */
+/** Looks at texts and at keys, in notes too, since nobody checks the content of notes. */
 function placeIn(value: Json, path: Path): Path | null {
   if (typeof value === 'string') return mayBeSecret(value) ? path : null;
   const inner = isList(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];

@@ -1,9 +1,9 @@
-/** Where something stands in a configuration: keys and places, outermost first. */
+/** The place of a value in a configuration: keys and indices, outermost first. */
 import { memberPath } from '../../../src/config/locate.ts';
 
 export type Path = readonly (string | number)[];
 
-/** As a person writes it, and as a problem names it: `brains[0].policy.kind`. */
+/** The path as a person writes it, and as a problem names it: `brains[0].policy.kind`. */
 export function textOf(path: Path): string {
   let text = '';
   for (const step of path) {
@@ -15,7 +15,7 @@ export function textOf(path: Path): string {
 const known = new Map<string, Path>();
 const knownMax = 2_000;
 
-/** The reverse of `textOf`. Every row of the outline asks it of every problem: it remembers. */
+/** The reverse of `textOf`. It remembers, since every row of the outline asks for every problem. */
 export function pathOf(text: string): Path {
   const path = known.get(text) ?? readPath(text);
   if (known.size >= knownMax) known.clear();

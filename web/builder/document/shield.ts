@@ -6,12 +6,12 @@ import { meant } from './fields.ts';
 import { isList, isObject, valueAt } from './value.ts';
 
 export type Standing =
-  /** Not told yet what it is. */
+  /** The document does not tell yet what model it is. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'asked' }
   /** The shield drops it before anything is sent. */
   | { readonly kind: 'never'; readonly why: string }
-  /** It may be asked, and another one is. */
+  /** The model may be asked, but another one is asked instead. */
   | { readonly kind: 'unused'; readonly why: string };
 
 const model = schema.fields.brains.items.fields.models.items.fields;
@@ -42,7 +42,7 @@ function neverWhy(one: KnownModel): string {
     : 'This brain is private, and the runtime sends this model to its vendor.';
 }
 
-/** Best by rank. */
+/** The best model by rank. */
 function firstOf(brain: Json | undefined, usable: readonly (KnownModel | null)[]) {
   const known = usable.filter((one) => one !== null);
   const order = valueAt(brain, ['policy', 'order']);

@@ -83,7 +83,7 @@ function newRoute(document: JsonObject): Json {
   return { channel, brain: brainsOf(document)[0] ?? '' };
 }
 
-/** `brain`, or `brain-2` where there is one. */
+/** The wanted name, such as `brain`, or `brain-2` where that name is taken. */
 export function freeName(wanted: string, taken: readonly string[]): string {
   let name = wanted;
   for (let n = 2; taken.includes(name); n++) name = `${wanted}-${n}`;

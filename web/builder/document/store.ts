@@ -23,7 +23,7 @@ export type Base = {
 
 type Written = {
   readonly text: string;
-  /** What the text says; while it is no JSON object, what it said when it last was. */
+  /** What the text says; while the text is no JSON object, what it said last. */
   readonly document: JsonObject;
   /** False: the text is no JSON object; forms and graph show the last one, and change nothing. */
   readonly readable: boolean;
@@ -42,9 +42,9 @@ export type Draft = Written & {
   /** What the service alone can tell, with the document that it was told of. */
   readonly facts: Facts | null;
   readonly selection: Path;
-  /** Begins with a configuration in use, and goes on with a draft of it. Ends the history. */
+  /** Begins with a configuration in use, or with a draft of it. Ends the history. */
   readonly open: (base: Base, text?: string) => void;
-  /** Forgets it all. */
+  /** Forgets the draft, its base and the history. */
   readonly close: () => void;
   /** The text is in use now, as this revision. The history stays. */
   readonly rebase: (base: Base) => void;
@@ -184,7 +184,7 @@ export function baseDocument(base: Base): JsonObject {
   return document;
 }
 
-/** Facts stay until the service is asked anew, save where something else is written now. */
+/** Facts stay until the service is asked anew, except where the text has changed since. */
 function problemsOf(text: string, facts: Facts | null): readonly ConfigProblem[] {
   const { problems } = validateText(text);
   if (facts === null || facts.problems.length === 0) return problems;

@@ -5,7 +5,7 @@ import type { Path } from './path.ts';
 
 export { isEqual, isList, isObject };
 
-/** What stands at a path; undefined where nothing does. */
+/** The value at a path; undefined where there is none. */
 export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   let at = value;
   for (const step of path) {

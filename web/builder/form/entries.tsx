@@ -23,7 +23,7 @@ type Props = InputProps<ListField> & {
   readonly form: ComponentType<FormProps>;
 };
 
-/** So many are open at first; of more, each is opened when it is wanted. */
+/** So many entries are open at first; further entries are opened when they are wanted. */
 const openMax = 2;
 
 /** A list of objects: a card for each, with its place and a way out. */

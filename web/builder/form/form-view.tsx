@@ -114,7 +114,7 @@ function Removal({ path, title }: PageProps) {
   const remove = (): void => {
     const draft = useDraft.getState();
     if (!draft.remove(path)) return;
-    // A block that is absent has its place; an entry of a list has none.
+    // A block that is absent has a place of its own; an entry of a list has none.
     if (typeof path.at(-1) === 'number') draft.select(path.slice(0, -1));
     else leadTo(path);
     announce(`${title} is removed; undo brings it back.`);

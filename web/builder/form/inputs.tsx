@@ -13,11 +13,11 @@ import { keyOf, meaningOf, placeholderOf } from './words.tsx';
 const longKeys = new Set(['system_prompt']);
 
 type TextProps = InputProps & {
-  /** It was left; `before` is what stood there when it was entered. */
+  /** The input was left; `before` is the text in it when it was entered. */
   readonly onLeave?: (before: string) => void;
 };
 
-/** A text. While it is written an empty one stays; what is left empty is taken out of the file. */
+/** A text. While it is written, an empty text stays; left empty, it is removed from the file. */
 export function TextInput({ path, field, required, onLeave }: TextProps) {
   const value = useValue(path);
   const problems = useProblems(path);
@@ -47,7 +47,7 @@ export function TextInput({ path, field, required, onLeave }: TextProps) {
   );
 }
 
-/** A whole number; what is none stays as it was written, with the problem that says so. */
+/** A whole number; other text stays as it was written, with the problem that says so. */
 export function IntegerInput({ path, field, required }: InputProps<IntegerField>) {
   const value = useValue(path);
   const problems = useProblems(path);

@@ -6,7 +6,7 @@ type Props = {
   readonly list: Path;
   readonly at: number;
   readonly of: number;
-  /** What is moved or removed, for who cannot see it. */
+  /** The name of what is moved or removed, for people who cannot see it. */
   readonly name: string;
   readonly onDone: (said: string) => void;
 };

@@ -48,7 +48,7 @@ export function ObjectForm({ path, field }: Props) {
   );
 }
 
-/** What does not belong here is not offered; where it stands all the same, it can be removed. */
+/** A key that does not belong here is not offered; where it is in the file, it can be removed. */
 function isShown(key: string, object: Readonly<Record<string, Json>>, demands: Demands): boolean {
   const tool = toolOf(key);
   if (tool !== null && 'tools' in object && isAbsent(object[key])) {
@@ -98,7 +98,7 @@ function FieldOf({ path, field, required, only }: InputProps) {
   }
 }
 
-/** One of the brains that there are. */
+/** Chooses one of the brains of the configuration. */
 function BrainInput({ path, field, required }: InputProps) {
   const value = useValue(path);
   const names = useDraft((state) => JSON.stringify(brainsOf(state.document)));

@@ -10,7 +10,7 @@ import { ToldList } from './told.tsx';
 export type InputProps<F extends Field = Field> = {
   readonly path: Path;
   readonly field: F;
-  /** Also where only a condition asks for it. */
+  /** True also where only a condition asks for the field. */
   readonly required: boolean;
   /** The one value that a condition lets it have. */
   readonly only?: string | undefined;
@@ -23,7 +23,7 @@ type Props = {
   readonly problems: readonly ConfigProblem[];
   /** Beside the label: a badge, a button. */
   readonly aside?: ReactNode;
-  /** In the place of what the schema says. */
+  /** Replaces the words of the schema. */
   readonly hint?: ReactNode;
   /** The children are several inputs: the label names the group of them. */
   readonly group?: boolean;

@@ -19,8 +19,8 @@ const usual: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The name of a variable. What is written becomes part of the draft when the person goes on, and
- * not at all where it may be a secret: a draft is kept by the browser, a secret never is.
+ * The name of a variable. What is written becomes part of the draft when the person goes on. Text
+ * that may be a secret never does: a draft is kept by the browser, a secret never is.
  */
 export function SecretInput({ path, field, required }: InputProps) {
   const value = useValue(path);
@@ -64,7 +64,7 @@ export function SecretInput({ path, field, required }: InputProps) {
         onKeyDown={(event) => {
           if (event.key === 'Enter') take();
           if (event.key === 'Escape') setWritten(null);
-          // What is not part of the draft yet is undone where it is written.
+          // Text that is not part of the draft yet is undone in the input itself.
           if (written !== null && (event.ctrlKey || event.metaKey)) event.stopPropagation();
         }}
         className={`${inputLook} font-mono`}

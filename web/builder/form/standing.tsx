@@ -1,7 +1,7 @@
 import { State } from '../../kit/state.tsx';
 import type { Standing } from '../document/shield.ts';
 
-/** Of a model that is never asked, or not used: that, and why. */
+/** Of a model that is never asked, or not used: says so, and why. */
 export function StandingMark({ standing }: { readonly standing: Standing }) {
   switch (standing.kind) {
     case 'asked':

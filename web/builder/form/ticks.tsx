@@ -86,7 +86,7 @@ function Tick({ id, name, checked, onChange, children }: TickProps) {
   );
 }
 
-/** Where each name stands, and entries that no box can show: unknown ones, and second ones. */
+/** The index of each name, and entries that no box can show: unknown names and repeated ones. */
 function placesOf(entries: readonly Json[], names: ChoiceField) {
   const known = new Map<string, number>();
   const odd: number[] = [];
@@ -119,7 +119,7 @@ function OddEntry({ path }: { readonly path: Path }) {
 type Ticked = {
   readonly path: Path;
   readonly name: string;
-  /** Where it stands; undefined: nowhere. */
+  /** The index of the name; undefined: it is not in the list. */
   readonly at: number | undefined;
   readonly on: boolean;
   readonly isTools: boolean;

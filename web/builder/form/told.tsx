@@ -47,7 +47,7 @@ export function ToldList({
 
 type FixesProps = {
   readonly problem: ConfigProblem;
-  /** The buttons go with the problem: moves the focus; else it goes to the field. */
+  /** Mending may take the buttons away. Then this moves the focus; otherwise the field gets it. */
   readonly onMended?: () => void;
 };
 

@@ -69,7 +69,7 @@ const singles: Readonly<Record<string, string>> = {
   order: 'entry',
 };
 
-/** One of what a list holds. */
+/** The word for one entry of a list. */
 export const singleOf = (key: string): string => singles[key] ?? 'entry';
 
 /** What an entry of a list is called. */

@@ -29,7 +29,7 @@ export function unroute({ text, document }: Written, channel: string): string | 
   });
 }
 
-/** Lets a brain ask a model too, with the settings that it has elsewhere. */
+/** Lets a brain ask another brain's model as well, with the settings that it has there. */
 export function shareModel(written: Written, model: Path, brain: Path): string | null {
   const value = valueAt(written.document, model);
   const list = [...brain, 'models'];
@@ -40,7 +40,7 @@ export function shareModel(written: Written, model: Path, brain: Path): string |
   return append(written, list, value);
 }
 
-/** The types that no channel has yet: there is one of each at most. */
+/** The types that no channel has yet: a configuration has at most one channel of each type. */
 export function freeTypes(document: JsonObject): readonly ChannelType[] {
   const taken = channelsOf(document);
   return channelTypes.filter((type) => !taken.includes(type));
@@ -56,7 +56,7 @@ export function addTo(written: Written, list: Path): string | null {
   return append(written, list, startOf([...list, at], written.document));
 }
 
-/** Takes out a channel, brain, model or route; with a channel or brain go the routes of it. */
+/** Removes a channel, brain, model or route; a channel or brain goes with its routes. */
 export function removeFrom({ text, document }: Written, path: Path): string | null {
   const without = removeAt(text, path);
   const [list] = path;

@@ -5,7 +5,7 @@ import { addChannel, addTo, freeTypes } from './actions.ts';
 import { change } from './doing.ts';
 import { entriesOf } from './reading.ts';
 
-/** What can be added; what is added is chosen, so that its form is a step away. */
+/** Offers what can be added; an added part is selected, so that its form is a step away. */
 export function Adding() {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);

@@ -1,6 +1,6 @@
 /**
- * The configuration as three columns: channels, brains, models. Where things stand follows from
- * the document alone and is never kept.
+ * The configuration as three columns: channels, brains, models. Positions follow from the document
+ * alone and are never kept.
  */
 import { findKind } from '../../../src/channel/kinds.ts';
 import type { ConfigProblem } from '../../../src/config/config.ts';
@@ -11,16 +11,16 @@ import { canonical } from '../../../src/config/changes/entries.ts';
 import { entriesOf, modelStates, textAt, type ModelReading } from './reading.ts';
 
 type Common = {
-  /** Its place in the document, as a problem names it; unique. */
+  /** The node's place in the document, as a problem names it; unique. */
   readonly id: string;
   readonly path: Path;
   readonly title: string;
-  /** What it is, in a few words. */
+  /** What the node is, in a few words. */
   readonly facts: string;
-  /** What is to be known of it: that nothing leads to it, or that it is never asked. */
+  /** What a person should know of it: that nothing leads to it, or that it is never asked. */
   readonly remark: string | null;
   readonly dim: boolean;
-  /** Of it and of what stands inside it, without what has a node of its own. */
+  /** Problems of the node and of what is inside it, without parts that have nodes of their own. */
   readonly problems: readonly ConfigProblem[];
   readonly x: number;
   readonly y: number;
@@ -90,7 +90,7 @@ class Finder {
   }
 }
 
-/** A route has no node: what is wrong with it is shown where it begins. */
+/** A route has no node: its problems are shown where it begins. */
 function idFor(document: JsonObject, path: Path): string | null {
   const [list, index, inner, at] = path;
   if (typeof index !== 'number') return null;
@@ -181,7 +181,7 @@ function modelNodes(
   });
 }
 
-/** Each stands beside the brain that it leads to, as far as there is room; the rest below. */
+/** Puts each channel beside the brain that it leads to, as far as there is room; the rest below. */
 function channelNodes(
   document: JsonObject,
   routes: readonly Route[],

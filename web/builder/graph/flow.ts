@@ -53,7 +53,7 @@ function flowNode(shown: GraphNode, part: number): FlowNode {
   };
 }
 
-/** What a screen reader says of it. */
+/** What a screen reader says of a node. */
 function labelOf({ kind, title, facts, remark, problems }: GraphNode): string {
   const wrong = problems.map(({ severity, message }) => `${severity}: ${message}`);
   return [`${kind} ${title}`, facts, ...(remark === null ? [] : [remark]), ...wrong].join(', ');

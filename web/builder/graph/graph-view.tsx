@@ -18,7 +18,7 @@ import { Selected } from './selected.tsx';
 const nodeTypes = { shown: NodeView };
 const fit = { padding: 0.08, maxZoom: 1, minZoom: 0.5 };
 
-/** What a screen reader says of how to use it. */
+/** What a screen reader says of the use of the graph. */
 const spoken = {
   'node.a11yDescription.default': 'Press Enter to choose it, and Enter again for its form.',
   'node.a11yDescription.keyboardDisabled':
@@ -48,13 +48,13 @@ export function GraphView() {
   );
 }
 
-/** In a place of less than so many pixels the columns are narrow. */
+/** Where there is less room than so many pixels, the columns are narrow. */
 const narrowBelow = 500;
 
-/** So many are shown all at once; of more the first ones, at a size that can be read. */
+/** So many nodes are shown all at once; of more, the first ones at a readable size. */
 const fittedMax = 24;
 
-/** Keeps all in view while the room for it changes, until a person has moved it. */
+/** Keeps all nodes in view while their room changes, until a person has moved the view. */
 function useFitting(count: number, wide: Wideness): (event: unknown) => void {
   const { fitView } = useReactFlow();
   const width = useStore((state) => state.width);
@@ -120,7 +120,7 @@ function Canvas({ drawing }: { readonly drawing: Drawing }) {
   );
 }
 
-/** A key that takes out a whole brain would be pressed by accident; the panel has a button. */
+/** No key removes a node, since a whole brain would go by accident; the panel has a button. */
 const keepNodes = ({ edges }: { edges: Edge[] }) => Promise.resolve({ nodes: [], edges });
 
 const isConnection = ({ source, target }: Connection | Edge): boolean => {
@@ -133,7 +133,7 @@ function openForm(): void {
   goTo({ view: 'form' });
 }
 
-/** Enter on what is chosen already opens its form. */
+/** Enter on a node that is selected already opens its form. */
 function openOnEnter(event: KeyboardEvent): void {
   if (event.key !== 'Enter' || !(event.target instanceof Element)) return;
   if (event.target.matches('.react-flow__node.selected')) openForm();

@@ -30,7 +30,7 @@ export function textAt(value: Json | null | undefined, key: string): string {
 
 export type ModelReading = Omit<Entry, 'path'> & {
   readonly state: Standing['kind'];
-  /** What becomes of it, in a few words. */
+  /** What becomes of the model, in a few words. */
   readonly remark: string | null;
 };
 

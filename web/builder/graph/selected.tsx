@@ -11,7 +11,7 @@ import { change } from './doing.ts';
 import type { Drawing, GraphNode } from './drawing.ts';
 import { entriesOf, textAt } from './reading.ts';
 
-/** What is chosen: what is wrong with it, what it is connected to, what can be done. */
+/** The selected node: what is wrong with it, what it is connected to, what can be done. */
 export function Selected({ drawing }: { readonly drawing: Drawing }) {
   const selection = useDraft((state) => state.selection);
   const node =

@@ -18,7 +18,7 @@ export function EditorBox() {
   }, []);
   useEffect(() => {
     editor.current?.show(text);
-    // A check comes a moment after a text, and is about that one.
+    // A check comes a moment after a text, and is about that text.
     editor.current?.mark(problems);
   }, [text, problems]);
   useEffect(() => {

@@ -9,7 +9,7 @@ import { redo, undo, useDraft } from '../document/store.ts';
 import type { TextPlace } from './showing.ts';
 
 export type Editor = {
-  /** Shows the draft's text, as it became elsewhere. */
+  /** Shows the draft's text as it became in another view. */
   show(text: string): void;
   mark(problems: readonly ConfigProblem[]): void;
   goTo(place: TextPlace): void;
@@ -18,7 +18,7 @@ export type Editor = {
 
 /** @param root its styles go there */
 export function openEditor(root: ShadowRoot, text: string): Editor {
-  // Its changes are the draft's already.
+  // The editor's own changes are in the draft already.
   let isShowing = false;
   const view = new EditorView({
     root,
@@ -71,13 +71,13 @@ const historyKeys = [
   { key: 'Mod-y', run: () => (redo(), true), preventDefault: true },
 ];
 
-/** The editor takes each of them for one. */
+/** The editor takes each of these for one line end. */
 const lineEnds = /\r\n?|\n/g;
 
-/** Does to the file's text what was done to the editor's: lines nobody touched keep their ends. */
+/** Makes the editor's changes in the file's text: lines that nobody touched keep their ends. */
 function carryOver(text: string, changes: ChangeSet): string {
   const lineEnd = /\r\n?|\n/.exec(text)?.[0] ?? '\n';
-  // Where the second character of a line end of two stands; the editor has only the first.
+  // Where the second character of a two-character line end is; the editor has only the first.
   const doubles = Array.from(text.matchAll(/\r\n/g), ({ index }) => index + 1);
   const inText = (at: number): number => {
     let offset = at;
@@ -96,7 +96,7 @@ function carryOver(text: string, changes: ChangeSet): string {
   return result + text.slice(done);
 }
 
-/** The one stretch that differs: the cursor stays where it is. */
+/** The one stretch that differs, so that the cursor stays where it is. */
 function changeOf(before: string, after: string) {
   const most = Math.min(before.length, after.length);
   let from = 0;
@@ -115,7 +115,7 @@ function diagnosticIn(doc: Text) {
   return (problem: ConfigProblem): Diagnostic => {
     const from = offsetIn(doc, problem);
     const { to: lineEnd } = doc.lineAt(from);
-    // As far as the word, the text in quotes, or the mark goes.
+    // Marks as far as the end of the word, the text in quotes, or the sign.
     const word = /^(?:"(?:[^"\\]|\\.)*"|[\w.+-]+|.)/.exec(doc.sliceString(from, lineEnd));
     const { severity, message, remedy } = problem;
     const to = from + (word?.[0].length ?? 0);

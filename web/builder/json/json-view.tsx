@@ -5,10 +5,10 @@ import type { EditorBox } from './editor-box.tsx';
 
 type Box = typeof EditorBox;
 
-/** Kept once it is loaded; a load that failed is not, and is tried again. */
+/** Kept once it is loaded. A load that failed is not kept, and is tried again. */
 let loaded: Box | null = null;
 
-// Most people never open it, and it weighs more than the rest of the page.
+// Loaded late, since most people never open it, and it weighs more than the rest of the page.
 async function load(): Promise<Box> {
   loaded ??= (await import('./editor-box.tsx')).EditorBox;
   return loaded;

@@ -12,7 +12,7 @@ import { firstFound, rowsOf, treeOf, type Row } from './tree.ts';
 
 /** Everything in the configuration, for eye and keyboard; what is selected is in the form. */
 export function Outline() {
-  // Somebody who writes waits for their letters, not for the outline.
+  // Whoever writes waits for their letters, not for the outline.
   const document = useDeferredValue(useDraft((state) => state.document));
   const selection = useDraft((state) => state.selection);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
@@ -127,7 +127,7 @@ function pressed(event: KeyboardEvent, tree: Pressed): boolean {
   }
 }
 
-/** Alt and an arrow: up and down in its list. */
+/** Alt and an arrow move an entry up or down in its list. */
 function moved(key: string, path: Path): boolean {
   const step = key === 'ArrowUp' ? -1 : key === 'ArrowDown' ? 1 : 0;
   const at = path.at(-1);

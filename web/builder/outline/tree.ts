@@ -11,7 +11,7 @@ export type TreeNode = {
   /** Also a key: no two nodes have one path. */
   readonly path: Path;
   readonly label: string;
-  /** A word beside it; of a model that is never asked, that. */
+  /** A word beside the node; for a model that is never asked, that it is not. */
   readonly note: string | null;
   /** It is not in the file. */
   readonly absent: boolean;
@@ -30,7 +30,7 @@ export function treeOf(document: JsonObject): readonly TreeNode[] {
   ];
 }
 
-/** The node that a place belongs to: what the form is opened with. */
+/** The node that a place belongs to: the form opens with that node. */
 export function pageOf(path: Path, document: JsonObject): Path {
   let best: Path = [];
   const look = (nodes: readonly TreeNode[]): void => {
@@ -76,7 +76,7 @@ function channelNode(entry: Json, path: Path): TreeNode {
   return leaf(path, channelName(valueAt(entry, ['type'])));
 }
 
-/** What people call the platform, whichever name of the type stands in the file. */
+/** What people call the platform, whichever name of the type is in the file. */
 export function channelName(type: Json | undefined): string {
   const name = meant(schema.fields.channels.items.fields.type, type);
   return name === null ? 'a channel' : (findKind(name)?.name ?? name);
@@ -113,7 +113,7 @@ function leaf(path: Path, label: string, note: string | null = null): TreeNode {
   return { path, label, note, absent: false, children: [] };
 }
 
-/** A node, and how deep it stands. */
+/** A node, and how deep it is in the tree. */
 export type Row = {
   readonly node: TreeNode;
   readonly key: string;
@@ -142,7 +142,7 @@ export function rowsOf(
   return walk(nodes, 1, null);
 }
 
-/** Of the rows of a search the first that bears its words; the others hold one that does. */
+/** The first row of a search that bears its words; other rows only hold such a row. */
 export function firstFound(rows: readonly Row[], search: string): Row | undefined {
   const wanted = search.trim().toLowerCase();
   return rows.find(({ node }) => node.label.toLowerCase().includes(wanted)) ?? rows[0];

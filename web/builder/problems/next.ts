@@ -6,14 +6,14 @@ import { goToField } from '../shell/going.ts';
 
 const isTextShown = (): boolean => new URLSearchParams(location.search).get('view') === 'json';
 
-/** As they are told: errors before warnings, each in the order of the file. */
+/** In the order of telling: errors before warnings, each in the order of the file. */
 export function errorsFirst(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
   return problems.toSorted(
     (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
   );
 }
 
-/** To the field of a problem; to its place in the text where that is shown, or it has none. */
+/** Leads to a problem's field, or to its place in the text where that is shown or no field is. */
 export function goToProblem(problem: ConfigProblem): void {
   const { readable } = useDraft.getState();
   const isOfText = problem.path === '' || problem.code === 'duplicate_key' || isTextShown();
@@ -23,7 +23,7 @@ export function goToProblem(problem: ConfigProblem): void {
 
 let lastProblem = '';
 
-/** To the first problem after the one that this led to last. */
+/** Leads to the problem after the one that this led to last. */
 export function nextProblem(): void {
   const problems = errorsFirst(useDraft.getState().problems);
   const names = problems.map(({ code, path }) => `${code} ${path}`);

@@ -1,7 +1,7 @@
 /**
- * Takes the draft, or an earlier configuration, into use. It goes on when another tab is looked
- * at. States: idle → sending → applied or refused; what another person applied in the meantime is
- * a conflict until somebody has chosen.
+ * Takes the draft, or an earlier configuration, into use. It goes on while another tab of the
+ * builder is shown. States: idle → sending → applied or refused; what another person applied in the
+ * meantime is a conflict until somebody has chosen.
  */
 import { create } from 'zustand';
 import type { ConfigProblem } from '../../../src/config/config.ts';
@@ -25,12 +25,12 @@ export type ApplyState =
   | (Of & { readonly kind: 'applied'; readonly taken: Taken; readonly restored: boolean })
   | (Of & { readonly kind: 'refused'; readonly refused: Refused });
 
-/** The draft as it was then. */
+/** The draft as it was at the attempt. */
 type Of = { readonly text: string };
 
 type Applying = {
   readonly state: ApplyState;
-  /** What is in use in the place of the draft's base. */
+  /** The configuration in use, where it is no longer the draft's base. */
   readonly theirs: Base | null;
   /** The state that the person has been told of; null: none yet. */
   readonly seen: ApplyState | null;
@@ -66,7 +66,7 @@ export async function apply(edited: string | null = null): Promise<void> {
   await refusedWith(answer, base, text, text);
 }
 
-/** Puts an earlier one into use. A draft that is the same as what was in use goes along. */
+/** Puts an earlier configuration into use. A draft that equals what was in use goes along. */
 export async function restore(revision: string, text: string): Promise<void> {
   const { base, text: draft } = useDraft.getState();
   if (base === null || now().state.kind === 'sending') return;
@@ -81,7 +81,7 @@ export async function restore(revision: string, text: string): Promise<void> {
   taken(answer.value, text, true);
 }
 
-/** Somebody signed out since it was sent: whoever signs in then is shown what is in use. */
+/** Somebody signed out since the request: whoever signs in next is shown what is in use. */
 const isOver = (base: Base): boolean => useDraft.getState().base !== base;
 
 function taken(value: Taken, text: string, restored: boolean): void {
@@ -91,7 +91,7 @@ function taken(value: Taken, text: string, restored: boolean): void {
   become({ state: { kind: 'applied', taken: value, restored, text: draft }, theirs: null });
 }
 
-/** Without an answer it may have been taken all the same: what is in use tells. */
+/** Without an answer the draft may still have been taken: what is in use tells. */
 async function refusedWith(
   refused: Refused,
   base: Base,
@@ -109,7 +109,7 @@ async function refusedWith(
       if (used.value.revision !== base.revision) {
         const isClean = draft === base.text;
         meet(used.value);
-        // Then the refusal is told beside theirs, and not of a text that is gone.
+        // Then the refusal is told beside what is in use, and not about a text that is gone.
         if (isClean) return become({ state: { kind: 'refused', refused, text: used.value.text } });
       }
     }
@@ -129,7 +129,7 @@ export async function lookAgain(): Promise<void> {
   if (isOther) meet(used.value);
 }
 
-/** The same without a word where all is as it was, or nobody answers. */
+/** The same as `lookAgain`, but says nothing where all is as it was, or nobody answers. */
 export async function noticeOthers(): Promise<void> {
   const { base } = useDraft.getState();
   const used = await ask<Base>('config');
@@ -138,7 +138,7 @@ export async function noticeOthers(): Promise<void> {
   if (used.value.revision !== base.revision) meet(used.value);
 }
 
-/** Where nothing was changed here there is nothing to choose: theirs is where the draft begins. */
+/** Where nothing was changed here there is nothing to choose: the draft begins with theirs. */
 function meet(theirs: Base): void {
   const { base, text, open, selection, select } = useDraft.getState();
   if (text !== base?.text) return become({ theirs });

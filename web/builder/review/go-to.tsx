@@ -3,7 +3,7 @@ import { useDraft } from '../document/store.ts';
 import { crumbsOf } from '../outline/tree.ts';
 import { goToField } from '../shell/going.ts';
 
-/** Leads to the field of a place of the draft, and names whose it is; the whole file has none. */
+/** Leads to the field of a place, and names whose it is. The whole file has no field. */
 export function GoTo({ path }: { readonly path: string }) {
   const whose = useDraft(({ document }) => {
     const [, ...inside] = crumbsOf(pathOf(path), document);

@@ -72,7 +72,7 @@ const lookColumn = (look: (row: ConfigRow) => void): Column<ConfigRow> => ({
 
 type EarlierProps = { readonly row: ConfigRow; readonly onClose: () => void };
 
-/** One of them, as what would change if it were in use again. */
+/** One earlier configuration, as what would change if it were in use again. */
 function Earlier({ row, onClose }: EarlierProps) {
   const { value, refused, again } = useAsked<ConfigKept>(
     `config/history/${encodeURIComponent(row.revision)}`,

@@ -1,8 +1,8 @@
-/** Which entries of two versions of a list are the same one, and in which order they stand. */
+/** Which entries of two versions of a list are the same entry, and in which order they come. */
 import type { Json } from '../../../src/config/locate.ts';
 import { isEqual, isObject } from '../document/value.ts';
 
-/** All keys of both: the first one's order, and each that it lacks behind what it stands behind. */
+/** All keys of both: the first one's order, with each missing key behind its predecessor. */
 export function mergeOrders(first: readonly string[], then: readonly string[]): readonly string[] {
   const merged = [...first];
   for (const [index, key] of then.entries()) {
@@ -12,7 +12,7 @@ export function mergeOrders(first: readonly string[], then: readonly string[]): 
   return merged;
 }
 
-/** What the first one alone has there stays before it. */
+/** Keys that only the first version has at that place stay before the new one. */
 function placeBehind(key: string, merged: readonly string[], then: readonly string[]): number {
   const place = merged.indexOf(key) + 1;
   const next = merged.findIndex((other, at) => at >= place && then.includes(other));

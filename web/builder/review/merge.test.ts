@@ -1,4 +1,4 @@
-/** What two people changed at one time: together where it differs, asked where it meets. */
+/** What two people changed at one time: merged where it differs, asked where it meets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { templates, textOf } from '../../../src/config/templates/templates.ts';

@@ -1,6 +1,6 @@
 /**
- * A three-way merge of configurations, by what the entries are and not by where they stand:
- * changes of different fields go together, and what both sides changed is asked.
+ * A three-way merge of configurations, by what the entries are and not by their places. Changes of
+ * different fields go together; where both sides changed one field, a person is asked.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { isEqual, isList, isObject, valueAt } from '../document/value.ts';
@@ -9,7 +9,7 @@ import { mergeOrders, renamesOf } from './merge-orders.ts';
 
 export type Side = 'mine' | 'theirs';
 
-/** Both sides changed what stands here, each to something else; undefined: not there. */
+/** Both sides changed this place, each to something else; undefined: the place is empty. */
 export type Conflict = {
   /** `brains → triage → policy → kind`. */
   readonly path: string;
@@ -20,7 +20,7 @@ export type Conflict = {
 
 export type Merged = {
   readonly document: Value;
-  /** Every one, decided or not: theirs stands where nothing is picked. */
+  /** Every conflict, decided or not: where nothing is picked, theirs holds. */
   readonly conflicts: readonly Conflict[];
 };
 
@@ -71,8 +71,8 @@ function mergeObjects(
 }
 
 /**
- * Channels, brains, models, routes and grants: their order is theirs, save where only we moved.
- * A brain that one side renamed is the same brain.
+ * Channels, brains, models, routes and grants: the order is theirs, unless only we moved entries. A
+ * brain that one side renamed is the same brain.
  */
 function mergeLists({ base, mine, theirs }: Three, at: readonly string[], settle: Settle): Json {
   const name = at.at(-1) ?? '';
@@ -97,7 +97,7 @@ function entriesOf(list: Value, name: string): Map<string, Json> {
   return new Map(keyed(list, name).map(({ key, value }) => [key, value]));
 }
 
-/** The keys of the one that the other has too, in its order. */
+/** The keys of one list that the other has too, in the order of the one. */
 function orderOf(one: ReadonlyMap<string, Json>, other: ReadonlyMap<string, Json>): Json {
   return [...one.keys()].filter((key) => other.has(key));
 }

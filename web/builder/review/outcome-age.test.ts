@@ -1,4 +1,4 @@
-/** What was told of one text is not told of another. */
+/** Words about one text are not told of another. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Refused } from '../../kit/api.ts';

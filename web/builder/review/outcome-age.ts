@@ -1,7 +1,7 @@
-/** Whether what was told of an attempt still holds for the draft as it is now. */
+/** Whether the words about an attempt still hold for the draft as it is now. */
 import type { ApplyState } from './applying.ts';
 
-/** `gone`: there is nothing left that it could be about. */
+/** `gone`: nothing is left that the words could be about. */
 export type Age = 'now' | 'before_edit' | 'gone';
 
 /** @param now the draft, and what is in use */

@@ -55,7 +55,7 @@ export function Outcome() {
   }
 }
 
-/** The same in a few words, for who went to another tab before it had ended. */
+/** The same in a few words, for a person who went to another tab before the attempt had ended. */
 export function OutcomeElsewhere() {
   const { state, age } = useOutcome();
   const isSeen = useApplying(({ seen }) => seen === state);

@@ -8,7 +8,10 @@ import { signOut } from '../shell/leaving.tsx';
 import { apply, lookAgain } from './applying.ts';
 import { GoTo } from './go-to.tsx';
 
-/** Why a configuration was not taken into use, and what comes next. The one before runs on. */
+/**
+ * Why a configuration was not taken into use, and what comes next. The service runs on with the one
+ * before.
+ */
 export function NotApplied({ refused }: { readonly refused: Refused }) {
   const { title, next } = adviceFor(refused);
   return (
@@ -90,7 +93,7 @@ function problemsOf({ extra }: Refused): readonly ConfigProblem[] {
   return (problems as ConfigProblem[]).filter(({ severity }) => severity === 'error');
 }
 
-/** The edit is not lost: it goes into the history when the draft takes its place. */
+/** The edit of the file is not lost: it goes into the history when the draft takes its place. */
 function OverTheEdit({ revision }: { readonly revision: unknown }) {
   return (
     <div className="flex flex-wrap gap-2">
@@ -112,7 +115,7 @@ function LookAgain() {
   );
 }
 
-/** Another token, where the service takes this one no more. */
+/** Asks for another token, where the service no longer takes this one. */
 export function Again() {
   return (
     <Button small className="mt-2" onClick={signOut}>
@@ -121,7 +124,7 @@ export function Again() {
   );
 }
 
-/** What belongs to the process can only be changed in the file. */
+/** Settings that belong to the process can only be changed in the file. */
 function ByHand() {
   const text = useDraft((state) => state.text);
   const file = useDraft((state) => state.base?.file);

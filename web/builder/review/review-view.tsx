@@ -88,7 +88,7 @@ function TextDiff({ before, after }: { readonly before: string; readonly after: 
   );
 }
 
-/** What stands in the way of applying; what the service alone can tell it tells by refusing. */
+/** What is in the way of applying; what only the service knows, it tells by refusing. */
 function Apply({ changes }: { readonly changes: readonly Change[] }) {
   const problems = useDraft((state) => state.problems);
   const errors = problems.filter(({ severity }) => severity === 'error');
@@ -135,7 +135,7 @@ function Apply({ changes }: { readonly changes: readonly Change[] }) {
   );
 }
 
-/** The end of an attempt is where the focus goes: its heading stands first. */
+/** When an attempt ends, the focus goes to the heading of its outcome. */
 function useOutcomeFocused(): void {
   const kind = useApplying(({ state }) => state.kind);
   const before = useRef(kind);

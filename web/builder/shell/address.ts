@@ -16,7 +16,7 @@ export function addressOf(path: Path): string {
   return fieldAt(path) === null ? '' : textOf(path);
 }
 
-/** Of an address, by whomever it was written; the whole configuration where it names no place. */
+/** The place in an address, whoever wrote it; the whole configuration where it names no place. */
 export function placeNamed(at: string): Path {
   try {
     const path = pathOf(at);
@@ -26,13 +26,13 @@ export function placeNamed(at: string): Path {
   }
 }
 
-/** Whether an address already tells the place that is selected, or a field of it. */
+/** Whether an address already names the selected place, or a field of it. */
 export function tells(at: string, selection: Path, document: JsonObject): boolean {
   const path = placeNamed(at);
   return startsWith(path, selection) && isSamePath(pageOf(path, document), selection);
 }
 
-/** Keeps the address and what is selected the same; to be used once, over a draft. */
+/** Keeps the address and the selection the same; to be used once, over a draft. */
 export function useAddress(): void {
   const { view = '', at = '' } = usePlace();
   const selection = useDraft((state) => state.selection);
@@ -48,7 +48,7 @@ export function useAddress(): void {
   }, [view, at, selection]);
 }
 
-/** Selects what the address names, and leads to the field where it names one. */
+/** Selects the place that the address names, and leads to the field where it names a field. */
 function follow(): void {
   const path = placeNamed(new URLSearchParams(location.search).get('at') ?? '');
   const { document, select } = useDraft.getState();

@@ -7,7 +7,7 @@ import type { KeptDraft } from '../document/kept.ts';
 import { useDraft } from '../document/store.ts';
 import { unkeptWords } from './unkept-words.ts';
 
-/** Of drafts: that it goes on, that others are there, that this one is not kept. */
+/** Banners about drafts: this one goes on, there are others, this one is not kept. */
 export function Banners() {
   const { resumed, offered, unkept } = useKeeping();
   const [first] = offered;
@@ -43,7 +43,7 @@ function Resumed({ kept }: { readonly kept: KeptDraft }) {
 
 type OfferedProps = { readonly kept: KeptDraft; readonly more: number };
 
-/** It is of another tab, or of an earlier visit; or something else came into use since. */
+/** A draft of another tab or an earlier visit; or something else came into use since. */
 function Offered({ kept, more }: OfferedProps) {
   const isOfBase = useDraft((state) => state.base?.revision === kept.revision);
   const others = more === 0 ? '' : ` ${some(more, 'more is', 'more are')} there too.`;

@@ -12,7 +12,7 @@ import { views } from './views.ts';
 export type Command = {
   /** Also a key. */
   readonly name: string;
-  /** What stands beside it. */
+  /** What is shown beside the name. */
   readonly note: string;
   readonly run: () => void;
 };
@@ -20,7 +20,7 @@ export type Command = {
 const lists = ['channels', 'brains', 'routes'] as const;
 const blocks = ['storage', 'session', 'admin'] as const;
 
-/** As the draft is now. */
+/** The commands for the draft as it is now. */
 export function commands(): readonly Command[] {
   const { document } = useDraft.getState();
   return [
@@ -62,7 +62,7 @@ function addBlock(path: Path): void {
   if (draft.edit(path, startOf(path, draft.document))) goToField(path);
 }
 
-/** Those in which every word of the search stands, as they come. */
+/** The commands in which every word of the search is found, in their order. */
 export function found(all: readonly Command[], search: string): readonly Command[] {
   const words = search.toLowerCase().split(/\s+/);
   return all.filter(({ name, note }) => {

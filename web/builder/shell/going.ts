@@ -16,10 +16,10 @@ type Going = {
 
 export const useGoing = create<Going>(() => ({ opened: {}, target: null }));
 
-/** The id of what stands for a place in a form. */
+/** The id of the element that shows a place in a form. */
 export const idOf = (path: Path): string => `field-${textOf(path)}`;
 
-/** What the tab that is shown begins with; the tab itself where it has no heading. */
+/** The heading of the tab that is shown; the tab itself where it has no heading. */
 export function headingOfView(): HTMLElement | null {
   return document.querySelector<HTMLElement>('#view h2') ?? document.getElementById('view');
 }
@@ -68,7 +68,7 @@ export function useArrival(): void {
     let asked = 0;
     const look = (): void => {
       const exact = document.getElementById(idOf(target));
-      // A card around it opens first, and what is in that one after it.
+      // The card around the field opens first, and then what is inside that card.
       if (exact === null && frames++ < framesMax) {
         asked = requestAnimationFrame(look);
         return;

@@ -5,7 +5,7 @@ import { keepNow, useKeeping } from '../document/keeping.ts';
 import { closeOverlay, openOverlay, useOverlay } from './overlay.ts';
 import { unkeptWords } from './unkept-words.ts';
 
-/** Signs out; where that would lose the draft it is asked first. */
+/** Signs out; asks first where that would lose the draft. */
 export function signOut(): void {
   if (keepNow() === null) useToken.getState().signOut();
   else openOverlay('leaving');

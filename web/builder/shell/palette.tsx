@@ -6,7 +6,7 @@ const shownMax = 50;
 
 type Props = {
   readonly onDone: () => void;
-  /** The line, for who gives it the focus. */
+  /** The line to write in, for a caller that gives it the focus. */
   readonly input: RefObject<HTMLInputElement | null>;
 };
 

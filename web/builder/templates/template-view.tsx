@@ -45,7 +45,7 @@ export function TemplateView() {
 
 type UsingProps = { readonly template: Template; readonly onClose: () => void };
 
-/** In the place of what is there, or beside it. */
+/** Uses the template in the place of the configuration, or beside it. */
 function Using({ template, onClose }: UsingProps) {
   const document = useDraft((state) => state.document);
   const replaced = beginWith(document, template.document);

@@ -5,14 +5,15 @@ import { schema } from '../../../src/config/schema.ts';
 import { isList, isObject } from '../document/value.ts';
 import { brainsOf, freeName } from '../document/starts.ts';
 
-/** What can change while the service runs. */
+/** The parts that can change while the service runs. */
 const replaced = new Set(
   Object.entries(schema.fields).flatMap(([key, field]) => (isOfProcess(field) ? [] : [key])),
 );
 
 /**
- * In the place of what is there. What belongs to the process stays, since it can only be changed
- * with a restart, and so do notes; storage comes where it is needed and there is none.
+ * Puts the template in the place of the configuration. Settings of the process stay, since they
+ * only change with a restart, and so do notes. Storage is added where it is needed and there is
+ * none.
  */
 export function beginWith(document: JsonObject, template: JsonObject): JsonObject {
   const kept = Object.entries(document).filter(([key]) => !replaced.has(key));
@@ -22,7 +23,7 @@ export function beginWith(document: JsonObject, template: JsonObject): JsonObjec
   return { ...Object.fromEntries(own), ...rest, ...(storage === undefined ? {} : { storage }) };
 }
 
-/** Its brain beside those that are there, under a free name; null: there is none. */
+/** Adds the template's brain to the others, under a free name; null: the template has no brain. */
 export function addBeside(document: JsonObject, template: JsonObject): JsonObject | null {
   const brains = listOf(document['brains']);
   if (brains.length === 0) return null;

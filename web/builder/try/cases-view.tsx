@@ -15,7 +15,7 @@ import { attempt, attemptAll, keyOf, stopAll, useTrials } from './trials.ts';
 
 type Props = { readonly brain: Path; readonly name: string };
 
-/** Kept in the configuration itself, so that they are there for whoever changes it next. */
+/** Test cases are kept in the configuration itself, for whoever changes it next. */
 export function Cases({ brain, name }: Props) {
   const document = useDraft((state) => state.document);
   const readable = useDraft((state) => state.readable);

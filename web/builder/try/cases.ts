@@ -9,7 +9,7 @@ import type { Path } from '../document/path.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
 import { textAt } from '../graph/reading.ts';
 
-/** What was said before: `answered` null where nothing was. */
+/** An earlier turn of the conversation; `answered` null where there was no answer. */
 export type Earlier = { readonly asked: string; readonly answered: string };
 
 export type TestCase = {
@@ -18,7 +18,9 @@ export type TestCase = {
   readonly history: readonly Earlier[];
 };
 
-/** `index` is the place in the list. What is no case is left out, and left in the file. */
+/**
+ * `index` is the place in the list. Entries that are no case are left out, but stay in the file.
+ */
 export type KeptCase = TestCase & { readonly index: number };
 
 export function casesOf(document: JsonObject, brain: Path): readonly KeptCase[] {
@@ -40,7 +42,7 @@ function historyOf(entry: Json): readonly Earlier[] {
 
 type Written = { readonly text: string; readonly document: JsonObject };
 
-/** null: it cannot be kept there. */
+/** null: the case cannot be kept there. */
 export function keepCase({ text, document }: Written, brain: Path, kept: TestCase): string | null {
   const path = [...brain, '_try'];
   const value: JsonObject = {
@@ -53,7 +55,7 @@ export function keepCase({ text, document }: Written, brain: Path, kept: TestCas
   return list === undefined ? setValue(text, path, [value], keysAt) : null;
 }
 
-/** With the last one goes the list. */
+/** Removes a case, and the list with its last case. */
 export function dropCase({ text, document }: Written, brain: Path, index: number): string | null {
   const path = [...brain, '_try'];
   const list = valueAt(document, path);

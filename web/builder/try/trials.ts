@@ -47,7 +47,7 @@ export type Attempt = {
   readonly brain: string;
   readonly text: string;
   readonly history: readonly Earlier[];
-  /** For the grants of an agent; empty: the one that is routed to it. */
+  /** For the grants of an agent; empty: the channel that is routed to the brain. */
   readonly channel: string;
 };
 
@@ -81,7 +81,7 @@ export async function attempt({ brain, text, history, channel }: Attempt): Promi
   put(key, { now, before });
 }
 
-/** One after the other: a service runs only a few at once. */
+/** One after the other, since a service runs only a few at once. */
 export async function attemptAll(attempts: readonly Attempt[]): Promise<void> {
   if (useTrials.getState().series) return;
   useTrials.setState({ series: true });
@@ -98,7 +98,7 @@ export function stopAll(): void {
   for (const leaving of under.values()) leaving.abort();
 }
 
-/** Whoever signs in next sees nothing of it. */
+/** Whoever signs in next sees none of these trials. */
 useToken.subscribe(({ token }) => {
   if (token !== null) return;
   stopAll();

@@ -61,7 +61,7 @@ function Asking({ brain, name }: AskingProps) {
   const run = useTrials(({ runs }) => runs.get(keyOf(name, said)));
   const paid = paidModels(document, brain);
   const asking = run?.now.kind === 'asking';
-  // Whatever is written by now: each that is under way holds a model, and may cost money.
+  // Whatever is written by now: each trial under way holds a model, and may cost money.
   const anyAsking = useTrials(({ runs }) => {
     return runs.values().some(({ now }) => now.kind === 'asking');
   });

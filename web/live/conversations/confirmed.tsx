@@ -11,7 +11,7 @@ type Props = {
   /** Of the API, to be deleted. */
   readonly path: string;
   readonly onDone: (deleted: number) => void;
-  /** What exactly goes. */
+  /** What exactly is deleted. */
   readonly children: ReactNode;
 };
 

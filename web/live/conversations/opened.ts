@@ -1,6 +1,7 @@
 /**
- * Which conversation is looked at. Its id may be somebody's name or number, so it stays out of
- * the page's address, which has a number in its place that this page alone can read.
+ * Which conversation is looked at. The conversation's id may be somebody's name or number, so it
+ * stays out of the page's address. The address has a number instead, which this page alone can
+ * read.
  */
 import { create } from 'zustand';
 import type { ConversationKey } from '../../../src/domain/story.ts';
@@ -9,14 +10,14 @@ type Opened = { readonly keys: readonly ConversationKey[] };
 
 const useOpened = create<Opened>(() => ({ keys: [] }));
 
-/** @returns what stands for it in the address */
+/** @returns the number that replaces the conversation in the address */
 export function numberOf(key: ConversationKey): string {
   const { keys } = useOpened.getState();
   const known = keys.findIndex((one) => isSame(one, key));
   return String(known === -1 ? keys.length : known);
 }
 
-/** To be called before its number is gone to. */
+/** To be called before going to the address with its number. */
 export function remember(key: ConversationKey): void {
   const { keys } = useOpened.getState();
   if (!keys.some((one) => isSame(one, key))) useOpened.setState({ keys: [...keys, key] });

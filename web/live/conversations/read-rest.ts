@@ -5,7 +5,7 @@ const pageRows = 500;
 
 /**
  * Reads the pages of a list behind `after`, until the last one or the end of the signal.
- * @returns why it stopped before the last one; null: it did not
+ * @returns why it stopped before the last page; null: it did not
  */
 export async function readRest<T>(
   path: string,

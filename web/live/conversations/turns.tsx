@@ -11,7 +11,7 @@ import { Words } from '../words.tsx';
 import { readRest } from './read-rest.ts';
 
 type Props = {
-  /** Of the API; the pages behind the first one are read from it. */
+  /** A path of the API; the pages behind the first one are read from it. */
   readonly path: string;
   readonly first: Page<TurnText>;
   readonly cuts: ConversationText['cuts'];

@@ -68,7 +68,7 @@ function titleOf({ reason, box }: Narrowing): string {
   return reason === null ? 'Newest first' : `Only ${spaced(reason)}${of}, newest first`;
 }
 
-/** Without storage they are told and gone; with it, an operator moves them. */
+/** Without storage dead letters are told and gone; with storage an operator moves them. */
 function MayMove({ storage }: { readonly storage: ConfigNames['storage'] | null }) {
   if (storage === 'memory') {
     return (

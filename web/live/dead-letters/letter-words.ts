@@ -23,7 +23,7 @@ const byKind: Partial<Readonly<Record<FailureKind, string>>> = {
   gone: 'Name another target in the configuration, then replay.',
 };
 
-/** What a person may do about it. */
+/** What a person may do about a dead letter. */
 export const adviceOn = ({ kind, whose }: Pick<DeadLetterReason, 'kind' | 'whose'>): string =>
   byKind[kind] ?? byWhose[whose];
 
@@ -37,7 +37,7 @@ export const replayWords: Readonly<Record<Box, string>> = {
     'money, and the tools of an agent may act again.',
 };
 
-/** The reasons that are one to a person: of one kind and one box, whatever the status was. */
+/** Reasons of one kind and one box are one reason to a person, whatever the status was. */
 export type Group = Omit<DeadLetterReason, 'status'> & { readonly statuses: readonly number[] };
 
 /** Most frequent first. */
@@ -53,7 +53,7 @@ export function groupsOf(rows: readonly DeadLetterReason[]): readonly Group[] {
     .toSorted((a, b) => b.count - a.count);
 }
 
-/** Of one reason and one box; null: of any. */
+/** Dead letters of one reason and one box; null: of any. */
 export type Narrowing = { readonly reason: string | null; readonly box: string | null };
 
 export function isWithin({ failure, box }: DeadLetter, narrowing: Narrowing): boolean {

@@ -21,7 +21,7 @@ export type Moving = {
   readonly onStep: (moved: Moved) => void;
 };
 
-/** What one letter says of all: none of the others could be moved either. */
+/** Failures that hold for all letters: none of the others could be moved either. */
 const ofAll = new Set(['not_kept', 'storage_failed', 'unauthorized', 'read_only', 'unreachable']);
 
 export async function moveLetters({ move, ids, reason, signal, onStep }: Moving): Promise<Moved> {
@@ -40,8 +40,8 @@ export async function moveLetters({ move, ids, reason, signal, onStep }: Moving)
 }
 
 /**
- * The ids of all that are kept and within, oldest first: so a replay keeps the order that they had.
- * They are gathered before the first one moves, for a list that changes has no next page.
+ * The ids of all kept letters that match, oldest first, so that a replay keeps their order. They
+ * are gathered before the first letter moves, since a list that changes has no next page.
  * @returns a sentence where they cannot be read
  */
 export async function gatherLetters(

@@ -7,7 +7,7 @@ import { count, some } from '../../kit/words.ts';
 import { replayWords, type Box, type Move, type Narrowing } from './letter-words.ts';
 import { gatherLetters, moveLetters, type Moved } from './move-letters.ts';
 
-/** What is to be done, with which: those that are named, oldest first, or all that are within. */
+/** What to do with which letters: those that are named, oldest first, or all that match. */
 export type Wish = {
   readonly move: Move;
   readonly number: number;

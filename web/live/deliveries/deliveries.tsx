@@ -92,7 +92,7 @@ function Filters({ place }: { readonly place: Place }) {
 
 type ListProps = {
   readonly title: string;
-  /** Empty: any; so the channel. */
+  /** Empty: any state. The same for the channel. */
   readonly state: string;
   readonly channel: string;
   readonly none: string;

@@ -128,7 +128,7 @@ function Edges({ graph, rates, height }: Props & { readonly height: number }) {
   );
 }
 
-/** The same one below the other, where there is no room for lines. */
+/** The same nodes one below the other, where there is no room for lines. */
 function Lists({ graph, rates }: Props) {
   return graph.columns.map(({ title, nodes }) => (
     <div key={title} className="flex flex-col gap-2">

@@ -10,7 +10,7 @@ export type FlowNode = {
   readonly name: string;
   readonly tone: Tone;
   readonly state: string;
-  /** The names of what it hands on to. */
+  /** The names of the nodes to which this one hands on. */
   readonly to: readonly string[];
   readonly place: Place;
 };

@@ -9,7 +9,7 @@ const showEveryMs = 1_000;
 export type Rates = {
   /** By the key of a node of the map. */
   readonly perMinute: ReadonlyMap<string, number>;
-  /** Of how many seconds they are; the whole minute is not known at first. */
+  /** For how many seconds the rates are; at first less than the whole minute is known. */
   readonly seconds: number;
 };
 

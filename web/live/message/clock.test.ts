@@ -19,7 +19,7 @@ test('a wait of hours between tries leaves the milliseconds of work to be seen',
   const rows = [row('model', 0, 80), row('delivery', 80, 10), row('delivery', 90 + hourMs, 10)];
   const clock = clockOf(rows, 100 + hourMs);
   assert.deepEqual(clock.cuts, [{ fromMs: 90, toMs: 90 + hourMs }]);
-  // All work is 100 ms, and so long is the wait drawn.
+  // All work is 100 ms, and the wait is drawn as long.
   assert.equal(clock.at(80), 40);
   assert.equal(clock.at(90), 45);
   assert.equal(clock.at(90 + hourMs), 95);

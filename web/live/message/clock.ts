@@ -1,4 +1,4 @@
-/** Where on a drawing of one clock a moment stands. */
+/** Where a moment is on a drawing of one clock. */
 import type { Row } from '../../../src/domain/timeline.ts';
 
 /** `at` gives per cent of the drawing's width; `cuts` are stretches that are drawn shorter. */
@@ -59,7 +59,7 @@ function unionOf(stretches: readonly Stretch[]): readonly Stretch[] {
   return union;
 }
 
-/** What the stretches, which are in order, leave open between 0 and the end. */
+/** The gaps that the stretches, which are in order, leave between 0 and the end. */
 function between(stretches: readonly Stretch[], endMs: number): readonly Stretch[] {
   const open: Stretch[] = [];
   let fromMs = 0;

@@ -5,7 +5,7 @@ import { clockOf, type Clock } from './clock.ts';
 
 type Props = { readonly rows: readonly Row[]; readonly endMs: number };
 
-/** What happened to one message, each part where it stands on one clock. */
+/** What happened to one message, each part at its place on one clock. */
 export function Waterfall({ rows, endMs }: Props) {
   const clock = clockOf(rows, endMs);
   return (

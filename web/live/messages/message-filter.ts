@@ -1,4 +1,4 @@
-/** The filter of the list of messages, as it stands in the page's address. */
+/** The filter of the list of messages, as the page's address has it. */
 import { messageStates, type MessageFilter } from '../../../src/domain/records.ts';
 import { turnOutcomes } from '../../../src/domain/trace.ts';
 import type { Place } from '../../kit/place.ts';
@@ -12,7 +12,7 @@ export const spans = {
 
 type Span = keyof typeof spans;
 
-/** What is no value of a filter counts as none. @param now milliseconds since 1970 */
+/** A value that a filter does not have counts as none. @param now milliseconds since 1970 */
 export function filterOf(place: Place, now: number): MessageFilter {
   const within = spans[place['within'] as Span] as { readonly ms: number } | undefined;
   return {

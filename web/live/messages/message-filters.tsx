@@ -12,7 +12,7 @@ type Choice = { readonly value: string; readonly label: string };
 
 const any: Choice = { value: '', label: 'any' };
 
-/** What the list is narrowed to; all of it stands in the page's address. */
+/** What the list is narrowed to; all of it is in the page's address. */
 export function MessageFilters({ place }: { readonly place: Place }) {
   const { value: names } = useAsked<ConfigNames>('config/names');
   const set = (change: Place): void => goTo({ ...place, ...change }, { replace: true });

@@ -7,20 +7,20 @@ import { isOnChannel, type MessageFilter, type MessageRow } from '../../../src/d
 
 type LiveFrame = Frame | Dropped;
 
-/** So many are kept; the oldest go first. */
+/** At most so many messages are kept; the oldest go first. */
 export const messagesKept = 10_000;
-/** Of so many that are not in the list it is known when something was told of them. */
+/** For at most so many messages outside the list it is known when something was told of them. */
 const toldKept = 1_000;
 
 export class MessageList {
   readonly #rows = new Map<string, MessageRow>();
   readonly #movedAt = new Map<string, number>();
-  /** Of messages that are not here, or were not then. */
+  /** When something was told of messages that are not in the list, or were not then. */
   readonly #toldAt = new Map<string, number>();
   readonly #clock: () => number;
   #ids: string[] = [];
   #isSorted = true;
-  /** Whether older ones were let go, so that the list has no way back to them. */
+  /** Whether older messages were dropped, so that the list has no way back to them. */
   isFull = false;
 
   /** @param clock milliseconds on any clock that goes forward */
@@ -55,9 +55,8 @@ export class MessageList {
   }
 
   /**
-   * The newest that match: what should be among them and is not does not match any more.
-   * @param reachesEnd whether there are no older ones
-   * @returns as of `addPage`
+   * The newest messages that match: a message of the list that should be among them, and is not, no
+   * longer matches.
    */
   addNewest(
     rows: readonly MessageRow[],
@@ -117,7 +116,7 @@ export class MessageList {
     this.#rows.set(row.id, row);
   }
 
-  /** An id holds its time, so that the order of ids is the order of acceptance. */
+  /** An id begins with its time, so that the order of ids is the order of acceptance. */
   #order(): void {
     if (!this.#isSorted) this.#ids.sort((a, b) => (a < b ? 1 : -1));
     this.#isSorted = true;
@@ -189,7 +188,7 @@ function accepted({ id, channel, at }: Extract<LiveFrame, { kind: 'message_accep
 
 type Answer = Pick<MessageRow, 'brain' | 'outcome' | 'model'> & { readonly at: number };
 
-/** Its reply is on its way then; in how many parts, only the API knows. */
+/** The reply is on its way by then; only the API knows in how many parts. */
 function answered(row: MessageRow | undefined, answer: Answer): MessageRow | null {
   if (row === undefined) return null;
   const { at, ...turn } = answer;

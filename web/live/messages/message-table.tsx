@@ -11,7 +11,7 @@ import { fateOf } from './message-words.ts';
 
 type Props = {
   readonly rows: readonly MessageRow[];
-  /** With each one more the list goes back to its top. */
+  /** Each time that this grows the list goes back to its top. */
   readonly jumps: number;
   /** Told when the person leaves the top of the list, or is back there. */
   readonly onTop: (isThere: boolean) => void;
@@ -20,7 +20,7 @@ type Props = {
 };
 
 const heights = { wide: 36, narrow: 60 } as const;
-/** So many rows before its end. */
+/** The end is near when so many rows are left. */
 const nearRows = 20;
 
 /** A table of which only the rows in view are there, however long it is. */

@@ -26,7 +26,7 @@ export function Messages() {
   );
 }
 
-/** Of one filter, seen by one person. */
+/** The list for one filter, as one person sees it. */
 function List({ place }: { readonly place: Place }) {
   const [filter] = useState(() => filterOf(place, Date.now()));
   const known = useMessages(filter);

@@ -2,13 +2,13 @@ import { useState } from 'react';
 import type { MessageRow } from '../../../src/domain/records.ts';
 import type { MessageList } from './message-list.ts';
 
-/** Why nothing new comes into the list: somebody said so, or reads further down. */
+/** Why nothing new comes into the list: the person said so, or reads further down. */
 export type Holding = 'no' | 'paused' | 'reading';
 
 export type Held = {
   readonly holding: Holding;
   readonly shown: readonly MessageRow[];
-  /** How many came since. */
+  /** How many messages have come since. */
   readonly fresh: number;
   readonly hold: (why: Exclude<Holding, 'no'>) => void;
   readonly letGo: () => void;
@@ -26,7 +26,7 @@ export function useHold(list: MessageList, rows: readonly MessageRow[]): Held {
   } | null>(null);
   const held = state?.of === list ? state : null;
   const hold = (why: Exclude<Holding, 'no'>): void => {
-    // One who reads further down and then pauses goes on to see the same.
+    // A person who reads further down and then pauses still sees the same rows.
     setState({ of: list, why, ids: held?.ids ?? rows.map(({ id }) => id) });
   };
   const letGo = (): void => setState(null);

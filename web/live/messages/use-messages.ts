@@ -6,9 +6,9 @@ import { listen, useFeed, type LiveFrame } from '../feed.ts';
 import { queryOf } from './message-filter.ts';
 import { MessageList } from './message-list.ts';
 
-/** Rows are shown anew at most so often, however many events come. */
+/** However many events come, rows are shown anew at most so often. */
 const showEveryMs = 200;
-/** Where the stream does not open there is something to see all the same. */
+/** How often to ask where the stream does not open, so that there is something to see. */
 const askEveryMs = 5_000;
 const pageRows = 200;
 
@@ -19,9 +19,9 @@ export type Messages = {
   readonly refused: Refused | null;
   /** Before the first answer. */
   readonly asking: boolean;
-  /** Asks for older ones; null: there are none, or they are being asked for. */
+  /** Asks for older messages; null: there are none, or they are being asked for. */
   readonly older: (() => void) | null;
-  /** Pages that were asked for and held nothing: the next one is asked for by a person alone. */
+  /** A page that was asked for held nothing: only a person asks for the next one. */
   readonly lastWasEmpty: boolean;
 };
 
@@ -61,7 +61,7 @@ export function useMessages(filter: MessageFilter): Messages {
     };
   }, [list, filter]);
   useEffect(() => {
-    // Once the stream is open nothing is missed any more, so what was before it is read then.
+    // Nothing is missed once the stream is open, so what was before is read then.
     void reader.current?.newest();
     if (isOpen) return undefined;
     const timer = setInterval(() => void reader.current?.newest(), askEveryMs);
@@ -83,9 +83,9 @@ class Reader {
   readonly #show: (change: (before: Shown) => Shown) => void;
   readonly #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the way to older ones is known. */
+  /** Whether the way to older messages is known. */
   #reached = false;
-  /** When the newest were asked for that are shown. */
+  /** When the newest messages that are shown were asked for. */
   #newestOf = -Infinity;
 
   constructor(
@@ -125,7 +125,7 @@ class Reader {
     const path = `messages${queryOf(this.#filter, after, pageRows)}`;
     const answer = await ask<Page<MessageRow>>(path, { signal });
     if (signal.aborted) return;
-    // One that was asked for later may be here before.
+    // The answer to a later question may be here already.
     if (after === null && askedAt < this.#newestOf) return;
     if (answer.kind === 'refused') {
       this.#show((before) => ({ ...before, refused: answer, asking: false }));
@@ -137,7 +137,7 @@ class Reader {
       after === null
         ? this.#list.addNewest(rows, askedAt, this.#filter, next === null)
         : this.#list.addPage(rows, askedAt);
-    // The newest are read again after a gap; the way to the oldest is known by then.
+    // After a gap the newest are read again; the way to the oldest is known by then.
     const movesEnd = after !== null || !this.#reached;
     this.#reached = true;
     this.#show((before) => ({

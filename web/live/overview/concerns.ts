@@ -1,4 +1,4 @@
-/** What of a service's status may need a person, the gravest first. */
+/** Facts of a service's status that may need a person, the gravest first. */
 import type { Status } from '../../../src/admin/admin.ts';
 import { ago, count, length, sentence, some, spaced } from '../../kit/words.ts';
 
@@ -8,11 +8,11 @@ export type Concern = {
   readonly what: string;
   /** What to do, where that is known. */
   readonly remedy: string | null;
-  /** Of the page, where more of it can be seen. */
+  /** The place in the page where more of it can be seen. */
   readonly place: Readonly<Record<string, string>> | null;
 };
 
-/** A message that waits longer makes somebody wonder. */
+/** A message that waits longer than this makes somebody wonder. */
 const longWaitMs = 60_000;
 
 /** @param now milliseconds since 1970 */

@@ -54,7 +54,7 @@ export function Figures({ status, now }: Props) {
   );
 }
 
-/** Of what the whole time is made: half of all are faster. */
+/** What the whole time is made of, as medians. */
 function Parts({ status: { times } }: { readonly status: Status }) {
   return (
     <dl className="flex flex-wrap gap-x-4 text-sm">

@@ -1,4 +1,4 @@
-/** The one sentence about the service, from its status and from whether that is of now. */
+/** The one sentence about the service, from its status and from whether the status is current. */
 import type { Status } from '../../../src/admin/admin.ts';
 import type { Refused } from '../../kit/api.ts';
 import { visible } from '../../kit/visible.ts';
@@ -7,7 +7,7 @@ export type HealthWords = { readonly tone: 'good' | 'wait' | 'bad'; readonly wor
 
 /**
  * Green only where each message can be answered and replied to: a channel that failed, or a brain
- * of which every provider fails, is said in the first place.
+ * whose providers all fail, is said first.
  */
 export function healthOf(status: Status): HealthWords {
   if (status.status === 'failing') return { tone: 'bad', words: status.reason ?? 'Failing' };
@@ -28,7 +28,7 @@ export function healthOf(status: Status): HealthWords {
   return { tone, words: `${begin}: ${what.join('; ')}` };
 }
 
-/** Brains to which messages come, and of which every provider that may be asked fails. */
+/** Brains that get messages, and whose providers that may be asked all fail. */
 function silentBrains({ channels, brains, providers }: Status): readonly string[] {
   const failing = new Set(
     providers.flatMap(({ provider, state }) => (state === 'failing' ? [provider] : [])),
@@ -44,7 +44,7 @@ function silentBrains({ channels, brains, providers }: Status): readonly string[
 const listed = (word: string, names: readonly string[]): string =>
   `${names.length === 1 ? word : `${word}s`} ${names.map(visible).join(', ')}`;
 
-/** Why what is shown is not of now. @param since when it was told, in words */
+/** Why the status that is shown is not current. @param since when it was told, in words */
 export function absenceOf({ status, detail }: Refused, since: string): string {
   return status === 0
     ? `svc does not answer since ${since}`

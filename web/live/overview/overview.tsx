@@ -37,7 +37,7 @@ export function Overview() {
   );
 }
 
-/** In the place of the headline: nothing that was told before is true of now. */
+/** Shown instead of the headline: nothing that was told before holds now. */
 function Absence({ refused, since }: { readonly refused: Refused; readonly since: string }) {
   return (
     <Notice tone="bad">
@@ -51,7 +51,7 @@ function Absence({ refused, since }: { readonly refused: Refused; readonly since
 
 type ShownProps = {
   readonly status: Status;
-  /** null: it is of now. */
+  /** null: the status is current. */
   readonly toldAt: number | null;
 };
 
@@ -106,7 +106,7 @@ function Headline({ status }: { readonly status: Status }) {
   );
 }
 
-/** What may need a person; said too where nothing does. */
+/** What may need a person; says so too where nothing does. */
 function Concerns({ concerns }: { readonly concerns: readonly Concern[] }) {
   if (concerns.length === 0) return <p className="text-soft">Nothing needs you.</p>;
   return (

@@ -1,4 +1,4 @@
-/** How many messages were accepted in each minute: of before from the API, since then by events. */
+/** How many messages were accepted in each minute: from the API at first, then by events. */
 import { useEffect, useRef, useState } from 'react';
 import { timeOfId } from '../../../src/domain/ids.ts';
 import type { Page } from '../../../src/domain/page.ts';
@@ -8,18 +8,18 @@ import { listen, useFeed } from '../feed.ts';
 
 const minuteMs = 60_000;
 const showEveryMs = 1_000;
-/** So many pages of messages of before are read; what is older stays unknown. */
+/** At most so many pages of earlier messages are read; what is older stays unknown. */
 const pagesMost = 4;
 const pageRows = 500;
 
 export type Minute = {
-  /** When it began, milliseconds since 1970. */
+  /** When the minute began, milliseconds since 1970. */
   readonly at: number;
   /** null: the page does not know. */
   readonly messages: number | null;
 };
 
-/** The last minutes, the one that is not over last. */
+/** The last minutes; the current one comes last. */
 export function usePace(minutes: number): readonly Minute[] {
   const isOpen = useFeed(({ state }) => state === 'open');
   const [shown, setShown] = useState<readonly Minute[]>([]);
@@ -41,7 +41,7 @@ export function usePace(minutes: number): readonly Minute[] {
   }, [minutes]);
   const wasOpen = useRef(isOpen);
   useEffect(() => {
-    // Once the stream is open nothing is missed any more, so what was before it is read then.
+    // Nothing is missed once the stream is open, so what was before is read then.
     if (isOpen && !wasOpen.current) void current.current?.readBack();
     wasOpen.current = isOpen;
   }, [isOpen]);
@@ -52,7 +52,7 @@ export class Pace {
   readonly #minutes: number;
   /** The reading under way, or the last one. */
   #reading = new AbortController();
-  /** Those that were read, and those heard of meanwhile: an event may follow its own row. */
+  /** Ids that were read or heard of meanwhile: an event may come after its own row was read. */
   #counted = new Set<string>();
   #isReading = false;
   #counts = new Map<number, number>();
@@ -67,8 +67,9 @@ export class Pace {
   }
 
   /**
-   * Of an event, which may come in a later minute than the message did, whose id tells when; but
-   * where the clock was set back, ids go on from where it was, and the event tells it.
+   * Counts a message that an event tells of. The event may come in a later minute than the message,
+   * whose id tells its time. Where the clock was set back, ids go on from the old time, and the
+   * event tells the time.
    */
   heard({ id, at }: { readonly id: string; readonly at: number }): void {
     if (this.#counted.has(id)) return;
@@ -121,7 +122,7 @@ export class Pace {
     const knownFrom = Math.ceil(this.#knownSince / minuteMs);
     return Array.from({ length: this.#minutes }, (_, index) => {
       const minute = last - this.#minutes + 1 + index;
-      // Of a minute of which only the end is known there is a part to tell, if it is this one.
+      // For a minute of which only the end is known, the part is told if it is the current minute.
       const isKnown = minute >= knownFrom || minute === last;
       return { at: minute * minuteMs, messages: isKnown ? (this.#counts.get(minute) ?? 0) : null };
     });

@@ -3,7 +3,7 @@ import type { Minute } from './pace.ts';
 
 const height = 24;
 
-/** A bar for each minute; what is not known has none. */
+/** A bar for each minute; an unknown minute has none. */
 export function Sparkline({ minutes }: { readonly minutes: readonly Minute[] }) {
   const known = minutes.flatMap(({ messages }) => messages ?? []);
   const most = Math.max(0, ...known);

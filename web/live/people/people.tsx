@@ -38,7 +38,7 @@ export function People() {
   );
 }
 
-/** A sender's id is the operator's to see. */
+/** Only the operator sees a sender's id. */
 type Row = Omit<TurnedAway, 'sender'> & Partial<Pick<TurnedAway, 'sender'>>;
 
 function TurnedAwayList() {

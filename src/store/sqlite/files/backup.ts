@@ -62,7 +62,7 @@ export function backUp(path: string, target: string): BackedUp | StoreProblem {
 const damaged = 11;
 const busyMs = 5_000;
 
-/** Into an empty file: so it has its rights before the first text is in it. */
+/** Copies into an empty file, which has its rights before the first text is in it. */
 function copy(path: string, part: string): StoreProblem | null {
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
@@ -90,14 +90,14 @@ function settle(part: string, target: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
-    // A file system without hard links; nothing has taken the name a moment ago.
+    // The file system has no hard links, and a moment ago nothing had the name.
     if (isThere(target)) return false;
     renameSync(part, target);
     return true;
   }
 }
 
-/** A folder as well: then the names in it are on the disk. Windows knows no such thing. */
+/** Syncs a file, or a folder and so the names in it. Windows cannot sync a folder. */
 function syncFile(file: string): void {
   const isFolder = statSync(file).isDirectory();
   if (isFolder && process.platform === 'win32') return;

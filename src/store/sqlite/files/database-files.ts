@@ -16,7 +16,7 @@ import {
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Whoever asks whether there is an owner reads the file of the lock for a moment. */
+/** A process that asks whether there is an owner holds the lock's file for a moment. */
 const askedMs = 200;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Whether the disk lets anything more in: ok → low (less free than there must be, as looked at) |
+ * Whether the disk lets anything more in: ok → low (a look found less free than there must be) |
  * full (SQLite said so) → ok. Each change is told once. Low ends only when there is an eighth more
  * than there must be, so that a disk at the edge is not told of every few seconds.
  */

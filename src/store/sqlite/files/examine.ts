@@ -67,7 +67,7 @@ function first(db: DatabaseSync, sql: string): unknown {
   return Object.values(db.prepare(sql).get() ?? {})[0] ?? null;
 }
 
-/** The owner's lock keeps out readers, too, so a read tells, and takes nothing from anyone. */
+/** A read shows the owner's lock, which keeps readers out, too; it takes nothing from anyone. */
 function isOwned(path: string): boolean {
   const file = `${path}.lock`;
   if (!existsSync(file)) return false;

@@ -1,4 +1,4 @@
-/** What people ask of the SQLite form, as it is on the disk. */
+/** Requests of people on the SQLite form, with what is on the disk afterwards. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -19,9 +19,9 @@ export class DeadLetters {
   readonly #inbox: StatementSync;
   readonly #outbox: StatementSync;
   /**
-   * Of messages and of whole replies: parts of one may die at different times, and are one dead
-   * letter. Ids and no number: the sweep may take one that somebody else has found, or one that
-   * was gone before they were counted, and tells of it only afterwards.
+   * Ids of messages and of whole replies, since the parts of a reply may die at different times and
+   * are one dead letter. A number would not do: the sweep tells only afterwards what it took, which
+   * may be one that somebody else has found, or one that was gone before they were counted.
    */
   readonly #ids = new Set<string>();
 
@@ -47,7 +47,7 @@ export class DeadLetters {
     this.#ids.add(id.slice(0, wholeIdLength));
   }
 
-  /** It was deleted, or is back; to say so twice changes nothing. */
+  /** The letter was deleted, or is back; to say so twice changes nothing. */
   remove(id: string): void {
     this.#ids.delete(id.slice(0, wholeIdLength));
   }
@@ -61,7 +61,7 @@ export class DeadLetters {
       ? this.#rerun(found.seq, back)
       : this.#resend(found.seqs, back));
     if (!written) return 'storage_failed';
-    // It may have been kept long enough meanwhile.
+    // The sweep may have taken it meanwhile.
     if (rows === 0) return 'not_found';
     this.remove(id);
     return 'done';
@@ -95,7 +95,7 @@ export class DeadLetters {
     return seqs.length === 0 ? null : { kind: 'reply', seqs };
   }
 
-  /** The turn that its burial left in the history goes in the same commit. */
+  /** The turn that the message's burial left in the history is deleted in the same commit. */
   #rerun(seq: number, back: () => void): Promise<boolean> {
     const { journal, rows, now } = this.#parts;
     const fresh = rows.nextSeq();
@@ -139,7 +139,7 @@ export class DeadLetters {
   }
 }
 
-/** As one text, which takes a tenth of the time of a row each. */
+/** All in one text, which takes a tenth of the time of a row for each. */
 function idsIn(db: DatabaseSync): readonly string[] {
   const ids =
     'SELECT id FROM inbox WHERE state = 2 UNION ALL SELECT id FROM outbox WHERE state = 2';

@@ -8,7 +8,7 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import type { NotesOf } from '../../../domain/note.ts';
 import type { Whose } from '../../../domain/story.ts';
 
-/** So many numbers, or turns, are looked through at once: a few milliseconds. */
+/** At most so many numbers, or turns, are looked through at once: a few milliseconds. */
 const window = 500;
 
 /** `state` as in the schema. */

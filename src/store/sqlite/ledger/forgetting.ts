@@ -2,8 +2,8 @@
  * Deletes what one conversation or one sender said, and what was answered to it: from memory at
  * once, from the disk in batches, so that the groups of others go between them.
  *
- * What was on its way to the disk when it was asked for arrives there first: after that everything
- * of theirs is found by looking. A number tells what is older than the asking from what comes after
+ * What was on its way to the disk at the request arrives there first: after that everything of
+ * theirs is found by looking. A number tells what is older than the request from what comes after
  * it, which stays.
  */
 import type { StatementSync } from 'node:sqlite';
@@ -18,7 +18,7 @@ import type { DurableParts } from './parts.ts';
 import type { HistoryCache } from './history-cache.ts';
 import type { Write } from '../write/statements.ts';
 
-/** So many rows are deleted in one commit. */
+/** At most so many rows are deleted in one commit. */
 const batchMax = 200;
 const checkpointAgainMs = 50;
 
@@ -36,9 +36,9 @@ export class Forgetting {
   }
 
   /**
-   * One at a time, when what was on its way has arrived.
+   * To be called one at a time, when what was on its way has arrived.
    * @returns how many messages, replies and turns went
-   * @throws when the storage has failed: nobody may believe that it is gone
+   * @throws when the storage has failed, so that nobody believes that the texts are gone
    */
   async forget(asked: Forgotten): Promise<number> {
     const { whose } = asked;
@@ -57,7 +57,7 @@ export class Forgetting {
   }
 
   /**
-   * Notes that are made after it was asked for stay.
+   * Notes that are made after the call stay.
    * @returns how many went
    * @throws as forget does
    */
@@ -93,7 +93,7 @@ export class Forgetting {
     return deleted;
   }
 
-  /** After a restart a reply does not know whose message it answers: it is found with that. */
+  /** After a restart a reply does not know whose message it answers: the message leads to it. */
   async #dropAnswers({ remove }: Forgotten, messages: readonly FoundRow[]): Promise<void> {
     const unsettled = ({ id }: FoundRow): boolean =>
       this.#search.repliesTo(id).some(({ state }) => state === 0);
@@ -103,7 +103,7 @@ export class Forgetting {
     await this.#write([]);
   }
 
-  /** Replies of a conversation whose messages are not kept any more. */
+  /** Deletes replies of a conversation whose messages are not kept any more. */
   async #replies({ whose, before }: Forgotten): Promise<number> {
     let deleted = 0;
     for await (const replies of this.#search.replies(whose, before)) {
@@ -148,7 +148,7 @@ export class Forgetting {
       );
       deleted += turns.length;
     }
-    // What was quoted there may have been theirs.
+    // The quoted block may hold what they said.
     for (const conversation of touched) {
       deleted += await this.#turnsOf(asked, conversation, this.#search.quoted);
     }
@@ -173,11 +173,11 @@ export class Forgetting {
     }
   }
 
-  /** Nobody remembers it as it was; where nothing is left in it, its own row goes. */
+  /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
   async #close({ whose: { channel }, before }: Forgotten, conversation: ConversationId) {
     const { journal, rows } = this.#parts;
     const place = [channel, conversation] as const;
-    // What was noted there may have been theirs.
+    // The notes made there may hold what they said.
     journal.add(['notesForgotten', ...place, before]);
     journal.add(['cutsDeleted', ...place]);
     journal.add(['conversationDeleted', ...place]);

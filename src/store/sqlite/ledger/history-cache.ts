@@ -1,7 +1,7 @@
 /**
  * What conversations at work remember, kept on the main thread so that a turn need not read the
- * disk: the active session's window of turns. Bounded; one that is not here is read by a
- * connection that can only read.
+ * disk: the active session's window of turns. It is bounded; a conversation that is not here is
+ * read by a connection that can only read.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fitWindow, windowTurnsMax, type TurnRow } from '../../../domain/conversation.ts';
@@ -13,10 +13,10 @@ import type { Memory } from '../../store.ts';
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
 
-/** The cursor of a channel that says since when it is not served; empty: it is. */
+/** The cursor that says since when a channel is not served; empty: the channel is served. */
 export const unroutableCursor = 'unroutable_since';
 
-/** What was said in a conversation: a quoted block was not. */
+/** Turns that were said in a conversation; a quoted block was not said. */
 const theirs = 'channel = ?1 AND conversation = ?2 AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
 export class HistoryCache {
@@ -49,13 +49,13 @@ export class HistoryCache {
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
 
-  /** Where a channel is; null when it has never said. */
+  /** A cursor of a channel; null when the channel has never set it. */
   cursor(channel: ChannelKey, name: string): string | null {
     const found = this.#cursor.get(channel, name);
     return found === undefined ? null : String(found['value']);
   }
 
-  /** Milliseconds since 1970; null: it is not. */
+  /** Milliseconds since 1970; null: the channel is served. */
   unroutableSince(channel: ChannelKey): number | null {
     return Number(this.cursor(channel, unroutableCursor) ?? '') || null;
   }
@@ -72,7 +72,7 @@ export class HistoryCache {
     return memory;
   }
 
-  /** It has changed on the disk. */
+  /** The conversation has changed on the disk. */
   drop(where: Where): void {
     this.#memories.delete(keyOf(where));
   }
@@ -83,7 +83,7 @@ export class HistoryCache {
     return newestFirst.map((turn) => ({ ...turn })).reverse();
   }
 
-  /** After the commit of a turn: what the next one will see. */
+  /** To be called after the commit of a turn. @param memory what the next turn will see */
   put(message: Message, memory: Memory): void {
     const key = keyOf(message);
     this.#memories.put(key, memory, bytesOf(memory, key));

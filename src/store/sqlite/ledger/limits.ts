@@ -25,7 +25,7 @@ export const sqliteDurability: Durability = {
 export type SqliteLimits = QuarantineLimits & {
   /** Messages accepted and not settled. */
   readonly messagesMax: number;
-  /** What they and their replies hold in memory. */
+  /** The bytes that they and their replies hold in memory. */
   readonly bytesMax: number;
   /** With less than this free on the disk nothing more is accepted. */
   readonly freeBytesMin: number;
@@ -49,5 +49,5 @@ export const sqliteLimits: SqliteLimits = {
   stallMs: 120_000,
 };
 
-/** Behind by so many writes, traces are left out first. */
+/** When so many writes are pending, traces are left out. */
 export const tracesPendingMax = 5_000;

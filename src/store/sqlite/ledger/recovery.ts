@@ -1,7 +1,7 @@
 /**
  * What a start finds: every unsettled row goes back into the working set, in its old order. After
  * an unclean stop the head of each conversation may have been under way: its message counts as
- * tried once more (a clean stop clears it of that), its reply may have been sent.
+ * tried once more (a clean stop clears that count), and its reply may have been sent.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { MessageProgress } from '../../order/rows.ts';
@@ -67,7 +67,7 @@ export function recover(
     const reply = replyOf(record);
     const row = rows.restoreReply(reply, settlements.get(reply.inReplyTo) ?? null, record.seq, {
       attempt: record.attempts + died + 1,
-      // A crash loop is not the receiver's failing: it moves no reply along its schedule.
+      // A crash loop is not the receiver's fault: it moves no reply along its schedule.
       replayedAfter: record.replayed + died,
       possibleDuplicate: record.possible_duplicate === 1 || maySent,
       late: record.late === 1,

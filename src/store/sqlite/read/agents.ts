@@ -10,7 +10,7 @@ import { emptyPage, limitOf, pageOf, keyAfter } from '../../pages.ts';
 const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
 const newest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 
-/** A scope has a hundred at most, unless somebody else wrote them. */
+/** A scope has a hundred notes at most, unless another program wrote some. */
 export function listNotes(db: DatabaseSync, of: NotesOf): readonly NoteText[] {
   const rows =
     of.kind === 'brain'

@@ -1,4 +1,4 @@
-/** Which bots of a messenger something is kept of. */
+/** Of which bots of a messenger something is kept. */
 import type { DatabaseSync } from 'node:sqlite';
 import { channelKeyOf, type ChannelKey } from '../../../domain/ids.ts';
 

@@ -23,7 +23,7 @@ type Key = { readonly channel: string; readonly conversation: string };
 type Waiting = Key & { readonly count: number; readonly firstAt: number; readonly lastAt: number };
 type Span = { readonly turns: number; readonly firstAt: number; readonly lastAt: number };
 
-/** One look at each conversation: from its first turn straight to the next one's. */
+/** One look for each conversation: from its first turn straight to the first turn of the next. */
 const nextSpoken =
   'SELECT channel, conversation FROM turns WHERE (channel, conversation) > (?, ?) ' +
   'ORDER BY channel, conversation LIMIT 1';
@@ -70,7 +70,7 @@ export function listConversations(db: DatabaseSync, asked: PageAsked): Page<Conv
   return pageOf(rows, limit, placeOf, (row) => rowOf(db, row.key, row.waiting));
 }
 
-/** The database orders keys by their bytes, where no channel holds a zero byte. */
+/** The database orders keys by their bytes. No channel holds a zero byte. */
 function orderOf({ channel, conversation }: Key): Buffer {
   return Buffer.from(`${channel}\0${conversation}`);
 }
@@ -128,7 +128,7 @@ export function findConversation(
   return { ...row, cuts: cuts.reverse() };
 }
 
-/** The newest are told. */
+/** At most so many cuts are told: the newest. */
 const cutsMax = 500;
 
 const turnColumns =
@@ -136,7 +136,7 @@ const turnColumns =
 const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';
-/** A look at every turn of the channel: no index is kept for what is asked so seldom. */
+/** Looks at every turn of the channel: no index is kept for a question that is asked so seldom. */
 const ofSender = 'channel = ? AND sender = ?';
 const turnsOfSender = `${turnColumns} WHERE ${ofSender} AND (0, seq) > (?, ?) ORDER BY seq LIMIT ?`;
 

@@ -1,6 +1,6 @@
 /**
- * Replies on their way, in the order in which they came into the outbox, newest first. What waits
- * and what died is found by an index; of which channel a reply is is looked at.
+ * Replies on their way, in the order in which they came into the outbox, newest first. Replies that
+ * wait and that died are found by an index; the channel of each is looked at.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { ChannelKey } from '../../../domain/ids.ts';

@@ -1,6 +1,6 @@
 /**
  * What was kept as JSON, told again. What cannot be read (an older svc wrote it, or a person did)
- * is left out or named so, and is never a throw: a list is not to break at one bad row.
+ * is left out or named so, and throws nothing: one bad row is not to break a list.
  */
 import { failureKinds, type FailureKind } from '../../../domain/failure.ts';
 import { triesMax, type DeliveryTry, type FailureTold } from '../../../domain/story.ts';

@@ -84,7 +84,7 @@ function isNewer(a: Told, b: Told): boolean {
   return a.acceptedAt > b.acceptedAt || (a.acceptedAt === b.acceptedAt && a.seq > b.seq);
 }
 
-/** What waits is put in order for each page; where much waits, it is soon found among the rest. */
+/** Waiting messages are put in order for each page, unless many wait: looking finds those soon. */
 function fewWait(db: DatabaseSync): boolean {
   const some = `SELECT 1 FROM inbox WHERE state = 0 LIMIT ${looksMax + 1}`;
   return Number(db.prepare(`SELECT count(*) AS n FROM (${some})`).get()?.['n']) <= looksMax;

@@ -1,6 +1,6 @@
 /**
- * Lists that are found by looking: whatever an index cannot tell is looked at row by row, for so
- * long and no longer. The page ends there, and the next one goes on from the last row looked at.
+ * Lists that are found by looking: what an index cannot tell is looked at row by row, for a limited
+ * time. The page ends there, and the next one goes on from the last row looked at.
  */
 import type { PageKey } from '../../pages.ts';
 
@@ -40,7 +40,7 @@ export function readPage<Row>(
 }
 
 /**
- * Several lists as one; the one of which the next row `comes` first is read on.
+ * Several lists as one; the list whose next row `comes` first is read on.
  * @param lists each in the same order; they are let go when the merged one is
  */
 export function* merge<Row>(

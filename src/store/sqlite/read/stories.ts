@@ -74,7 +74,7 @@ function replyStory(row: OutboxTold): ReplyStory {
     dueAt: state === 'waiting' ? row.dueAt : null,
     settledAt,
     tries: triesOf(row.tries, seen ? { at: settledAt, ms: tookMs } : null),
-    // Why it was put off is in the tries; the reply itself did not fail.
+    // The reason for putting a reply off is in its tries; the reply itself did not fail.
     failure: delivered ? null : failureOf(row.failure),
   };
 }

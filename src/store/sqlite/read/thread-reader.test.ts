@@ -79,7 +79,7 @@ suite('the reading thread', { concurrency: 1 }, () => {
       it.reader.story('nobody').catch((error: unknown) => (error as ReadFailed).reason),
     );
     void it.threads[0]!.terminate();
-    // One at most: it may have answered the first before it died.
+    // At most one read is lost: the thread may have answered the first before it died.
     const lost = (await Promise.all(reads)).filter((end) => end !== null);
     assert.ok(lost.length <= 1 && lost.every((end) => end === 'storage'));
     assert.equal(await it.reader.story('nobody'), null);

@@ -1,7 +1,7 @@
 /**
  * The main thread's side of the reader thread, so that no read holds up a message. The thread is
- * started by the first read and ended when nobody has asked for a while. One question is with it at
- * a time; the others wait here, so many and no more.
+ * started by the first read and ended when nobody has asked for a while. The thread has one
+ * question at a time. The others wait here, up to a limit.
  *
  * none → asked → resting → asked … → none. A thread that dies, or takes too long over a question,
  * takes that one question with it; the next one starts a new thread.
@@ -42,11 +42,11 @@ class ReaderThread {
   readonly #limits: ReaderLimits;
   readonly #waiting = new Queue<Read>();
   #worker: Worker | null = null;
-  /** With the thread now. */
+  /** The question that the thread has now. */
   #read: Read | null = null;
   /** Ends the read that takes too long, or the thread that nobody asks. */
   #timer: NodeJS.Timeout | null = null;
-  /** When all that were started are gone. */
+  /** Resolves when all threads that were started are gone. */
   #ended: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -68,7 +68,7 @@ class ReaderThread {
     return promise;
   }
 
-  /** What was asked and has no answer yet gets none. */
+  /** Rejects every question that has no answer yet. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#end();
@@ -86,7 +86,7 @@ class ReaderThread {
     if (read === undefined) return this.#rest();
     this.#read = read;
     this.#worker ??= this.#start();
-    // Nobody else may be keeping the process alive while this is awaited.
+    // This thread may be all that keeps the process alive while the answer is awaited.
     this.#worker.ref();
     this.#worker.postMessage(read.question satisfies ToReader);
     const { readMs } = this.#limits;
@@ -126,7 +126,7 @@ class ReaderThread {
     this.#next();
   }
 
-  /** The thread goes, and its question with it; those that wait go on in a new one. */
+  /** Ends the thread and fails its question; those that wait go on in a new thread. */
   #lose(error: ReadFailed): void {
     this.#end();
     this.#take()?.failed(error);

@@ -25,14 +25,14 @@ export function noteWrites(
   });
 }
 
-/** @param before notes numbered from there on stay */
+/** @param before notes numbered from `before` on stay */
 export function notesCleared(of: NotesOf, before: number): Write {
   return of.kind === 'brain'
     ? ['brainNotesCleared', of.brain, before]
     : ['notesCleared', of.channel, of.conversation, before];
 }
 
-/** A call that is to run: it is in the audit from now on, as one whose end is not known. */
+/** A call that is to run: it is in the audit from now on, with an unknown end. */
 export function begunWrites(
   message: Message,
   { hash, ...use }: BegunCall,

@@ -18,7 +18,7 @@ test('a storage thread that ends by itself fails what waits, and all that follow
   await journal.close();
 });
 
-/** One that writes each group, says that it closes, and ends at the first thing after that. */
+/** A thread that writes each group, says that it closes, and ends at the first thing after that. */
 const orderly = `
   const { parentPort } = require('node:worker_threads');
   let closing = false;

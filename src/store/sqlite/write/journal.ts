@@ -5,8 +5,8 @@
  *
  * A group is gathering → sent → done | failed | full. A failure is final: the caller is told once,
  * and nothing is written any more (after a failed fsync nobody knows what is on the disk). Full is
- * not: SQLite has taken the group back, and it is sent again every second until there is room,
- * without the messages in it, which are refused. What was asked for later stays behind it.
+ * not final: SQLite has taken the group back, and the group is sent again every second until there
+ * is room. Its messages are taken out of it, and refused. Later writes stay behind it.
  */
 import {
   withoutRefused,
@@ -19,10 +19,10 @@ import { sqliteFull } from '../files/problem.ts';
 import type { Writer } from './start-writer.ts';
 import type { FromWriter, GroupDone, KeyedAccept, ToWriter, Write } from './statements.ts';
 
-/** How long a write that nobody waits for may wait for company. */
+/** For how long a write that nobody waits for may wait for company. */
 const lazyMs = 5;
 
-/** How long after a full disk it is tried again. */
+/** How long after a full disk the group is sent again. */
 const fullRetryMs = 1_000;
 
 const nothingKnown: Known = new Map();
@@ -95,8 +95,9 @@ export class Journal {
   }
 
   /**
-   * `written` is called when all that was added is on disk: null when it could not be.
-   * @param refused called instead where there is no room; left out: it waits for room
+   * `written` is called when all that was added is on disk, or with null when it could not be
+   * written.
+   * @param refused called instead where there is no room; left out: the writes wait for room
    */
   flush(written: Written, refused: (() => void) | null = null): void {
     if (this.#broken) return queueMicrotask(() => written(null));
@@ -106,7 +107,7 @@ export class Journal {
     setImmediate(this.#send);
   }
 
-  /** As `flush`, but it may wait a few milliseconds for others to go with. */
+  /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
   flushSoon(written: Written): void {
     if (this.#broken) return queueMicrotask(() => written(null));
     this.#waiting.push({ until: this.#writes.length, written, refused: null });
@@ -124,7 +125,7 @@ export class Journal {
     });
   }
 
-  /** The same, but where there is no room it is refused at once: false. */
+  /** Like `written`, but resolves to false at once where there is no room. */
   writtenNow(): Promise<boolean> {
     return new Promise((resolve) => {
       this.flush(
@@ -146,7 +147,7 @@ export class Journal {
 
   /**
    * Folds the log into the database and empties it: what was deleted is on the disk no more.
-   * @param of `vacuum` writes the database anew before it, where that does not take too long
+   * @param of `vacuum` writes the database anew first, where that does not take too long
    * @returns false while somebody reads what is in the log
    * @throws when the storage has failed
    */
@@ -170,7 +171,7 @@ export class Journal {
       const left = new Promise<void>((resolve) => this.flush(() => resolve()));
       if (this.#full && this.#sent === null) this.#send();
       await left;
-      // Whoever was answered just now may have something to add.
+      // A caller that was answered just now may have something to add.
       await new Promise(setImmediate);
     } while (!this.#broken && this.#writes.length > 0);
     if (!this.#broken) {
@@ -199,7 +200,7 @@ export class Journal {
     this.#lazy = null;
     if (this.#retry !== null) clearTimeout(this.#retry);
     this.#retry = null;
-    // Whether there is room is seen by writing something that takes some.
+    // Whether there is room again is found out by writing something that takes some.
     if (this.#full && !this.#broken) {
       this.add(['roomTaken']);
       this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
@@ -278,7 +279,7 @@ export class Journal {
     this.#closed?.();
   }
 
-  /** Whoever still waits waits in vain. */
+  /** Those who still wait get null. */
   #end(): void {
     this.#broken = true;
     if (this.#retry !== null) clearTimeout(this.#retry);

@@ -1,4 +1,4 @@
-/** What of a message or a reply is kept as one JSON text, beside the columns that are asked for. */
+/** What is kept of a message or a reply as one JSON text, beside the columns that are queried. */
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { FromWriter, ToWriter } from './statements.ts';
 import type { WriterData } from './writer.ts';
 
-/** Who writes, as the journal knows it: a thread, or in its place what answers like one. */
+/** Who writes, as the journal knows it: a thread, or a stand-in that answers like one. */
 export interface Writer {
   on(event: 'message', hear: (message: FromWriter) => void): unknown;
   on(event: 'error', hear: (error: Error) => void): unknown;

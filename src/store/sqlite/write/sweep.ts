@@ -20,13 +20,13 @@ export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swe
   const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
   let rows = 0;
   const deadLetters: string[] = [];
-  // A message stays as long as a reply to it: by the message it is known whose reply it is.
+  // A message stays as long as a reply to it, since the message tells whose reply that is.
   const alone = 'NOT EXISTS (SELECT 1 FROM outbox WHERE message_id = oldest.id)';
   for (const table of ['outbox', 'inbox']) {
-    // Only the oldest are looked at: they come first, and a look at all of them takes too long.
+    // Only the oldest rows are looked at: they expire first, and a look at all takes too long.
     const looked = `ORDER BY seq LIMIT ${rowsLooked}`;
     const oldest = `SELECT seq, id, state, settled_at FROM ${table} ${looked}`;
-    // The newest stays: the next start numbers on from it.
+    // The newest row stays: the next start counts on from its number.
     const newest = `SELECT max(seq) FROM ${table}`;
     const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${alone}` : ''}`;
     const some = `SELECT seq FROM (${oldest}) AS oldest WHERE ${ended} AND seq < (${newest})`;

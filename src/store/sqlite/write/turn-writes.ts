@@ -32,11 +32,11 @@ export function turnEndWrites(
 }
 
 /**
- * The turn itself tells when it was and of which session; the conversation's own row is written
- * only where there is no turn, where a cut began a new session, or where an earlier message was
- * accepted later by a clock that has been set back since: so the newest turn and the row together
- * tell `previousAt`. A quoted block is a turn that nobody said; it stands where its message, a
- * command, has none.
+ * The turn itself tells its time and its session. The conversation's own row is written only where
+ * there is no turn, where a cut began a new session, or where an earlier message was accepted later
+ * by a clock that has been set back since. So the newest turn and the row together tell
+ * `previousAt`. A quoted block is a turn that nobody said; it stands where its message, a command,
+ * has none.
  */
 function turnWrites(
   { channel, conversation, acceptedAt, sender }: Message,

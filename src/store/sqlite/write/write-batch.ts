@@ -1,15 +1,15 @@
 /** What is gathered for one group of the journal, and who waits for it. */
 import type { KeyedAccept, Write } from './statements.ts';
 
-/** Which keyed messages had come before: place in the group → the first one's id. */
+/** Which keyed messages had come before: place in the group → id of the first one. */
 export type Known = ReadonlyMap<number, string>;
 export type Written = (known: Known | null) => void;
 
-/** Somebody whose writes are those up to `until`, from where the one before ended. */
+/** A caller who waits for the writes up to `until`, from where those of the caller before end. */
 export type Waiter = {
   readonly until: number;
   readonly written: Written;
-  /** There is no room, and it will not be tried again; null: it waits for room. */
+  /** Called when there is no room and no later try; null: the writes wait for room. */
   readonly refused: (() => void) | null;
 };
 export type WriteBatch = {
@@ -17,7 +17,7 @@ export type WriteBatch = {
   readonly waiting: readonly Waiter[];
 };
 
-/** The same without the writes of those who are refused, and without the last try for room. */
+/** The same batch without the writes of refused callers, and without its last try for room. */
 export function withoutRefused({ writes, waiting }: WriteBatch): {
   readonly writes: readonly (Write | KeyedAccept)[];
   readonly waiting: readonly Waiter[];

@@ -1,7 +1,7 @@
 /**
  * The writer, in a thread of its own (writer-thread.ts): nobody else writes the database. Each
  * group that arrives becomes one transaction, fsynced by its COMMIT; one answer goes back a group.
- * Between groups it deletes what is older than it need be, a few rows at a time, and tells how much
+ * Between groups it deletes a few of the rows that have been kept long enough, and tells how much
  * room the disk has.
  */
 import { DatabaseSync } from 'node:sqlite';
@@ -57,7 +57,7 @@ function open({ path, pagesMax, busyMs }: WriterData): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
-    // Only a database without a page can take this; to another it would be one commit more.
+    // Only a database without pages can take this; for any other it would be one commit more.
     if (pages === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = FULL');
@@ -75,7 +75,7 @@ function open({ path, pagesMax, busyMs }: WriterData): DatabaseSync {
 }
 
 /**
- * What a 200 promises rests on these two words, so SQLite is asked whether it took them: on some
+ * The promise of a 200 rests on WAL and full sync, so SQLite is asked whether it took them: on some
  * network file systems it does not.
  */
 function proveSync(db: DatabaseSync): void {
@@ -140,9 +140,9 @@ function tellsLog(db: DatabaseSync): boolean {
 }
 
 /**
- * Folds the log into the database when it has grown long. At a commit SQLite would do so by itself,
- * and keep to itself what fails in that: a sync that failed would be followed by one that saves
- * less. An older SQLite does it all the same.
+ * Folds the log into the database when it has grown long. SQLite would do so by itself at a commit,
+ * and would not tell of a failure in it: after a sync that failed, the next one saves less. An
+ * older SQLite does it all the same.
  */
 function prepareFold(db: DatabaseSync): () => void {
   if (!tellsLog(db)) return () => {};
@@ -151,7 +151,7 @@ function prepareFold(db: DatabaseSync): () => void {
   return () => {
     try {
       const { log, checkpointed } = look.get() as { log: number; checkpointed: number };
-      // Where somebody reads what is in the log, the rest of it is for the next time.
+      // While somebody reads what is in the log, the rest of the log stays for the next time.
       if (log >= foldPages && checkpointed < log) fold.get();
     } catch (error) {
       if (!isFull(error)) throw error;
@@ -159,7 +159,7 @@ function prepareFold(db: DatabaseSync): () => void {
   };
 }
 
-/** @returns from then on nothing is asked of the database */
+/** @returns what ends the service: after its call nothing is asked of the database */
 function serve(
   db: DatabaseSync,
   port: MessagePort,
@@ -169,7 +169,7 @@ function serve(
   const run = prepareRun(db);
   const fold = prepareFold(db);
   let over = false;
-  /** A step at a time, so that groups that arrive meanwhile come between. */
+  /** Sweeps a step at a time, so that groups that arrive meanwhile come between. */
   const sweepOn = (): void => {
     if (over) return;
     try {
@@ -177,7 +177,7 @@ function serve(
       if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
       if (rows >= rowsAtOnce) setImmediate(sweepOn);
     } catch (error) {
-      // Deleting takes room at first; there will be some later.
+      // Deleting needs some room first. There will be some later.
       if (!isFull(error)) throw error;
     }
     fold();
@@ -215,8 +215,8 @@ function serve(
 
 /**
  * When SQLite moves rows from page to page it leaves stale bytes of them in the free part of a
- * page, which only a VACUUM overwrites. That holds up the groups behind it, so a large database is
- * spared. Whoever reads is not waited for.
+ * page, which only a VACUUM overwrites. A VACUUM holds up the groups behind it, so a large database
+ * is spared. Readers are not waited for.
  */
 function checkpoint(db: DatabaseSync, of: 'vacuum' | 'log', busyMs: number): FromWriter {
   if (of === 'vacuum') vacuum(db);
@@ -232,12 +232,12 @@ function vacuum(db: DatabaseSync): void {
   try {
     db.exec('VACUUM');
   } catch (error) {
-    // It takes as much room again; what was deleted is overwritten in its own pages even so.
+    // A VACUUM takes as much room again. What was deleted is overwritten in place even so.
     if (!isFull(error)) throw error;
   }
 }
 
-/** Without room for the mark the next start takes this for a crash, and repeats what it must. */
+/** Without room for the mark the next start takes this stop for a crash, and repeats work. */
 function markClean(db: DatabaseSync): void {
   try {
     db.exec('UPDATE owner SET clean = 1');
