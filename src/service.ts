@@ -59,7 +59,7 @@ export type ServiceKit = Clock & {
   readonly listeners: Listeners;
   readonly events: Events;
   /** What plans learnt about models that a runtime may hand on. */
-  readonly forwardings: RelayDetections;
+  readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
   readonly random: () => number;
   readonly version: string;
@@ -241,7 +241,7 @@ export function createServiceKit(
     deadlines,
     listeners: createListeners(),
     events,
-    forwardings: new RelayDetections(),
+    relayDetections: new RelayDetections(),
     bounds: new CallBounds(),
     random: Math.random,
     version,

@@ -48,7 +48,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
     deadlines,
     ...systemClock,
     events,
-    forwardings: new RelayDetections(),
+    relayDetections: new RelayDetections(),
     bounds: new CallBounds(),
   });
 }

@@ -41,7 +41,7 @@ export type AdminPorts = {
   turnedAway(): readonly TurnedAway[];
   readonly pairings: Admissions;
   readonly control: ConfigControl;
-  readonly questions: ConfigTrials;
+  readonly trials: ConfigTrials;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 

@@ -1,4 +1,4 @@
-import { notYet } from '../config/not-yet.ts';
+import { notYet } from '../config/unsupported.ts';
 import type { Log } from '../lib/log.ts';
 import type { Ending } from '../run/run.ts';
 import {

@@ -1,7 +1,7 @@
 /** The reference of the configuration as Markdown, made from the schema and the problem table. */
 import type { Condition, Field, ObjectField } from './field.ts';
 import { memberPath } from './locate.ts';
-import { missing } from './not-yet.ts';
+import { missing } from './unsupported.ts';
 import { problemCodes } from './problems.ts';
 import { schema } from './schema.ts';
 

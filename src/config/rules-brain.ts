@@ -1,7 +1,7 @@
 /** What a brain's models, policy and dispatch mean together. */
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
-import { listed, namesMax } from './listed.ts';
+import { listed, namesMax } from './name-list.ts';
 import type { ProblemList } from './problems.ts';
 import { finderIn, hasCloudTag, rankModels } from './rank.ts';
 import type { KnownModel } from './rank.ts';

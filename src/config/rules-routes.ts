@@ -1,5 +1,5 @@
 /** Channels, brains and the routes between them. */
-import { listed, namesMax } from './listed.ts';
+import { listed, namesMax } from './name-list.ts';
 import { nearest } from './nearest.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument } from './schema.ts';

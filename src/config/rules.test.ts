@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { notYet } from './not-yet.ts';
+import { notYet } from './unsupported.ts';
 import { rankModels } from './rules.ts';
 import { schema } from './schema.ts';
 import { validateText } from './validate.ts';

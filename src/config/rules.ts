@@ -3,7 +3,7 @@ import type { ChannelKind } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
 import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
 import type { ListenAddress } from './config.ts';
-import { checkNotYet } from './not-yet.ts';
+import { checkNotYet } from './unsupported.ts';
 import type { ProblemList } from './problems.ts';
 import { checkBrain } from './rules-brain.ts';
 import { checkRoutes } from './rules-routes.ts';

@@ -10,7 +10,7 @@ const lookMs = 5_000;
  * Asks the runtimes in the background, for the warning alone. What a runtime said before is known
  * already, and a private request waits by itself for what is not known. No answer is no evidence.
  */
-export async function warnOfForwarding(
+export async function warnOfRelays(
   models: readonly PlannedModel[],
   { events, steady }: Pick<ServiceKit, 'events' | 'steady'>,
 ): Promise<void> {

@@ -45,10 +45,10 @@ const atOnceMax = 4;
 const resultCharactersMax = 4_000;
 
 export function createTrials(settings: TrialSettings): ConfigTrials {
-  return new ServiceQuestions(settings);
+  return new ServiceTrials(settings);
 }
 
-class ServiceQuestions implements ConfigTrials {
+class ServiceTrials implements ConfigTrials {
   readonly #settings: TrialSettings;
   readonly #preflights = new Seats(atOnceMax);
   readonly #trials = new Seats(atOnceMax);

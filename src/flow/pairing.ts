@@ -35,7 +35,10 @@ type PendingCode = {
   readonly code: string | null;
 };
 
-type Circle = { readonly admitted: readonly Admitted[]; readonly asking: readonly PendingCode[] };
+type PairingState = {
+  readonly admitted: readonly Admitted[];
+  readonly asking: readonly PendingCode[];
+};
 
 export type Knock =
   | { readonly kind: 'code'; readonly code: string; readonly move: CursorMove }
@@ -48,7 +51,7 @@ export class Pairings implements Admissions {
   readonly #ledger: Pick<Ledger, 'accept' | 'cursor'>;
   readonly #now: () => number;
   readonly #random: FillRandom;
-  readonly #circles = new Map<string, Circle>();
+  readonly #states = new Map<string, PairingState>();
 
   /** @param now milliseconds since 1970 */
   constructor(ledger: Pick<Ledger, 'accept' | 'cursor'>, now: () => number, random: FillRandom) {
@@ -59,10 +62,10 @@ export class Pairings implements Admissions {
 
   /** Reads, once, what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
   async load(type: string): Promise<void> {
-    if (this.#circles.has(type)) return;
+    if (this.#states.has(type)) return;
     const kept = await this.#ledger.cursor(type as ChannelKey, cursorName);
-    const circle = kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as Circle);
-    if (!this.#circles.has(type)) this.#circles.set(type, circle);
+    const state = kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as PairingState);
+    if (!this.#states.has(type)) this.#states.set(type, state);
   }
 
   isAdmitted(type: string, sender: string): boolean {
@@ -71,9 +74,9 @@ export class Pairings implements Admissions {
 
   /** A code for a stranger. `move` goes with the message that tells it; `withdraw` undoes it. */
   knock(type: string, { id: sender, name }: Sender): Knock {
-    const circle = this.#of(type);
+    const state = this.#of(type);
     const now = this.#now();
-    const asking = circle.asking.filter(({ until }) => until > now).slice(-silencedMax);
+    const asking = state.asking.filter(({ until }) => until > now).slice(-silencedMax);
     if (asking.some((one) => one.sender === sender)) {
       return { kind: 'turned_away', reason: 'code_pending' };
     }
@@ -83,14 +86,14 @@ export class Pairings implements Admissions {
     const code = this.#code();
     const short = name === null ? null : name.slice(0, nameCharactersMax).toWellFormed();
     asking.push({ sender, name: short, until: now + codeMs, code });
-    return { kind: 'code', code, move: this.#become(type, { ...circle, asking }) };
+    return { kind: 'code', code, move: this.#become(type, { ...state, asking }) };
   }
 
   /** The message that was to be answered with a code was not accepted. */
   withdraw(type: string, code: string): void {
-    const circle = this.#of(type);
-    const asking = circle.asking.filter((one) => one.code !== code);
-    this.#circles.set(type, { ...circle, asking });
+    const state = this.#of(type);
+    const asking = state.asking.filter((one) => one.code !== code);
+    this.#states.set(type, { ...state, asking });
   }
 
   async list(): Promise<readonly Pairing[]> {
@@ -139,23 +142,23 @@ export class Pairings implements Admissions {
     return code !== null && until > this.#now();
   }
 
-  async #keep(type: string, circle: Circle): Promise<boolean> {
+  async #keep(type: string, state: PairingState): Promise<boolean> {
     const before = this.#of(type);
-    const acceptance = await this.#ledger.accept([], this.#become(type, circle));
+    const acceptance = await this.#ledger.accept([], this.#become(type, state));
     if (acceptance.kind === 'accepted') return true;
-    this.#circles.set(type, before);
+    this.#states.set(type, before);
     return false;
   }
 
-  #become(type: string, circle: Circle): CursorMove {
-    this.#circles.set(type, circle);
-    return { channel: type as ChannelKey, name: cursorName, value: JSON.stringify(circle) };
+  #become(type: string, state: PairingState): CursorMove {
+    this.#states.set(type, state);
+    return { channel: type as ChannelKey, name: cursorName, value: JSON.stringify(state) };
   }
 
-  #of(type: string): Circle {
-    const circle = this.#circles.get(type);
-    if (circle === undefined) throw new Error(`the pairings of ${type} were not loaded`);
-    return circle;
+  #of(type: string): PairingState {
+    const state = this.#states.get(type);
+    if (state === undefined) throw new Error(`the pairings of ${type} were not loaded`);
+    return state;
   }
 
   /** Bytes past the last whole round of the alphabet are thrown away: codes are equally likely. */
@@ -173,6 +176,6 @@ export class Pairings implements Admissions {
   }
 }
 
-function silenced({ asking }: Circle, sender: string): readonly PendingCode[] {
+function silenced({ asking }: PairingState, sender: string): readonly PendingCode[] {
   return asking.map((one) => (one.sender === sender ? { ...one, name: null, code: null } : one));
 }

@@ -23,7 +23,7 @@ export type ModelKit = Clock & {
   readonly http: HttpClient;
   readonly deadlines: Deadlines;
   readonly events: Pick<Events, 'modelAnswered' | 'faulted'>;
-  readonly forwardings: RelayDetections;
+  readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
 };
 
@@ -39,7 +39,7 @@ export function buildModel(config: ModelConfig, apiKey: string | null, kit: Mode
   const { provider, modelId, locality, baseUrl, timeoutMs } = config;
   const name = `${provider}/${modelId}` as ModelName;
   const { http, now, steady } = kit;
-  const relay = kit.forwardings.of(config);
+  const relay = kit.relayDetections.of(config);
   const where = { name, modelId, locality, baseUrl, apiKey, timeoutMs, relay };
   const options = { ...where, http, now, steady };
   return new GuardedModel(runtimes[provider](options), kit.bounds.of(config, kit.deadlines), kit);

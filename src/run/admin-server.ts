@@ -90,7 +90,7 @@ function portsOf(setup: Setup, parts: AdminParts): AdminPorts {
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
     control,
-    questions: createTrials({
+    trials: createTrials({
       file,
       env,
       heldDatabase,

@@ -9,7 +9,7 @@
 import { isListener } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
-import { warnOfForwarding } from '../control/relay-warning.ts';
+import { warnOfRelays } from '../control/relay-warning.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
@@ -194,7 +194,7 @@ class Run {
 
   #planUsed({ models }: Plan, kit: ServiceKit): void {
     kit.bounds.hold(models.map(({ config }) => config));
-    warnOfForwarding(models, kit).catch((error: unknown) =>
+    warnOfRelays(models, kit).catch((error: unknown) =>
       this.#events.faulted({ where: 'looking at the models', error }),
     );
   }

@@ -76,7 +76,7 @@ export class Bench implements AsyncDisposable {
       deadlines: this.clock.deadlines,
       now: this.clock.now,
       steady: this.clock.steady,
-      forwardings: this.#forwardings,
+      relayDetections: this.#forwardings,
       bounds: this.bounds,
       events: {
         modelAnswered: (e) => this.answered.push(e.result),

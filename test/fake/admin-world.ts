@@ -21,7 +21,7 @@ import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
-import { fakeQuestions } from './admin-questions.ts';
+import { fakeTrials } from './admin-trials.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
 /** Of the config in use. */
@@ -101,7 +101,7 @@ export function makeWorld(): World {
     turnedAway: () => turnedAway,
     pairings: fakePairings(world.calls),
     control: fakeControl(world.calls, revision),
-    questions: fakeQuestions(world.calls),
+    trials: fakeTrials(world.calls),
     events: world.events,
   };
   return world;

@@ -3,14 +3,14 @@ import type { Acceptance } from '../../src/channel/channel.ts';
 import { refused } from '../../src/store/order/intake-limit.ts';
 import type { LedgerStorage, StorageTold } from '../../src/store/ledger/storage.ts';
 import { memoryLimits, type MemoryLimits } from '../../src/store/memory/limits.ts';
-import { NoStorage } from '../../src/store/memory/memory.ts';
+import { MemoryStorage } from '../../src/store/memory/memory.ts';
 import { StoryRing } from '../../src/store/memory/story-ring.ts';
 
 type Held = { readonly commit: () => void; readonly fail: () => void };
 type Asked<Name extends 'accept' | 'turnEnded' | 'deferred' | 'buried' | 'callBegun' | 'audit'> =
   Parameters<LedgerStorage[Name]>;
 
-export class HeldStorage extends NoStorage {
+export class HeldStorage extends MemoryStorage {
   readonly #held: Held[] = [];
   #told: StorageTold | null = null;
   #failed = false;

@@ -55,7 +55,7 @@ export const telegram: readonly Fault[] = [
   },
   {
     name: 'An update is confirmed to Telegram before it is safe.',
-    file: 'src/channel/telegram/held.ts',
+    file: 'src/channel/telegram/held-updates.ts',
     find: 'if (!held.safe && !isOver(held, this.#held.length - gone)) break;',
     replace: '',
   },

@@ -99,9 +99,9 @@ export const service: readonly Fault[] = [
   },
   {
     name: 'A supervisor does not restart svc though its disk may be well again.',
-    file: 'src/run/run.ts',
-    find: "  'storage_io',\n",
-    replace: '',
+    file: 'src/store/sqlite/files/problem.ts',
+    find: "new Set(['storage_io', ",
+    replace: 'new Set([',
     seenBy: ['test/chaos/failing-start.test.ts'],
   },
   {

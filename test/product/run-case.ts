@@ -52,8 +52,8 @@ export async function play(given: Case): Promise<Played> {
     modelAnswered: ({ model }: { model: string }) => stage.ended(rankOf(model)),
     faulted: ({ error }: { error: unknown }) => stage.faults.push(error),
   };
-  const forwardings = new RelayDetections();
-  const kit = { deadlines, ...systemClock, events, forwardings, bounds: new CallBounds() };
+  const relayDetections = new RelayDetections();
+  const kit = { deadlines, ...systemClock, events, relayDetections, bounds: new CallBounds() };
   const brain = createResponder({
     name: 'helper',
     sensitivity: 'public',

@@ -17,7 +17,7 @@ import type { Tried } from '../config-trials.ts';
 import type { Described } from '../schemas/schema.ts';
 import { askRoute, readRoute, writeRoute, type Body, type Route } from './route.ts';
 
-type Ports = Pick<AdminPorts, 'questions'>;
+type Ports = Pick<AdminPorts, 'trials'>;
 
 const contentType = 'application/json';
 const configBytesMax = 1_048_576;
@@ -54,7 +54,7 @@ export function trialRoutes(ports: Ports): Route[] {
   return [...checks(ports), trial(ports), ...secrets(ports)];
 }
 
-function checks({ questions }: Ports): Route[] {
+function checks({ trials }: Ports): Route[] {
   return [
     askRoute({
       path: '/api/v1/config/validate',
@@ -62,7 +62,7 @@ function checks({ questions }: Ports): Route[] {
       contentType,
       body: configText,
       schema: { name: 'Validated', of: validatedSchema },
-      answer: async (_values, { body }) => tell(validatedSchema, await questions.validate(body)),
+      answer: async (_values, { body }) => tell(validatedSchema, await trials.validate(body)),
     }),
     askRoute({
       path: '/api/v1/config/preflight',
@@ -72,7 +72,7 @@ function checks({ questions }: Ports): Route[] {
       problems: { 429: 'Four are under way.' },
       schema: { name: 'Preflighted', of: preflightedSchema },
       answer: async (_values, { body, left }) => {
-        const found = await questions.preflight(body, left);
+        const found = await trials.preflight(body, left);
         return found === 'busy' ? busy : tell(preflightedSchema, found);
       },
     }),
@@ -80,7 +80,7 @@ function checks({ questions }: Ports): Route[] {
 }
 
 /** A trial changes nothing, but it may cost money: its use is told like the use of a write. */
-function trial({ questions }: Ports): Route {
+function trial({ trials }: Ports): Route {
   return writeRoute({
     path: '/api/v1/config/try',
     method: 'POST',
@@ -103,12 +103,12 @@ function trial({ questions }: Ports): Route {
       429: 'Four are under way.',
     },
     schema: { name: 'TryResult', of: tryResultSchema },
-    answer: (_values, { body, left }) => tryBrain(questions, body, left),
+    answer: (_values, { body, left }) => tryBrain(trials, body, left),
   });
 }
 
 async function tryBrain(
-  questions: AdminPorts['questions'],
+  trials: AdminPorts['trials'],
   { config, brain, text, channel: named, history }: Described<typeof draftSchema>,
   left: AbortSignal,
 ): Promise<Answer> {
@@ -123,7 +123,7 @@ async function tryBrain(
     text: asked,
     reply: answered,
   }));
-  const tried = await questions.tryBrain({ config, brain, text, channel, turns }, left);
+  const tried = await trials.tryBrain({ config, brain, text, channel, turns }, left);
   const answer = answerOf(tried);
   return tried.kind === 'tried' ? { ...answer, told: { brain } } : answer;
 }
@@ -155,7 +155,7 @@ function withProblems(code: string, detail: string, problems: readonly ConfigPro
   return problem(422, code, detail, {}, { problems });
 }
 
-function secrets({ questions }: Ports): Route[] {
+function secrets({ trials }: Ports): Route[] {
   return [
     readRoute({
       path: '/api/v1/secrets',
@@ -163,7 +163,7 @@ function secrets({ questions }: Ports): Route[] {
       summary: 'The variables that the configuration in use names, and whether each is set.',
       contentType,
       schema: { name: 'Secrets', of: secretsSchema },
-      answer: () => tell(secretsSchema, { rows: questions.secrets() }),
+      answer: () => tell(secretsSchema, { rows: trials.secrets() }),
     }),
     askRoute({
       path: '/api/v1/secrets/presence',
@@ -180,7 +180,7 @@ function secrets({ questions }: Ports): Route[] {
       answer: (_values, { body: { names } }) => {
         const fault = faultIn(names);
         if (fault !== null) return malformed(fault);
-        return tell(presenceSchema, { rows: questions.presence(names) });
+        return tell(presenceSchema, { rows: trials.presence(names) });
       },
     }),
   ];

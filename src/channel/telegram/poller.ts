@@ -19,7 +19,7 @@ import type { Receive, Receipt } from '../channel.ts';
 import type { HealthState } from '../health-state.ts';
 import { refusesToken } from './bot-api.ts';
 import type { BotApi, CallResult } from './bot-api.ts';
-import { HeldUpdates } from './held.ts';
+import { HeldUpdates } from './held-updates.ts';
 import { conflict, reasonOf, refusedToken } from './reasons.ts';
 import { parseBot, parseUpdates } from './wire.ts';
 import type { Bot, Heard, Update } from './wire.ts';

@@ -31,17 +31,17 @@ export async function send(
 ): Promise<DeliveryOutcome> {
   const target = parseTarget(reply.address);
   if (target === null) return dead(failure('rejected', { detail: 'its address cannot be read' }));
-  const letter = letterOf(
+  const outgoing = textOf(
     reply.text,
     lexer,
     isFirst(reply) ? target : { ...target, replyTo: null },
   );
   for (let tries = 1; ; tries++) {
-    const payload = payloadOf(letter);
+    const payload = payloadOf(outgoing);
     const result = await api.call('sendMessage', payload, tryMs, signal);
     if (result.kind === 'done') return { kind: 'delivered' };
     if (result.kind === 'fault') return outcomeOfFault(result, attempt);
-    if (tries >= triesMax || !mend(letter, result)) return outcomeOfRefusal(result);
+    if (tries >= triesMax || !mend(outgoing, result)) return outcomeOfRefusal(result);
   }
 }
 
@@ -54,7 +54,7 @@ function isFirst({ id }: Reply): boolean {
 const triesMax = 4;
 
 /** What is sent, as far as a refusal can change it. */
-type Letter = {
+type OutgoingText = {
   chat: number;
   thread: number | null;
   replyTo: number | null;
@@ -64,14 +64,14 @@ type Letter = {
   readonly source: string;
 };
 
-function letterOf(source: string, lexer: Lexer, target: Target): Letter {
+function textOf(source: string, lexer: Lexer, target: Target): OutgoingText {
   const formatted = format(source, lexer);
   const fits = formatted.text !== '' && formatted.text.length <= textMax;
   const { text, entities } = fits ? formatted : { text: source, entities: [] };
   return { ...target, text, entities, source };
 }
 
-function payloadOf({ chat, thread, replyTo, text, entities }: Letter) {
+function payloadOf({ chat, thread, replyTo, text, entities }: OutgoingText) {
   return {
     chat_id: chat,
     text,
@@ -85,21 +85,21 @@ function payloadOf({ chat, thread, replyTo, text, entities }: Letter) {
 }
 
 /** Takes away what was refused. @returns whether another try may help */
-function mend(letter: Letter, { status, description, migrateToChat }: Refused): boolean {
+function mend(outgoing: OutgoingText, { status, description, migrateToChat }: Refused): boolean {
   if (status !== 400) return false;
-  if (migrateToChat !== null && migrateToChat !== letter.chat) {
-    letter.chat = migrateToChat;
+  if (migrateToChat !== null && migrateToChat !== outgoing.chat) {
+    outgoing.chat = migrateToChat;
     // The new chat counts its messages anew.
-    letter.replyTo = null;
+    outgoing.replyTo = null;
     return true;
   }
-  if (letter.thread !== null && /thread not found/i.test(description)) {
-    letter.thread = null;
+  if (outgoing.thread !== null && /thread not found/i.test(description)) {
+    outgoing.thread = null;
     return true;
   }
-  if (letter.entities.length > 0 && /entit|can't parse/i.test(description)) {
-    letter.entities = [];
-    letter.text = letter.source;
+  if (outgoing.entities.length > 0 && /entit|can't parse/i.test(description)) {
+    outgoing.entities = [];
+    outgoing.text = outgoing.source;
     return true;
   }
   return false;

@@ -32,7 +32,7 @@ export function createMemoryLedger(
   },
 ): Ledger {
   const { now, steady, ids, limits, stories = new StoryRing(), news = {} } = options;
-  const storage = new NoStorage({ ...memoryLimits, ...limits }, stories);
+  const storage = new MemoryStorage({ ...memoryLimits, ...limits }, stories);
   const rows = new WorkingSet({ now, steady });
   return new LaneLedger({ now, steady, ids, rows, storage, news });
 }
@@ -40,7 +40,7 @@ export function createMemoryLedger(
 const done = Promise.resolve(true);
 
 /** Tells the stories, keeps cursors and keys, and is done. */
-export class NoStorage implements LedgerStorage {
+export class MemoryStorage implements LedgerStorage {
   readonly durability = memoryDurability;
   readonly limits: LedgerStorage['limits'];
   readonly hasRoom = true;

@@ -14,7 +14,7 @@ export class Totals {
     this.bytes += bytes;
   }
 
-  /** @param of the settlement of the message that it answers; null: that one is gone */
+  /** @param of the progress of the message that it answers; null: that one is gone */
   replyCame({ bytes }: OutRow, of: MessageProgress | null): void {
     if (of === null) this.unsettled++;
     else of.open++;

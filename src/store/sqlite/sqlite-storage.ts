@@ -18,7 +18,7 @@ import type {
 } from '../ledger/storage.ts';
 import type { InRow, OutRow } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
-import { AgentMemory } from './ledger/agent-memory.ts';
+import { AgentReads } from './ledger/agent-reads.ts';
 import { begunWrites } from './write/agent-writes.ts';
 import { acceptWrite } from './write/row-codec.ts';
 import { DeadLetters } from './ledger/dead-letters.ts';
@@ -26,7 +26,7 @@ import { DiskWatch } from './files/disk-watch.ts';
 import { Forgetting } from './ledger/forgetting.ts';
 import type { Known } from './write/write-batch.ts';
 import type { Journal } from './write/journal.ts';
-import type { DurableParts } from './ledger/parts.ts';
+import type { SqliteParts } from './ledger/parts.ts';
 import { Quarantine } from '../order/quarantine.ts';
 import { HistoryCache, unroutableCursor } from './ledger/history-cache.ts';
 import type { KeyedAccept, Write } from './write/statements.ts';
@@ -42,22 +42,22 @@ export class SqliteStorage implements LedgerStorage {
   readonly limits: LedgerStorage['limits'];
   readonly quarantine: Quarantine;
   readonly history: HistoryCache;
-  readonly agents: AgentMemory;
+  readonly agents: AgentReads;
   readonly deadLetters: DeadLetters;
   readonly forgetting: Forgetting;
-  readonly #parts: DurableParts;
+  readonly #parts: SqliteParts;
   readonly #journal: Journal;
   readonly #disk: DiskWatch;
   /** Traces left out, since the storage was behind. */
   #tracesDropped = 0;
 
-  constructor(parts: DurableParts) {
+  constructor(parts: SqliteParts) {
     const { journal, limits, news, reader, suspects } = parts;
     this.#parts = parts;
     this.#journal = journal;
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     this.history = new HistoryCache(reader);
-    this.agents = new AgentMemory(reader);
+    this.agents = new AgentReads(reader);
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));

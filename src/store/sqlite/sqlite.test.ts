@@ -32,7 +32,7 @@ import { sweep } from './write/sweep.ts';
 const dayMs = 86_400_000;
 
 /** A folder of its own, and the ledgers that were opened in it. */
-class Place implements AsyncDisposable {
+class Scratch implements AsyncDisposable {
   readonly folder: string;
   readonly path: string;
   readonly #opened: Ledger[] = [];
@@ -42,8 +42,8 @@ class Place implements AsyncDisposable {
     this.path = join(folder, 'data', 'svc.db');
   }
 
-  static async make(): Promise<Place> {
-    return new Place(await mkdtemp(join(tmpdir(), 'svc-sqlite-')));
+  static async make(): Promise<Scratch> {
+    return new Scratch(await mkdtemp(join(tmpdir(), 'svc-sqlite-')));
   }
 
   async open(more: Partial<SqliteOptions> = {}): Promise<{ readonly ledger: Ledger } & Bench> {
@@ -74,7 +74,7 @@ class Place implements AsyncDisposable {
 }
 
 /** Writes beside a ledger, whose thread may be deleting what is old just now. */
-const intrude = (place: Place): DatabaseSync => new DatabaseSync(place.path, { timeout: 30_000 });
+const intrude = (place: Scratch): DatabaseSync => new DatabaseSync(place.path, { timeout: 30_000 });
 
 type Bench = Parameters<typeof accept>[0];
 const ended = (ledger: Ledger): Promise<void> => ledger[Symbol.asyncDispose]();
@@ -82,7 +82,7 @@ const modeOf = async (path: string): Promise<number> => (await stat(path)).mode 
 
 suite('the files of a ledger', { concurrency: 4 }, () => {
   test('are for this user alone, and so is the folder that was made for them', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const it = await place.open();
     await accept(it, said('ann', 'hi'));
     assert.equal(await modeOf(join(place.folder, 'data')), 0o700);
@@ -92,7 +92,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('have a log that stays short, however long the texts that are written again', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const it = await place.open();
     await accept(it, said('ann', 'hi'));
     await answer(it, await oneIn(it), 'x'.repeat(256 * 1_024));
@@ -109,7 +109,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('have one owner at a time', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const it = await place.open();
     await place.refuses('storage_locked');
     await ended(it.ledger);
@@ -117,7 +117,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('that another program holds for a moment are waited for', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     await ended((await place.open()).ledger);
     // Holds them as the first reader after a crash does, until it has read the log.
     const other = new DatabaseSync(place.path);
@@ -127,7 +127,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('of a newer svc are refused and left as they are', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     await ended((await place.open()).ledger);
     const db = new DatabaseSync(place.path);
     db.exec('PRAGMA user_version = 999');
@@ -140,7 +140,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('of another program are refused and left as they are', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     await ended((await place.open()).ledger);
     const path = join(place.folder, 'theirs.db');
     const db = new DatabaseSync(path);
@@ -151,7 +151,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('that are no database are refused and left as they are', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     await ended((await place.open()).ledger);
     const text = 'this is a letter, and no database. '.repeat(200);
     for (const end of ['-wal', '-shm']) await rm(`${place.path}${end}`, { force: true });
@@ -161,7 +161,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('that are damaged are refused', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const it = await place.open();
     for (let i = 0; i < 50; i++) await accept(it, said(`c${i}`, 'x'.repeat(500)));
     await ended(it.ledger);
@@ -172,7 +172,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
   });
 
   test('cannot be where no folder can be', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     await writeFile(join(place.folder, 'data'), 'a file, no folder');
     const problem = await place.try();
     assert.ok('kind' in problem);
@@ -182,7 +182,7 @@ suite('the files of a ledger', { concurrency: 4 }, () => {
 
 suite('a ledger whose process was killed', () => {
   test('has everything that was accepted, in order, and marks what may come twice', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const child = fork(join(import.meta.dirname, '../../../test/fake/ledger-owner.ts'), [
       place.path,
     ]);
@@ -223,7 +223,7 @@ suite('a ledger whose process was killed', () => {
 
 suite('a ledger whose commit fails', () => {
   test('refuses from then on, says so once, and keeps what it had', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const faults: unknown[] = [];
     const it = await place.open({ onFault: (error) => faults.push(error) });
     await accept(it, said('ann', 'safe'), said('bob', 'safe too'));
@@ -262,7 +262,7 @@ suite('a ledger whose commit fails', () => {
 
 suite('a ledger that cannot read what a conversation remembers', () => {
   test('gives no claim, says so once, and loses nothing', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const faults: unknown[] = [];
     const it = await place.open({ onFault: (error) => faults.push(error) });
     let wakes = 0;
@@ -289,7 +289,7 @@ suite('a ledger that cannot read what a conversation remembers', () => {
 
 suite('what is kept for a time', () => {
   test('is deleted after it, except what is not settled', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const it = await place.open();
     await exchange(it, 'ann', 'one', 'a');
     await accept(it, said('bob', 'waits'));
@@ -325,7 +325,7 @@ suite('what is kept for a time', () => {
     [0, 2],
   ] as const) {
     test(`${retentionDays} days of keeping are looked after from the start on`, async () => {
-      await using place = await Place.make();
+      await using place = await Scratch.make();
       const it = await place.open();
       await exchange(it, 'ann', 'one', 'a');
       await exchange(it, 'ann', 'two', 'b');
@@ -342,7 +342,7 @@ suite('what is kept for a time', () => {
   }
 
   test('numbers go on where they were when everything has been deleted', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const it = await place.open();
     for (const text of ['one', 'two', 'three']) await exchange(it, 'ann', text);
     await ended(it.ledger);
@@ -360,7 +360,7 @@ suite('what is kept for a time', () => {
   });
 
   test('a key that has expired is new again', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     let now = Date.now();
     const it = await place.open({ now: () => now });
     const [first] = await accept(it, said('ann', 'hi', { dedupeKey: 'k' }));
@@ -373,7 +373,7 @@ suite('what is kept for a time', () => {
   });
 
   test('with too little room on the disk nothing comes in', async () => {
-    await using place = await Place.make();
+    await using place = await Scratch.make();
     const it = await place.open({ limits: { freeBytesMin: Number.MAX_SAFE_INTEGER } });
     await until('the disk has been looked at', () => it.ledger.room().messages === 0);
     const refusal = await it.ledger.accept([said('ann', 'hi')]);

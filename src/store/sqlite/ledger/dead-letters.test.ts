@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { DeadLetters } from './dead-letters.ts';
 import { migrate } from '../files/migrations.ts';
-import type { DurableParts } from './parts.ts';
+import type { SqliteParts } from './parts.ts';
 import type { HistoryCache } from './history-cache.ts';
 
 const idOf = (n: number): string => String(n).padStart(22, '0');
@@ -29,7 +29,7 @@ function start(messages: number) {
       return true;
     },
   };
-  const parts = { reader: db, journal } as unknown as DurableParts;
+  const parts = { reader: db, journal } as unknown as SqliteParts;
   const letters = new DeadLetters(parts, {} as HistoryCache);
   return { letters, beforeCommit: (act: () => void) => (sweep = act) };
 }

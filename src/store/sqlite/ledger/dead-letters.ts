@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { wholeIdLength } from '../../order/rows.ts';
 import type { DeadLetterMove } from '../../store.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
-import type { DurableParts } from './parts.ts';
+import type { SqliteParts } from './parts.ts';
 import type { HistoryCache } from './history-cache.ts';
 
 /** A dead letter's rows: a message, or the parts of a reply in their order. */
@@ -12,7 +12,7 @@ type Found =
   | { readonly kind: 'reply'; readonly seqs: readonly number[] };
 
 export class DeadLetters {
-  readonly #parts: DurableParts;
+  readonly #parts: SqliteParts;
   readonly #historyCache: HistoryCache;
   readonly #message: StatementSync;
   readonly #replies: StatementSync;
@@ -25,7 +25,7 @@ export class DeadLetters {
    */
   readonly #ids = new Set<string>();
 
-  constructor(parts: DurableParts, historyCache: HistoryCache) {
+  constructor(parts: SqliteParts, historyCache: HistoryCache) {
     this.#parts = parts;
     this.#historyCache = historyCache;
     const { reader } = parts;
@@ -120,11 +120,11 @@ export class DeadLetters {
       return next;
     });
     return journal.written(() => {
-      let settlement = null;
+      let progress = null;
       for (const seq of fresh) {
         const record = this.#outbox.get(seq) as unknown as OutboxRecord | undefined;
         if (record === undefined) continue;
-        const row = rows.restoreReply(replyOf(record), settlement, seq, {
+        const row = rows.restoreReply(replyOf(record), progress, seq, {
           attempt: record.attempts + 1,
           replayedAfter: record.replayed,
           possibleDuplicate: record.possible_duplicate === 1,
@@ -132,7 +132,7 @@ export class DeadLetters {
           parked: false,
           dueAt: null,
         });
-        settlement = row.progress;
+        progress = row.progress;
         back();
       }
     });

@@ -14,7 +14,7 @@ import { wholeIdLength } from '../../order/rows.ts';
 import { notesCleared } from '../write/agent-writes.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { prepareSearch, type FoundRow, type Search } from './forgetting-search.ts';
-import type { DurableParts } from './parts.ts';
+import type { SqliteParts } from './parts.ts';
 import type { HistoryCache } from './history-cache.ts';
 import type { Write } from '../write/statements.ts';
 
@@ -23,12 +23,12 @@ const batchMax = 200;
 const checkpointAgainMs = 50;
 
 export class Forgetting {
-  readonly #parts: DurableParts;
+  readonly #parts: SqliteParts;
   readonly #historyCache: HistoryCache;
   readonly #deadLetters: DeadLetters;
   readonly #search: Search;
 
-  constructor(parts: DurableParts, historyCache: HistoryCache, deadLetters: DeadLetters) {
+  constructor(parts: SqliteParts, historyCache: HistoryCache, deadLetters: DeadLetters) {
     this.#parts = parts;
     this.#historyCache = historyCache;
     this.#deadLetters = deadLetters;

@@ -8,7 +8,7 @@ import type { NotedFailure, OwnerLock } from '../files/database-files.ts';
 import type { Suspect } from '../../order/quarantine.ts';
 import type { SqliteLimits } from './limits.ts';
 
-export type DurableParts = Clock & {
+export type SqliteParts = Clock & {
   readonly limits: SqliteLimits;
   readonly lock: OwnerLock;
   /** A connection that only reads. */

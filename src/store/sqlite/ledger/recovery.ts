@@ -31,7 +31,7 @@ export function recover(
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
   const tried: Suspect[] = [];
-  const settlements = new Map<string, MessageProgress>();
+  const progressOf = new Map<string, MessageProgress>();
   const seen = new Set<string>();
   const isHead = (box: string, channel: string, conversation: string): boolean => {
     const key = `${box} ${channel} ${conversation}`;
@@ -53,7 +53,7 @@ export function recover(
     const row = rows.addMessage(messageOf(record), record.seq, attempts + 1, suspect);
     row.condemned = condemned;
     if (suspect) tried.push({ row, alone });
-    settlements.set(row.message.id, row.progress);
+    progressOf.set(row.message.id, row.progress);
   }
   const suspects = chooseSuspects(tried);
   const outbox = db.prepare('SELECT * FROM outbox WHERE state = 0 ORDER BY seq').iterate();
@@ -65,7 +65,7 @@ export function recover(
     const died = maySent ? 1 : 0;
     if (maySent) writes.push(['outboxDied', record.seq]);
     const reply = replyOf(record);
-    const row = rows.restoreReply(reply, settlements.get(reply.inReplyTo) ?? null, record.seq, {
+    const row = rows.restoreReply(reply, progressOf.get(reply.inReplyTo) ?? null, record.seq, {
       attempt: record.attempts + died + 1,
       // A crash loop is not the receiver's fault: it moves no reply along its schedule.
       replayedAfter: record.replayed + died,
@@ -74,7 +74,7 @@ export function recover(
       parked,
       dueAt: record.due_at,
     });
-    settlements.set(reply.inReplyTo, row.progress);
+    progressOf.set(reply.inReplyTo, row.progress);
   }
   rows.restored();
   rows.startAfter(lastSeq(db));

@@ -5,7 +5,7 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import type { ConversationCount } from '../../../domain/records.ts';
 import { emptyPage, limitOf, pageOf, keyAfter } from '../../pages.ts';
-import { fieldsOf } from './kept.ts';
+import { fieldsOf } from './stored-json.ts';
 
 type Kept = Omit<AuditRow, 'target'> & { readonly seq: number; readonly target: string };
 

@@ -15,7 +15,7 @@ import {
 import { countReasons } from '../../reasons.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { wholeIdLength } from '../../order/rows.ts';
-import { reasonOf, triesOf } from './kept.ts';
+import { reasonOf, triesOf } from './stored-json.ts';
 import { emptyPage, limitOf, pageOf, keyAfter, type PageKey } from '../../pages.ts';
 import { textIn } from './stories.ts';
 

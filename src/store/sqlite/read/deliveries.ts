@@ -8,7 +8,7 @@ import type { Page, PageAsked } from '../../../domain/page.ts';
 import { isOnChannel } from '../../../domain/records.ts';
 import type { DeliveryFilter, DeliveryRow, DeliveryState } from '../../../domain/records.ts';
 import { emptyPage, limitOf, nextOf, keyAfter, type PageKey } from '../../pages.ts';
-import { failureOf } from './kept.ts';
+import { failureOf } from './stored-json.ts';
 import { readPage } from './read-page.ts';
 
 type Told = {

@@ -14,7 +14,7 @@ import { openSqliteReader } from './reader.ts';
 const hook = 'webhook' as ChannelKey;
 const all: PageAsked = { after: null, limit: 500 };
 
-class Place implements Disposable {
+class Scratch implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-reader-'));
   readonly path = join(this.folder, 'svc.db');
 
@@ -97,7 +97,7 @@ async function everyPage<T>(
 }
 
 test('what cannot be read says why', () => {
-  using place = new Place();
+  using place = new Scratch();
   assert.equal(place.problem(), 'storage_missing');
   writeFileSync(place.path, '');
   assert.equal(place.problem(), 'storage_older', 'svc made the file and then never ran');
@@ -118,7 +118,7 @@ test('what cannot be read says why', () => {
 });
 
 test('1,200 dead letters are paged through while new ones arrive, each once', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   const dead = Array.from({ length: 1_200 }, (_, at) => addDead(db, 1_000 + Math.floor(at / 7)));
@@ -142,7 +142,7 @@ test('1,200 dead letters are paged through while new ones arrive, each once', as
 });
 
 test('a reason that cannot be read breaks no list', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   const broken = ['', '{', 'null', '[1]', '{"kind":"nonsense","detail":"x"}', '{"kind":"gone"}'];
@@ -155,7 +155,7 @@ test('a reason that cannot be read breaks no list', async () => {
 });
 
 test('a trace, tries or body that cannot be read are told as missing', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   const id = addWaiting(db, 'c');
@@ -182,7 +182,7 @@ test('a trace, tries or body that cannot be read are told as missing', async () 
 });
 
 test('conversations keep their order over odd ids, waiting and cut ones between them', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   const odd = ['', ' ', 'a b', 'a%', 'a_', '%', "'", '"', 'é', '\uffee', '🦜', 'x'.repeat(1_024)];
@@ -220,7 +220,7 @@ test('conversations keep their order over odd ids, waiting and cut ones between 
 });
 
 test('a conversation tells its sessions and cuts; its turns come in their order', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   for (const session of [1, 1, 2, 3]) addTurn(db, 'c', { session });
@@ -252,7 +252,7 @@ test('a conversation tells its sessions and cuts; its turns come in their order'
 });
 
 test('what one sender said is found in every conversation, oldest first', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   for (let at = 0; at < 40; at++) {
@@ -267,7 +267,7 @@ test('what one sender said is found in every conversation, oldest first', async 
 });
 
 test('a page of long texts holds fewer rows, and loses none', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   const text = 'x'.repeat(3 * 1024 * 1024);
@@ -285,7 +285,7 @@ test('a page of long texts holds fewer rows, and loses none', async () => {
 });
 
 test('a story is read while the writer is in the middle of something else', async () => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   const id = addWaiting(db, 'c');
@@ -298,7 +298,7 @@ test('a story is read while the writer is in the middle of something else', asyn
 });
 
 test('a database that nobody runs on is read, and left as it was', async () => {
-  using place = new Place();
+  using place = new Scratch();
   const db = place.make();
   const id = addWaiting(db, 'c');
   db.close();
@@ -312,7 +312,7 @@ test('a database that nobody runs on is read, and left as it was', async () => {
 });
 
 test('a damaged database refuses what it cannot answer with a sentence', async () => {
-  using place = new Place();
+  using place = new Scratch();
   const db = place.make();
   const id = addWaiting(db, 'c');
   for (let at = 0; at < 2_000; at++) addTurn(db, `c${at}`);
@@ -329,7 +329,7 @@ test('a damaged database refuses what it cannot answer with a sentence', async (
 });
 
 test('20,000 turns in 2,000 conversations are listed by looks at the index', async (t) => {
-  using place = new Place();
+  using place = new Scratch();
   using db = place.make();
   await using reader = place.open();
   db.exec(

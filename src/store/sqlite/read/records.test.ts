@@ -18,7 +18,7 @@ import { sweep } from '../write/sweep.ts';
 const dayMs = 86_400_000;
 const fields = 'seq, id, channel, conversation, accepted_at, body, state';
 
-class Place implements Disposable {
+class Scratch implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'svc-records-'));
   readonly path = join(this.#folder, 'svc.db');
   readonly db = new DatabaseSync(this.path);
@@ -46,7 +46,7 @@ class Place implements Disposable {
 }
 
 test('a database of before tells how the turns ended whose traces it has', async () => {
-  using place = new Place(3);
+  using place = new Scratch(3);
   const { db } = place;
   const steps = (winner: string | null) => [
     { kind: 'model', model: 'x/answered', result: 'answer' },
@@ -91,7 +91,7 @@ test('a database of before tells how the turns ended whose traces it has', async
 });
 
 test('of rows that no index tells apart a page looks at so many, and none is lost', async () => {
-  using place = new Place();
+  using place = new Scratch();
   const many = looksMax * 2 + 500;
   place.db.exec(
     `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${many}) ` +
@@ -119,7 +119,7 @@ test('of rows that no index tells apart a page looks at so many, and none is los
 });
 
 test('where more wait than are put in order, they are found among the rest', async () => {
-  using place = new Place();
+  using place = new Scratch();
   place.db.exec(
     `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n <= ${looksMax}) ` +
       `INSERT INTO inbox (${fields}) ` +
@@ -134,7 +134,7 @@ test('where more wait than are put in order, they are found among the rest', asy
 });
 
 test('what operators did is kept for a year, whatever else is', () => {
-  using place = new Place();
+  using place = new Scratch();
   const { db } = place;
   const now = 400 * dayMs;
   const add = db.prepare("INSERT INTO audit (at, action, target, status) VALUES (?, 'a', '{}', 1)");
@@ -148,7 +148,7 @@ test('what operators did is kept for a year, whatever else is', () => {
 });
 
 test('a ledger that closes keeps nothing more, and says so', async () => {
-  using place = new Place();
+  using place = new Scratch();
   const options = { path: place.path, ...systemClock, ids, retentionDays: 30 };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) throw new Error(ledger.message);

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { Media } from '../../../domain/message.ts';
 import type { ReplyStory, Story, StoryText } from '../../../domain/story.ts';
-import { failureOf, fieldsOf, traceOf, triesOf } from './kept.ts';
+import { failureOf, fieldsOf, traceOf, triesOf } from './stored-json.ts';
 
 type InboxTold = {
   readonly id: string;

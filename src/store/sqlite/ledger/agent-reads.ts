@@ -10,7 +10,7 @@ import { toolOutcomes, type ToolUse } from '../../../domain/tool-use.ts';
 import type { RunningCall } from '../../ledger/begun-calls.ts';
 import { toolUseOf, toolUseColumns, type ToolUseRecord } from '../read/agents.ts';
 
-export class AgentMemory {
+export class AgentReads {
   readonly #notesHere: StatementSync;
   readonly #notesOfBrain: StatementSync;
   readonly #uses: StatementSync;

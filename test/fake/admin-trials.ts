@@ -7,7 +7,7 @@ import { answered } from './admin-ledger.ts';
 const model = 'local_runtime/llama3.2' as ModelName;
 
 /** @param calls is told of what was asked */
-export function fakeQuestions(calls: Calls): ConfigTrials {
+export function fakeTrials(calls: Calls): ConfigTrials {
   const asked = <T>(answer: T, ...call: readonly unknown[]): T => {
     calls.push([...call]);
     return answer;

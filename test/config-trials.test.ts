@@ -18,8 +18,8 @@ import {
   resultOf,
   start,
   values,
-} from './questions-program.ts';
-import type { Document } from './questions-program.ts';
+} from './config-trials-program.ts';
+import type { Document } from './config-trials-program.ts';
 
 test('a trial shows what every model said, and why one of them is the reply', async () => {
   await using started = await start();
