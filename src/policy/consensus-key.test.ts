@@ -191,6 +191,7 @@ const hostile: Readonly<Record<string, string>> = {
   spaces: `x${' '.repeat(megabyte)}y`,
   fences: '```\n'.repeat(megabyte / 4),
   'combining marks': `a${'\u0301\u0316'.repeat(megabyte / 2)}`,
+  'half width marks': `a${'\u0301\uff9e'.repeat(megabyte / 2)}`,
   ligatures: '\ufdfa'.repeat(megabyte / 3),
   'quotes in quotes': `'"`.repeat(megabyte / 4) + `"'`.repeat(megabyte / 4),
   'a wide list': `[${'1.50,'.repeat(megabyte / 5)}1]`,

@@ -4,7 +4,8 @@ const double = /[\u201c-\u201f\u2033\u00ab\u00bb]/g;
 const dash = /[\u2010-\u2015\u2212\u2e3a\u2e3b]/g;
 // Behind a dot or a comma it is part of something longer, such as "..5" or a version.
 const fraction = /(?<![\p{L}\d.,])\d*\.\d+(?![\p{L}\d]|[.,]\d)/gu;
-const crowd = /(\p{M}{31,})/u;
+// The last two are letters that NFKC makes marks of.
+const crowd = /([\p{M}\uff9e\uff9f]{31,})/u;
 
 /** Text in one spelling of case, width, quotes, dashes, spaces and fractions. Idempotent. */
 export function normalized(text: string): string {
