@@ -13,6 +13,9 @@ import { startReceiver } from './fake/receiver.ts';
 import { noteEvents } from './fake/webhook.ts';
 import { webhookConfig } from './program.ts';
 
+/** What waits an hour longer fails here: a busy machine takes seconds. */
+const bound = { timeout: 30_000 };
+
 /** The time of day stands still at first; the other clock, and all timers, go on. */
 function dayOf(t: TestContext): { setBack(): void } {
   const now = Date.now();
@@ -47,7 +50,7 @@ async function held<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-test('a model that hangs loses its turn', async (t) => {
+test('a model that hangs loses its turn', bound, async (t) => {
   const day = dayOf(t);
   await using model = await startFakeOllama({ fail: 'hang' });
   const kit = createServiceKit(noteEvents().events, '0');
@@ -59,7 +62,7 @@ test('a model that hangs loses its turn', async (t) => {
   await kit.http.close();
 });
 
-test('a model is asked again after its pause', async (t) => {
+test('a model is asked again after its pause', bound, async (t) => {
   const day = dayOf(t);
   await using model = await startFakeOllama({ fail: '503' });
   const kit = { ...createServiceKit(noteEvents().events, '0'), random: () => 0.5 };
@@ -71,7 +74,7 @@ test('a model is asked again after its pause', async (t) => {
   await kit.http.close();
 });
 
-test('a request whose answer hangs comes to its end', async (t) => {
+test('a request whose answer hangs comes to its end', bound, async (t) => {
   const day = dayOf(t);
   await using receiver = await startReceiver();
   receiver.script.push('hang');

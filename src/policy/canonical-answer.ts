@@ -47,13 +47,16 @@ function writtenNumber(digits: string): string {
   return Number.isFinite(value) && value !== 0 ? String(value) : digits.toLowerCase();
 }
 
-/** How deep brackets nest, those inside of strings included: a bound, not a parse. */
+/** How deep brackets nest, those inside of strings left out: a bound, not a parse. */
 function depthOf(text: string): number {
   let depth = 0;
   let most = 0;
+  let quoted = false;
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
-    if (char === '[' || char === '{') most = Math.max(most, ++depth);
+    if (char === '"') quoted = !quoted;
+    else if (quoted) at += char === '\\' ? 1 : 0;
+    else if (char === '[' || char === '{') most = Math.max(most, ++depth);
     else if (char === ']' || char === '}') depth--;
   }
   return most;

@@ -72,10 +72,31 @@ const words = [
   ' ',
   '<think>',
   '</think>',
+  '\u200b',
+  '\u00ad',
+  '＜think＞',
 ];
 const dressed = fc
   .array(fc.oneof(fc.constantFrom(...pieces, ...words), anyText({ maxLength: 3 })))
   .map((parts) => parts.join(''));
+
+test('the key of a key is that key where one spelling uncovers what another hides', () => {
+  const crowd = '\u0301'.repeat(31);
+  const cases: readonly (readonly [string, string])[] = [
+    ['\u200b<think>a', ''],
+    ['\u00ad<think>hm', ''],
+    ['＜think＞a', ''],
+    ['<thin\u212a>a', ''],
+    ['```\n<think>a\n```', ''],
+    ['\u200b<think>a</think>...', '...'],
+    [`(<think>${crowd}</think>２)`, '2'],
+    [`["${'［'.repeat(65)}x${'］'.repeat(65)}"]`, `["${'['.repeat(65)}x${']'.repeat(65)}"]`],
+  ];
+  for (const [text, key] of cases) {
+    assert.equal(consensusKey(text), key, JSON.stringify(text));
+    assert.equal(consensusKey(key), key, JSON.stringify(key));
+  }
+});
 
 test('the key of a key is that key', () => {
   fc.assert(
@@ -170,6 +191,7 @@ const hostile: Readonly<Record<string, string>> = {
   spaces: `x${' '.repeat(megabyte)}y`,
   fences: '```\n'.repeat(megabyte / 4),
   'combining marks': `a${'\u0301\u0316'.repeat(megabyte / 2)}`,
+  'half width marks': `a${'\u0301\uff9e'.repeat(megabyte / 2)}`,
   ligatures: '\ufdfa'.repeat(megabyte / 3),
   'quotes in quotes': `'"`.repeat(megabyte / 4) + `"'`.repeat(megabyte / 4),
   'a wide list': `[${'1.50,'.repeat(megabyte / 5)}1]`,

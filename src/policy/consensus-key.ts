@@ -18,7 +18,8 @@ export function consensusKey(text: string): string {
   const bare = withoutFence(withoutThinkBlock(text).trim());
   const json = canonicalAnswer(bare);
   if (json !== null) return json;
-  const plain = normalized(bare).trim();
+  // One spelling may show a think block that was not to be seen.
+  const plain = withoutThinkBlock(normalized(bare)).trim();
   const stripper = new MarkupStripper(plain);
   const undressed = stripper.peel('marks');
   const inner = canonicalAnswer(undressed);

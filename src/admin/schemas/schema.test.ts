@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story as known } from '../../../test/stories.ts';
-import { Misshapen, read } from './schema.ts';
+import { integer, map, Misshapen, read, readAny, type Schema } from './schema.ts';
 import { storySchema } from './story.ts';
 
-const wrong = (value: unknown): string => {
+const wrong = (value: unknown, schema: Schema = storySchema): string => {
   try {
-    read(storySchema, value);
+    readAny(schema, value);
   } catch (error) {
     assert.ok(error instanceof Misshapen);
     return error.message;
@@ -36,4 +36,9 @@ test('what is something else is named by its place', () => {
     ],
   ];
   for (const [value, message] of cases) assert.equal(wrong(value), message);
+});
+
+test('a list is no map', () => {
+  assert.equal(wrong([1], map(integer)), 'the whole is not an object');
+  assert.deepEqual(read(map(integer), { one: 1 }), { one: 1 });
 });

@@ -166,7 +166,7 @@ function readAt(schema: Schema, value: unknown, at: string): unknown {
     return value.map((item, index) => readAt(items, item, `${at}[${index}]`));
   }
   if (named !== undefined) {
-    if (!isObject(value)) return wrong(at, 'an object');
+    if (!isObject(value) || Array.isArray(value)) return wrong(at, 'an object');
     return mapped(value, (one, name) => readAt(named, one, `${at}.${name}`));
   }
   if (properties === undefined)

@@ -40,6 +40,13 @@ const cases: readonly (readonly [string, string])[] = [
   ['[x](javascript:alert(1))', '[x](javascript:alert(1))'],
   ['![a cat](https://x.example/c.png)', '<text_link=https://x.example/c.png>a cat</text_link>'],
   ['1 &lt; 2 &amp; \\*so\\*', '1 < 2 & *so*'],
+  ['caf&eacute;&nbsp;&hellip; &#8212;&#x41;', 'café\u00a0… —A'],
+  ['a&copy=1 &none; &amp;lt;', 'a&copy=1 &none; &lt;'],
+  ['`&eacute;`\n\n```\n&lt;\n```', '<code>&eacute;</code>\n\n<pre>&lt;</pre>'],
+  [
+    '![a caf&eacute;](https://x.example/c.png)',
+    '<text_link=https://x.example/c.png>a café</text_link>',
+  ],
   ['<b>tags</b>', '<b>tags</b>'],
   ['|a|b|\n|-|-|\n|1|2|', '<pre>|a|b|\n|-|-|\n|1|2|</pre>'],
   ['👍 **yes**', '👍 <bold>yes</bold>'],

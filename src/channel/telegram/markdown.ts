@@ -27,17 +27,24 @@ type Styles = Readonly<Partial<Record<Style, string>>>;
 /** Telegram leaves out those behind the first hundred. */
 const entitiesMax = 100;
 
-export type Lexer = (markdown: string) => readonly Token[];
+export type Lexer = {
+  readonly tokens: (markdown: string) => readonly Token[];
+  /** The text that HTML's character references stand for: tokens bear them as they were written. */
+  readonly decoded: (text: string) => string;
+};
 
 /** Loads marked's lexer, so that nobody without a messenger pays for it. */
 export async function loadLexer(): Promise<Lexer> {
-  const { lexer } = await import('marked');
-  return (markdown) => lexer(markdown);
+  const [{ lexer }, { decodeHTMLStrict }] = await Promise.all([
+    import('marked'),
+    import('entities/decode'),
+  ]);
+  return { tokens: (markdown) => lexer(markdown), decoded: (text) => decodeHTMLStrict(text) };
 }
 
 export function format(markdown: string, lexer: Lexer): Formatted {
-  const writer = new Writer();
-  writer.blocks(lexer(markdown), {}, '');
+  const writer = new Writer(lexer.decoded);
+  writer.blocks(lexer.tokens(markdown), {}, '');
   return writer.finish();
 }
 
@@ -46,6 +53,11 @@ type Run = { readonly end: number; readonly styles: Styles };
 class Writer {
   #text = '';
   readonly #runs: Run[] = [];
+  readonly #decoded: Lexer['decoded'];
+
+  constructor(decoded: Lexer['decoded']) {
+    this.#decoded = decoded;
+  }
 
   finish(): Formatted {
     const text = this.#text.trimEnd();
@@ -132,7 +144,7 @@ class Writer {
         return this.#put(token.raw, styles);
       default:
         if (nested !== null) return this.#inline(nested, styles, indent);
-        return this.#put(unescaped(token.raw), styles);
+        return this.#put(this.#decoded(token.raw), styles);
     }
   }
 
@@ -140,7 +152,7 @@ class Writer {
   #link(link: Tokens.Link | Tokens.Image, styles: Styles, indent: string): void {
     const isWeb = /^(?:https?|tg):\/\//i.test(link.href);
     const linked = isWeb && link.text !== link.href ? { ...styles, text_link: link.href } : styles;
-    if (link.type === 'image') return this.#put(link.text || link.href, linked);
+    if (link.type === 'image') return this.#put(this.#decoded(link.text) || link.href, linked);
     if (!isWeb && !link.href.startsWith('mailto:')) return this.#put(link.raw, styles);
     this.#inline(link.tokens, linked, indent);
   }
@@ -186,17 +198,4 @@ function entityOf(type: Style, offset: number, length: number, value: string): E
   return type === 'pre' && language !== ''
     ? { type, offset, length, language }
     : { type, offset, length };
-}
-
-const entitiesOfHtml: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#39;': "'",
-  '&nbsp;': '\u00A0',
-};
-
-function unescaped(text: string): string {
-  return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => entitiesOfHtml[entity]!);
 }

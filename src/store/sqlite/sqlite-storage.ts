@@ -161,7 +161,7 @@ export class SqliteStorage implements LedgerStorage {
     for (const { seq } of [row, ...parts]) this.#journal.add(['outboxDead', at, reason, seq]);
     this.#journal.add(triedWrite(end, row.parked));
     return this.#journal.written(() => {
-      this.deadLetters.add(row.reply.id);
+      for (const { reply } of [row, ...parts]) this.deadLetters.add(reply.id);
       then();
     });
   }

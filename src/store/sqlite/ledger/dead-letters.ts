@@ -9,7 +9,9 @@ import type { HistoryCache } from './history-cache.ts';
 /** A dead letter's rows: a message, or the parts of a reply in their order. */
 type Found =
   | { readonly kind: 'message'; readonly seq: number }
-  | { readonly kind: 'reply'; readonly seqs: readonly number[] };
+  | { readonly kind: 'reply'; readonly parts: readonly Part[] };
+
+type Part = { readonly seq: number; readonly id: string };
 
 export class DeadLetters {
   readonly #parts: SqliteParts;
@@ -19,11 +21,12 @@ export class DeadLetters {
   readonly #inbox: StatementSync;
   readonly #outbox: StatementSync;
   /**
-   * Ids of messages and of whole replies, since the parts of a reply may die at different times and
-   * are one dead letter. A number would not do: the sweep tells only afterwards what it took, which
-   * may be one that somebody else has found, or one that was gone before they were counted.
+   * The ids of messages and of whole replies, each with how the ids of its dead rows end. The parts
+   * of one reply may die, and be swept away, at different times, and are one dead letter. A number
+   * would not do: the sweep tells only afterwards what it took, which may be a letter that somebody
+   * else has found, or one that was gone before they were counted.
    */
-  readonly #ids = new Set<string>();
+  readonly #ends = new Map<string, readonly string[]>();
 
   constructor(parts: SqliteParts, historyCache: HistoryCache) {
     this.#parts = parts;
@@ -31,7 +34,7 @@ export class DeadLetters {
     const { reader } = parts;
     this.#message = reader.prepare('SELECT seq FROM inbox WHERE id = ? AND state = 2');
     this.#replies = reader.prepare(
-      'SELECT seq FROM outbox WHERE state = 2 AND id >= ? AND id < ? ORDER BY id',
+      'SELECT seq, id FROM outbox WHERE state = 2 AND id >= ? AND id < ? ORDER BY id',
     );
     this.#inbox = reader.prepare('SELECT * FROM inbox WHERE seq = ? AND state = 0');
     this.#outbox = reader.prepare('SELECT * FROM outbox WHERE seq = ? AND state = 0');
@@ -39,17 +42,26 @@ export class DeadLetters {
   }
 
   get count(): number {
-    return this.#ids.size;
+    return this.#ends.size;
   }
 
   /** @param id of a message, a reply, or a part of one */
   add(id: string): void {
-    this.#ids.add(id.slice(0, wholeIdLength));
+    const [whole, end] = [id.slice(0, wholeIdLength), id.slice(wholeIdLength)];
+    const ends = this.#ends.get(whole) ?? [];
+    if (!ends.includes(end)) this.#ends.set(whole, [...ends, end]);
   }
 
-  /** The letter was deleted, or is back; to say so twice changes nothing. */
+  /**
+   * The row was deleted, or is back; to say so twice changes nothing.
+   * @param id as for `add`: the other parts of a reply stay
+   */
   remove(id: string): void {
-    this.#ids.delete(id.slice(0, wholeIdLength));
+    const whole = id.slice(0, wholeIdLength);
+    const ends = this.#ends.get(whole) ?? [];
+    const left = ends.filter((end) => whole + end !== id);
+    if (left.length === 0) this.#ends.delete(whole);
+    else this.#ends.set(whole, left);
   }
 
   async replay(id: string): Promise<DeadLetterMove> {
@@ -59,11 +71,11 @@ export class DeadLetters {
     const back = (): void => void rows++;
     const written = await (found.kind === 'message'
       ? this.#rerun(found.seq, back)
-      : this.#resend(found.seqs, back));
+      : this.#resend(found.parts, back));
     if (!written) return 'storage_failed';
     // The sweep may have taken it meanwhile.
     if (rows === 0) return 'not_found';
-    this.remove(id);
+    this.#removeAll(id, found);
     return 'done';
   }
 
@@ -76,14 +88,19 @@ export class DeadLetters {
       journal.add(['traceDeleted', id]);
       journal.add(['numbered', found.seq, id]);
     } else {
-      for (const seq of found.seqs) {
+      for (const { seq } of found.parts) {
         journal.add(['replyDeleted', seq]);
         journal.add(['numbered', seq, id]);
       }
     }
     if (!(await journal.written(() => {}))) return 'storage_failed';
-    this.remove(id);
+    this.#removeAll(id, found);
     return 'done';
+  }
+
+  #removeAll(id: string, found: Found): void {
+    const rows = found.kind === 'reply' ? found.parts : [{ id }];
+    for (const row of rows) this.remove(row.id);
   }
 
   #find(id: string): Found | null {
@@ -91,8 +108,8 @@ export class DeadLetters {
     const message = this.#message.get(id);
     if (message !== undefined) return { kind: 'message', seq: Number(message['seq']) };
     // A part has `-` and its number behind the id, and `.` comes after `-`.
-    const seqs = this.#replies.all(id, `${id}.`).map((row) => Number(row['seq']));
-    return seqs.length === 0 ? null : { kind: 'reply', seqs };
+    const parts = this.#replies.all(id, `${id}.`) as unknown as readonly Part[];
+    return parts.length === 0 ? null : { kind: 'reply', parts };
   }
 
   /** The turn that the message's burial left in the history is deleted in the same commit. */
@@ -112,9 +129,9 @@ export class DeadLetters {
     });
   }
 
-  #resend(seqs: readonly number[], back: () => void): Promise<boolean> {
+  #resend(parts: readonly Part[], back: () => void): Promise<boolean> {
     const { journal, rows } = this.#parts;
-    const fresh = seqs.map((seq) => {
+    const fresh = parts.map(({ seq }) => {
       const next = rows.nextSeq();
       journal.add(['replyReplayed', next, seq]);
       return next;
