@@ -230,6 +230,35 @@ test('a storage that fails to close keeps nothing else open, and it is told', ()
     await assertBoots(stage);
   }));
 
+test('a storage that does not answer keeps nothing else open, and the run has failed', (t) =>
+  withStage(async ({ folder, document }) => {
+    const asked = Promise.withResolvers<void>();
+    const undo = onWorker((worker) => {
+      const post = worker.postMessage.bind(worker);
+      worker.postMessage = (message: { kind?: string }) => {
+        if (message.kind === 'close') asked.resolve();
+        else post(message);
+      };
+    });
+    const before = openNow();
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { setup, stopping, listening, log } = setupOf(folder, document);
+    const ended = end(setup, null);
+    await listening;
+    undo();
+    stopping.abort();
+    await asked.promise;
+    t.mock.timers.tick(9_999);
+    await setup.log.flush();
+    assert.doesNotMatch(log(), /in the storage/);
+    t.mock.timers.tick(1);
+    assert.equal((await ended).kind, 'failed');
+    await setup.log.flush();
+    assert.match(log(), /in the storage.*it did not close in time/);
+    t.mock.timers.reset();
+    await assertClosed(before, 'a silent storage');
+  }));
+
 test('a secret that is missing ends the command with 78 before anything is opened', async () => {
   await using folder = await scratch();
   const before = openNow();

@@ -64,7 +64,10 @@ export interface LedgerStorage {
 
   /** Kept for the next start: no message ended this process. @param alone ran alone just then */
   noteFailure(alone: InRow | null): void;
-  /** Writes what was asked for, and closes. */
+  /**
+   * Writes what was asked for, and closes. Ends also where the disk does not answer.
+   * @throws where something of it stays open
+   */
   close(): Promise<void>;
 }
 
