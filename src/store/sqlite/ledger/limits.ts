@@ -30,22 +30,23 @@ export type ClosingLimits = {
   readonly endMs: number;
 };
 
-export type SqliteLimits = QuarantineLimits &
-  ClosingLimits & {
-    /** Messages accepted and not settled. */
-    readonly messagesMax: number;
-    /** What they and their replies hold in memory. */
-    readonly bytesMax: number;
-    /** With less than this free on the disk nothing more is accepted. */
-    readonly freeBytesMin: number;
-    /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
-    readonly pagesMax: number | null;
-    /**
-     * How long another program that reads the database is waited for: after a crash the first one to
-     * open it holds it alone until it has read the log.
-     */
-    readonly busyMs: number;
-  };
+type WaitingLimits = QuarantineLimits & ClosingLimits;
+
+export type SqliteLimits = WaitingLimits & {
+  /** Messages accepted and not settled. */
+  readonly messagesMax: number;
+  /** What they and their replies hold in memory. */
+  readonly bytesMax: number;
+  /** With less than this free on the disk nothing more is accepted. */
+  readonly freeBytesMin: number;
+  /** The database grows to so many pages (of 4 KiB); null: as far as there is room. */
+  readonly pagesMax: number | null;
+  /**
+   * How long another program that reads the database is waited for: after a crash the first one to
+   * open it holds it alone until it has read the log.
+   */
+  readonly busyMs: number;
+};
 
 export const sqliteLimits: SqliteLimits = {
   messagesMax: 1_000_000,
