@@ -1,5 +1,6 @@
 import { exitCode, type Io } from './cli/cli.ts';
 import { runCommandLine } from './cli/commands.ts';
+import { endProcess, watchThreads } from './cli/frame/exit.ts';
 import { listenForSignals } from './cli/frame/signals.ts';
 
 /**
@@ -8,6 +9,7 @@ import { listenForSignals } from './cli/frame/signals.ts';
  * @param argv without the program's own name
  */
 export async function main(argv: readonly string[]): Promise<void> {
+  watchThreads();
   const { stopping, abandoning, onHangUp } = listenForSignals();
   const { stdin, stdout, stderr, env } = process;
   endQuietly(stdout, () => stopping.abort());
@@ -37,7 +39,7 @@ const lingerMs = 1_000;
 function endSoon(): void {
   setTimeout(() => {
     if (process.stdout.writableLength + process.stderr.writableLength > 0) endSoon();
-    else process.exit();
+    else void endProcess();
   }, lingerMs).unref();
 }
 

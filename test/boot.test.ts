@@ -1,12 +1,15 @@
 /** A start that fails, or is told to stop, at each of its places: how it ends, and what is left. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import type { Ending } from '../src/run/run.ts';
 import { assertClosed, end, failsToLoad, fullDocument, openNow } from './boot-stage.ts';
@@ -230,6 +233,61 @@ test('a storage that fails to close keeps nothing else open, and it is told', ()
     await assertBoots(stage);
   }));
 
+test('a storage that does not answer keeps nothing else open, and the run has failed', (t) =>
+  withStage(async ({ folder, document }) => {
+    const asked = Promise.withResolvers<void>();
+    const undo = onWorker((worker) => {
+      const post = worker.postMessage.bind(worker);
+      worker.postMessage = (message: { kind?: string }) => {
+        if (message.kind === 'close') asked.resolve();
+        else post(message);
+      };
+    });
+    const before = openNow();
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { setup, stopping, listening, log } = setupOf(folder, document);
+    const ended = end(setup, null);
+    await listening;
+    undo();
+    stopping.abort();
+    await asked.promise;
+    t.mock.timers.tick(9_999);
+    await setup.log.flush();
+    assert.doesNotMatch(log(), /in the storage/);
+    t.mock.timers.tick(1);
+    assert.equal((await ended).kind, 'failed');
+    await setup.log.flush();
+    assert.match(log(), /in the storage.*it did not close in time/);
+    t.mock.timers.reset();
+    await assertClosed(before, 'a silent storage');
+  }));
+
+test('a boot whose storage never comes to be open is given up at a signal', (t) =>
+  withStage(async ({ folder, document }) => {
+    const opened = Promise.withResolvers<Worker>();
+    const undo = onWorker((worker) => {
+      const emit = worker.emit.bind(worker);
+      worker.emit = (event: string, ...told: unknown[]) => {
+        if (event !== 'message') return emit(event, ...told);
+        opened.resolve(worker);
+        return true;
+      };
+    });
+    const before = openNow();
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { setup, stopping } = setupOf(folder, document);
+    const ended = end(setup, null);
+    const worker = await opened.promise;
+    undo();
+    stopping.abort();
+    await turn();
+    t.mock.timers.tick(2_000);
+    assert.equal((await ended).kind, 'ended');
+    t.mock.timers.reset();
+    await worker.terminate();
+    await assertClosed(before, 'a storage that is never open');
+  }));
+
 test('a secret that is missing ends the command with 78 before anything is opened', async () => {
   await using folder = await scratch();
   const before = openNow();
@@ -281,4 +339,49 @@ test('the program whose start throws says so and ends with 1 within 5 s', async 
   const toldAt = performance.now();
   assert.equal(await program.ended, 1, program.log());
   assert.ok(performance.now() - toldAt < endsMs);
+});
+
+/** The program with storage, whose writing thread hangs in a call of the system. */
+async function startOnHungDisk(at: 'open' | 'close', folder: string) {
+  const ports = { port: await freePort(), adminPort: await freePort() };
+  const nowhere = { modelUrl: 'http://127.0.0.1:9', receiverUrl: 'http://127.0.0.1:9' };
+  const file = await writeConfig(folder, {
+    ...webhookConfig({ ...ports, ...nowhere }),
+    storage: { path: 'svc.db' },
+  });
+  const pipe = join(folder, 'pipe');
+  await promisify(execFile)('mkfifo', [pipe]);
+  const hook = pathToFileURL(join(import.meta.dirname, 'fixtures', 'hung-disk.mjs'));
+  return startProgram(['serve', '--config', file], {
+    WEBHOOK_SECRET: secret,
+    DISK_HANGS_AT: at,
+    DISK_PIPE: pipe,
+    NODE_OPTIONS: `--import=${hook.href}`,
+  });
+}
+
+const noPipes = process.platform === 'win32';
+
+test(
+  'the program that hangs as it opens its storage heeds a SIGTERM',
+  { skip: noPipes },
+  async () => {
+    await using folder = await scratch();
+    await using program = await startOnHungDisk('open', folder.path);
+    await program.saw('the disk hangs');
+    const toldAt = performance.now();
+    program.child.kill('SIGTERM');
+    assert.equal(await program.ended, 'SIGKILL', program.log());
+    assert.ok(performance.now() - toldAt < endsMs);
+  },
+);
+
+test('a second SIGTERM ends the program that hangs as it closes', { skip: noPipes }, async () => {
+  await using folder = await scratch();
+  await using program = await startOnHungDisk('close', folder.path);
+  await program.saw('"listening"');
+  program.child.kill('SIGTERM');
+  await program.saw('the disk hangs');
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 'SIGKILL', program.log());
 });

@@ -93,3 +93,32 @@ test('a channel whose run does not end is told, and keeps nothing else from clos
   await drained;
   assert.match(await told(), /in ending messenger_a/);
 });
+
+test('a connection whose run does not end keeps the next one from beginning for 5 s', async (t) => {
+  const { host, told } = house();
+  const begun: string[] = [];
+  const hung = (): Promise<void> => {
+    begun.push('old');
+    return new Promise(() => {});
+  };
+  const run: Channel['run'] = (_receive, signal) => {
+    begun.push('new');
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  };
+  /** Two connections to one account are not to be open at once. */
+  const sameAs = (): boolean => false;
+  const messenger = (change: Partial<Channel>): Plan =>
+    planOf((type) => (type === 'messenger_a' ? { sameAs, ...change } : {}));
+  await host.use(messenger({ run: hung }));
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await host.use(messenger({ run }));
+  t.mock.timers.tick(4_999);
+  await turn();
+  assert.deepEqual(begun, ['old']);
+  t.mock.timers.tick(1);
+  await turn();
+  assert.deepEqual(begun, ['old', 'new']);
+  t.mock.timers.reset();
+  await host.drain();
+  assert.equal((await told()).match(/in ending messenger_a/g)?.length, 1);
+});

@@ -2,8 +2,12 @@
 import type { Receive, Channel } from '../channel/channel.ts';
 import type { Events } from '../domain/event.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import { endsWithin } from '../lib/lifetime.ts';
 import { supervise } from '../lib/supervise.ts';
 import type { Plan } from './plan.ts';
+
+/** How long a run that is to end may take; it may have a connection to end first. */
+const stoppedMs = 5_000;
 
 /** A connection belongs to one plan at a time. */
 export class Connection {
@@ -12,6 +16,8 @@ export class Connection {
   owner: Plan;
   readonly #ending = new AbortController();
   #run: Promise<void> = Promise.resolve();
+  #stopped: Promise<void> | null = null;
+  #events: Events | null = null;
 
   constructor(key: ChannelKey, channel: Channel, owner: Plan) {
     this.key = key;
@@ -21,6 +27,7 @@ export class Connection {
 
   /** @param before must have ended when this connection's run begins */
   start(receive: Receive, events: Events, before: Promise<unknown> | null): void {
+    this.#events = events;
     const { signal } = this.#ending;
     const type = channelTypeOf(this.key);
     const ended = (error: unknown, pauseMs: number): void => {
@@ -33,9 +40,22 @@ export class Connection {
     this.#run = before === null ? run() : before.then(run);
   }
 
-  /** Takes no more messages in; resolves when the channel has let go. */
+  /**
+   * Takes no more messages in; resolves when the channel has let go. Never rejects, and nobody who
+   * waits for it, such as the connection after it, waits for ever: what does not end is told, once.
+   */
   stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#ending.abort();
-    return this.#run;
+    try {
+      if (await endsWithin(this.#run, stoppedMs)) return;
+      throw new Error('it did not end in time');
+    } catch (error) {
+      this.#events?.faulted({ where: `ending ${channelTypeOf(this.key)}`, error });
+    }
   }
 }

@@ -11,9 +11,9 @@ import type { Receive, Channel, ChannelProblem } from '../channel/channel.ts';
 import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from '../config/config.ts';
 import { Connection } from './connection.ts';
 import type { Events } from '../domain/event.ts';
-import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
+import type { ChannelKey } from '../domain/ids.ts';
 import type { ActiveRoute } from '../flow/kit.ts';
-import { endsWithin, Lifetime } from '../lib/lifetime.ts';
+import { Lifetime } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
 import type { Model } from '../model/model.ts';
 
@@ -41,8 +41,6 @@ export class Work extends Linked {
 
 /** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
 const abortedMs = 1_000;
-/** The same for a channel's run, which may have a connection to end first. */
-const stoppedMs = 5_000;
 /** For all that a plan opened together; the webhook's listener takes up to 1 s. */
 const closeMs = 1_500;
 
@@ -202,16 +200,9 @@ export class Plan {
     if (this.#atWork.size === 0) this.#emptied?.();
   }
 
-  /** Stops taking messages in, and waits until the channels have let go. */
+  /** Stops taking messages in, and waits until the channels have let go, or do not in time. */
   async stopTaking(): Promise<void> {
-    await Promise.all(this.#own().map((connection) => this.#stop(connection)));
-  }
-
-  async #stop(connection: Connection): Promise<void> {
-    await this.#try(`ending ${channelTypeOf(connection.key)}`, async () => {
-      if (await endsWithin(connection.stop(), stoppedMs)) return;
-      throw new Error('it did not end in time');
-    });
+    await Promise.all(this.#own().map((connection) => connection.stop()));
   }
 
   /** A step that fails is told, and keeps no other from being done. */

@@ -31,6 +31,11 @@ export class RunState {
     return this.#isOver.promise;
   }
 
+  /** What it came to once it is closed; null: it has not ended. */
+  get outcome(): Ending | null {
+    return this.#ending;
+  }
+
   get health(): Health {
     return this.#health;
   }
@@ -44,8 +49,11 @@ export class RunState {
     this.#over.abort();
   }
 
+  /** One that fails while the service stops as it was told makes a failure of that end. */
   storageFailed(): void {
-    this.end({ kind: 'failed', message: 'The storage failed; the log says how.' });
+    const failed: Ending = { kind: 'failed', message: 'The storage failed; the log says how.' };
+    this.end(failed);
+    if (this.#ending?.kind === 'ended') this.#ending = failed;
     this.#health = { status: 'failing', reason: 'the storage failed' };
   }
 }

@@ -106,7 +106,7 @@ class Run {
     // The signal may come when messages are accepted already, and nobody has been told yet.
     const isAsked = ending.kind === 'ended' && this.#host?.plan != null;
     await this.#close(isUp || isAsked);
-    return ending;
+    return this.#state.outcome ?? ending;
   }
 
   #startFailed(error: unknown): void {

@@ -13,6 +13,7 @@
  */
 import { isatty } from 'node:tty';
 import { constants } from 'node:os';
+import { endProcess } from './exit.ts';
 import { handleNpm } from './npm.ts';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -61,7 +62,7 @@ export function listenForSignals(): Signals {
     if (signal === 'SIGHUP') return;
     abandoning.abort();
     // The person has asked twice: whatever a library still does is not waited for.
-    process.exit(128 + constants.signals[signal]);
+    void endProcess(128 + constants.signals[signal]);
   });
   const came: Came = (signal, way) => {
     if (signal === 'SIGHUP' && hangUp !== null) hangUp();

@@ -67,7 +67,10 @@ export interface LedgerStorage {
    * @param alone the message that ran alone just then; null: none did
    */
   noteFailure(alone: InRow | null): void;
-  /** Writes what was asked for, and closes. */
+  /**
+   * Writes what was asked for, and closes. Ends also where the disk does not answer.
+   * @throws where something of it stays open
+   */
   close(): Promise<void>;
 }
 

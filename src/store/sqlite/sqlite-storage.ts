@@ -193,24 +193,27 @@ export class SqliteStorage implements LedgerStorage {
   }
 
   noteFailure(alone: InRow | null): void {
-    this.#parts.noteFailure({ alone: alone?.seq ?? null });
+    if (!this.#journal.silent) this.#parts.noteFailure({ alone: alone?.seq ?? null });
   }
 
   async close(): Promise<void> {
     // Whoever is the last to close folds the log into the database, and syncs it. The writer is to
     // do that. It may not once a sync has failed: then the next start finds what is on the disk.
     const { reader, lock } = this.#parts;
+    let hasEnded = true;
     try {
       if (this.#journal.broken) {
-        await this.#journal.abandon();
+        hasEnded = await this.#journal.abandon();
         reader.close();
       } else {
         reader.close();
-        await this.#journal.close();
+        hasEnded = await this.#journal.close();
       }
     } finally {
-      lock.release();
+      // A thread that hangs may write yet: the lock is the next process's once this one is gone.
+      if (hasEnded) lock.release();
     }
+    if (!hasEnded) throw new Error('its thread does not end');
   }
 
   #write(one: Write): Promise<boolean> {

@@ -56,7 +56,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
       return problemOf(path, started);
     }
     writer = started;
-    journal = new Journal(writer, freeBytesAt(path));
+    journal = new Journal(writer, freeBytesAt(path), limits);
     reader = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));

@@ -22,7 +22,17 @@ export const sqliteDurability: Durability = {
   drainsBacklog: false,
 };
 
-export type SqliteLimits = QuarantineLimits & {
+/** A disk may take its time; one that does not answer keeps no process from ending. */
+export type ClosingLimits = {
+  /** For what is left to write, the log to be folded, and the database to be closed. */
+  readonly closeMs: number;
+  /** For the writer's thread, once it is told to end. */
+  readonly endMs: number;
+};
+
+type WaitingLimits = QuarantineLimits & ClosingLimits;
+
+export type SqliteLimits = WaitingLimits & {
   /** Messages accepted and not settled. */
   readonly messagesMax: number;
   /** The bytes that they and their replies hold in memory. */
@@ -44,6 +54,8 @@ export const sqliteLimits: SqliteLimits = {
   freeBytesMin: 256 * 1024 * 1024,
   pagesMax: null,
   busyMs: 2_000,
+  closeMs: 10_000,
+  endMs: 1_000,
   aloneMs: 30_000,
   besideMs: 3_000,
   stallMs: 120_000,

@@ -9,13 +9,16 @@
  * is room. Its messages are taken out of it, and refused. Later writes stay behind it.
  */
 import {
+  joined,
   withoutRefused,
   type WriteBatch,
   type Known,
   type Waiter,
   type Written,
 } from './write-batch.ts';
+import { endsWithin } from '../../../lib/lifetime.ts';
 import { sqliteFull } from '../files/problem.ts';
+import type { ClosingLimits } from '../ledger/limits.ts';
 import type { Writer } from './start-writer.ts';
 import type { FromWriter, GroupDone, KeyedAccept, ToWriter, Write } from './statements.ts';
 
@@ -29,6 +32,7 @@ const nothingKnown: Known = new Map();
 
 export class Journal {
   readonly #writer: Writer;
+  readonly #limits: ClosingLimits;
   #failed: (message: string) => void = () => {};
   #writes: (Write | KeyedAccept)[] = [];
   #waiting: Waiter[] = [];
@@ -46,11 +50,14 @@ export class Journal {
   #checkpointed: (whole: boolean) => void = () => {};
   #looked: () => void = () => {};
   #expired: (ids: readonly string[]) => void = () => {};
+  /** The disk did not answer while this closed: whoever asks more of it may hang as well. */
+  silent = false;
   /** What the disk has left, as last looked at. */
   freeBytes: number;
 
-  constructor(writer: Writer, freeBytes: number) {
+  constructor(writer: Writer, freeBytes: number, limits: ClosingLimits) {
     this.#writer = writer;
+    this.#limits = limits;
     this.freeBytes = freeBytes;
     writer.on('message', (message: FromWriter) => this.#hear(message));
     writer.on('error', (error: Error) => this.#break(error.message));
@@ -154,19 +161,25 @@ export class Journal {
   async checkpoint(of: 'vacuum' | 'log'): Promise<boolean> {
     if (this.#broken || this.#closed !== null)
       throw new Error('the storage has failed or is closed');
-    const whole = new Promise<boolean>((resolve) => {
-      this.#checkpointed = resolve;
-    });
+    const whole = Promise.withResolvers<boolean>();
+    this.#checkpointed = whole.resolve;
     this.#writer.postMessage({ kind: 'checkpoint', of } satisfies ToWriter);
-    return whole;
+    return whole.promise;
   }
 
   /**
-   * Writes what is left and lets the writer go. Where there is no room even now, what is left is
-   * not written: the next start finds it as after a crash.
+   * Writes what is left and lets the writer go. Where there is no room even now, or no answer in
+   * time, what is left is not written: the next start finds it as after a crash.
+   * @returns whether its thread has ended
    */
-  async close(): Promise<void> {
+  async close(): Promise<boolean> {
     this.#closing = true;
+    this.silent = !(await endsWithin(this.#writeLeft(), this.#limits.closeMs));
+    if (this.silent) this.#break('it did not close in time');
+    return this.abandon();
+  }
+
+  async #writeLeft(): Promise<void> {
     do {
       const left = new Promise<void>((resolve) => this.flush(() => resolve()));
       if (this.#full && this.#sent === null) this.#send();
@@ -174,24 +187,22 @@ export class Journal {
       // A caller that was answered just now may have something to add.
       await new Promise(setImmediate);
     } while (!this.#broken && this.#writes.length > 0);
-    if (!this.#broken) {
-      const closed = new Promise<void>((resolve) => {
-        this.#closed = resolve;
-      });
-      this.#writer.postMessage({ kind: 'close' } satisfies ToWriter);
-      await closed;
-      this.#end();
-    }
-    await this.#writer.terminate();
+    if (this.#broken) return;
+    const closed = Promise.withResolvers<void>();
+    this.#closed = closed.resolve;
+    this.#writer.postMessage({ kind: 'close' } satisfies ToWriter);
+    await closed.promise;
+    this.#end();
   }
 
   /**
    * Lets the writer go without writing anything more. A reader that is closed only afterwards keeps
    * it from folding the log into the database, which would sync the log again.
+   * @returns whether its thread has ended
    */
-  async abandon(): Promise<void> {
+  abandon(): Promise<boolean> {
     this.#broken = true;
-    await this.#writer.terminate();
+    return endsWithin(this.#writer.terminate(), this.#limits.endMs);
   }
 
   readonly #send = (): void => {
@@ -206,12 +217,12 @@ export class Journal {
       this.#waiting.push({ until: this.#writes.length, written: () => {}, refused: null });
     }
     if (this.#sent !== null || this.#waiting.length === 0 || this.#broken) return;
-    const group = { number: ++this.#number, writes: this.#writes };
-    this.#sent = { writes: this.#writes, waiting: this.#waiting };
+    const [number, writes] = [++this.#number, this.#writes];
+    this.#sent = { writes, waiting: this.#waiting };
     this.#writes = [];
     this.#waiting = [];
-    if (group.writes.length === 0) this.#hear({ kind: 'done', number: group.number, known: [] });
-    else this.#writer.postMessage(JSON.stringify(group) satisfies ToWriter);
+    if (writes.length === 0) this.#hear({ kind: 'done', number, known: [] });
+    else this.#writer.postMessage(JSON.stringify({ number, writes }) satisfies ToWriter);
   };
 
   #hear(message: FromWriter): void {
@@ -252,12 +263,7 @@ export class Journal {
     const sent = withoutRefused(this.#sent ?? { writes: [], waiting: [] });
     const gathered = withoutRefused({ writes: this.#writes, waiting: this.#waiting });
     this.#sent = null;
-    const behind = sent.writes.length;
-    this.#writes = [...sent.writes, ...gathered.writes];
-    this.#waiting = [
-      ...sent.waiting,
-      ...gathered.waiting.map((waiter) => ({ ...waiter, until: waiter.until + behind })),
-    ];
+    ({ writes: this.#writes, waiting: this.#waiting } = joined(sent, gathered));
     this.#full = true;
     this.#retry = setTimeout(this.#send, fullRetryMs);
     this.#looked();

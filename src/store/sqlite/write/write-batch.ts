@@ -39,6 +39,16 @@ export function withoutRefused({ writes, waiting }: WriteBatch): {
   return { writes: kept, waiting: staying, refused };
 }
 
+/** One batch of two, in their order. */
+export function joined(
+  first: WriteBatch,
+  then: WriteBatch,
+): { readonly writes: (Write | KeyedAccept)[]; readonly waiting: Waiter[] } {
+  const behind = first.writes.length;
+  const later = then.waiting.map((waiter) => ({ ...waiter, until: waiter.until + behind }));
+  return { writes: [...first.writes, ...then.writes], waiting: [...first.waiting, ...later] };
+}
+
 function isTry([write]: readonly (Write | KeyedAccept)[]): boolean {
   return write !== undefined && !('key' in write) && write[0] === 'roomTaken';
 }
