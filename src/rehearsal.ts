@@ -5,7 +5,7 @@
 import type { Brain } from './brain/brain.ts';
 import type { BrainConfig, ChannelType, Secrets } from './config/config.ts';
 import { rankModels } from './config/rules.ts';
-import { linesOf, type TurnRow } from './domain/conversation.ts';
+import type { TurnRow } from './domain/conversation.ts';
 import type { Decision } from './domain/decision.ts';
 import { failure, type Failure } from './domain/failure.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from './domain/ids.ts';
@@ -25,6 +25,8 @@ export type Rehearsed = {
   /** Of every model of the brain, as listed. */
   readonly answers: readonly ModelAnswer[];
   readonly uses: readonly ToldUse[];
+  /** Of the turns it was given: a conversation goes on without these. */
+  readonly leftOut: readonly TurnRow[];
   readonly askedAt: number;
   readonly decidedAt: number;
   /** How long it took. */
@@ -91,6 +93,7 @@ export class Rehearsal {
     await this.#looked;
     this.#heard.fill(null);
     const { now, steady } = this.#kit;
+    const { sensitivity } = this.#config;
     const [askedAt, since] = [now(), steady()];
     const id = this.#ids.message();
     const channel = this.#channel;
@@ -99,12 +102,12 @@ export class Rehearsal {
     const deadlineAt = later(since, this.#brain.deadlineMs);
     const desk = createRehearsalDesk(signal, deadlineAt, this.#notes);
     const decision = await this.#brain.think(
-      { message: { ...message, acceptedAt: askedAt }, text, history: linesOf(turns) },
+      { message: { ...message, acceptedAt: askedAt, sensitivity }, text, history: turns },
       desk,
     );
-    const { steps, toolUses: uses } = desk;
+    const { steps, toolUses: uses, leftOut } = desk;
     const times = { askedAt, decidedAt: now(), ms: steady() - since };
-    return { decision, steps, answers: this.#answers(steps), uses, ...times };
+    return { decision, steps, answers: this.#answers(steps), uses, leftOut, ...times };
   }
 
   #answers(steps: readonly TraceStep[]): readonly ModelAnswer[] {

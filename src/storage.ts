@@ -9,6 +9,7 @@ import { createMemoryLedger } from './store/memory/memory.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Examined } from './store/sqlite/files/examine.ts';
+import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
 import { StoryRing } from './store/memory/story-ring.ts';
@@ -18,6 +19,8 @@ export type LedgerChoice = Clock & {
   /** Absolute; null: in memory. */
   readonly path: string | null;
   readonly ids: IdSource;
+  /** Stamps what was kept before there were stamps. */
+  readonly publicNow: PublicNow;
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
@@ -28,7 +31,7 @@ export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader
 
 /** SQLite where a path is given, else memory. */
 export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
-  const { storage, path, ids, now, steady, news } = choice;
+  const { storage, path, publicNow, ids, now, steady, news } = choice;
   if (storage === null || path === null) {
     const stories = new StoryRing();
     const reader = createMemoryReader(stories);
@@ -40,7 +43,7 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
   ]);
   const { retentionDays } = storage;
   const onFault = choice.failed;
-  const options = { path, retentionDays, now, steady, ids, news, onFault };
+  const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
   return { ledger, reader: createThreadReader(path) };

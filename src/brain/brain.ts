@@ -6,7 +6,7 @@
  * Who calls it: the pipeline, many turns at the same time, never two of one conversation.
  */
 import type { ChannelType } from '../config/config.ts';
-import type { HistoryLine } from '../domain/conversation.ts';
+import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Message } from '../domain/message.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
@@ -18,11 +18,14 @@ import type {
   Journaled,
   ToolUse,
 } from '../domain/tool-use.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 
 export interface Brain {
   readonly name: string;
+  /** Private: its models elsewhere are asked nothing, and what comes of its turns is private. */
+  readonly sensitivity: Sensitivity;
   /** What svc tells about the brain and keeps for it; null: it is no agent. */
   readonly agent: AgentFacts | null;
   /** How long one turn may take, from its claim. */
@@ -38,11 +41,16 @@ export type AgentFacts = {
   abilitiesOn(channel: ChannelType): readonly Ability[];
 };
 
-/** `text` is what the brain is to answer: the message's, less what a session trigger took. */
+/**
+ * `text` is what the brain is to answer: the message's, less what a session trigger took. A private
+ * message makes the turn private, whatever the brain is; of the history, what is private is shown
+ * to local models alone.
+ */
 export type Turn = {
   readonly message: Message;
   readonly text: string;
-  readonly history: readonly HistoryLine[];
+  /** Oldest first. */
+  readonly history: readonly TurnRow[];
 };
 
 /** All that a brain may do to the world while it thinks. */
@@ -52,6 +60,10 @@ export interface Desk {
   readonly signal: AbortSignal;
   readonly deadlineAt: SteadyTime;
   addStep(step: TraceStep): void;
+  /** What comes of this turn is private: it draws on something that is. */
+  becomePrivate(): void;
+  /** Unanswered turns of the history that no later turn is to see. */
+  leaveOut(turns: readonly TurnRow[]): void;
   /** The notes of that scope, oldest first, without those of this turn. */
   notes(scope: NoteScope): Promise<readonly Note[]>;
   /** Takes effect with the turn's end, in its commit. */

@@ -1,11 +1,10 @@
 import type { Failure } from '../domain/failure.ts';
 import { later, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline } from '../lib/deadlines.ts';
-import type { ModelRequest } from '../model/model.ts';
 import type { Policy, Verdict } from '../policy/policy.ts';
 import type { Desk } from './brain.ts';
 import { ModelCall } from './model-call.ts';
-import type { ModelCallKit, Candidate } from './model-call.ts';
+import type { ModelCallKit, Candidate, RequestFor } from './model-call.ts';
 
 /** How long better-ranked models have once an answer is in hand. */
 const graceMs = 30_000;
@@ -40,17 +39,16 @@ type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
  */
 export function dispatch(
   members: readonly Candidate[],
-  request: ModelRequest,
+  requestFor: RequestFor,
   desk: Desk,
   kit: DispatchKit,
 ): Promise<Dispatched> {
   return new Promise((resolve, reject) => {
-    new Dispatch(members, request, desk, kit, resolve, reject).start();
+    new Dispatch(members, requestFor, desk, kit, resolve, reject).start();
   });
 }
 
 class Dispatch {
-  readonly #request: ModelRequest;
   readonly #desk: Desk;
   readonly #kit: DispatchKit;
   readonly #resolve: (judged: Dispatched) => void;
@@ -66,18 +64,17 @@ class Dispatch {
 
   constructor(
     members: readonly Candidate[],
-    request: ModelRequest,
+    requestFor: RequestFor,
     desk: Desk,
     kit: DispatchKit,
     resolve: (judged: Dispatched) => void,
     reject: (error: unknown) => void,
   ) {
-    this.#request = request;
     this.#desk = desk;
     this.#kit = kit;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#calls = members.map((candidate) => new ModelCall(candidate, kit, this.#came));
+    this.#calls = members.map((one) => new ModelCall(one, requestFor, kit, this.#came));
   }
 
   start(): void {
@@ -106,7 +103,7 @@ class Dispatch {
       this.#slots.push(call);
       if (this.#slots.length > 1) this.#slots.sort((a, b) => a.candidate.rank - b.candidate.rank);
     }
-    call.askAt(dueAt, this.#request);
+    call.askAt(dueAt);
   }
 
   readonly #came = (call: ModelCall): void => {

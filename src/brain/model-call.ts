@@ -6,6 +6,7 @@ import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import type { Model, ModelRequest } from '../model/model.ts';
 import type { Slot } from '../policy/policy.ts';
+import { narrower, viewOf, type View } from './shield.ts';
 
 /** A model and its place in a brain. `rank` 0 is the best; `retriesMax` counts no first try. */
 export type Candidate = {
@@ -13,6 +14,9 @@ export type Candidate = {
   readonly rank: number;
   readonly retriesMax: number;
 };
+
+/** What a model is asked where it is shown so much. */
+export type RequestFor = (view: View) => ModelRequest;
 
 /** What a call needs of its surroundings. */
 export type ModelCallKit = Clock & {
@@ -30,16 +34,20 @@ type Failed = Extract<Outcome, { kind: 'failed' }>;
  *                    └────giveUp────▶ ended ◀──────giveUp─────┘
  *
  * While it is asked or paused its outcome is null. What a model says after it was given up is not
- * heard.
+ * heard. Where a failure may be due to something that the model need not be shown, it is asked
+ * again without that, at once.
  */
 export class ModelCall implements Slot {
   readonly candidate: Candidate;
   readonly model: ModelName;
   outcome: Outcome | null = null;
+  /** What it was shown when it was last asked. */
+  view: View;
   retries = 0;
   /** Null: it has not ended yet. */
   endedAt: SteadyTime | null = null;
   readonly #kit: ModelCallKit;
+  readonly #requestFor: RequestFor;
   readonly #ended: (call: ModelCall) => void;
   #startedAt: SteadyTime | null = null;
   /** When the model was last asked: by the time of day, and by the steady clock. */
@@ -51,25 +59,35 @@ export class ModelCall implements Slot {
   #lastFailure: Failed | null = null;
 
   /** @param ended is called once after each `ask`, unless it is given up before */
-  constructor(candidate: Candidate, kit: ModelCallKit, ended: (call: ModelCall) => void) {
+  constructor(
+    candidate: Candidate,
+    requestFor: RequestFor,
+    kit: ModelCallKit,
+    ended: (call: ModelCall) => void,
+  ) {
     this.candidate = candidate;
     this.model = candidate.model.name;
+    this.view = viewOf(candidate.model);
+    this.#requestFor = requestFor;
     this.#kit = kit;
     this.#ended = ended;
   }
 
   /** @param dueAt the call is paused until then; null: the model is asked now */
-  askAt(dueAt: SteadyTime | null, request: ModelRequest): void {
+  askAt(dueAt: SteadyTime | null): void {
     if (this.outcome?.kind === 'failed') this.#lastFailure = this.outcome;
     this.outcome = null;
-    if (dueAt === null || dueAt <= this.#kit.steady()) return this.ask(request);
+    // Where it failed without the unanswered messages as well, these were not the cause.
+    this.view = { ...this.view, unanswered: true };
+    if (dueAt === null || dueAt <= this.#kit.steady()) return this.#ask();
     this.#pause = this.#kit.deadlines.at(dueAt, () => {
       this.#pause = null;
-      this.ask(request);
+      this.#ask();
     });
   }
 
-  ask(request: ModelRequest): void {
+  #ask(): void {
+    const request = this.#requestFor(this.view);
     const controller = new AbortController();
     this.#controller = controller;
     this.#askedAt = this.#kit.now();
@@ -82,10 +100,10 @@ export class ModelCall implements Slot {
       asked = Promise.reject(error);
     }
     asked.then(
-      (outcome) => this.#hear(controller, outcome),
+      (outcome) => this.#hear(controller, request, outcome),
       (error: unknown) => {
         this.#kit.onFault(error);
-        this.#hear(controller, this.#failed('fault'));
+        this.#hear(controller, request, this.#failed('fault'));
       },
     );
   }
@@ -128,11 +146,26 @@ export class ModelCall implements Slot {
     };
   }
 
-  #hear(controller: AbortController, outcome: Outcome): void {
+  #hear(controller: AbortController, request: ModelRequest, outcome: Outcome): void {
     if (this.#controller !== controller) return;
     this.#controller = null;
+    const view = outcome.kind === 'failed' ? this.#lessThan(request, outcome) : null;
+    if (view !== null) {
+      this.#tries = [...this.#tries, ...outcome.tries];
+      this.view = view;
+      return this.#ask();
+    }
     this.#take(outcome);
     this.#ended(this);
+  }
+
+  /** With what less the model is asked again; null: that would be no other request. */
+  #lessThan({ lines, system }: ModelRequest, { failure: { kind } }: Failed): View | null {
+    const view = narrower(this.view, kind);
+    if (view === null) return null;
+    const less = this.#requestFor(view);
+    if (!view.private && this.view.private && less.sensitivity === 'private') return null;
+    return less.lines.length < lines.length || less.system !== system ? view : null;
   }
 
   #take(outcome: Outcome): void {

@@ -1,3 +1,4 @@
+import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { EarlierCall, Journaled, ToldUse, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
@@ -14,6 +15,7 @@ export class RehearsalDesk implements Desk {
   readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
   readonly toolUses: ToldUse[] = [];
+  readonly leftOut: TurnRow[] = [];
   readonly #kept: Note[];
 
   /** @param kept notes of earlier turns; those of this one are added */
@@ -25,6 +27,12 @@ export class RehearsalDesk implements Desk {
 
   addStep(step: TraceStep): void {
     this.steps.push(step);
+  }
+
+  becomePrivate(): void {}
+
+  leaveOut(turns: readonly TurnRow[]): void {
+    this.leftOut.push(...turns);
   }
 
   notes(_scope: NoteScope): Promise<readonly Note[]> {

@@ -1,16 +1,18 @@
+import type { TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
-import { linesOf } from './turn-lines.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
+import { linesOfTurn } from './turn-lines.ts';
 import { apologyOf } from './apologies.ts';
 import type { Brain, Desk, Turn } from './brain.ts';
-import type { Candidate } from './model-call.ts';
+import type { Candidate, RequestFor } from './model-call.ts';
 import { dispatch } from './dispatch.ts';
 import type { DispatchKit, Dispatched } from './dispatch.ts';
-import { shield } from './shield.ts';
-import type { Shielded } from './shield.ts';
+import { noneKept, shield, turnsIn } from './shield.ts';
+import { tellLeftOut } from './left-out.ts';
 
 export type ResponderOptions = DispatchKit & {
   readonly name: string;
-  readonly sensitivity: 'public' | 'private';
+  readonly sensitivity: Sensitivity;
   readonly deadlineMs: number;
   /** In listed order. */
   readonly members: readonly Candidate[];
@@ -23,16 +25,16 @@ export function createResponder(options: ResponderOptions): Brain {
 
 class Responder implements Brain {
   readonly name: string;
+  readonly sensitivity: Sensitivity;
   readonly agent = null;
   readonly deadlineMs: number;
   readonly #options: ResponderOptions;
-  readonly #shielded: Shielded<Candidate>;
 
   constructor(options: ResponderOptions) {
     this.name = options.name;
+    this.sensitivity = options.sensitivity;
     this.deadlineMs = options.deadlineMs;
     this.#options = options;
-    this.#shielded = shield(options.sensitivity, options.members);
   }
 
   async think(turn: Turn, desk: Desk): Promise<Decision> {
@@ -45,36 +47,47 @@ class Responder implements Brain {
   }
 
   async #answer(turn: Turn, desk: Desk): Promise<Decision> {
-    const { sensitivity, steady, policy } = this.#options;
-    const { kept, dropped } = this.#shielded;
+    const { steady, policy, members } = this.#options;
+    const sensitivity = strictest(this.sensitivity, turn.message.sensitivity);
+    const { kept, dropped } = shield(sensitivity, members);
     const turnAt = steady();
     if (dropped.length > 0 || kept.length === 0) {
       const names = dropped.map(({ model }) => model.name);
       desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
-    if (kept.length === 0) {
-      const why = 'the brain is private and has no local model';
-      return { kind: 'apology', apology: 'no_answer', why };
-    }
-    const { deadlineAt } = desk;
-    const lines = linesOf(turn);
-    const keptFrom = lines.length - 1;
-    const request = { sensitivity, system: null, lines, keptFrom, tools: [], deadlineAt };
-    const judged = await dispatch(kept, request, desk, this.#options);
+    if (kept.length === 0) return noneKept(this.sensitivity);
+    const judged = await dispatch(kept, requests(turn, sensitivity, desk), desk, this.#options);
     for (const call of judged.calls) desk.addStep(call.step(turnAt));
     const { verdict, calls } = judged;
-    const winner = verdict.kind === 'reply' ? calls[verdict.slot]!.model : null;
+    const chosen = verdict.kind === 'reply' ? calls[verdict.slot]! : null;
+    tellLeftOut(turn.history, 0, calls, chosen, desk);
     const { why, votes } = verdict;
     desk.addStep({
       kind: 'policy',
       policy: policy.kind,
       verdict: verdict.kind,
-      winner,
+      winner: chosen?.model ?? null,
       votes,
       why,
     });
     return decisionOf(judged);
   }
+}
+
+/** Models that are shown the same are asked the same. */
+function requests(turn: Turn, sensitivity: Sensitivity, { deadlineAt }: Desk): RequestFor {
+  const { history } = turn;
+  const make = (shown: readonly TurnRow[]) => {
+    const lines = linesOfTurn(turn, shown);
+    const strict = strictest(sensitivity, ...shown.map((row) => row.sensitivity));
+    const keptFrom = lines.length - 1;
+    return { sensitivity: strict, system: null, lines, keptFrom, tools: [], deadlineAt };
+  };
+  const whole = make(history);
+  return (view) => {
+    const shown = turnsIn(history, view);
+    return shown === history ? whole : make(shown);
+  };
 }
 
 function decisionOf({ verdict, calls }: Dispatched): Decision {

@@ -1,11 +1,21 @@
+/**
+ * The first lock of privacy: what is private is for local models alone. It goes by what is
+ * declared, not by what is seen.
+ */
+import type { TurnRow } from '../domain/conversation.ts';
+import type { Decision } from '../domain/decision.ts';
+import type { FailureKind } from '../domain/failure.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Model } from '../model/model.ts';
+
+type Located = Pick<Model, 'locality'>;
 
 /** Who may be asked, and who was dropped. */
 export type Shielded<M> = { readonly kept: readonly M[]; readonly dropped: readonly M[] };
 
-/** Drops the cloud models of a private brain. It goes by what is declared, not by what is seen. */
-export function shield<M extends { readonly model: Pick<Model, 'locality'> }>(
-  sensitivity: 'public' | 'private',
+/** Drops the cloud models of a private turn. */
+export function shield<M extends { readonly model: Located }>(
+  sensitivity: Sensitivity,
   members: readonly M[],
 ): Shielded<M> {
   if (sensitivity === 'public') return { kept: members, dropped: [] };
@@ -13,4 +23,48 @@ export function shield<M extends { readonly model: Pick<Model, 'locality'> }>(
     kept: members.filter(({ model }) => model.locality === 'local'),
     dropped: members.filter(({ model }) => model.locality !== 'local'),
   };
+}
+
+/** The turn is private, and nobody may be asked. @param brain the brain's own sensitivity */
+export function noneKept(brain: Sensitivity): Decision {
+  const what =
+    brain === 'private' ? 'the brain is private and' : 'the text is private and the brain';
+  return { kind: 'apology', apology: 'no_answer', why: `${what} has no local model` };
+}
+
+/** Whether one model is shown what is private of the conversation, and what had no answer. */
+export type View = { readonly private: boolean; readonly unanswered: boolean };
+
+/** What a model is shown as long as nothing speaks against it. */
+export function viewOf({ locality }: Located): View {
+  return { private: locality === 'local', unanswered: true };
+}
+
+/** The turns that it is shown; the same list where that is all of them. */
+export function turnsIn(history: readonly TurnRow[], view: View): readonly TurnRow[] {
+  const isShown = ({ sensitivity, reply }: TurnRow): boolean =>
+    (view.private || sensitivity === 'public') && (view.unanswered || reply !== null);
+  return history.every(isShown) ? history : history.filter(isShown);
+}
+
+/** The model is elsewhere after all, whatever was declared. */
+const elsewhere: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'left_machine',
+  'private_refused',
+]);
+
+/** Failures that one message may cause, as a content filter does, and others beside it then have. */
+const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'server_error',
+  'rejected',
+  'connection_lost',
+  'malformed_answer',
+  'empty_answer',
+]);
+
+/** With what less the model may answer after this failure; null: with nothing less. */
+export function narrower(view: View, failed: FailureKind): View | null {
+  if (view.private && elsewhere.has(failed)) return { ...view, private: false };
+  if (view.unanswered && ofText.has(failed)) return { ...view, unanswered: false };
+  return null;
 }

@@ -1,11 +1,15 @@
-import type { HistoryLine } from '../domain/conversation.ts';
+import { linesOf, type HistoryLine, type TurnRow } from '../domain/conversation.ts';
 import type { Turn } from './brain.ts';
 
 /** The history, and last what the person said, with an attachment as a line below it. */
-export function linesOf({ message, text, history }: Turn): readonly HistoryLine[] {
+export function linesOfTurn(
+  { message, text }: Pick<Turn, 'message' | 'text'>,
+  history: readonly TurnRow[],
+): readonly HistoryLine[] {
   const { media } = message;
-  if (media === null) return [...history, { role: 'user', text }];
+  const before = linesOf(history);
+  if (media === null) return [...before, { role: 'user', text }];
   const type = media.type === null ? '' : `${media.type} `;
   const line = `[attachment: ${type}${media.reference}]`;
-  return [...history, { role: 'user', text: text === '' ? line : `${text}\n${line}` }];
+  return [...before, { role: 'user', text: text === '' ? line : `${text}\n${line}` }];
 }

@@ -28,6 +28,8 @@ export type ChannelKind = {
     /** What it holds where a person makes it up; null: the platform gives it out. */
     readonly ours: string | null;
   };
+  /** The id of the bot whose token it is, told without asking; null: it is no token of a bot. */
+  botOf?(token: string): string | null;
   /** The fields of a channel that only this kind has. */
   readonly fields: Readonly<Record<string, Field>>;
   /** The fields among them that must be there. */

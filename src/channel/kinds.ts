@@ -1,7 +1,7 @@
 /** Every kind of channel: a new one is its folder, a line here, and its maker in service.ts. */
 import type { ChannelConfig, ListenerConfig, MessengerConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
-import { channelTypeOf } from '../domain/ids.ts';
+import { channelKeyOf, channelTypeOf } from '../domain/ids.ts';
 import { discord } from './discord/kind.ts';
 import type { ChannelKind } from './kind.ts';
 import { telegram } from './telegram/kind.ts';
@@ -58,6 +58,14 @@ export function kindOf<Type extends ChannelType>(type: Type): KindOf<Type> {
 /** The type of a channel that has run. */
 export function kindTypeOf(channel: ChannelKey): ChannelType {
   return channelTypeOf(channel) as ChannelType;
+}
+
+/** The ledger's key of a channel with that token; null: the token is no bot's. */
+export function channelKeyFor(type: ChannelType, token: string): ChannelKey | null {
+  const { botOf }: ChannelKind = kindOf(type);
+  if (botOf === undefined) return type as string as ChannelKey;
+  const bot = botOf(token);
+  return bot === null ? null : channelKeyOf(type, bot);
 }
 
 /** With storage, for so long a message of this channel is recognised; milliseconds. */

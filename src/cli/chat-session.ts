@@ -2,6 +2,7 @@
 import type { BrainConfig, Secrets } from '../config/config.ts';
 import { fitWindow, type TurnRow } from '../domain/conversation.ts';
 import type { Decision } from '../domain/decision.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import { createEvents } from '../events.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -30,25 +31,33 @@ export function openSession(
   { version, ...settings }: RehearsalSettings & { readonly version: string },
 ): Session {
   const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
-  return new BrainSession(new Rehearsal(config, secrets, kit, settings), kit.http);
+  return new BrainSession(
+    new Rehearsal(config, secrets, kit, settings),
+    kit.http,
+    config.sensitivity,
+  );
 }
 
 class BrainSession implements Session {
   readonly #rehearsal: Rehearsal;
   readonly #http: HttpClient;
+  readonly #sensitivity: Sensitivity;
   #turns: readonly TurnRow[] = [];
 
-  constructor(rehearsal: Rehearsal, http: HttpClient) {
+  constructor(rehearsal: Rehearsal, http: HttpClient, sensitivity: Sensitivity) {
     this.#rehearsal = rehearsal;
     this.#http = http;
+    this.#sensitivity = sensitivity;
   }
 
   async ask(text: string, signal: AbortSignal): Promise<Answer> {
     const asked = await this.#rehearsal.ask(text, this.#turns, signal);
-    const { decision, steps, askedAt, ms } = asked;
+    const { decision, steps, askedAt, leftOut, ms } = asked;
     if (!signal.aborted) {
       const reply = decision.kind === 'reply' ? decision.text : null;
-      this.#turns = fitWindow([...this.#turns, { at: askedAt, text, reply }]);
+      const before = this.#turns.filter((turn) => !leftOut.includes(turn));
+      const turn = { at: askedAt, text, reply, sensitivity: this.#sensitivity };
+      this.#turns = fitWindow([...before, turn]);
     }
     return { decision, steps, ms };
   }

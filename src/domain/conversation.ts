@@ -1,3 +1,5 @@
+import type { Sensitivity } from './sensitivity.ts';
+
 /** One line of a conversation's history, oldest first. */
 export type HistoryLine = { readonly role: 'user' | 'assistant'; readonly text: string };
 
@@ -6,7 +8,14 @@ export type TurnRow = {
   readonly at: number;
   readonly text: string;
   readonly reply: string | null;
+  /** The strictest of its message, its brain, and all that the model behind its reply was shown. */
+  readonly sensitivity: Sensitivity;
+  /** A block that was recalled from an earlier session: nobody said it. Left out: a turn. */
+  readonly quoted?: true;
 };
+
+/** A quoted block on its way into a session, as strict as the strictest turn that it quotes. */
+export type QuotedBlock = Pick<TurnRow, 'text' | 'sensitivity'>;
 
 /** A stretch of a conversation between cuts; the newest is the active one. */
 export type Session = { readonly number: number; readonly startedAt: number };

@@ -1,4 +1,5 @@
 import type { ChannelKey, ConversationId, MessageId } from './ids.ts';
+import type { Sensitivity } from './sensitivity.ts';
 
 /** What one person said, in our shape. A message has a sender and content: text or media. */
 export type Message = {
@@ -12,6 +13,8 @@ export type Message = {
   readonly address: Address;
   /** Milliseconds since 1970, by this machine's clock. */
   readonly acceptedAt: number;
+  /** That of the brain which the channel's route named when the message was accepted. */
+  readonly sensitivity: Sensitivity;
   /** Only on a stranger's message: it is answered with this code, and none of its text is kept. */
   readonly pairingCode?: string;
 };
@@ -44,4 +47,6 @@ export type Inbound = {
   readonly setting?: Setting;
   /** Set by the gate alone. */
   readonly pairingCode?: string;
+  /** Set by the pipeline alone; without it the message is private. */
+  readonly sensitivity?: Sensitivity;
 };

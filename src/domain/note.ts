@@ -1,7 +1,13 @@
 /** What an agent keeps for later turns, beside the history: short texts of its own. */
+import type { Sensitivity } from './sensitivity.ts';
 import type { ConversationKey } from './story.ts';
 
-export type Note = { readonly at: number; readonly text: string };
+/** `sensitivity` is that of the turn in which it was made. */
+export type Note = {
+  readonly at: number;
+  readonly text: string;
+  readonly sensitivity: Sensitivity;
+};
 
 /** Whose notes: one conversation's, or all of a brain's conversations together. */
 export type NoteScope =
@@ -14,7 +20,7 @@ export type NotesOf =
   | Extract<NoteScope, { kind: 'brain' }>;
 
 /** A note with the conversation in which it was made. */
-export type NoteText = Note & ConversationKey;
+export type NoteText = Omit<Note, 'sensitivity'> & ConversationKey;
 
 /** `add`: when there are then more than `notesMax`, the oldest go. */
 export type NoteMove =

@@ -1,4 +1,5 @@
 import type { ChannelKey, ConversationId } from './ids.ts';
+import type { Sensitivity } from './sensitivity.ts';
 
 /** How a tool may be used, by the operator's grant. */
 export const grantModes = ['allow', 'shadow', 'deny'] as const;
@@ -63,6 +64,8 @@ export type ToolUseText = ToolUseRow & {
 export type BegunCall = Omit<ToolUse, 'ms' | 'outcome'> & {
   /** Names tool and arguments: SHA-256 over canonical JSON, as base64. */
   readonly hash: string;
+  /** That of the turn: what is found belongs to it. */
+  readonly sensitivity: Sensitivity;
 };
 
 /** How a call ended. `text` is what the model was told. */
@@ -74,7 +77,7 @@ export type CallEnding = {
 };
 
 /** A call that an earlier run of the same message began; `ending` null: its end was not seen. */
-export type EarlierCall = Pick<ToolUse, 'key' | 'tool' | 'arguments'> & {
+export type EarlierCall = Pick<BegunCall, 'key' | 'tool' | 'arguments' | 'sensitivity'> & {
   readonly ending: CallEnding | null;
 };
 

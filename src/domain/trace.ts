@@ -15,6 +15,18 @@ export type TraceStep =
       readonly command: string | null;
     }
   | { readonly kind: 'shield'; readonly dropped: readonly ModelName[]; readonly kept: number }
+  /**
+   * What these models were not shown of the conversation. `private`: it is not for models
+   * elsewhere. `unanswered`: these messages had no answer, and the model answered only without
+   * them; no later turn sees them.
+   */
+  | {
+      readonly kind: 'left_out';
+      readonly why: 'private' | 'unanswered';
+      readonly models: readonly ModelName[];
+      readonly turns: number;
+      readonly notes: number;
+    }
   | {
       readonly kind: 'model';
       readonly model: ModelName;

@@ -4,6 +4,7 @@
  */
 import type { SessionConfig } from '../config/config.ts';
 import { kindTypeOf } from '../channel/kinds.ts';
+import type { QuotedBlock } from '../domain/conversation.ts';
 import type { NoteMove } from '../domain/note.ts';
 import type { InClaim } from '../store/store.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
@@ -17,7 +18,7 @@ export type CommandAnswer = {
   readonly command: Command['kind'];
   readonly text: string;
   /** The quoted block that the session goes on with; null: none. */
-  readonly imported: string | null;
+  readonly imported: QuotedBlock | null;
   readonly notes: readonly NoteMove[];
 };
 

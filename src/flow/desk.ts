@@ -1,7 +1,9 @@
 import type { Brain, Desk } from '../brain/brain.ts';
 import type { Events } from '../domain/event.ts';
+import type { TurnRow } from '../domain/conversation.ts';
 import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { BegunCall, CallEnding, EarlierCall, Journaled, ToolUse } from '../domain/tool-use.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
@@ -14,6 +16,9 @@ export class TurnDesk implements Desk {
   readonly signal: AbortSignal;
   readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
+  readonly leftOut: TurnRow[] = [];
+  /** Of what comes of this turn; it never becomes weaker. */
+  sensitivity: Sensitivity;
   noteMoves: NoteMove[] | null = null;
   toolUses: ToolUse[] | null = null;
   readonly #kit: DeskKit;
@@ -23,19 +28,28 @@ export class TurnDesk implements Desk {
   constructor(
     kit: DeskKit,
     claim: InClaim,
-    brain: Pick<Brain, 'name'>,
+    brain: Pick<Brain, 'name' | 'sensitivity'>,
     signal: AbortSignal,
     deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
     this.#claim = claim;
     this.#brain = brain.name;
+    this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
     this.signal = signal;
     this.deadlineAt = deadlineAt;
   }
 
   addStep(step: TraceStep): void {
     this.steps.push(step);
+  }
+
+  becomePrivate(): void {
+    this.sensitivity = 'private';
+  }
+
+  leaveOut(turns: readonly TurnRow[]): void {
+    this.leftOut.push(...turns);
   }
 
   notes(scope: NoteScope): Promise<readonly Note[]> {

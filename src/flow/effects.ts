@@ -1,13 +1,11 @@
-import type { Decision } from '../domain/decision.ts';
+import type { Apology, Decision } from '../domain/decision.ts';
 import type { ReplyId } from '../domain/ids.ts';
 import type { Reply } from '../domain/reply.ts';
-import type { ToolUse } from '../domain/tool-use.ts';
-import type { TraceStep } from '../domain/trace.ts';
-import type { NoteMove } from '../domain/note.ts';
 import type { Effects, InClaim } from '../store/store.ts';
 import type { CommandAnswer } from './commands.ts';
+import type { TurnDesk } from './desk.ts';
 import type { Kit, ActiveRoute } from './kit.ts';
-import { sentences, sessionNotice } from './sentences.ts';
+import { sentences, sessionNotice, waysOut } from './sentences.ts';
 import type { SessionDecision } from './sessions.ts';
 
 /** What one turn came to: a brain's decision, or svc's answer to a command. */
@@ -18,9 +16,8 @@ export type TurnTimeline = {
   readonly decision: SessionDecision;
   readonly claimedAt: number;
   readonly decidedAt: number;
-  readonly steps: readonly TraceStep[];
-  readonly noteMoves: readonly NoteMove[] | null;
-  readonly toolUses: readonly ToolUse[] | null;
+  /** What the turn left on its desk. */
+  readonly desk: Pick<TurnDesk, 'steps' | 'noteMoves' | 'toolUses' | 'leftOut' | 'sensitivity'>;
 };
 
 /**
@@ -36,8 +33,8 @@ export function effectsOf(
   timeline: TurnTimeline,
 ): Effects {
   const { message, attempt } = claim;
-  const { decision } = timeline;
-  const own = end.kind === 'apology' ? sentences[end.apology] : null;
+  const { decision, desk } = timeline;
+  const own = end.kind === 'apology' ? apologyOn(route, end.apology) : null;
   const text = own ?? (end as Exclude<TurnEnd, { kind: 'apology' }>).text;
   const reply = replyOf(kit, route, claim, text, timeline);
   const said = decision.act.kind === 'think' ? decision.act.text : null;
@@ -46,11 +43,15 @@ export function effectsOf(
   return {
     // A sentence of svc's own fits any platform, and is sent even where cutting is what failed.
     replies: own === null ? partsOf(route, reply) : [reply],
-    turn: said === null ? null : { at: message.acceptedAt, text: said, reply: answered },
+    turn:
+      said === null
+        ? null
+        : { at: message.acceptedAt, text: said, reply: answered, sensitivity: desk.sensitivity },
     session: decision.move,
     imported: command?.imported ?? null,
-    notes: command?.notes ?? timeline.noteMoves ?? [],
-    toolUses: timeline.toolUses ?? [],
+    leftOut: desk.leftOut,
+    notes: command?.notes ?? desk.noteMoves ?? [],
+    toolUses: desk.toolUses ?? [],
     trace: {
       acceptedAt: message.acceptedAt,
       claimedAt: timeline.claimedAt,
@@ -58,9 +59,16 @@ export function effectsOf(
       brain: route.brain.name,
       attempt,
       outcome: end.kind === 'apology' ? end.apology : end.kind,
-      steps: timeline.steps,
+      steps: desk.steps,
     },
   };
+}
+
+/** Where sessions are on, the person is told how to begin anew: an earlier message may be why. */
+function apologyOn({ session }: ActiveRoute, apology: Apology): string {
+  const [trigger] = session?.triggers ?? [];
+  const wayOut = trigger === undefined ? undefined : waysOut[apology];
+  return wayOut === undefined ? sentences[apology] : `${sentences[apology]} ${wayOut(trigger!)}`;
 }
 
 function replyOf(

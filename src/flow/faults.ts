@@ -2,6 +2,7 @@
 import type { Brain, Desk, Turn } from '../brain/brain.ts';
 import type { Decision } from '../domain/decision.ts';
 import { failure } from '../domain/failure.ts';
+import { strictest } from '../domain/sensitivity.ts';
 import type { Claim } from '../store/store.ts';
 import { commandsOn } from './commands.ts';
 import { effectsOf } from './effects.ts';
@@ -43,14 +44,9 @@ export async function buryMessage(
     return;
   }
   const decision = decideSession(claim.message, claim.memory, commandsOn(route));
-  const timeline = {
-    decision,
-    claimedAt: now,
-    decidedAt: now,
-    steps: [],
-    noteMoves: null,
-    toolUses: null,
-  };
+  const sensitivity = strictest(claim.message.sensitivity, route.brain.sensitivity);
+  const desk = { steps: [], noteMoves: null, toolUses: null, leftOut: [], sensitivity };
+  const timeline = { decision, claimedAt: now, decidedAt: now, desk };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.
   const left = kind === 'poison' ? { ...effects, turn: null } : effects;

@@ -8,6 +8,7 @@ import type { Events } from '../domain/event.ts';
 import type { TurnedAway, TurnedAwayReason } from '../domain/gate.ts';
 import { channelTypeOf, type ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { CursorMove } from '../store/store.ts';
 import { judge } from './access.ts';
 import type { Knock, Pairings } from './pairing.ts';
@@ -15,8 +16,12 @@ import type { Knock, Pairings } from './pairing.ts';
 /** At most so many are remembered, one a sender and reason; the oldest are forgotten. */
 const turnedAwayMax = 1_000;
 
-/** A messenger and who may talk there. */
-export type GatedChannel = { readonly channel: ChannelKey; readonly access: AccessConfig };
+/** A messenger, who may talk there, and what is said there is stamped with. */
+export type GatedChannel = {
+  readonly channel: ChannelKey;
+  readonly access: AccessConfig;
+  readonly sensitivity: Sensitivity;
+};
 
 /** The part of a batch that goes on to the ledger. */
 export type GateResult = {

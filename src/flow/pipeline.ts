@@ -5,9 +5,9 @@
  * What a turn changes is one commit; order and retries are the ledger's; this page only walks.
  */
 import type { Acceptance, Handled } from '../channel/channel.ts';
-import { linesOf } from '../domain/conversation.ts';
 import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { answerCommand, commandsOn } from './commands.ts';
@@ -19,13 +19,18 @@ import type { Kit, ActiveRoute } from './kit.ts';
 import { decideRetry } from './retry-policy.ts';
 import { traceSession, decideSession, type SessionDecision } from './sessions.ts';
 
-/** channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else. */
+/**
+ * channel → ledger. What is accepted here may be acknowledged by the channel, and nothing else.
+ * @param sensitivity of the brain that answers this channel now: the messages' stamp for good
+ */
 export async function receive(
   { ledger, events }: Kit,
+  sensitivity: Sensitivity,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Acceptance> {
-  const acceptance = await ledger.accept(batch, ...cursors);
+  const stamped = batch.map((message) => ({ ...message, sensitivity }));
+  const acceptance = await ledger.accept(stamped, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
   for (let i = 0; i < batch.length; i++) {
     const { id, duplicate } = acceptance.receipts[i]!;
@@ -38,7 +43,7 @@ export async function receive(
 export async function receiveAtGate(
   kit: Kit,
   gate: Gate,
-  { channel, access }: GatedChannel,
+  { channel, access, sensitivity }: GatedChannel,
   batch: readonly Inbound[],
   ...cursors: readonly CursorMove[]
 ): Promise<Handled> {
@@ -48,7 +53,7 @@ export async function receiveAtGate(
   const acceptance: Acceptance =
     messages.length === 0 && moves.length === 0
       ? { kind: 'accepted', receipts: [] }
-      : await receive(kit, messages, ...moves);
+      : await receive(kit, sensitivity, messages, ...moves);
   if (acceptance.kind === 'accepted') {
     return { kind: 'accepted', receipts: passage.settle(acceptance.receipts) };
   }
@@ -76,8 +81,7 @@ export async function takeTurn(
   if (signal.aborted) return kit.ledger.release(claim);
 
   const [decidedAt, ms] = [kit.now(), kit.steady() - since];
-  const { steps, noteMoves, toolUses } = desk;
-  const timeline = { decision, claimedAt, decidedAt, steps, noteMoves, toolUses };
+  const timeline = { decision, claimedAt, decidedAt, desk };
   const effects = effectsOf(kit, route, claim, end, timeline);
   // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
   if (!(await kit.ledger.complete(claim, effects))) return;
@@ -115,7 +119,7 @@ async function answer(
   const { message, memory } = claim;
   if (decision.act.kind !== 'think')
     return answerCommand(kit, route, claim, decision.act, decision);
-  const history = decision.move === null ? linesOf(memory.turns) : [];
+  const history = decision.move === null ? memory.turns : [];
   return think(kit, route.brain, { message, text: decision.act.text, history }, desk);
 }
 

@@ -1,4 +1,5 @@
-import type { TurnRow } from '../domain/conversation.ts';
+import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
+import { strictest } from '../domain/sensitivity.ts';
 
 /** Less than the window of history, so that a recalled block does not push itself out of it. */
 const charactersMax = 12_000;
@@ -12,7 +13,7 @@ const head =
  * @returns the block, and how many turns it holds
  */
 export function quote(rows: readonly TurnRow[]): {
-  readonly block: string;
+  readonly block: QuotedBlock;
   readonly turns: number;
 } {
   const quoted: string[] = [];
@@ -26,7 +27,10 @@ export function quote(rows: readonly TurnRow[]): {
     quoted.push(text);
     left -= text.length;
   }
-  return { block: [head, ...quoted.reverse()].join('\n'), turns: quoted.length };
+  const turns = quoted.length;
+  const text = [head, ...quoted.reverse()].join('\n');
+  const stamps = rows.slice(-turns).map(({ sensitivity }) => sensitivity);
+  return { block: { text, sensitivity: strictest(...stamps) }, turns };
 }
 
 /** Without half a character at its end. */

@@ -20,6 +20,12 @@ export const sentences: Readonly<Record<Apology, string>> = {
   fault: 'Sorry, something went wrong here. Please send your message again.',
 };
 
+/** What is added where a person can begin a new session: what was said before may be the cause. */
+export const waysOut: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
+  no_answer: (trigger) => `${trigger} begins a new conversation, which may help.`,
+  fault: (trigger) => `If it happens again, ${trigger} begins a new conversation.`,
+};
+
 /** What svc answers to its own commands. */
 export const commandSentences = {
   begun: 'A new session begins. What was said before is no longer in view.',

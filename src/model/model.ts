@@ -12,6 +12,7 @@ import type { HistoryLine } from '../domain/conversation.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, ToolCall } from '../domain/outcome.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 
 export interface Model {
@@ -42,7 +43,7 @@ export type ModelCheck =
 
 export type ModelRequest = {
   /** A private request is refused by a model that is declared cloud: the second lock. */
-  readonly sensitivity: 'public' | 'private';
+  readonly sensitivity: Sensitivity;
   readonly system: string | null;
   /** Oldest first. Adjacent lines of one role are joined. */
   readonly lines: readonly RequestLine[];

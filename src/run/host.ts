@@ -13,6 +13,7 @@ import type { Receive, ChannelProblem, Handled, Cursor } from '../channel/channe
 import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import { GivenUp } from '../lib/lifetime.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
@@ -34,6 +35,9 @@ const defaults: HostOptions = {
 
 type Pair = { readonly in: Pump<InClaim>; readonly out: Pump<OutClaim> };
 
+/** Who may talk on a channel, and what is said there is stamped with. */
+type Rules = { readonly access: AccessConfig | null; readonly sensitivity: Sensitivity };
+
 /** Rows that a drain could not finish; the ids of the first of them. */
 export type Left = { readonly rows: number; readonly ids: readonly string[] };
 const idsMax = 1_000;
@@ -51,7 +55,7 @@ export class Host {
    * The rules of each channel in the plan of now, since a connection may outlive its plan. A
    * channel that is in no plan any more keeps its last rules.
    */
-  readonly #access = new Map<ChannelKey, AccessConfig | null>();
+  readonly #rules = new Map<ChannelKey, Rules>();
   readonly #unsubscribe: () => void;
   #plan: Plan | null = null;
   /** The last swap that was asked for: the next one begins when it is over. */
@@ -114,7 +118,9 @@ export class Host {
   }
 
   #run(plan: Plan, before: Plan | null): void {
-    for (const [key, { access }] of plan.lines) this.#access.set(key, access);
+    for (const [key, { access, brain }] of plan.lines) {
+      this.#rules.set(key, { access, sensitivity: brain.sensitivity });
+    }
     this.#kit.ledger.serve([...plan.lines.keys()]);
     this.#matchPumps(plan);
     const others = [...this.#retiring.keys(), ...(before === null ? [] : [before])];
@@ -163,9 +169,10 @@ export class Host {
     const { ledger } = this.#kit;
     const take = (batch: readonly Inbound[], place?: Cursor): Promise<Handled> => {
       const cursors = place === undefined ? [] : [{ channel, ...place }];
-      const access = this.#access.get(channel) ?? null;
-      if (access === null) return receive(this.#kit, batch, ...cursors);
-      return receiveAtGate(this.#kit, this.gate, { channel, access }, batch, ...cursors);
+      const { access, sensitivity } = this.#rules.get(channel)!;
+      if (access === null) return receive(this.#kit, sensitivity, batch, ...cursors);
+      const gated = { channel, access, sensitivity };
+      return receiveAtGate(this.#kit, this.gate, gated, batch, ...cursors);
     };
     return Object.assign(take, {
       room: () => ledger.room().messages,

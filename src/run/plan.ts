@@ -12,6 +12,7 @@ import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from '../c
 import { Connection } from './connection.ts';
 import type { Events } from '../domain/event.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ActiveRoute } from '../flow/kit.ts';
 import { Lifetime } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
@@ -29,7 +30,7 @@ export type PlannedChannel = {
 /** A model of a brain that has a route, whether or not the shield drops it. */
 export type PlannedModel = {
   readonly brain: string;
-  readonly sensitivity: 'public' | 'private';
+  readonly sensitivity: Sensitivity;
   readonly config: ModelConfig;
   readonly model: Model;
 };

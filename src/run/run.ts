@@ -6,7 +6,7 @@
  * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
  * throw, a signal while something does not end), what was opened by then is closed.
  */
-import { isListener } from '../channel/kinds.ts';
+import { channelKeyFor, isListener } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
 import { warnOfRelays } from '../control/relay-warning.ts';
@@ -24,6 +24,7 @@ import { startAdmin } from './admin-server.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
+import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 import type { StoreProblem } from '../store/problem.ts';
 
 export type { Ending } from './run-state.ts';
@@ -137,14 +138,15 @@ class Run {
   }
 
   #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
-    const { config, storagePath: path } = this.#setup;
+    const { config, secrets, storagePath: path } = this.#setup;
     const failed = (error: unknown): void => {
       this.#events.faulted({ where: 'the storage', error });
       this.#state.storageFailed();
     };
     const { now, steady } = kit;
     const { news } = this.#alerts;
-    const choice = { storage: config.storage, path, ids, now, steady, news, failed };
+    const publicNow = publicBy(config, secrets);
+    const choice = { storage: config.storage, path, publicNow, ids, now, steady, news, failed };
     return this.#lifetime.adopt(
       'the storage',
       () => openLedger(choice),
@@ -227,6 +229,19 @@ class Run {
       if (this.#control !== null) await endsWithin(this.#control[Symbol.asyncDispose](), closeMs);
     }
   }
+}
+
+/** What counts as public of all that was kept before there were stamps. */
+function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
+  const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
+  const names = open.map(({ name }) => name);
+  const answered = new Set(
+    routes.filter(({ brain }) => names.includes(brain)).map(({ channel }) => channel),
+  );
+  const keys = channels
+    .filter(({ type }) => answered.has(type))
+    .flatMap(({ type, tokenEnv }) => channelKeyFor(type, secrets.get(tokenEnv) ?? '') ?? []);
+  return { channels: keys, brains: names };
 }
 
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {

@@ -19,7 +19,7 @@
  * them means that the claim was already ended or lost, and that nothing was changed.
  */
 import type { Acceptance } from '../channel/channel.ts';
-import type { Session, SessionMove, TurnRow } from '../domain/conversation.ts';
+import type { QuotedBlock, Session, SessionMove, TurnRow } from '../domain/conversation.ts';
 import type { Box } from '../domain/event.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { ChannelKey } from '../domain/ids.ts';
@@ -182,7 +182,9 @@ export type Effects = {
   /** Ends the active session before `turn` is kept; null: no cut. */
   readonly session: SessionMove | null;
   /** A quoted block that the (empty) session begins with, in the place of a turn; null: none. */
-  readonly imported: string | null;
+  readonly imported: QuotedBlock | null;
+  /** Unanswered turns of the claim's memory that no later turn is to see. */
+  readonly leftOut: readonly TurnRow[];
   /** In this order. */
   readonly notes: readonly NoteMove[];
   /** The audit of the tools that were asked for. */

@@ -122,7 +122,8 @@ class GovernedToolbox implements Toolbox {
       const { signal, key } = surroundings;
       const { at, kept } = asked;
       const hash = hashOf(tool, read);
-      const begun = { key, hash, at, tool: tool.name, mode, rule, arguments: kept };
+      const call = { key, hash, at, tool: tool.name, mode, rule, arguments: kept };
+      const begun = { ...call, sensitivity: surroundings.sensitivity };
       return await endedBy(signal, () => this.#perform(tool, { checked, begun }, surroundings));
     } catch (error) {
       this.#options.onFault(error);

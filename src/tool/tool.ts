@@ -9,6 +9,7 @@
  * Who calls it: the dispatcher (tool/governance.ts) and nobody else, many calls at the same time.
  */
 import type { ChannelType, ToolName } from '../config/config.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Ability, BegunCall, CallEnding, Journaled, ToolUse } from '../domain/tool-use.ts';
 
@@ -51,7 +52,7 @@ export type ToolSurroundings = {
   /** A tool's own limits hold as well. */
   readonly deadlineAt: SteadyTime;
   /** Private: a network tool reaches loopback and private addresses only. */
-  readonly sensitivity: 'public' | 'private';
+  readonly sensitivity: Sensitivity;
   /** The call's own key, never used by another call: sent as `Idempotency-Key` where one fits. */
   readonly key: string;
   /** Keeps a note with the end of this turn. @returns what to tell the model */

@@ -6,15 +6,15 @@ import type { Outcome, ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
-import type { ModelRequest, ToolNotice } from '../../model/model.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
+import type { ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
 import type { Desk, Turn } from '../brain.ts';
 import type { ModelCall, Candidate } from '../model-call.ts';
 import { dispatch } from '../dispatch.ts';
-import { linesOf } from '../turn-lines.ts';
 import type { AgentOptions, LearnedLimits } from './agent.ts';
+import { AgentRequests } from './agent-requests.ts';
 import { ToolTranscript, transcriptCharactersMax } from './tool-transcript.ts';
-import { systemPrompt } from './prompt.ts';
 import { readText } from './text-protocol.ts';
 import { ToolCalls } from './tool-calls.ts';
 
@@ -45,6 +45,7 @@ export type TurnContext = {
   /** The notes of the agent's scope, oldest first. */
   readonly notes: readonly Note[];
   readonly earlier: readonly EarlierCall[];
+  readonly sensitivity: Sensitivity;
 };
 
 /** What the model wants. */
@@ -70,11 +71,9 @@ export class AgentTurn {
   readonly #learned: LearnedLimits;
   readonly #desk: Desk;
   readonly #announced: readonly ToolNotice[];
-  readonly #keptFrom: number;
   readonly #transcript: ToolTranscript;
   readonly #calls: ToolCalls;
-  readonly #notes: readonly Note[];
-  readonly #mark: string;
+  readonly #requests: AgentRequests;
   readonly #turnAt: SteadyTime;
   readonly #over = new AbortController();
   readonly #deadline: Deadline;
@@ -93,29 +92,31 @@ export class AgentTurn {
     learned: LearnedLimits,
     turn: Turn,
     desk: Desk,
-    { notes, earlier }: TurnContext,
+    { notes, earlier, sensitivity }: TurnContext,
   ) {
     this.#options = options;
     this.#candidate = candidate;
     this.#learned = learned;
     this.#desk = desk;
-    this.#notes = notes;
     const channel = kindTypeOf(turn.message.channel);
     this.#announced = options.toolbox
       .announcedOn(channel)
       .map(({ name, description, parameters }) => ({ name, description, parameters }));
-    const lines = linesOf(turn);
-    this.#keptFrom = lines.length - 1;
-    this.#mark = options.mark();
-    this.#transcript = new ToolTranscript(lines, this.#mark, learned.findingsCharactersMax);
-    if (earlier.length > 0) this.#transcript.recalled(earlier);
+    const mark = options.mark();
+    const transcript = new ToolTranscript(mark, learned.findingsCharactersMax);
+    const announced = this.#announced;
+    this.#transcript = transcript;
+    const parts = { agent: options, turn, desk, notes, transcript, announced, mark };
+    this.#requests = new AgentRequests(parts, sensitivity);
+    if (earlier.length > 0) transcript.recalled(earlier);
     this.#turnAt = options.steady();
     this.#calls = new ToolCalls({
       agent: options,
       turn,
       desk,
       channel,
-      transcript: this.#transcript,
+      transcript,
+      sensitivity: () => this.#requests.sensitivity,
       signal: this.#over.signal,
       turnAt: this.#turnAt,
       notesBefore: notes.length,
@@ -168,35 +169,13 @@ export class AgentTurn {
       this.#transcript.say(askForAnswer);
     }
     const protocol = this.#textOnly || this.#learned.textOnly ? 'text' : 'native';
-    const request = this.#request(protocol, tools);
-    const { calls } = await dispatch([this.#candidate], request, this.#desk, this.#options);
+    const requestFor = this.#requests.at(protocol, tools);
+    const { calls } = await dispatch([this.#candidate], requestFor, this.#desk, this.#options);
     const call = calls[0];
     if (call === undefined) throw new Error('a turn that was given up was asked for');
     this.#desk.addStep(call.step(this.#turnAt));
+    if (call.outcome?.kind === 'answer') this.#requests.answered(call);
     return { call, protocol, withTools: tools.length > 0 };
-  }
-
-  #request(protocol: 'native' | 'text', tools: readonly ToolNotice[]): ModelRequest {
-    const { sensitivity, stepsMax, operatorPrompt, skills, notes } = this.#options;
-    const system = systemPrompt({
-      protocol,
-      tools,
-      hadTools: this.#announced.length > 0,
-      stepsMax,
-      operatorPrompt,
-      skills,
-      notes: this.#notes,
-      notesBudgetRunes: notes?.budgetRunes ?? 0,
-      mark: this.#mark,
-    });
-    return {
-      sensitivity,
-      system,
-      lines: this.#transcript.linesFor(protocol),
-      keptFrom: this.#keptFrom,
-      tools: protocol === 'native' ? tools : [],
-      deadlineAt: this.#desk.deadlineAt,
-    };
   }
 
   /** Whether another step, asked in another way, may do better than the one that failed. */
@@ -224,8 +203,7 @@ export class AgentTurn {
    * others.
    */
   #findLess(): boolean {
-    const system = this.#options.operatorPrompt?.length ?? 0;
-    const teaches = this.#transcript.outweighs(system + (this.#options.skills?.length ?? 0));
+    const teaches = this.#transcript.outweighs(this.#requests.characters);
     const fits = this.#halvings < halvingsMax ? this.#transcript.halve() : null;
     if (fits === null) return false;
     this.#halvings++;

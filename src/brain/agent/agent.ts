@@ -6,19 +6,19 @@
 import type { ChannelType } from '../../config/config.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { NoteScope } from '../../domain/note.ts';
+import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
 import type { Ability } from '../../domain/tool-use.ts';
 import type { Toolbox } from '../../tool/tool.ts';
 import type { AgentFacts, Brain, Desk, Turn } from '../brain.ts';
 import type { Candidate } from '../model-call.ts';
 import type { DispatchKit } from '../dispatch.ts';
-import { shield } from '../shield.ts';
-import type { Shielded } from '../shield.ts';
+import { noneKept, shield } from '../shield.ts';
 import { AgentTurn } from './agent-turn.ts';
 import { transcriptCharactersMax } from './tool-transcript.ts';
 
 export type AgentOptions = DispatchKit & {
   readonly name: string;
-  readonly sensitivity: 'public' | 'private';
+  readonly sensitivity: Sensitivity;
   readonly deadlineMs: number;
   /** The best-ranked member that the shield keeps is used. */
   readonly members: readonly Candidate[];
@@ -51,21 +51,21 @@ export type LearnedLimits = {
 
 class Agent implements Brain {
   readonly name: string;
+  readonly sensitivity: Sensitivity;
   readonly deadlineMs: number;
   readonly agent: AgentFacts;
   readonly #options: AgentOptions;
-  readonly #shielded: Shielded<Candidate>;
   readonly #learned: LearnedLimits = {
     textOnly: false,
     findingsCharactersMax: transcriptCharactersMax,
   };
 
   constructor(options: AgentOptions) {
-    const { name, deadlineMs, notes, toolbox, sensitivity, members } = options;
+    const { name, deadlineMs, notes, toolbox, sensitivity } = options;
     this.name = name;
+    this.sensitivity = sensitivity;
     this.deadlineMs = deadlineMs;
     this.#options = options;
-    this.#shielded = shield(sensitivity, members);
     this.agent = {
       notes: notes?.scope ?? null,
       abilitiesOn: (channel: ChannelType): readonly Ability[] => toolbox.abilitiesOn(channel),
@@ -82,19 +82,20 @@ class Agent implements Brain {
   }
 
   async #answer(turn: Turn, desk: Desk): Promise<Decision> {
-    const { notes } = this.#options;
-    const { kept, dropped } = this.#shielded;
+    const { notes, members } = this.#options;
+    const earlier = await desk.earlierCalls();
+    const stamps = earlier.map((call) => call.sensitivity);
+    const sensitivity = strictest(this.sensitivity, turn.message.sensitivity, ...stamps);
+    if (sensitivity === 'private') desk.becomePrivate();
+    const { kept, dropped } = shield(sensitivity, members);
     const [member] = kept.toSorted((a, b) => a.rank - b.rank);
     if (dropped.length > 0 || member === undefined) {
       const names = dropped.map(({ model }) => model.name);
       desk.addStep({ kind: 'shield', dropped: names, kept: kept.length });
     }
-    if (member === undefined) {
-      const why = 'the brain is private and has no local model';
-      return { kind: 'apology', apology: 'no_answer', why };
-    }
+    if (member === undefined) return noneKept(this.sensitivity);
     const remembered = notes === null ? [] : await desk.notes(notes.scope);
-    const before = { notes: remembered, earlier: await desk.earlierCalls() };
+    const before = { notes: remembered, earlier, sensitivity };
     const agentTurn = new AgentTurn(this.#options, member, this.#learned, turn, desk, before);
     return agentTurn.answer();
   }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { CallSurroundings } from '../../tool/tool.ts';
 import type { Desk, Turn } from '../brain.ts';
@@ -22,6 +23,8 @@ export type ToolCallsOptions = {
   readonly desk: Desk;
   readonly channel: ChannelType;
   readonly transcript: ToolTranscript;
+  /** Of the turn, as it is by now. */
+  readonly sensitivity: () => Sensitivity;
   /** Aborts when the turn is over, by its deadline too. */
   readonly signal: AbortSignal;
   /** When the turn began. */
@@ -79,11 +82,11 @@ export class ToolCalls {
   }
 
   #surroundings(call: ToolCall, place: string): CallSurroundings {
-    const { agent, turn, desk, channel, signal } = this.#options;
+    const { turn, desk, channel, signal } = this.#options;
     return {
       signal,
       deadlineAt: desk.deadlineAt,
-      sensitivity: agent.sensitivity,
+      sensitivity: this.#options.sensitivity(),
       key: this.#freshKey(`${turn.message.id}:${place}`),
       channel,
       rehearsal: desk.rehearsal,
@@ -111,11 +114,12 @@ export class ToolCalls {
   }
 
   #keepNote(text: string): string {
-    const { agent, desk } = this.#options;
+    const { agent, desk, sensitivity } = this.#options;
     const { notes, now } = agent;
     if (notes === null) return 'Notes are not kept here.';
     const { scope, notesMax } = notes;
-    desk.keep({ kind: 'add', scope, note: { at: now(), text }, notesMax });
+    const note = { at: now(), text, sensitivity: sensitivity() };
+    desk.keep({ kind: 'add', scope, note, notesMax });
     this.#notesKept++;
     if (this.#options.notesBefore + this.#notesKept <= notesMax) return 'Kept.';
     return `Kept. The oldest note went for it: ${notesMax} are kept at most.`;

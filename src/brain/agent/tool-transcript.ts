@@ -24,7 +24,6 @@ const besideMax = 4_000;
  * that are unique in the turn and arguments that are an object.
  */
 export class ToolTranscript {
-  readonly #said: readonly RequestLine[];
   readonly #mark: string;
   readonly #lines: RequestLine[] = [];
   /** The results that hold something, oldest first: their places, and lengths with their calls'. */
@@ -33,9 +32,7 @@ export class ToolTranscript {
   #isShort = false;
   #charactersMax: number;
 
-  /** @param said the conversation with the person's message at its end */
-  constructor(said: readonly RequestLine[], mark: string, charactersMax: number) {
-    this.#said = said;
+  constructor(mark: string, charactersMax: number) {
     this.#mark = mark;
     this.#charactersMax = charactersMax;
   }
@@ -77,8 +74,7 @@ export class ToolTranscript {
 
   /** Whether what was found, rather than `others` (so many characters), is what is long. */
   outweighs(others: number): boolean {
-    const said = this.#said.reduce((sum, { text }) => sum + text.length, others);
-    return this.#characters > said;
+    return this.#characters > others;
   }
 
   /** Something was dropped or cut to make room. */
@@ -99,8 +95,8 @@ export class ToolTranscript {
 
   /** In the text protocol a call and its result are what the two have said to each other. */
   linesFor(protocol: 'native' | 'text'): readonly RequestLine[] {
-    if (protocol === 'native') return [...this.#said, ...this.#lines];
-    const lines = this.#lines.flatMap((line): readonly RequestLine[] => {
+    if (protocol === 'native') return this.#lines;
+    return this.#lines.flatMap((line): readonly RequestLine[] => {
       if (line.role === 'calls') return [];
       if (line.role !== 'result') return [line];
       return [
@@ -108,7 +104,6 @@ export class ToolTranscript {
         { role: 'user', text: line.text },
       ];
     });
-    return [...this.#said, ...lines];
   }
 
   /** The oldest results go first; of the newest as much is kept as fits. */

@@ -1,6 +1,9 @@
 import type { ChannelKind } from '../kind.ts';
 import { messenger, parseMessenger, type MessengerDocument } from '../messenger-kind.ts';
 
+/** As @BotFather gives them out: the bot's id, a colon, the secret. */
+const tokenShape = /^(\d{1,20}):[\w-]{20,}$/;
+
 export const telegram = {
   ...messenger,
   type: 'messenger_a',
@@ -9,6 +12,7 @@ export const telegram = {
   dedupeDays: 30,
   mode: 'polling',
   token: { variable: 'TELEGRAM_TOKEN', ours: null },
+  botOf: (token: string) => tokenShape.exec(token)?.[1] ?? null,
   groupsAtConnect: false,
   parse: (document: MessengerDocument) => parseMessenger('messenger_a', document),
 } as const satisfies ChannelKind;

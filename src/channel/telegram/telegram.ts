@@ -45,8 +45,6 @@ export function createTelegramChannel(parts: TelegramParts): Messenger {
   return new Telegram(parts);
 }
 
-/** As @BotFather gives them out: the bot's id, a colon, the secret. */
-const tokenShape = /^(\d{1,20}):[\w-]{20,}$/;
 /** An answer that is a day late is of no use to anyone in a chat. */
 const deliverMsMax = 24 * 3_600_000;
 const cutting = { unitsMax: textMax, unitsOf: (text: string) => text.length, fences: true };
@@ -75,8 +73,8 @@ class Telegram implements Messenger {
 
   async open(): Promise<Opened | Unfit> {
     const { token, config } = this.#parts;
-    const id = tokenShape.exec(token)?.[1];
-    if (id === undefined) {
+    const id = telegram.botOf(token);
+    if (id === null) {
       const remedy = `copy the whole of it from @BotFather, set ${config.tokenEnv} to it, restart`;
       const message = `${malformedToken(config.tokenEnv)}; ${remedy}`;
       this.#health.become('failed', message);
@@ -147,7 +145,8 @@ class Telegram implements Messenger {
   async identify(signal: AbortSignal): Promise<Identity> {
     const { token, config } = this.#parts;
     const { tokenEnv } = config;
-    if (!tokenShape.test(token)) return { kind: 'refused', message: malformedToken(tokenEnv) };
+    if (telegram.botOf(token) === null)
+      return { kind: 'refused', message: malformedToken(tokenEnv) };
     const { api } = await this.#tools.get();
     const result = await api.call('getMe', {}, pollTimes.callMs, signal);
     if (refusesToken(result)) {

@@ -61,7 +61,8 @@ export class Accepting {
 
   #arrive({ dedupeKey, ...facts }: Inbound): UnderWay {
     const { rows, ids, now } = this.#parts;
-    const message = { ...facts, id: ids.message(), acceptedAt: now() };
+    const { sensitivity = 'private' } = facts;
+    const message = { ...facts, sensitivity, id: ids.message(), acceptedAt: now() };
     const bytes = bytesOfMessage(message);
     this.messages++;
     this.bytes += bytes;

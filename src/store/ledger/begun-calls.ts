@@ -3,7 +3,7 @@ import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain
 import type { InClaim } from '../store.ts';
 
 /** One call of a message, in whichever of its runs it began. */
-export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments'> & {
+export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
   /** Null: its end was not seen. */
   readonly ending: CallEnding | null;
 };
@@ -32,17 +32,18 @@ export class BegunCalls {
   earlier(claim: InClaim): readonly EarlierCall[] {
     return this.#of(claim.message)
       .filter((call) => call.claim !== claim)
-      .map(({ kept: { key, tool, arguments: given }, ending }) => {
-        return { key, tool, arguments: given, ending };
+      .map(({ kept: { key, tool, arguments: given, sensitivity }, ending }) => {
+        return { key, tool, arguments: given, sensitivity, ending };
       });
   }
 
-  begin(claim: InClaim, { key, hash, tool, arguments: given }: BegunCall): Journaled {
+  begin(claim: InClaim, { key, hash, tool, sensitivity, arguments: given }: BegunCall): Journaled {
     const calls = this.#of(claim.message);
     const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
     if (before === undefined) {
       if (calls.some(({ kept }) => kept.key === key)) return { kind: 'unwritten' };
-      calls.push({ kept: { key, hash, tool, arguments: given }, ending: null, claim });
+      const kept = { key, hash, tool, arguments: given, sensitivity };
+      calls.push({ kept, ending: null, claim });
       return { kind: 'run' };
     }
     before.claim = claim;

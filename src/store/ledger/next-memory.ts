@@ -11,10 +11,10 @@ export function memoryAfter(
 ): Memory {
   const move = effects?.session ?? null;
   const turn = effects?.turn ?? null;
-  const turns = move === null ? before.turns : [];
+  const turns = move === null ? without(before.turns, effects?.leftOut ?? []) : [];
   const imported = effects?.imported ?? null;
   const added: TurnRow[] =
-    imported === null ? [] : [{ at: acceptedAt, text: imported, reply: null }];
+    imported === null ? [] : [{ at: acceptedAt, ...imported, reply: null, quoted: true }];
   if (turn !== null) added.push(turn);
   const { number } = before.session;
   return {
@@ -23,4 +23,8 @@ export function memoryAfter(
     previousAt: Math.max(before.previousAt ?? acceptedAt, acceptedAt),
     empty: added.length === 0 && (move !== null || before.empty),
   };
+}
+
+function without(turns: readonly TurnRow[], leftOut: readonly TurnRow[]): readonly TurnRow[] {
+  return leftOut.length === 0 ? turns : turns.filter((turn) => !leftOut.includes(turn));
 }

@@ -52,12 +52,12 @@ export class SqliteStorage implements LedgerStorage {
   #tracesDropped = 0;
 
   constructor(parts: SqliteParts) {
-    const { journal, limits, news, reader, suspects } = parts;
+    const { journal, limits, news, reader, suspects, stamps } = parts;
     this.#parts = parts;
     this.#journal = journal;
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
-    this.history = new HistoryCache(reader);
-    this.agents = new AgentReads(reader);
+    this.history = new HistoryCache(reader, stamps);
+    this.agents = new AgentReads(reader, stamps);
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));

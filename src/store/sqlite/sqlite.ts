@@ -18,6 +18,7 @@ import type { OwnerLock } from './files/database-files.ts';
 import type { StoreProblem } from '../problem.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { lastId, recover } from './ledger/recovery.ts';
+import { openStamps, type PublicNow } from './ledger/stamps.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
 import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
@@ -27,6 +28,8 @@ export type SqliteOptions = Clock & {
   readonly path: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
+  /** Stamps what was kept before there were stamps; left out: all of that is private. */
+  readonly publicNow?: PublicNow;
   /** Told once when the storage has failed for good; everything after is refused. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
@@ -34,6 +37,8 @@ export type SqliteOptions = Clock & {
   /** Who writes; left out: a thread of its own. */
   readonly startWriter?: StartWriter;
 };
+
+const nothingPublic: PublicNow = { channels: [], brains: [] };
 
 /** Opens or makes the database, takes its lock, and recovers what was unsettled. */
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
@@ -60,12 +65,13 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     reader = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));
-    const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
-    await journal.write([...writes, ['owned']]);
+    const { stamps, writes: stampWrites } = openStamps(reader, options.publicNow ?? nothingPublic);
+    const { writes, suspects } = recover(reader, rows, now(), stamps, notedFailure(path));
+    await journal.write([...stampWrites, ...writes, ['owned']]);
     forgetFailure(path);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);
     const { news = {} } = options;
-    const base = { now, steady, limits, lock, reader, rows, journal, suspects };
+    const base = { now, steady, limits, lock, reader, rows, journal, suspects, stamps };
     const parts = { ...base, noteFailure: note, news };
     return new LaneLedger({ ...options, rows, storage: new SqliteStorage(parts), news });
   } catch (error) {

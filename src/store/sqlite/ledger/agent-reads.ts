@@ -8,7 +8,17 @@ import type { Note, NoteScope } from '../../../domain/note.ts';
 import type { Message } from '../../../domain/message.ts';
 import { toolOutcomes, type ToolUse } from '../../../domain/tool-use.ts';
 import type { RunningCall } from '../../ledger/begun-calls.ts';
+import type { Stamps } from './stamps.ts';
 import { toolUseOf, toolUseColumns, type ToolUseRecord } from '../read/agents.ts';
+
+const noteColumns = 'SELECT channel, at, text, private FROM notes';
+
+type NoteRecord = {
+  readonly channel: string;
+  readonly at: number;
+  readonly text: string;
+  readonly private: number | null;
+};
 
 export class AgentReads {
   readonly #notesHere: StatementSync;
@@ -16,20 +26,22 @@ export class AgentReads {
   readonly #uses: StatementSync;
   readonly #calls: StatementSync;
 
+  readonly #stamps: Stamps;
+
   /** @param reader a connection that only reads */
-  constructor(reader: DatabaseSync) {
+  constructor(reader: DatabaseSync, stamps: Stamps) {
+    this.#stamps = stamps;
     this.#notesHere = reader.prepare(
-      'SELECT at, text FROM notes WHERE brain IS NULL AND channel = ? AND conversation = ? ' +
-        'ORDER BY seq',
+      `${noteColumns} WHERE brain IS NULL AND channel = ? AND conversation = ? ORDER BY seq`,
     );
-    this.#notesOfBrain = reader.prepare('SELECT at, text FROM notes WHERE brain = ? ORDER BY seq');
+    this.#notesOfBrain = reader.prepare(`${noteColumns} WHERE brain = ? ORDER BY seq`);
     this.#uses = reader.prepare(
       `SELECT ${toolUseColumns} FROM tool_uses WHERE channel = ? AND conversation = ? ` +
         'ORDER BY seq DESC LIMIT ?',
     );
     this.#calls = reader.prepare(
       "SELECT c.key, c.hash, c.tool, coalesce(u.arguments, '') AS arguments, c.text, c.outcome, " +
-        'c.ms FROM tool_calls AS c LEFT JOIN tool_uses AS u ON u.key = c.key ' +
+        'c.ms, c.private FROM tool_calls AS c LEFT JOIN tool_uses AS u ON u.key = c.key ' +
         'WHERE c.message_id = ? ORDER BY u.seq, c.key',
     );
   }
@@ -39,7 +51,10 @@ export class AgentReads {
       scope.kind === 'brain'
         ? this.#notesOfBrain.all(scope.brain)
         : this.#notesHere.all(channel, conversation);
-    return rows.map(({ at, text }) => ({ at: Number(at), text: String(text) }));
+    const notes = rows as unknown as readonly NoteRecord[];
+    return notes.map(({ at, text, private: stamp, channel: place }) => {
+      return { at, text, sensitivity: this.#stamps.of(stamp, place) };
+    });
   }
 
   /** The last n of the conversation, newest first. */
@@ -52,15 +67,16 @@ export class AgentReads {
   }
 
   /** What was begun for a message, oldest first. */
-  callsOf({ id }: Message): readonly RunningCall[] {
+  callsOf({ id, channel }: Message): readonly RunningCall[] {
     return this.#calls.all(id).map((row) => {
-      const { key, hash, tool, arguments: given, text, outcome, ms } = row;
+      const { key, hash, tool, arguments: given, text, outcome, ms, private: stamp } = row;
       const known = toolOutcomes.find((one) => one === outcome) ?? 'unknown';
       return {
         key: String(key),
         hash: String(hash),
         tool: String(tool),
         arguments: String(given),
+        sensitivity: this.#stamps.of(stamp === null ? null : Number(stamp), channel),
         ending: text === null ? null : { text: String(text), outcome: known, ms: Number(ms) },
       };
     });

@@ -114,14 +114,14 @@ export class DeadLetters {
 
   /** The turn that the message's burial left in the history is deleted in the same commit. */
   #rerun(seq: number, back: () => void): Promise<boolean> {
-    const { journal, rows, now } = this.#parts;
+    const { journal, rows, now, stamps } = this.#parts;
     const fresh = rows.nextSeq();
     journal.add(['turnOfDeadDeleted', seq]);
     journal.add(['messageReplayed', fresh, now(), seq]);
     return journal.written(() => {
       const record = this.#inbox.get(fresh);
       if (record === undefined) return;
-      const message = messageOf(record as unknown as InboxRecord);
+      const message = messageOf(record as unknown as InboxRecord, stamps);
       rows.outdate(message.channel, message.conversation);
       this.#historyCache.drop(message);
       rows.addMessage(message, fresh);

@@ -9,6 +9,7 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
 import { Cache } from '../../../lib/cache.ts';
 import type { Memory } from '../../store.ts';
+import type { Stamps } from './stamps.ts';
 
 const bytesMax = 64 * 1024 * 1024;
 const entryBytes = 256;
@@ -19,7 +20,19 @@ export const unroutableCursor = 'unroutable_since';
 /** Turns that were said in a conversation; a quoted block was not said. */
 const theirs = 'channel = ?1 AND conversation = ?2 AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
+const columns = 'channel, at, text, reply, private, sender IS NULL AND reply IS NULL AS quoted';
+
+type TurnRecord = {
+  readonly channel: string;
+  readonly at: number;
+  readonly text: string;
+  readonly reply: string | null;
+  readonly private: number | null;
+  readonly quoted: number;
+};
+
 export class HistoryCache {
+  readonly #stamps: Stamps;
   readonly #memories = new Cache<string, Memory>(bytesMax);
   readonly #conversation: StatementSync;
   readonly #turns: StatementSync;
@@ -28,23 +41,24 @@ export class HistoryCache {
   readonly #cursor: StatementSync;
 
   /** @param db a connection that only reads */
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, stamps: Stamps) {
+    this.#stamps = stamps;
     this.#conversation = db.prepare(
       'SELECT session, started_at AS startedAt, previous_at AS previousAt FROM conversations ' +
         'WHERE channel = ? AND conversation = ?',
     );
     this.#turns = db.prepare(
-      'SELECT at, text, reply FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
-        `ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
+      `SELECT ${columns} FROM turns WHERE channel = ? AND conversation = ? AND session = ? ` +
+        `AND left_out = 0 ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
     );
     this.#first = db.prepare(
       'SELECT at FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
         'ORDER BY seq LIMIT 1',
     );
     this.#said = db.prepare(
-      `SELECT at, text, reply FROM turns WHERE ${theirs} AND session = ` +
+      `SELECT ${columns} FROM turns WHERE ${theirs} AND session = ` +
         `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
-        'ORDER BY seq DESC LIMIT ?3',
+        'AND left_out = 0 ORDER BY seq DESC LIMIT ?3',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }
@@ -79,8 +93,8 @@ export class HistoryCache {
 
   /** The last n turns of the newest session in which something was said, oldest first. */
   said({ channel, conversation }: Message, n: number): readonly TurnRow[] {
-    const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRow[];
-    return newestFirst.map((turn) => ({ ...turn })).reverse();
+    const newestFirst = this.#said.all(channel, conversation, n) as unknown as TurnRecord[];
+    return this.#rowsOf(newestFirst);
   }
 
   /** To be called after the commit of a turn. @param memory what the next turn will see */
@@ -89,13 +103,25 @@ export class HistoryCache {
     this.#memories.put(key, memory, bytesOf(memory, key));
   }
 
+  /** @returns oldest first */
+  #rowsOf(newestFirst: readonly TurnRecord[]): readonly TurnRow[] {
+    const rows = newestFirst.map(
+      ({ at, text, reply, private: stamp, channel, quoted }): TurnRow => {
+        const row = { at, text, reply, sensitivity: this.#stamps.of(stamp, channel) };
+        return quoted === 1 ? { ...row, quoted: true } : row;
+      },
+    );
+    return rows.reverse();
+  }
+
   /** The first session has no row of its own until something besides turns is to be kept. */
   #read(message: Message): Memory {
     const { channel, conversation } = message;
     const row = this.#conversation.get(channel, conversation) as ConversationRow | undefined;
     const number = row?.session ?? 1;
-    const newestFirst = this.#turns.all(channel, conversation, number) as unknown as TurnRow[];
-    const turns = fitWindow(newestFirst.map((turn) => ({ ...turn })).reverse());
+    const found = this.#turns.all(channel, conversation, number);
+    const newestFirst = found as unknown as TurnRecord[];
+    const turns = fitWindow(this.#rowsOf(newestFirst));
     const empty = newestFirst.length === 0;
     const lastAt = newestFirst[0]?.at ?? null;
     const previousAt = row === undefined ? lastAt : Math.max(row.previousAt, lastAt ?? 0);

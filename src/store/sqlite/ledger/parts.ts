@@ -7,6 +7,7 @@ import type { Journal } from '../write/journal.ts';
 import type { NotedFailure, OwnerLock } from '../files/database-files.ts';
 import type { Suspect } from '../../order/quarantine.ts';
 import type { SqliteLimits } from './limits.ts';
+import type { Stamps } from './stamps.ts';
 
 export type SqliteParts = Clock & {
   readonly limits: SqliteLimits;
@@ -18,4 +19,5 @@ export type SqliteParts = Clock & {
   readonly noteFailure: (failure: NotedFailure) => void;
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
+  readonly stamps: Stamps;
 };

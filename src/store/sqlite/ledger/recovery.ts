@@ -9,6 +9,7 @@ import type { WorkingSet } from '../../order/working-set.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
 import type { NotedFailure } from '../files/database-files.ts';
 import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from '../../order/quarantine.ts';
+import type { Stamps } from './stamps.ts';
 import type { Write } from '../write/statements.ts';
 
 export type Recovered = {
@@ -26,6 +27,7 @@ export function recover(
   db: DatabaseSync,
   rows: WorkingSet,
   now: number,
+  stamps: Stamps,
   failed: NotedFailure | null = null,
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
@@ -50,7 +52,7 @@ export function recover(
     if (blamed) writes.push(['inboxTried', attempts, record.seq]);
     if (cleared && record.attempts > 0) writes.push(['inboxCleared', record.seq]);
     const suspect = condemned || (head && attempts >= attemptsMax);
-    const row = rows.addMessage(messageOf(record), record.seq, attempts + 1, suspect);
+    const row = rows.addMessage(messageOf(record, stamps), record.seq, attempts + 1, suspect);
     row.condemned = condemned;
     if (suspect) tried.push({ row, alone });
     progressOf.set(row.message.id, row.progress);

@@ -2,6 +2,7 @@
 import type { Message } from '../../../domain/message.ts';
 import type { NoteMove, NotesOf } from '../../../domain/note.ts';
 import type { BegunCall, ToolUse } from '../../../domain/tool-use.ts';
+import { stampOf } from '../ledger/stamps.ts';
 import type { Write } from './statements.ts';
 
 /** @param nextSeq numbers the notes in the order of the commits */
@@ -17,7 +18,16 @@ export function noteWrites(
     const { note, notesMax } = move;
     const brain = scope.kind === 'brain' ? scope.brain : null;
     return [
-      ['note', nextSeq(), brain, channel, conversation, note.at, note.text],
+      [
+        'note',
+        nextSeq(),
+        brain,
+        channel,
+        conversation,
+        note.at,
+        stampOf(note.sensitivity),
+        note.text,
+      ],
       brain === null
         ? ['notesCut', channel, conversation, notesMax]
         : ['brainNotesCut', brain, notesMax],
@@ -35,11 +45,11 @@ export function notesCleared(of: NotesOf, before: number): Write {
 /** A call that is to run: it is in the audit from now on, with an unknown end. */
 export function begunWrites(
   message: Message,
-  { hash, ...use }: BegunCall,
+  { hash, sensitivity, ...use }: BegunCall,
   nextSeq: () => number,
 ): readonly Write[] {
   return [
-    ['toolBegun', use.key, message.id, use.tool, hash],
+    ['toolBegun', use.key, message.id, use.tool, hash, stampOf(sensitivity)],
     ...toolUseWrites(message, [{ ...use, ms: 0, outcome: 'unknown' }], nextSeq),
   ];
 }

@@ -4,13 +4,15 @@ import type { Message } from '../../../domain/message.ts';
 import type { Reply } from '../../../domain/reply.ts';
 import { summaryOf, type Trace } from '../../../domain/trace.ts';
 import type { Effects } from '../../store.ts';
+import { stampOf, type Stamps } from '../ledger/stamps.ts';
 import type { Value, Write } from './statements.ts';
 
 export function acceptWrite(seq: number, message: Message): Write {
   const { id, channel, conversation, acceptedAt, sender, text, media, address } = message;
   const { pairingCode } = message;
   const body = JSON.stringify({ sender, text, media, target: address.target, pairingCode });
-  return ['accept', seq, id, channel, conversation, acceptedAt, body];
+  const stamp = stampOf(message.sensitivity);
+  return ['accept', seq, id, channel, conversation, acceptedAt, stamp, body];
 }
 
 export function replyWrite(seq: number, reply: Reply): Write {
@@ -47,12 +49,13 @@ export type InboxRecord = {
   readonly channel: string;
   readonly conversation: string;
   readonly accepted_at: number;
+  readonly private: number | null;
   readonly body: string;
   readonly attempts: number;
   readonly alone: number;
 };
 
-export function messageOf(record: InboxRecord): Message {
+export function messageOf(record: InboxRecord, stamps: Stamps): Message {
   const { target, ...body } = JSON.parse(record.body) as Pick<
     Message,
     'sender' | 'text' | 'media' | 'pairingCode'
@@ -65,6 +68,7 @@ export function messageOf(record: InboxRecord): Message {
     conversation: record.conversation as ConversationId,
     address: { channel, target },
     acceptedAt: record.accepted_at,
+    sensitivity: stamps.of(record.private, channel),
   };
 }
 

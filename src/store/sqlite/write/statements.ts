@@ -6,6 +6,9 @@ const nothingLeft =
 const notesOfConversation = 'notes WHERE brain IS NULL AND channel = ?1 AND conversation = ?2';
 const notesOfBrain = 'notes WHERE brain = ?1';
 
+/** Of a brain that is not among those named; of no brain: not. */
+const ofOtherBrains = 'brain NOT IN (SELECT value FROM json_each(?))';
+
 /**
  * Every write of the journal, by name. The main thread sends `[name, ...values]`; the writer runs
  * the statement of that name. Values are numbers, texts and nulls, in the order of the question
@@ -13,8 +16,8 @@ const notesOfBrain = 'notes WHERE brain = ?1';
  */
 export const statements = {
   accept:
-    'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body) ' +
-    'VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, private, body) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?)',
   inboxSettled:
     'UPDATE inbox SET state = 1, brain = ?, outcome = ?, model = ?, settled_at = ? WHERE seq = ?',
   inboxDead:
@@ -24,12 +27,15 @@ export const statements = {
   inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
   inboxCleared: 'UPDATE inbox SET attempts = 0, alone = 0 WHERE seq = ?',
   turn:
-    'INSERT INTO turns (channel, conversation, session, seq, at, sender, text, reply) ' +
-    'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO turns (channel, conversation, session, seq, at, private, sender, text, reply) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   // Only an empty session begins with a quoted block.
   quoted:
-    'INSERT INTO turns (channel, conversation, session, seq, at, text) ' +
-    'VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO turns (channel, conversation, session, seq, at, private, text) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?)',
+  turnLeftOut:
+    'UPDATE turns SET left_out = 1 ' +
+    'WHERE channel = ? AND conversation = ? AND session = ? AND at = ? AND reply IS NULL',
   cut:
     'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
     'VALUES (?, ?, ?, ?, ?)',
@@ -74,7 +80,9 @@ export const statements = {
   // A conversation in which something is left keeps its place.
   cutsDeleted: `DELETE FROM cuts WHERE ${nothingLeft}`,
   conversationDeleted: `DELETE FROM conversations WHERE ${nothingLeft}`,
-  note: 'INSERT INTO notes (seq, brain, channel, conversation, at, text) VALUES (?, ?, ?, ?, ?, ?)',
+  note:
+    'INSERT INTO notes (seq, brain, channel, conversation, at, private, text) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?)',
   // The newest so many stay.
   notesCut:
     `DELETE FROM ${notesOfConversation} AND seq <= ` +
@@ -93,13 +101,22 @@ export const statements = {
     'ON CONFLICT (key) DO UPDATE SET ms = max(ms, excluded.ms), tool = excluded.tool, ' +
     'mode = excluded.mode, rule = excluded.rule, outcome = excluded.outcome, ' +
     'arguments = excluded.arguments',
-  toolBegun: 'INSERT OR IGNORE INTO tool_calls (key, message_id, tool, hash) VALUES (?, ?, ?, ?)',
+  toolBegun:
+    'INSERT OR IGNORE INTO tool_calls (key, message_id, tool, hash, private) ' +
+    'VALUES (?, ?, ?, ?, ?)',
   toolEnded: 'UPDATE tool_calls SET text = ?, outcome = ?, ms = ? WHERE key = ?',
   toolUseEnded: "UPDATE tool_uses SET outcome = ?, ms = ? WHERE key = ? AND outcome = 'unknown'",
   audit: 'INSERT INTO audit (at, action, target, status, reason) VALUES (?, ?, ?, ?, ?)',
   // So that a number or an id is not given again once its row is deleted.
   numbered: 'UPDATE owner SET last_seq = max(last_seq, ?), last_id = max(last_id, ?)',
   owned: 'UPDATE owner SET clean = 0',
+  publicBefore: 'INSERT OR IGNORE INTO public_before (channel) VALUES (?)',
+  turnsOfBrainsBefore:
+    'UPDATE turns SET private = 1 WHERE private IS NULL ' +
+    `AND seq IN (SELECT seq FROM inbox WHERE ${ofOtherBrains})`,
+  inboxOfBrainsBefore: `UPDATE inbox SET private = 1 WHERE private IS NULL AND ${ofOtherBrains}`,
+  notesOfBrainsBefore: `UPDATE notes SET private = 1 WHERE private IS NULL AND ${ofOtherBrains}`,
+  stampedBefore: 'UPDATE owner SET stamped = 1',
   cursor:
     'INSERT INTO cursors (channel, name, value) VALUES (?, ?, ?) ' +
     'ON CONFLICT DO UPDATE SET value = excluded.value',

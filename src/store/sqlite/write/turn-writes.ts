@@ -4,6 +4,7 @@ import type { TurnEnd } from '../../ledger/storage.ts';
 import type { Effects, Memory } from '../../store.ts';
 import { noteWrites, toolUseWrites } from './agent-writes.ts';
 import { replyWrite, summaryValues, traceWrite } from './row-codec.ts';
+import { stampOf } from '../ledger/stamps.ts';
 import type { Write } from './statements.ts';
 
 /**
@@ -52,12 +53,19 @@ function turnWrites(
   if (turn === null || move !== null || lastAt !== acceptedAt) {
     writes.push(['conversation', channel, conversation, number, startedAt, lastAt]);
   }
+  // A session that ends with this turn needs no mark: none of it is seen again.
+  for (const { at } of move === null ? (effects?.leftOut ?? []) : []) {
+    writes.push(['turnLeftOut', channel, conversation, number, at]);
+  }
   if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
   if (imported !== null) {
-    writes.push(['quoted', channel, conversation, number, seq, acceptedAt, imported]);
+    const { text, sensitivity } = imported;
+    const stamp = stampOf(sensitivity);
+    writes.push(['quoted', channel, conversation, number, seq, acceptedAt, stamp, text]);
   } else if (turn !== null) {
-    const { at, text, reply } = turn;
-    writes.push(['turn', channel, conversation, number, seq, at, sender.id, text, reply]);
+    const { at, text, reply, sensitivity } = turn;
+    const said = [stampOf(sensitivity), sender.id, text, reply] as const;
+    writes.push(['turn', channel, conversation, number, seq, at, ...said]);
   }
   return writes;
 }

@@ -1,0 +1,108 @@
+/** What an agent's model is asked at each step of one turn, and how much of it it is shown. */
+import type { TurnRow } from '../../domain/conversation.ts';
+import type { Note } from '../../domain/note.ts';
+import { strictest, type Sensitivity } from '../../domain/sensitivity.ts';
+import type { ModelRequest, ToolNotice } from '../../model/model.ts';
+import type { Desk, Turn } from '../brain.ts';
+import { tellLeftOut } from '../left-out.ts';
+import type { ModelCall, RequestFor } from '../model-call.ts';
+import { turnsIn, type View } from '../shield.ts';
+import { linesOfTurn } from '../turn-lines.ts';
+import type { AgentOptions } from './agent.ts';
+import { systemPrompt } from './prompt.ts';
+import type { ToolTranscript } from './tool-transcript.ts';
+
+export type AgentRequestsParts = {
+  readonly agent: AgentOptions;
+  readonly turn: Turn;
+  readonly desk: Desk;
+  /** Oldest first. */
+  readonly notes: readonly Note[];
+  readonly transcript: ToolTranscript;
+  /** What it may use in this turn. */
+  readonly announced: readonly ToolNotice[];
+  readonly mark: string;
+};
+
+export class AgentRequests {
+  readonly #parts: AgentRequestsParts;
+  /** Of the turn: from the first answer on also what the model was shown of private texts. */
+  #sensitivity: Sensitivity;
+  /** What the model was shown at its first answer, and is in every later step; null: none came. */
+  #view: View | null = null;
+
+  /** @param sensitivity of the turn as it begins */
+  constructor(parts: AgentRequestsParts, sensitivity: Sensitivity) {
+    this.#parts = parts;
+    this.#sensitivity = sensitivity;
+  }
+
+  get sensitivity(): Sensitivity {
+    return this.#sensitivity;
+  }
+
+  /** Characters of all that is asked beside what was found. */
+  get characters(): number {
+    const { agent, turn } = this.#parts;
+    const own = (agent.operatorPrompt?.length ?? 0) + (agent.skills?.length ?? 0);
+    const view = this.#view ?? wholeView;
+    const said = linesOfTurn(turn, turnsIn(turn.history, view));
+    return said.reduce((sum, { text }) => sum + text.length, own);
+  }
+
+  /** @param tools what may be called at this step */
+  at(protocol: 'native' | 'text', tools: readonly ToolNotice[]): RequestFor {
+    return (view) => this.#request(protocol, tools, this.#view ?? view);
+  }
+
+  /** To be called with each answer: from the first one on its model's words are in the turn. */
+  answered({ model, view }: Pick<ModelCall, 'model' | 'view'>): void {
+    if (this.#view !== null) return;
+    this.#view = view;
+    const { turn, desk, notes } = this.#parts;
+    const asked = { model, view };
+    const secret = notes.filter(({ sensitivity }) => sensitivity === 'private').length;
+    tellLeftOut(turn.history, secret, [asked], asked, desk);
+    const shown = [...turnsIn(turn.history, view), ...notesIn(notes, view)];
+    this.#sensitivity = strictestOf(this.#sensitivity, shown);
+  }
+
+  #request(protocol: 'native' | 'text', tools: readonly ToolNotice[], view: View): ModelRequest {
+    const { agent, turn, desk, transcript, announced, mark } = this.#parts;
+    const turns = turnsIn(turn.history, view);
+    const notes = notesIn(this.#parts.notes, view);
+    const said = linesOfTurn(turn, turns);
+    const system = systemPrompt({
+      protocol,
+      tools,
+      hadTools: announced.length > 0,
+      stepsMax: agent.stepsMax,
+      operatorPrompt: agent.operatorPrompt,
+      skills: agent.skills,
+      notes,
+      notesBudgetRunes: agent.notes?.budgetRunes ?? 0,
+      mark,
+    });
+    return {
+      sensitivity: strictestOf(this.#sensitivity, [...turns, ...notes]),
+      system,
+      lines: [...said, ...transcript.linesFor(protocol)],
+      keptFrom: said.length - 1,
+      tools: protocol === 'native' ? tools : [],
+      deadlineAt: desk.deadlineAt,
+    };
+  }
+}
+
+const wholeView: View = { private: true, unanswered: true };
+
+function notesIn(notes: readonly Note[], view: View): readonly Note[] {
+  return view.private ? notes : notes.filter(({ sensitivity }) => sensitivity === 'public');
+}
+
+function strictestOf(
+  own: Sensitivity,
+  shown: readonly Pick<TurnRow | Note, 'sensitivity'>[],
+): Sensitivity {
+  return strictest(own, ...shown.map(({ sensitivity }) => sensitivity));
+}
