@@ -19,8 +19,8 @@ export type LedgerChoice = Clock & {
   /** Absolute; null: in memory. */
   readonly path: string | null;
   readonly ids: IdSource;
-  /** Stamps what was kept before there were stamps. */
-  readonly publicNow: PublicNow;
+  /** Stamps what was kept before there were stamps; null: a message is not worked on. */
+  readonly publicNow: PublicNow | null;
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;

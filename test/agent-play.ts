@@ -5,7 +5,7 @@ import type { AgentOptions } from '../src/brain/agent/agent.ts';
 import type { Brain, Desk } from '../src/brain/brain.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { ChannelType, GrantConfig } from '../src/config/config.ts';
-import type { HistoryLine } from '../src/domain/conversation.ts';
+import type { TurnRow } from '../src/domain/conversation.ts';
 import type { Decision } from '../src/domain/decision.ts';
 import type { FailureKind } from '../src/domain/failure.ts';
 import type { Message } from '../src/domain/message.ts';
@@ -44,7 +44,7 @@ export type Setting = Partial<AgentOptions> & {
 export type Moment = {
   readonly text?: string;
   readonly channel?: ChannelType;
-  readonly history?: readonly HistoryLine[];
+  readonly history?: readonly TurnRow[];
   readonly notes?: Note[];
   readonly desk?: Partial<Desk>;
   readonly turnMs?: number;
@@ -86,7 +86,13 @@ export class Stage {
   async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
     const { turnMs = 600_000, signal = new AbortController().signal } = moment;
-    const message = { id: 'message', channel, text, media: null } as unknown as Message;
+    const message = {
+      id: 'message',
+      channel,
+      text,
+      media: null,
+      sensitivity: 'public',
+    } as unknown as Message;
     const rehearsal = new RehearsalDesk(signal, later(this.#steady(), turnMs), notes);
     const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
     const first = this.model.questions.length;

@@ -49,7 +49,13 @@ for (const kind of kinds) {
         mark: () => 'MARK',
       });
       const text = 'What is six times seven?';
-      const message = { id: 'm', channel: 'webhook', text, media: null } as unknown as Message;
+      const message = {
+        id: 'm',
+        channel: 'webhook',
+        text,
+        media: null,
+        sensitivity: 'public',
+      } as unknown as Message;
       const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
       const decision = await agent.think({ message, text, history: [] }, desk);
       assert.ok(decision.kind === 'reply', decision.why);

@@ -37,7 +37,7 @@ async function keep(path: string, bots: readonly ChannelKey[]): Promise<void> {
     await accept(it, said('ann', `hello, ${channel}`, { channel, sender }));
     const claim = await oneIn(it, channel);
     const scope = { kind: 'conversation' } as const;
-    const note = { at: Date.now(), text: `likes ${channel}` };
+    const note = { at: Date.now(), text: `likes ${channel}`, sensitivity: 'public' } as const;
     const notes = [{ kind: 'add', scope, note, notesMax: 9 } as const];
     await ledger.complete(claim, { ...effects(claim, ['hi']), notes });
   }

@@ -35,7 +35,7 @@ function brainOf(kit: ServiceKit, modelUrl: string, more: object): Brain {
 }
 
 function think(brain: Brain, kit: ServiceKit, turnMs: number): Promise<Decision> {
-  const message = { text: 'two plus two?', media: null } as Message;
+  const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
   const desk = new RehearsalDesk(new AbortController().signal, later(kit.steady(), turnMs));
   return brain.think({ message, text: message.text, history: [] }, desk);
 }

@@ -36,7 +36,8 @@ const replied = (text: string) =>
 
 /** Answers with its own name. */
 function prompt(name: string): Brain {
-  return { name, agent: null, deadlineMs: 60_000, think: async () => replied(name) };
+  const think = async () => replied(name);
+  return { name, sensitivity: 'public', agent: null, deadlineMs: 60_000, think };
 }
 
 /** Answers nothing before its turn is aborted, or not even then. */
@@ -44,6 +45,7 @@ function hanging(name: string, deaf = false) {
   const held: AbortSignal[] = [];
   const brain: Brain = {
     name,
+    sensitivity: 'public',
     agent: null,
     deadlineMs: 60_000,
     think: (_turn, { signal }) => {

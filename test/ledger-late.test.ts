@@ -94,7 +94,13 @@ suite('what is on its way to the storage', () => {
     await it.accept('ann', 'one');
     const claim = await oneIn(it);
     const use = { at: 1, tool: 'webhook_call', mode: 'allow', rule: 'a rule' } as const;
-    const call = { ...use, key: 'a key', hash: 'a hash', arguments: '{}' };
+    const call = {
+      ...use,
+      key: 'a key',
+      hash: 'a hash',
+      arguments: '{}',
+      sensitivity: 'public',
+    } as const;
     const unwritten = it.ledger.calls.journal(claim, call);
     assert.equal(await isSettled(unwritten), false);
     it.storage.refuse();

@@ -21,6 +21,7 @@ const log = createLog({ stream: process.stderr, level: 'error', format: 'text' }
 export function echo(name: string): Brain {
   return {
     name,
+    sensitivity: 'public',
     agent: null,
     deadlineMs: 60_000,
     think: async ({ text }) => {

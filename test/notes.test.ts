@@ -38,7 +38,12 @@ async function keepNotes(path: string): Promise<void> {
   await accept(it, said('ann', 'hello'));
   const claim = await oneIn(it);
   const add = (text: string, scope: { kind: 'conversation' } | { kind: 'brain'; brain: string }) =>
-    ({ kind: 'add', scope, note: { at: Date.now(), text }, notesMax: 9 }) as const;
+    ({
+      kind: 'add',
+      scope,
+      note: { at: Date.now(), text, sensitivity: 'public' },
+      notesMax: 9,
+    }) as const;
   const here = { kind: 'conversation' } as const;
   const notes = [
     add('likes tea', here),

@@ -63,7 +63,15 @@ test('the service opens a reader with either form of the ledger', async () => {
   for (const path of [null, join(folder, 'svc.db')]) {
     const storage = path === null ? null : { path, retentionDays: 30, urlEnv: null };
     const failed = (error: unknown): void => assert.fail(String(error));
-    const store = await openLedger({ storage, path, ids, ...systemClock, news: {}, failed });
+    const store = await openLedger({
+      storage,
+      path,
+      publicNow: null,
+      ids,
+      ...systemClock,
+      news: {},
+      failed,
+    });
     if ('kind' in store) throw new Error(store.message);
     const acceptance = await store.ledger.accept([said('ada', 'hello')]);
     const [receipt] = accepted(acceptance);

@@ -50,7 +50,7 @@ class Stage implements AsyncDisposable {
 }
 
 async function ask(brain: Brain): Promise<string> {
-  const message = { text: 'two plus two?', media: null } as Message;
+  const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
   const decision = await brain.think(
     { message, text: message.text, history: [] },
     new RehearsalDesk(new AbortController().signal, fromNow(brain.deadlineMs)),

@@ -70,7 +70,7 @@ async function ask(
     members,
     ...common,
   });
-  const message = { text: 'my secret', media: null } as Message;
+  const message = { text: 'my secret', media: null, sensitivity: 'public' } as Message;
   const own = desk();
   const decision = await brain.think({ message, text: message.text, history: [] }, own);
   steps?.push(...own.steps);
@@ -131,7 +131,7 @@ test('the second lock suffices: the model refuses though no shield dropped it', 
     tools: [],
     deadlineAt: fromNow(60_000),
   } as const;
-  const { verdict, calls } = await dispatch(members, request, desk(), common);
+  const { verdict, calls } = await dispatch(members, () => request, desk(), common);
   assert.equal(verdict.kind, 'none');
   const [call] = calls;
   assert.ok(call?.outcome?.kind === 'failed');

@@ -28,6 +28,7 @@ const ids = createIdSource(now, (bytes) => void crypto.getRandomValues(bytes));
 function brain(name: string): Brain {
   return {
     name,
+    sensitivity: 'public',
     agent: null,
     deadlineMs: 60_000,
     async think(turn) {

@@ -29,7 +29,7 @@ export function tellLeftOut(
   if (chosen === null || chosen.view.unanswered) return;
   const shown = turnsIn(history, { ...chosen.view, unanswered: true });
   const refused = shown.filter(({ reply, quoted }) => reply === null && quoted === undefined);
-  const turns = shown.filter(({ reply }) => reply === null).length;
+  const models = [chosen.model];
   desk.leaveOut(refused);
-  desk.addStep({ kind: 'left_out', why: 'unanswered', models: [chosen.model], turns, notes: 0 });
+  desk.addStep({ kind: 'left_out', why: 'unanswered', models, turns: refused.length, notes: 0 });
 }

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { mockedClock } from '../../test/hand-clock.ts';
 import { ScriptedModel, settled } from '../../test/fake/scripted-model.ts';
 import type { Decision } from '../domain/decision.ts';
-import type { HistoryLine } from '../domain/conversation.ts';
+import type { TurnRow } from '../domain/conversation.ts';
 import type { Failure } from '../domain/failure.ts';
 import type { Media, Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
@@ -28,7 +28,7 @@ type Thinking = {
 type Asking = Partial<ResponderOptions> & {
   text?: string;
   media?: Media | null;
-  history?: readonly HistoryLine[];
+  history?: readonly TurnRow[];
   turnMs?: number;
   signal?: AbortSignal;
 };
@@ -53,7 +53,7 @@ function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking 
     onFault: (error) => faults.push(error),
     ...options,
   });
-  const message = { text, media } as Message;
+  const message = { text, media, sensitivity: 'public' } as Message;
   const desk = new RehearsalDesk(signal, mockedClock.in(turnMs));
   const { steps } = desk;
   let now: Decision | null = null;
@@ -80,14 +80,19 @@ const results = (steps: readonly TraceStep[]): readonly string[] =>
 
 test('one model is asked once, and its answer is the reply', async (t) => {
   const a = new ScriptedModel('a');
-  const history: HistoryLine[] = [{ role: 'user', text: 'before' }];
+  const before = { at: 0, text: 'before', reply: 'so it was' };
+  const history: TurnRow[] = [{ ...before, sensitivity: 'public' }];
   const turn = think(t, [a], { history });
   assert.deepEqual(a.last.request, {
     sensitivity: 'public',
     system: null,
-    keptFrom: 1,
+    keptFrom: 2,
     tools: [],
-    lines: [...history, { role: 'user', text: 'hi' }],
+    lines: [
+      { role: 'user', text: 'before' },
+      { role: 'assistant', text: 'so it was' },
+      { role: 'user', text: 'hi' },
+    ],
     deadlineAt: 1_600_000,
   });
   t.mock.timers.tick(70);

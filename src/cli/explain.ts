@@ -1,4 +1,4 @@
-import type { TraceStep } from '../domain/trace.ts';
+import { sayLeftOut, type TraceStep } from '../domain/trace.ts';
 import type { Answer } from './chat-session.ts';
 
 /** What happened on the way to an answer, a line for each step. */
@@ -17,6 +17,8 @@ function explainStep(step: TraceStep): string {
       if (step.dropped.length === 0) return `shield: all ${step.kept} models may be asked`;
       return `shield: ${step.dropped.join(', ')} never contacted, ${step.kept} left`;
     }
+    case 'left_out':
+      return `${step.models.join(', ')}: ${sayLeftOut(step)}`;
     case 'model': {
       const again = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';

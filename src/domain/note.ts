@@ -22,7 +22,10 @@ export type NotesOf =
 /** A note with the conversation in which it was made. */
 export type NoteText = Omit<Note, 'sensitivity'> & ConversationKey;
 
-/** `add`: when there are then more than `notesMax`, the oldest go. */
+/**
+ * `add`: when there are then more than `notesMax`, the oldest go; of a brain's notes the oldest of
+ * the conversation that has the most of them.
+ */
 export type NoteMove =
   | {
       readonly kind: 'add';

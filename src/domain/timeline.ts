@@ -5,7 +5,7 @@
 import type { CutReason } from './conversation.ts';
 import { plural } from './plural.ts';
 import type { DeliveryTry, ReplyStory, Story } from './story.ts';
-import type { Trace, TraceStep } from './trace.ts';
+import { sayLeftOut, type Trace, type TraceStep } from './trace.ts';
 
 /** What a row tells of; `unexplained`: no step says where the time went. */
 export type RowPart =
@@ -136,6 +136,11 @@ function tellStep(step: TraceStep, trace: Trace, telling: Telling): void {
       telling.add(claimedMs, null, what, { part: 'shield' });
       return;
     }
+    case 'left_out':
+      telling.add(claimedMs, null, `${step.models.join(', ')}: ${sayLeftOut(step)}`, {
+        part: 'shield',
+      });
+      return;
     case 'model':
       tellModel(step, acceptedAt, claimedMs, telling);
       return;

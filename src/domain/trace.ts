@@ -1,6 +1,7 @@
 import type { CutReason } from './conversation.ts';
 import type { ModelName } from './ids.ts';
 import type { FailureKind } from './failure.ts';
+import { plural } from './plural.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 import type { Try } from './outcome.ts';
 
@@ -55,6 +56,24 @@ export type TraceStep =
       readonly votes: readonly (readonly ModelName[])[];
       readonly why: string;
     };
+
+/** What a model was not shown, and why, in words. */
+export function sayLeftOut({
+  why,
+  turns,
+  notes,
+}: Extract<TraceStep, { kind: 'left_out' }>): string {
+  if (why === 'unanswered') {
+    if (turns === 0) return 'answered only without what was quoted of an earlier session';
+    const what = plural(turns, 'message');
+    return `answered only without ${what} that had no answer, which no later turn sees`;
+  }
+  const what = [
+    ...(turns > 0 ? [plural(turns, 'earlier turn')] : []),
+    ...(notes > 0 ? [plural(notes, 'note')] : []),
+  ];
+  return `${what.join(' and ')} private, and not shown to models elsewhere`;
+}
 
 /** How a turn ended: with a model's answer, with svc's own to a command, or with an apology. */
 export const turnOutcomes = [

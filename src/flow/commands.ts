@@ -69,8 +69,9 @@ async function recall(
   // A session that this very message ends is the newest that has turns.
   const before = await ledger.recall(claim, asked);
   if (before.length === 0) return answer(command, say.recallNothing);
-  const { block, turns } = quote(before);
-  return { ...answer(command, say.recalled(turns)), imported: block };
+  const { block, sensitivity, turns } = quote(before);
+  const imported = { text: block, sensitivity };
+  return { ...answer(command, say.recalled(turns)), imported };
 }
 
 async function notes(
@@ -81,8 +82,9 @@ async function notes(
 ): Promise<CommandAnswer> {
   const scope = brain.agent?.notes ?? null;
   if (scope === null) return answer(command, say.notesNone);
+  // What others have said may stand in them.
+  if (scope.kind === 'brain') return answer(command, say.notesNotYours);
   if (command.rest === 'clear') {
-    if (scope.kind === 'brain') return answer(command, say.notesNotYours);
     return { ...answer(command, say.notesCleared), notes: [{ kind: 'clear', scope }] };
   }
   if (command.rest !== '') return answer(command, say.notesUsage);

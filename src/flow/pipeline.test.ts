@@ -45,6 +45,7 @@ function house(messagesMax = 10) {
   const model = 'test/test' as ModelName;
   const brain: Brain = {
     name: 'main',
+    sensitivity: 'public',
     agent: null,
     deadlineMs: 60_000,
     async think() {
@@ -60,7 +61,7 @@ function house(messagesMax = 10) {
   };
   const told = (): string[] => calls.map(([name]) => name);
   const claimed = async (text = 'two and two?') => {
-    await receive(kit, [said(text)]);
+    await receive(kit, 'public', [said(text)]);
     const [claim] = await ledger.claim('in', channel, 1);
     calls.length = 0;
     return claim!;
@@ -136,18 +137,19 @@ test('who was turned away is told only once the rest of the batch is in the ledg
     now: it.kit.now,
   });
   const access = { allow: ['friend'], groups: 'mention', pairing: false } as const;
+  const gated = { channel, access, sensitivity: 'public' } as const;
   const direct = (sender: string): Inbound => ({ ...said('hello', sender), setting: 'direct' });
   const batch = [direct('stranger'), direct('friend')];
   const first = await it.claimed();
-  const refused = await receiveAtGate(it.kit, gate, { channel, access }, batch);
+  const refused = await receiveAtGate(it.kit, gate, gated, batch);
   assert.equal(refused.kind, 'refused');
   assert.deepEqual(it.told(), []);
   assert.deepEqual(gate.turnedAway, []);
   await it.ledger.bury(first, failure('fault'));
-  const handled = await receiveAtGate(it.kit, gate, { channel, access }, batch);
+  const handled = await receiveAtGate(it.kit, gate, gated, batch);
   assert.equal(handled.kind, 'accepted');
   assert.deepEqual(it.told(), ['messageAccepted', 'messageTurnedAway']);
-  await receiveAtGate(it.kit, gate, { channel, access }, [direct('stranger')]);
+  await receiveAtGate(it.kit, gate, gated, [direct('stranger')]);
   assert.deepEqual(
     gate.turnedAway.map(({ count }) => count),
     [2],

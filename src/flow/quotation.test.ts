@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { windowCharactersMax } from '../domain/conversation.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import { quote } from './quotation.ts';
 
-const turn = (text: string, reply: string | null = 'yes') => ({ at: 0, text, reply });
+const turn = (text: string, reply: string | null = 'yes') => ({
+  at: 0,
+  text,
+  reply,
+  sensitivity: 'public' as Sensitivity,
+});
 
 test('turns become one block in which every line but the first is quoted', () => {
   const { block, turns } = quote([turn('one\ntwo'), turn('three', null)]);

@@ -1,5 +1,5 @@
-import type { QuotedBlock, TurnRow } from '../domain/conversation.ts';
-import { strictest } from '../domain/sensitivity.ts';
+import type { TurnRow } from '../domain/conversation.ts';
+import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 
 /** Less than the window of history, so that a recalled block does not push itself out of it. */
 const charactersMax = 12_000;
@@ -10,10 +10,11 @@ const head =
 /**
  * Turns as one quoted block: every line of it begins with `>`. The newest that fit are taken; one
  * that does not fit alone is cut, with a mark.
- * @returns the block, and how many turns it holds
+ * @returns the block, how many turns it holds, and the strictest stamp of these
  */
 export function quote(rows: readonly TurnRow[]): {
-  readonly block: QuotedBlock;
+  readonly block: string;
+  readonly sensitivity: Sensitivity;
   readonly turns: number;
 } {
   const quoted: string[] = [];
@@ -28,9 +29,9 @@ export function quote(rows: readonly TurnRow[]): {
     left -= text.length;
   }
   const turns = quoted.length;
-  const text = [head, ...quoted.reverse()].join('\n');
+  const block = [head, ...quoted.reverse()].join('\n');
   const stamps = rows.slice(-turns).map(({ sensitivity }) => sensitivity);
-  return { block: { text, sensitivity: strictest(...stamps) }, turns };
+  return { block, sensitivity: strictest(...stamps), turns };
 }
 
 /** Without half a character at its end. */

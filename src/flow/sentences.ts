@@ -46,7 +46,8 @@ export const commandSentences = {
   notesNone: 'There are no notes.',
   notesCleared: 'The notes are gone.',
   notesNotYours:
-    'These notes belong to all conversations; only the person who runs this service clears them.',
+    'The notes here belong to all conversations: only the person who runs this service sees and ' +
+    'clears them.',
   notesUsage: 'Write /notes to see the notes, or /notes clear to delete them.',
   notesList: (notes: readonly Note[]): string =>
     ['Notes:', ...notes.map(({ text }, at) => `${at + 1}. ${text}`)].join('\n'),

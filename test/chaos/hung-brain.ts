@@ -136,6 +136,7 @@ const replied = (text: string) =>
 
 const echo: Brain = {
   name: 'echo',
+  sensitivity: 'public',
   agent: null,
   deadlineMs: 60_000,
   think: async ({ text }) => replied(text),
@@ -146,6 +147,7 @@ function hangingBrain() {
   let held = 0;
   const brain: Brain = {
     name: 'hung',
+    sensitivity: 'public',
     agent: null,
     deadlineMs: 600_000,
     think: (_turn, { signal }) => {

@@ -22,7 +22,7 @@ const bugs: Readonly<Record<string, PlantedBug['plant']>> = {
         if (acceptance.kind === 'refused') return acceptance;
         for (const [i, { id, duplicate }] of acceptance.receipts.entries()) {
           const { dedupeKey: _, ...facts } = batch[i]!;
-          if (!duplicate) waiting.push({ ...facts, id, acceptedAt: 0 });
+          if (!duplicate) waiting.push({ sensitivity: 'private', ...facts, id, acceptedAt: 0 });
         }
         return acceptance;
       },

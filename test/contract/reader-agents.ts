@@ -19,7 +19,7 @@ export const agentReads: readonly ReaderCase[] = [
           return {
             kind: 'add',
             scope,
-            note: note(`${text} of ${scope.kind}`),
+            note: { ...note(`${text} of ${scope.kind}`), sensitivity: 'private' },
             notesMax: 9,
           } as const;
         }),

@@ -73,7 +73,7 @@ export async function play(given: Case): Promise<Played> {
     retryDelayMs: (failure, attempt) => retryDelayMs(failure, attempt, atOnce),
     onFault: (error) => stage.faults.push(error),
   });
-  const message = { text: 'two plus two?', media: null } as Message;
+  const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
   const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
   const decision = await brain.think({ message, text: message.text, history: [] }, desk);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');

@@ -122,6 +122,7 @@ async function tryBrain(
     at: 0,
     text: asked,
     reply: answered,
+    sensitivity: 'public' as const,
   }));
   const tried = await trials.tryBrain({ config, brain, text, channel, turns }, left);
   const answer = answerOf(tried);

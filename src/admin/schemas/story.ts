@@ -33,6 +33,13 @@ const traceStep = kinds(
   }),
   object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
   object({
+    kind: oneOf('left_out'),
+    why: oneOf('private', 'unanswered'),
+    models: list(model),
+    turns: integer,
+    notes: integer,
+  }),
+  object({
     kind: oneOf('model'),
     model,
     rank: integer,

@@ -23,7 +23,7 @@ test('a tool is run, and its result goes in as data between marks', async () => 
   const stage = new Stage({ tools: [tool] });
   const asked = sum();
   const played = await stage.play([{ calls: [asked], text: 'Let me see.' }, 'It is 2.'], {
-    history: [{ role: 'user', text: 'before' }],
+    history: [{ at: 0, text: 'before', reply: null, sensitivity: 'public' }],
   });
   assert.equal(brief(played), 'It is 2.');
   assert.deepEqual(tool.ran, [{ expression: '1+1' }]);

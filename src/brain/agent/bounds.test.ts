@@ -91,7 +91,13 @@ test('a turn keeps its native calls while another finds out that there are none'
   const stage = new Stage({ tools: [tool] });
   const both = [0, 1].map(() => {
     const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
-    const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
+    const message = {
+      id: 'm',
+      channel: 'webhook',
+      text: 'hi',
+      media: null,
+      sensitivity: 'public',
+    } as unknown as Message;
     return stage.brain.think({ message, text: 'hi', history: [] }, desk);
   });
   await settled();
@@ -113,7 +119,13 @@ test('a second turn that is refused tools goes on in text as well', async () => 
   const stage = new Stage({ tools: [calc()] });
   const both = [0, 1].map(() => {
     const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
-    const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
+    const message = {
+      id: 'm',
+      channel: 'webhook',
+      text: 'hi',
+      media: null,
+      sensitivity: 'public',
+    } as unknown as Message;
     return stage.brain.think({ message, text: 'hi', history: [] }, desk);
   });
   await settled();
@@ -153,7 +165,13 @@ test('the deadline holds for the model too', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stage = new Stage({ tools: [calc()], clock: mockedClock });
   const desk = new RehearsalDesk(new AbortController().signal, mockedClock.in(40));
-  const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
+  const message = {
+    id: 'm',
+    channel: 'webhook',
+    text: 'hi',
+    media: null,
+    sensitivity: 'public',
+  } as unknown as Message;
   const thinking = stage.brain.think({ message, text: 'hi', history: [] }, desk);
   await settled();
   assert.equal(stage.model.questions.length, 1);
@@ -231,7 +249,7 @@ test('notes are recalled and kept, and the model hears when the oldest goes', as
     does: async (given, turn) => ({ kind: 'done', text: turn.note(given), cut: false }),
   });
   const stage = new Stage({ tools: [note], notes: { scope, notesMax: 2, budgetRunes: 9 } });
-  const notes: Note[] = [{ at: 1, text: 'likes tea' }];
+  const notes: Note[] = [{ at: 1, text: 'likes tea', sensitivity: 'public' }];
   const two = calls(call('memory_note', { note: 'eats' }), call('memory_note', { note: 'runs' }));
   const played = await stage.play([two, 'ok'], { notes });
   assert.match(
@@ -246,7 +264,9 @@ test('notes are recalled and kept, and the model hears when the oldest goes', as
   );
   const later = await stage.play(['ok'], { notes });
   assert.match(later.requests[0]!.system!, /\n- eats\n- runs\n/);
-  const full = await stage.play(['ok'], { notes: [{ at: 1, text: 'too long for it' }] });
+  const full = await stage.play(['ok'], {
+    notes: [{ at: 1, text: 'too long for it', sensitivity: 'public' }],
+  });
   assert.doesNotMatch(full.requests[0]!.system!, /too long/);
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Note } from '../../domain/note.ts';
 import { systemPrompt } from './prompt.ts';
 import type { PromptParts } from './prompt.ts';
 
@@ -27,8 +28,8 @@ const whole: PromptParts = {
   operatorPrompt: 'You help the people of a small library.',
   skills: 'Skills:\n- opening-hours: When the library is open.',
   notes: [
-    { at: 1, text: 'Ada likes tea.' },
-    { at: 2, text: 'Ada speaks French.' },
+    { at: 1, text: 'Ada likes tea.', sensitivity: 'public' },
+    { at: 2, text: 'Ada speaks French.', sensitivity: 'public' },
   ],
   notesBudgetRunes: 2_000,
   mark: '5f3a0c91-77de',
@@ -68,7 +69,11 @@ test('the order is protocol, operator, skills, notes, in either protocol', () =>
 });
 
 test('the newest notes come first within the budget, counted in code points', () => {
-  const notes = ['old', '🍵🍵', 'new'].map((text, at) => ({ at, text }));
+  const notes = ['old', '🍵🍵', 'new'].map((text, at): Note => ({
+    at,
+    text,
+    sensitivity: 'public',
+  }));
   const within = (notesBudgetRunes: number): string | undefined =>
     /you kept in earlier turns\n([^]*)\n\[end/.exec(
       systemPrompt({ ...whole, notes, notesBudgetRunes }),

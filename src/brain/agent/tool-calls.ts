@@ -122,7 +122,8 @@ export class ToolCalls {
     desk.keep({ kind: 'add', scope, note, notesMax });
     this.#notesKept++;
     if (this.#options.notesBefore + this.#notesKept <= notesMax) return 'Kept.';
-    return `Kept. The oldest note went for it: ${notesMax} are kept at most.`;
+    const gone = scope.kind === 'brain' ? 'An older note' : 'The oldest note';
+    return `Kept. ${gone} went for it: ${notesMax} are kept at most.`;
   }
 
   /**

@@ -111,6 +111,7 @@ function owning(
       const store = await openLedger({
         storage: config.storage,
         path: storagePath,
+        publicNow: null,
         ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
         ...systemClock,
         failed: (error) => (failed = error),

@@ -4,7 +4,9 @@ import type { Reply } from '../../domain/reply.ts';
 /** What a row weighs: two bytes a character, and what is around it. */
 const rowBytes = 512;
 
-export function bytesOfMessage(message: Omit<Message, 'id' | 'acceptedAt'>): number {
+export function bytesOfMessage(
+  message: Omit<Message, 'id' | 'acceptedAt' | 'sensitivity'>,
+): number {
   const { text, conversation, sender, media, address } = message;
   const characters =
     text.length +

@@ -126,7 +126,10 @@ export class SqliteStorage implements LedgerStorage {
     for (const write of writes) this.#journal.add(write);
     return this.#journal.written(() => {
       if (why !== null) this.deadLetters.add(message.id);
-      if (row.gone || row.historyVersion < row.lane.historyVersion) this.history.drop(message);
+      const isOutdated = row.historyVersion < row.lane.historyVersion;
+      // Older turns come into the window for those that are left out.
+      const isShorter = (effects?.leftOut.length ?? 0) > 0;
+      if (row.gone || isOutdated || isShorter) this.history.drop(message);
       else this.history.put(message, memory);
       then();
     });

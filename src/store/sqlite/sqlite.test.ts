@@ -238,6 +238,7 @@ suite('a ledger whose commit fails', () => {
         turn,
         session: null,
         imported: null,
+        leftOut: [],
         notes: [],
         toolUses: [],
         trace: null,
@@ -383,7 +384,7 @@ suite('what is kept for a time', () => {
   });
 });
 
-const turn = { at: 1, text: 'safe', reply: null };
+const turn = { at: 1, text: 'safe', reply: null, sensitivity: 'public' } as const;
 
 /** One message of cid, answered without a reply while bob's waits. */
 async function exchangeWith(it: Bench): Promise<void> {

@@ -28,8 +28,8 @@ export type SqliteOptions = Clock & {
   readonly path: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
-  /** Stamps what was kept before there were stamps; left out: all of that is private. */
-  readonly publicNow?: PublicNow;
+  /** Stamps what was kept before there were stamps; left out: that is not done now. */
+  readonly publicNow?: PublicNow | null;
   /** Told once when the storage has failed for good; everything after is refused. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
@@ -37,8 +37,6 @@ export type SqliteOptions = Clock & {
   /** Who writes; left out: a thread of its own. */
   readonly startWriter?: StartWriter;
 };
-
-const nothingPublic: PublicNow = { channels: [], brains: [] };
 
 /** Opens or makes the database, takes its lock, and recovers what was unsettled. */
 export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger | StoreProblem> {
@@ -65,7 +63,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     reader = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));
-    const { stamps, writes: stampWrites } = openStamps(reader, options.publicNow ?? nothingPublic);
+    const { stamps, writes: stampWrites } = openStamps(reader, options.publicNow ?? null);
     const { writes, suspects } = recover(reader, rows, now(), stamps, notedFailure(path));
     await journal.write([...stampWrites, ...writes, ['owned']]);
     forgetFailure(path);

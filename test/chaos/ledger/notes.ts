@@ -1,7 +1,8 @@
 /** Notes as the contract tells them: a list of each scope, and where each note was made. */
-import type { NoteMove, NoteScope } from '../../../src/domain/note.ts';
+import type { Message } from '../../../src/domain/message.ts';
+import type { Note, NoteMove, NoteScope } from '../../../src/domain/note.ts';
 
-type Kept = { readonly lane: string; readonly at: number; readonly text: string };
+type Kept = Note & { readonly lane: string };
 
 const brain = { kind: 'brain', brain: 'main' } as const;
 const here = { kind: 'conversation' } as const;
@@ -10,7 +11,7 @@ export const scopes: readonly NoteScope[] = [here, brain];
 /** What a turn notes; of most turns nothing. */
 export function noteMovesOf(
   text: string,
-  at: number,
+  { acceptedAt: at, sensitivity }: Pick<Message, 'acceptedAt' | 'sensitivity'>,
   [what = 0, most = 0]: readonly number[],
 ): readonly NoteMove[] {
   const scope = most > 0.5 ? brain : here;
@@ -18,7 +19,7 @@ export function noteMovesOf(
   if (what > 0.96) return [{ kind: 'clear', scope }];
   const notesMax = 1 + (Math.floor(most * 97) % 4);
   const add = (note: string): NoteMove => {
-    return { kind: 'add', scope, note: { at, text: note }, notesMax };
+    return { kind: 'add', scope, note: { at, text: note, sensitivity }, notesMax };
   };
   return what > 0.85 ? [add(`first of ${text}`), add(`second of ${text}`)] : [add(text)];
 }
@@ -33,14 +34,14 @@ export class NoteReference {
       if (move.kind === 'clear') this.#kept.delete(key);
       else {
         const notes = [...(this.#kept.get(key) ?? []), { lane, ...move.note }];
-        this.#kept.set(key, notes.slice(-move.notesMax));
+        this.#kept.set(key, shared(notes, move.notesMax));
       }
     }
   }
 
-  of(lane: string, scope: NoteScope): readonly Omit<Kept, 'lane'>[] {
+  of(lane: string, scope: NoteScope): readonly Note[] {
     const notes = this.#kept.get(keyOf(lane, scope)) ?? [];
-    return notes.map(({ at, text }) => ({ at, text }));
+    return notes.map(({ lane: _, ...note }) => note);
   }
 
   forget(lanes: ReadonlySet<string>): void {
@@ -51,6 +52,19 @@ export class NoteReference {
       );
     }
   }
+}
+
+/** While there are too many, the conversation with the most loses its oldest; of those, the oldest. */
+function shared(notes: readonly Kept[], most: number): readonly Kept[] {
+  let left = notes;
+  while (left.length > most) {
+    const counts = new Map<string, number>();
+    for (const { lane } of left) counts.set(lane, (counts.get(lane) ?? 0) + 1);
+    const largest = Math.max(...counts.values());
+    const goes = left.find(({ lane }) => counts.get(lane) === largest);
+    left = left.filter((note) => note !== goes);
+  }
+  return left;
 }
 
 function keyOf(lane: string, scope: NoteScope): string {

@@ -8,7 +8,7 @@ import type { Inbound, Message } from '../../../src/domain/message.ts';
 import type { Reply } from '../../../src/domain/reply.ts';
 import type { DeadLetterMove, Effects, Memory } from '../../../src/store/store.ts';
 import type { MessageRow, ReplyRow, Row } from './rows.ts';
-import { windowOf } from './turns.ts';
+import { isUnanswered, windowOf } from './turns.ts';
 
 /** With so many unsettled replies a conversation's inbox is not claimed. */
 const repliesMax = 100;
@@ -173,9 +173,13 @@ export class Reference {
     const move = effects?.session ?? null;
     const imported = effects?.imported ?? null;
     const turn = effects?.turn ?? null;
-    const turns: Turn[] = move === null ? [...(before?.turns ?? [])] : [];
+    const leftOut = new Set(effects?.leftOut.map(({ at }) => at));
+    const turns: Turn[] =
+      move === null
+        ? (before?.turns ?? []).filter(({ row }) => !leftOut.has(row.at) || !isUnanswered(row))
+        : [];
     if (imported !== null) {
-      turns.push({ of: null, row: { at: acceptedAt, text: imported, reply: null } });
+      turns.push({ of: null, row: { at: acceptedAt, ...imported, reply: null, quoted: true } });
     }
     if (turn !== null) turns.push({ of: row.id, row: turn });
     const past = before?.past ?? [];

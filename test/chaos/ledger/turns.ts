@@ -16,7 +16,7 @@ export function effectsOf(
   dice: readonly number[],
 ): Effects {
   const [, size = 0, parts = 0, kept = 0, cut = 0, quoted = 0] = dice;
-  const { acceptedAt, text } = message;
+  const { acceptedAt, text, sensitivity } = message;
   const count = size > 0.985 ? 45 : Math.floor(size * 2.6);
   const whole = world.ids.reply();
   const idOf = (i: number): ReplyId => {
@@ -35,14 +35,15 @@ export function effectsOf(
       sessionStarted: null,
     };
   });
-  const turn = { at: acceptedAt, text, reply: replies[0]?.text ?? null };
+  const turn = { at: acceptedAt, text, reply: replies[0]?.text ?? null, sensitivity };
   const imported = world.people && memory.empty && quoted > 0.8;
   return {
     replies,
     turn: imported || kept > 0.9 ? null : turn,
     session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
-    imported: imported ? `quoted for ${short(text)}` : null,
-    notes: world.people ? noteMovesOf(short(text), acceptedAt, dice.slice(6)) : [],
+    imported: imported ? { text: `quoted for ${short(text)}`, sensitivity } : null,
+    leftOut: kept > 0.7 && kept <= 0.9 ? memory.turns.filter(isUnanswered) : [],
+    notes: world.people ? noteMovesOf(short(text), message, dice.slice(6)) : [],
     toolUses: [],
     trace: {
       acceptedAt,
@@ -73,4 +74,9 @@ export function windowOf(turns: readonly TurnRow[]): readonly TurnRow[] {
     const texts = newest.map(({ text, reply }) => text + (reply ?? ''));
     if (texts.join('').length <= windowCharacters) return newest;
   }
+}
+
+/** The turns that a brain may leave out. */
+export function isUnanswered({ reply, quoted }: TurnRow): boolean {
+  return reply === null && quoted === undefined;
 }

@@ -173,6 +173,7 @@ export class Walk {
       text,
       media: null,
       address: { channel, target: `c${who}` },
+      sensitivity: (die * 13) % 1 > 0.5 ? 'private' : 'public',
       dedupeKey: key > 0.5 ? `k${Math.floor(((key * 31 + (i >> 1)) * 13) % 40)}` : null,
     };
   }

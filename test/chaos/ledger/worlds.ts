@@ -106,6 +106,7 @@ const nothing: Effects = {
   turn: null,
   session: null,
   imported: null,
+  leftOut: [],
   notes: [],
   toolUses: [],
   trace: null,

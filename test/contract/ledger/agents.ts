@@ -22,7 +22,7 @@ import {
 const here: NoteScope = { kind: 'conversation' };
 const ofMain = { kind: 'brain', brain: 'main' } as const;
 const add = (text: string, scope: NoteScope = here, notesMax = 10): NoteMove => {
-  return { kind: 'add', scope, note: { at: 1_000, text }, notesMax };
+  return { kind: 'add', scope, note: { at: 1_000, text, sensitivity: 'public' }, notesMax };
 };
 const texts = (notes: readonly Note[]): string[] => notes.map(({ text }) => text);
 const talk = (conversation: string, channel: ChannelKey = hook) => {
@@ -331,6 +331,7 @@ function begun({ message }: InClaim, place = '1:0', hash = 'one'): BegunCall {
     mode: 'allow',
     rule: 'no_governance',
     arguments: JSON.stringify({ n: hash }),
+    sensitivity: 'public',
   };
 }
 

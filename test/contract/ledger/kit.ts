@@ -59,6 +59,7 @@ export function said(conversation: string, text: string, more: Partial<Inbound> 
     media: null,
     address: { channel, target: conversation },
     dedupeKey: null,
+    sensitivity: 'public',
     ...more,
   };
 }
@@ -128,14 +129,19 @@ export function effects(
     readonly turn?: TurnRow | null;
     readonly session?: SessionMove;
     readonly imported?: string;
+    readonly leftOut?: readonly TurnRow[];
   } = {},
 ): Effects {
-  const { acceptedAt, text } = claim.message;
+  const { acceptedAt, text, sensitivity } = claim.message;
   return {
     replies: texts.map((reply) => replyTo(claim, reply)),
-    turn: more.turn === undefined ? { at: acceptedAt, text, reply: texts[0] ?? null } : more.turn,
+    turn:
+      more.turn === undefined
+        ? { at: acceptedAt, text, reply: texts[0] ?? null, sensitivity }
+        : more.turn,
     session: more.session ?? null,
-    imported: more.imported ?? null,
+    imported: more.imported === undefined ? null : { text: more.imported, sensitivity },
+    leftOut: more.leftOut ?? [],
     notes: [],
     toolUses: [],
     trace: {

@@ -85,7 +85,7 @@ export const memoryCases: readonly LedgerCase[] = [
     await accept(it, said('ann', 'two'));
     const { memory } = await oneIn(it);
     const at = first.message.acceptedAt;
-    assert.deepEqual(memory.turns, [{ at, text: 'one', reply: 'a' }]);
+    assert.deepEqual(memory.turns, [{ at, text: 'one', reply: 'a', sensitivity: 'public' }]);
     assert.equal(memory.previousAt, at);
     assert.equal(memory.session.startedAt, at);
   }),
@@ -112,7 +112,7 @@ export const memoryCases: readonly LedgerCase[] = [
   durably('a buried message is remembered as its effects say', async (it) => {
     await accept(it, said('ann', 'one'));
     const claim = await oneIn(it);
-    const turn = { at: 5, text: 'one', reply: null };
+    const turn = { at: 5, text: 'one', reply: null, sensitivity: 'public' } as const;
     await it.ledger.bury(claim, why, effects(claim, ['sorry'], { turn }));
     assert.deepEqual(await history(it), ['one', null]);
   }),

@@ -44,7 +44,7 @@ async function inFolder(run: (it: Bench, path: string, folder: string) => Promis
 }
 
 function agentEffects(claim: InClaim, text: string): Effects {
-  const note = { at: 1_000, text };
+  const note = { at: 1_000, text, sensitivity: 'public' } as const;
   const moves: NoteMove[] = [
     { kind: 'add', scope: { kind: 'conversation' }, note, notesMax: 9 },
     { kind: 'add', scope: ofMain, note, notesMax: 9 },
@@ -69,7 +69,7 @@ function begun({ message }: InClaim, given: string): BegunCall {
     mode: 'allow',
     rule: 'no_governance',
   } as const;
-  return { ...use, key: `${message.id}:1:0`, hash: 'one', arguments: given };
+  return { ...use, key: `${message.id}:1:0`, hash: 'one', arguments: given, sensitivity: 'public' };
 }
 
 /** One turn that calls, notes, and is written down. */

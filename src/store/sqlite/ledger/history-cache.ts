@@ -17,8 +17,10 @@ const entryBytes = 256;
 /** The cursor that says since when a channel is not served; empty: the channel is served. */
 export const unroutableCursor = 'unroutable_since';
 
-/** Turns that were said in a conversation; a quoted block was not said. */
-const theirs = 'channel = ?1 AND conversation = ?2 AND (sender IS NOT NULL OR reply IS NOT NULL)';
+/** Turns that were said in a conversation and may be seen; a quoted block was not said. */
+const theirs =
+  'channel = ?1 AND conversation = ?2 AND left_out = 0 ' +
+  'AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
 const columns = 'channel, at, text, reply, private, sender IS NULL AND reply IS NULL AS quoted';
 
@@ -58,7 +60,7 @@ export class HistoryCache {
     this.#said = db.prepare(
       `SELECT ${columns} FROM turns WHERE ${theirs} AND session = ` +
         `(SELECT session FROM turns WHERE ${theirs} ORDER BY session DESC LIMIT 1) ` +
-        'AND left_out = 0 ORDER BY seq DESC LIMIT ?3',
+        'ORDER BY seq DESC LIMIT ?3',
     );
     this.#cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
   }

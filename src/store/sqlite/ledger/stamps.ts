@@ -33,15 +33,19 @@ export function stampOf(sensitivity: Sensitivity): number {
   return sensitivity === 'public' ? 0 : 1;
 }
 
-/** @returns the stamps, and what is to be written down before a message is worked on */
+/**
+ * @param now null: what is unstamped stays so, and counts as private meanwhile
+ * @returns the stamps, and what is to be written down before a message is worked on
+ */
 export function openStamps(
   db: DatabaseSync,
-  now: PublicNow,
+  now: PublicNow | null,
 ): { readonly stamps: Stamps; readonly writes: readonly Write[] } {
   if (db.prepare('SELECT stamped FROM owner').get()?.['stamped'] === 1) {
     const rows = db.prepare('SELECT channel FROM public_before').all();
     return { stamps: new Stamps(rows.map(({ channel }) => String(channel))), writes: [] };
   }
+  if (now === null) return { stamps: new Stamps([]), writes: [] };
   const writes: Write[] = now.channels.map((channel) => ['publicBefore', channel]);
   const brains = JSON.stringify(now.brains);
   const others = 'SELECT 1 FROM inbox WHERE brain NOT IN (SELECT value FROM json_each(?)) LIMIT 1';

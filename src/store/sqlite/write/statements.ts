@@ -35,7 +35,8 @@ export const statements = {
     'VALUES (?, ?, ?, ?, ?, ?, ?)',
   turnLeftOut:
     'UPDATE turns SET left_out = 1 ' +
-    'WHERE channel = ? AND conversation = ? AND session = ? AND at = ? AND reply IS NULL',
+    'WHERE channel = ? AND conversation = ? AND session = ? AND at = ? ' +
+    'AND reply IS NULL AND sender IS NOT NULL',
   cut:
     'INSERT OR REPLACE INTO cuts (channel, conversation, session, at, reason) ' +
     'VALUES (?, ?, ?, ?, ?)',
@@ -87,9 +88,11 @@ export const statements = {
   notesCut:
     `DELETE FROM ${notesOfConversation} AND seq <= ` +
     `(SELECT seq FROM ${notesOfConversation} ORDER BY seq DESC LIMIT 1 OFFSET ?3)`,
+  // Each conversation has its share: where one has the most notes, its oldest go first.
   brainNotesCut:
-    `DELETE FROM ${notesOfBrain} AND seq <= ` +
-    `(SELECT seq FROM ${notesOfBrain} ORDER BY seq DESC LIMIT 1 OFFSET ?2)`,
+    'DELETE FROM notes WHERE seq IN (SELECT seq FROM (SELECT seq, row_number() OVER ' +
+    `(PARTITION BY channel, conversation ORDER BY seq DESC) AS place FROM ${notesOfBrain}) ` +
+    `ORDER BY place DESC, seq LIMIT max(0, (SELECT count(*) FROM ${notesOfBrain}) - ?2))`,
   notesCleared: `DELETE FROM ${notesOfConversation} AND seq < ?3`,
   brainNotesCleared: `DELETE FROM ${notesOfBrain} AND seq < ?2`,
   // Also what a brain keeps of what it noted there.
