@@ -75,7 +75,8 @@ export async function startConfigured(settings: object = {}, env: Record<string,
   const admin = { token_env: 'ADMIN_TOKEN' };
   const first = { ...webhookConfig(where), admin, ...settings } as Document;
   const file = await writeConfig(folder.path, first);
-  const program = parts.use(await serveHere(file, port, { ADMIN_TOKEN: adminToken, ...env }));
+  const start = () => serveHere(file, port, { ADMIN_TOKEN: adminToken, ...env });
+  let program = parts.use(await start());
   const own = parts.move();
   let replies = 0;
   const revision = async (): Promise<string> => (await askAdmin(adminPort, 'config')).etag!;
@@ -89,7 +90,14 @@ export async function startConfigured(settings: object = {}, env: Record<string,
     folder: folder.path,
     file,
     first,
-    program,
+    get program() {
+      return program;
+    },
+    /** With the file as it is by then. */
+    async restart(): Promise<void> {
+      await program[Symbol.asyncDispose]();
+      program = own.use(await start());
+    },
     receiver,
     model: model!,
     port,

@@ -1,0 +1,87 @@
+/** A message that a model refuses does not spoil the conversation behind it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startConfigured } from './config-program.ts';
+import type { FailureName } from './fake/failures.ts';
+import type { ModelCall, Step } from './fake/model-server.ts';
+
+const wordsOf = ({ body }: ModelCall): readonly string[] =>
+  (body as { messages: { role: string; content: string }[] }).messages
+    .filter(({ role }) => role !== 'system')
+    .map(({ content }) => content);
+
+/** Refuses whatever holds FAIL, and repeats all else. */
+const picky =
+  (fail: FailureName) =>
+  (call: ModelCall): Step =>
+    call.text.includes('FAIL') ? { fail } : { answer: wordsOf(call).join(' | ') };
+
+const agent = { agent: { tools: ['time'] } };
+
+type Service = Awaited<ReturnType<typeof startConfigured>>;
+
+/** @param more of the brain */
+function withBrain({ first, model }: Pick<Service, 'first' | 'model'>, more: object): object {
+  const [brain] = first.brains;
+  const [one] = brain!['models'] as object[];
+  const models = [{ ...one, base_url: model.url, max_retries: 0 }];
+  return { ...first, brains: [{ ...brain, models, ...more }] };
+}
+
+async function stepsOf(service: Service): Promise<readonly object[]> {
+  type Rows = { readonly rows: readonly { readonly id: string }[] };
+  type Told = { readonly trace: { readonly steps: readonly { readonly kind: string }[] } };
+  const { rows } = (await service.ask('messages')).body as unknown as Rows;
+  const { body } = await service.ask(`messages/${rows[0]!.id}`);
+  return (body as unknown as Told).trace.steps.filter(({ kind }) => kind === 'left_out');
+}
+
+for (const [what, more] of [
+  ['a responder', {}],
+  ['an agent', agent],
+] as const) {
+  for (const fail of ['500', '400'] as const) {
+    test(`${what} answers after a message that its model refuses with ${fail}`, async () => {
+      await using service = await startConfigured({ storage: { path: 'svc.db' } });
+      assert.equal((await service.put(withBrain(service, more))).status, 200);
+      await service.model.script(picky(fail));
+      assert.equal(await service.say('one'), 'one');
+      assert.match(await service.say('FAIL'), /^Sorry, I have no answer/);
+      const before = service.model.calls.length;
+      assert.equal(await service.say('two'), 'one | one | two');
+      assert.deepEqual(
+        service.model.calls.slice(before).map((call) => wordsOf(call).at(-1)),
+        ['FAIL\n\ntwo', 'two'],
+      );
+      const model = 'local_runtime/llama3.2';
+      assert.deepEqual(await stepsOf(service), [
+        { kind: 'left_out', why: 'unanswered', models: [model], turns: 1, notes: 0 },
+      ]);
+      await service.restart();
+      const then = service.model.calls.length;
+      assert.equal(await service.say('three'), 'one | one | two | one | one | two | three');
+      assert.equal(service.model.calls.length, then + 1, 'and it is not shown again');
+      assert.deepEqual(await stepsOf(service), []);
+    });
+  }
+}
+
+test('where the model fails with and without it, nothing is forgotten', async () => {
+  await using service = await startConfigured({ storage: { path: 'svc.db' } });
+  assert.equal((await service.put(withBrain(service, {}))).status, 200);
+  await service.model.script({ fail: '500' });
+  await service.say('one');
+  await service.say('two');
+  await service.model.script((call) => ({ answer: wordsOf(call).join(' | ') }));
+  assert.equal(await service.say('three'), 'one\n\ntwo\n\nthree');
+  assert.deepEqual(await stepsOf(service), []);
+});
+
+test('where sessions are on, the apology says how to begin anew', async () => {
+  const settings = { storage: { path: 'svc.db' }, session: { triggers: ['/again'] } };
+  await using service = await startConfigured(settings);
+  await service.model.script({ fail: '400' });
+  assert.match(await service.say('hello'), /\/again begins a new conversation/);
+  assert.equal((await service.put({ ...service.first, session: { triggers: [] } })).status, 200);
+  assert.doesNotMatch(await service.say('hello'), /begins a new conversation/);
+});
