@@ -101,7 +101,11 @@ test('a note of a brain reaches every conversation, and only an operator clears 
   await on.say('c', 'Note: closed on Monday');
   await on.say('other', 'And?');
   assert.match(promptOf(on.model.calls.at(-1)!), /- closed on Monday\n/);
-  assert.match(await on.say('other', '/notes clear'), /only the person who runs this service/);
+  for (const command of ['/notes', '/notes clear']) {
+    const told = await on.say('other', command);
+    assert.match(told, /only the person who runs this service sees and clears them/);
+    assert.doesNotMatch(told, /Monday/);
+  }
   assert.deepEqual(await on.read('brains/echo/notes', 'DELETE'), { deleted: 1 });
   await on.say('c', 'And?');
   assert.doesNotMatch(promptOf(on.model.calls.at(-1)!), /Monday/);

@@ -5,6 +5,7 @@ import type { ModelCall, Step } from './fake/model-server.ts';
 import { startConfigured } from './config-program.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeOpenai } from './fake/openai.ts';
+import { runCommand } from './in-process.ts';
 import { post } from './program.ts';
 
 const policy = { kind: 'priority' };
@@ -158,4 +159,25 @@ test('the story says what was left out', async () => {
       },
     ],
   );
+});
+
+test('who applies, checks or reviews such a configuration is told', async () => {
+  await using it = await stage();
+  await it.service.say(secret);
+  const told = (warnings: readonly { readonly code: string }[] = []): readonly string[] =>
+    warnings.filter(({ code }) => code === 'private_not_shown').map((one) => JSON.stringify(one));
+  assert.deepEqual(told(await it.change('private', 'here', 'elsewhere')), []);
+  assert.deepEqual(told(await it.change('public', 'here')), []);
+  const applied = told(await it.change('public', 'here', 'elsewhere'));
+  assert.equal(applied.length, 1);
+  assert.match(applied[0]!, /1 conversation on webhook has private turns, and echo asks cloud mod/);
+  const { body } = await it.service.ask('config/validate', {
+    method: 'POST',
+    body: await it.service.onDisk(),
+  });
+  assert.deepEqual(told(body.problems), applied);
+  const checked = await runCommand(['config', 'check', '--json'], { cwd: it.service.folder });
+  assert.deepEqual([checked.code, checked.err], [0, '']);
+  const { problems } = JSON.parse(checked.out) as { problems: readonly { code: string }[] };
+  assert.deepEqual(told(problems), applied);
 });

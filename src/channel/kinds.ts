@@ -62,9 +62,9 @@ export function kindTypeOf(channel: ChannelKey): ChannelType {
 
 /** The ledger's key of a channel with that token; null: the token is no bot's. */
 export function channelKeyFor(type: ChannelType, token: string): ChannelKey | null {
-  const { botOf }: ChannelKind = kindOf(type);
-  if (botOf === undefined) return type as string as ChannelKey;
-  const bot = botOf(token);
+  const kind: ChannelKind = kindOf(type);
+  if (kind.botOf === undefined) return type as string as ChannelKey;
+  const bot = kind.botOf(token);
   return bot === null ? null : channelKeyOf(type, bot);
 }
 

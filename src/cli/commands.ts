@@ -50,11 +50,24 @@ async function loadDoctor(): Promise<Command> {
 
 async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./frame/config-check.ts');
-  return createConfigCheck(async (inspection, env) => {
-    const { runPreflight } = await import('../preflight/preflight.ts');
-    const { programVersion } = await import('./frame/program.ts');
-    return runPreflight(inspection, { env, version: programVersion(), heldDatabase: null });
-  });
+  return createConfigCheck(
+    async (inspection, env) => {
+      const { runPreflight } = await import('../preflight/preflight.ts');
+      const { programVersion } = await import('./frame/program.ts');
+      return runPreflight(inspection, { env, version: programVersion(), heldDatabase: null });
+    },
+    async ({ validation, storagePath }) => {
+      if (validation.kind === 'invalid' || storagePath === null) return [];
+      const [{ openReader }, { warnOfPrivateTurns }] = await Promise.all([
+        import('../storage.ts'),
+        import('../control/private-warning.ts'),
+      ]);
+      const reader = await openReader(storagePath);
+      if ('kind' in reader) return [];
+      await using open = reader;
+      return warnOfPrivateTurns(validation.config, open);
+    },
+  );
 }
 
 /**

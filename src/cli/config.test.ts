@@ -56,7 +56,10 @@ suite('svc config', () => {
     await chmod(join(cwd, name), 0o600);
   }
 
-  const check = createConfigCheck(() => Promise.reject(new Error('a preflight ran')));
+  const check = createConfigCheck(
+    () => Promise.reject(new Error('a preflight ran')),
+    async () => [],
+  );
 
   test('svc config check says that svc.json is valid', async () => {
     await write(good);
@@ -121,7 +124,10 @@ suite('svc config', () => {
     return { mark, subject: 'model m', message: 'was looked at', remedy: 'Look.', secret };
   };
   const withLines = (...lines: readonly PreflightLine[]): Command =>
-    createConfigCheck(() => Promise.resolve(lines));
+    createConfigCheck(
+      () => Promise.resolve(lines),
+      async () => [],
+    );
 
   test('a preflight exits with 78 for a missing secret, with 1 for another failure', async () => {
     await write(good);

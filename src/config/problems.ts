@@ -56,6 +56,7 @@ export const problemCodes = {
   cloud_tag: warning('A model declared local is sent to a vendor by its runtime.'),
   private_without_local: warning('A private brain has no local model and answers nobody.'),
   private_elsewhere: warning('A private brain asks a model on another machine.'),
+  private_not_shown: warning('Conversations have private turns that cloud models will not see.'),
   order_unknown: warning('An entry of the order matches no model.'),
   order_not_asked: warning('Sequential dispatch asks as listed, not as the order says.'),
   consensus_sequential: warning('Consensus can never be reached one model at a time.'),

@@ -29,6 +29,7 @@ import type { Plan } from '../run/plan.ts';
 import type { ServiceKit } from '../service.ts';
 import { newWarnings, prepareConfig } from './prepare-config.ts';
 import type { ConfigSnapshot, NextConfig } from './prepare-config.ts';
+import type { PrivateTurns } from './private-warning.ts';
 import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
 import { rolledBack, stopping } from './refusals.ts';
 
@@ -37,6 +38,7 @@ export type ControlParts = {
   readonly source: ConfigSource | null;
   readonly host: Host;
   readonly kit: ServiceKit;
+  readonly reader: PrivateTurns;
   readonly log: Log;
   /** Aborted: no new configuration is taken. */
   readonly stop: AbortSignal;
@@ -197,8 +199,8 @@ export class Control implements ConfigControl {
   }
 
   #prepare(inspection: Inspection, { env }: ConfigSource, mayAskWith: ConfigAsked['mayAskWith']) {
-    const { log, kit } = this.#parts;
-    return prepareConfig(inspection, { env, log, kit, used: this.#used, mayAskWith });
+    const { log, kit, reader } = this.#parts;
+    return prepareConfig(inspection, { env, log, kit, reader, used: this.#used, mayAskWith });
   }
 
   /** Keeps the texts in use and on the disk, then replaces the file. Null: it is replaced. */

@@ -10,6 +10,7 @@ import { problemsOf, resolveSecrets } from '../config/secrets.ts';
 import type { Log } from '../lib/log.ts';
 import type { Plan } from '../run/plan.ts';
 import { createPlan, readSkills, type ServiceKit } from '../service.ts';
+import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { invalid, restartRequired, secretMissing, wouldLockOut } from './refusals.ts';
 
 /** What a plan was made of. */
@@ -33,6 +34,7 @@ export type PrepareParts = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly kit: ServiceKit;
+  readonly reader: PrivateTurns;
   /** The configuration in use. */
   readonly used: ConfigSnapshot;
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
@@ -40,7 +42,7 @@ export type PrepareParts = {
 
 export async function prepareConfig(
   { validation, text, revision, storagePath }: Inspection,
-  { env, log, kit, used, mayAskWith }: PrepareParts,
+  { env, log, kit, reader, used, mayAskWith }: PrepareParts,
 ): Promise<NextConfig | ConfigRefused> {
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
@@ -54,7 +56,8 @@ export async function prepareConfig(
   const skills = await readSkills(config.brains);
   if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
   const plan = createPlan(revision, config, secrets, kit, skills.texts);
-  const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill)];
+  const unseen = await warnOfPrivateTurns(config, reader);
+  const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
   return { kind: 'next', snapshot: { text, revision, config, storagePath, warnings: all }, plan };
 }
 

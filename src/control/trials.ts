@@ -22,6 +22,7 @@ import { fitWindow } from '../domain/conversation.ts';
 import { sentences } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
 import { Mask } from '../lib/mask.ts';
+import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
 import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
 
@@ -35,6 +36,7 @@ export type TrialSettings = {
   /** The configuration in use. */
   config(): Config;
   readonly kit: ServiceKit;
+  readonly reader: PrivateTurns;
   /** Is told of every secret that a draft names. */
   readonly log: Pick<Log, 'scrub'>;
 };
@@ -58,7 +60,7 @@ class ServiceTrials implements ConfigTrials {
   }
 
   async validate(text: string): Promise<Validated> {
-    return validated(await this.#inspect(text));
+    return this.#validated(await this.#inspect(text));
   }
 
   async preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'> {
@@ -71,7 +73,7 @@ class ServiceTrials implements ConfigTrials {
       const lines = found.map(({ mark: kind, subject, message, remedy }) => {
         return { kind, subject, message, remedy };
       });
-      return { ...validated(inspection), lines };
+      return { ...(await this.#validated(inspection)), lines };
     });
   }
 
@@ -93,6 +95,13 @@ class ServiceTrials implements ConfigTrials {
 
   #look(name: string): SecretPresence {
     return { name, where: isSet(name, this.#settings.env) ? 'environment' : 'missing' };
+  }
+
+  async #validated({ validation }: Inspection): Promise<Validated> {
+    const { problems } = validation;
+    if (validation.kind === 'invalid') return { valid: false, problems };
+    const unseen = await warnOfPrivateTurns(validation.config, this.#settings.reader);
+    return { valid: true, problems: [...problems, ...unseen] };
   }
 
   #inspect(text: string): Promise<Inspection> {
@@ -149,10 +158,6 @@ class Seats {
       this.#free++;
     }
   }
-}
-
-function validated({ validation }: Inspection): Validated {
-  return { valid: validation.kind === 'valid', problems: validation.problems };
 }
 
 type SkillsOfBrain =

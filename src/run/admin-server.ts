@@ -96,6 +96,7 @@ function portsOf(setup: Setup, parts: AdminParts): AdminPorts {
       heldDatabase,
       config: () => control.used.config,
       kit,
+      reader,
       log,
     }),
     events,

@@ -164,7 +164,7 @@ class Run {
     },
   ): Promise<Ending | null> {
     const { revision, config, secrets, onReload, file, env, log } = this.#setup;
-    const { ledger } = store;
+    const { ledger, reader } = store;
     const { now, steady, random } = kit;
     const host = new Host({ ledger, events: this.#events, ids, now, steady, random });
     this.#host = host;
@@ -177,7 +177,7 @@ class Run {
     const source = onReload && { file, env, onReload };
     const first = firstOf(this.#setup, skills.warnings);
     const stop = this.#state.over;
-    const control = new Control({ source, host, kit, log, stop, onUsed }, first);
+    const control = new Control({ source, host, kit, reader, log, stop, onUsed }, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       kit,

@@ -280,6 +280,8 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** The channels of that type of which something is kept: on a messenger one for each bot. */
   channelKeys(type: string): Promise<readonly ChannelKey[]>;
+  /** How many conversations on channels of that type have private turns; 1,000 stands for more. */
+  privateConversations(type: string): Promise<number>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;
   /** Oldest first. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { failure } from '../../src/domain/failure.ts';
 import type { ChannelKey } from '../../src/domain/ids.ts';
-import { accept, effects, oneIn, oneOut, other, said } from './ledger/kit.ts';
+import { accept, answer, effects, hook, oneIn, oneOut, other, said } from './ledger/kit.ts';
 import { answered, arrive } from './reader-kit.ts';
 import type { ReaderCase } from './reader.ts';
 
@@ -85,6 +85,24 @@ export const pageReads: readonly ReaderCase[] = [
       const text = await it.reader.storyText(message.id);
       assert.equal(text?.text ?? null, durable ? 'hello' : null);
       assert.deepEqual(text?.replies.map((reply) => reply.text) ?? null, durable ? ['hi'] : null);
+    },
+  ],
+  [
+    'conversations with private turns are counted for a type of channel',
+    async (it, { durable }) => {
+      const say = async (who: string, sensitivity: 'public' | 'private', channel = hook) => {
+        await accept(it, said(who, 'hello', { sensitivity, channel }));
+        await answer(it, await oneIn(it, channel), 'hi');
+      };
+      await say('ann', 'public');
+      assert.equal(await it.reader.privateConversations('webhook'), 0);
+      await say('ann', 'private');
+      await say('ann', 'private');
+      await say('bob', 'private');
+      await say('ann', 'private', other);
+      assert.equal(await it.reader.privateConversations('webhook'), durable ? 2 : 0);
+      assert.equal(await it.reader.privateConversations('messenger_a'), durable ? 1 : 0);
+      assert.equal(await it.reader.privateConversations('messenger_b'), 0);
     },
   ],
 ];

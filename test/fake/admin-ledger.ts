@@ -238,6 +238,7 @@ export function fakeReader(calls: Calls): LedgerReader {
     },
     deadLetter: (id) => note(id === ids.letter ? letterText : null, 'deadLetter', id),
     conversations: (asked) => note(page(asked, [row]), 'conversations', asked),
+    privateConversations: (type) => note(0, 'privateConversations', type),
     conversation: (where) => {
       const cuts = [{ session: 2, at: 1_000, reason: 'idle' as const }];
       const found = isIt({ kind: 'conversation', ...where });

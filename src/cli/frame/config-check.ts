@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { inspectConfig } from '../../config/inspect.ts';
+import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { Command, Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
@@ -12,6 +13,9 @@ export type Preflight = (
   env: Io['env'],
 ) => Promise<readonly PreflightLine[]>;
 
+/** What the database of a valid config warns of; it is read beside the service that runs on it. */
+export type LookAtStorage = (inspection: Inspection) => Promise<readonly ConfigProblem[]>;
+
 const usage = `Usage: svc config check [file] [--preflight] [--json]
 
 Checks a configuration file (default: svc.json) and reports everything that is wrong at once.
@@ -23,23 +27,29 @@ Nothing is started, and without --preflight nothing is reached.
 Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
 78 the file has a problem or a secret is missing.`;
 
-export function createConfigCheck(preflight: Preflight): Command {
+export function createConfigCheck(preflight: Preflight, lookAtStorage: LookAtStorage): Command {
   return {
     name: 'config check',
     summary: 'Check a configuration file',
     usage,
-    run: (args, io) => run(args, io, preflight),
+    run: (args, io) => run(args, io, preflight, lookAtStorage),
   };
 }
 
 const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
 
-async function run(args: readonly string[], io: Io, preflight: Preflight): Promise<number> {
+async function run(
+  args: readonly string[],
+  io: Io,
+  preflight: Preflight,
+  lookAtStorage: LookAtStorage,
+): Promise<number> {
   const parsed = parseFlags(args, table, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
   const { flags, positionals } = parsed;
   const file = positionals[0] ?? 'svc.json';
-  const inspection = await inspectConfig(resolve(io.cwd, file), io.env);
+  const inspected = await inspectConfig(resolve(io.cwd, file), io.env);
+  const inspection = withWarnings(inspected, await lookAtStorage(inspected));
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
   const lines = flags.preflight && valid ? await preflight(inspection, io.env) : [];
@@ -51,4 +61,10 @@ async function run(args: readonly string[], io: Io, preflight: Preflight): Promi
     io.stdout.write(report(file, inspection, lines, isColoured(io.stdout, io.env)));
   }
   return codeOf(inspection, lines);
+}
+
+function withWarnings(inspection: Inspection, more: readonly ConfigProblem[]): Inspection {
+  const { validation } = inspection;
+  const problems = [...validation.problems, ...more];
+  return { ...inspection, validation: { ...validation, problems } };
 }

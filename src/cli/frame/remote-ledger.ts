@@ -74,6 +74,9 @@ export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   /** Empty: the service that is asked resolves a type by itself. */
   channelKeys = async () => [];
 
+  /** None: the service that is asked warns of them by itself. */
+  privateConversations = async () => 0;
+
   turns(whose: Whose, page: PageAsked) {
     return this.#service.read(
       'operator',

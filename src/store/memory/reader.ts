@@ -50,6 +50,7 @@ export function createMemoryReader(stories: StoryRing): LedgerReader {
       const keys = new Set([...stories].map(({ channel }) => channel));
       return [...keys].filter((key) => channelTypeOf(key) === type).sort();
     },
+    privateConversations: async () => 0,
     turns: async () => emptyPage,
     notes: async () => [],
     async toolUses(asked) {

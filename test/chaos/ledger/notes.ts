@@ -41,7 +41,7 @@ export class NoteReference {
 
   of(lane: string, scope: NoteScope): readonly Note[] {
     const notes = this.#kept.get(keyOf(lane, scope)) ?? [];
-    return notes.map(({ lane: _, ...note }) => note);
+    return notes.map(({ at, text, sensitivity }) => ({ at, text, sensitivity }));
   }
 
   forget(lanes: ReadonlySet<string>): void {

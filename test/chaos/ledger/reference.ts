@@ -176,7 +176,7 @@ export class Reference {
     const leftOut = new Set(effects?.leftOut.map(({ at }) => at));
     const turns: Turn[] =
       move === null
-        ? (before?.turns ?? []).filter(({ row }) => !leftOut.has(row.at) || !isUnanswered(row))
+        ? (before?.turns ?? []).filter((one) => !leftOut.has(one.row.at) || !isUnanswered(one.row))
         : [];
     if (imported !== null) {
       turns.push({ of: null, row: { at: acceptedAt, ...imported, reply: null, quoted: true } });

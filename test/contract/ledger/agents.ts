@@ -79,6 +79,15 @@ const noteCases: readonly LedgerCase[] = [
     assert.deepEqual(await seen(it, 'ann', ofMain), ['2', '3']);
     assert.deepEqual(await seen(it, 'ann'), ['8'], 'of the one scope only');
   }),
+  durably('each conversation has its share of the notes of a brain', async (it) => {
+    for (const text of ['a', 'b']) await noted(it, 'ann', add(text, ofMain, 4));
+    for (let at = 1; at <= 9; at++) await noted(it, 'bob', add(`bob ${at}`, ofMain, 4));
+    assert.deepEqual(await seen(it, 'cid', ofMain), ['a', 'b', 'bob 8', 'bob 9']);
+    for (const text of ['c', 'd', 'e']) await noted(it, 'cid', add(text, ofMain, 4));
+    assert.deepEqual(await seen(it, 'cid', ofMain), ['b', 'bob 9', 'd', 'e']);
+    await noted(it, 'ann', add('z', ofMain, 2));
+    assert.deepEqual(await seen(it, 'cid', ofMain), ['e', 'z']);
+  }),
   durably('a note of a brain is seen by the next turn of every conversation', async (it) => {
     assert.deepEqual(await seen(it, 'bob', ofMain), []);
     await noted(it, 'ann', add('of all', ofMain), add('of ann'));

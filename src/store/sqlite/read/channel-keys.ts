@@ -24,11 +24,15 @@ export function channelsOfMessages(db: DatabaseSync): readonly ChannelKey[] {
   return keys;
 }
 
+/** Between these two are the keys of all bots of a type. */
+export function keysOf(type: string): readonly [after: string, before: string] {
+  // The character behind the colon: no key of this type is greater.
+  return [channelKeyOf(type, ''), `${type};`];
+}
+
 /** In their order. */
 export function listChannelKeys(db: DatabaseSync, type: string): readonly ChannelKey[] {
-  const first = channelKeyOf(type, '');
-  // The character behind the colon: no key of this type is greater.
-  const end = `${type};`;
+  const [first, end] = keysOf(type);
   const keys = new Set(db.prepare(openKeys).all(first, end).map(channelOf));
   for (const table of ordered) {
     const next = db.prepare(

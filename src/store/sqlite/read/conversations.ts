@@ -10,6 +10,7 @@ import type {
   Whose,
 } from '../../../domain/story.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
+import { keysOf } from './channel-keys.ts';
 import {
   emptyPage,
   limitOf,
@@ -105,6 +106,15 @@ function rowOf(db: DatabaseSync, key: Key, waiting: Waiting | null): Conversatio
 }
 
 type Cut = { readonly session: number; readonly firstAt: number; readonly lastAt: number };
+
+const privateCount =
+  'SELECT count(*) AS n FROM (SELECT DISTINCT channel, conversation FROM turns ' +
+  'WHERE (channel = ?1 OR (channel > ?2 AND channel < ?3)) AND (private = 1 OR ' +
+  '(private IS NULL AND channel NOT IN (SELECT channel FROM public_before))) LIMIT 1000)';
+
+export function countPrivateConversations(db: DatabaseSync, type: string): number {
+  return Number(db.prepare(privateCount).get(type, ...keysOf(type))?.['n']);
+}
 
 export function findConversation(
   db: DatabaseSync,

@@ -4,7 +4,12 @@ import type { LedgerReader } from '../../store.ts';
 import { findToolUse, listNotes, listToolUses } from './agents.ts';
 import { listAudit, listConversationCounts } from './audit.ts';
 import { listChannelKeys } from './channel-keys.ts';
-import { findConversation, listConversations, listTurns } from './conversations.ts';
+import {
+  countPrivateConversations,
+  findConversation,
+  listConversations,
+  listTurns,
+} from './conversations.ts';
 import { findDeadLetter, listDeadLetterReasons, listDeadLetters } from './dead-letters.ts';
 import { listDeliveries } from './deliveries.ts';
 import { listMessages } from './messages.ts';
@@ -26,6 +31,7 @@ const questions: {
   conversations: listConversations,
   conversation: findConversation,
   channelKeys: listChannelKeys,
+  privateConversations: countPrivateConversations,
   turns: listTurns,
   notes: listNotes,
   toolUses: listToolUses,
@@ -67,6 +73,7 @@ export function readerOver(
     conversations: (...asked) => ask('conversations', asked),
     conversation: (...asked) => ask('conversation', asked),
     channelKeys: (...asked) => ask('channelKeys', asked),
+    privateConversations: (...asked) => ask('privateConversations', asked),
     turns: (...asked) => ask('turns', asked),
     notes: (...asked) => ask('notes', asked),
     toolUses: (...asked) => ask('toolUses', asked),
