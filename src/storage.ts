@@ -11,7 +11,8 @@ import type { Clock } from './lib/clock.ts';
 import type { Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { StoreProblem } from './store/problem.ts';
-import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
+import type { Ledger, LedgerReader } from './store/store.ts';
+import type { LedgerNews } from './store/news.ts';
 import { StoryRing } from './store/memory/story-ring.ts';
 
 export type LedgerChoice = Clock & {

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { DiskWatch } from '../src/store/sqlite/files/disk-watch.ts';
-import type { StorageRoom } from '../src/store/store.ts';
+import type { StorageRoom } from '../src/store/news.ts';
 import { Crashes } from './fake/crashes.ts';
 import { accept, answer, deliverAll, effects, exchange, isSettled } from './contract/ledger/kit.ts';
 import { noneIn, oneIn, said, takeIn, takeOut, textsIn, until } from './contract/ledger/kit.ts';

@@ -1,4 +1,4 @@
-/** What some models were not shown of a conversation: told in the trace, and what follows from it. */
+/** What some models were not shown of a conversation, as the trace tells it. */
 import type { TurnRow } from '../domain/conversation.ts';
 import type { Desk } from './brain.ts';
 import type { ModelCall } from './model-call.ts';

@@ -53,7 +53,7 @@ const elsewhere: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'private_refused',
 ]);
 
-/** Failures that one message may cause, as a content filter does, and others beside it then have. */
+/** Failures that one message may cause, as with a content filter, for all that stand beside it. */
 const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'server_error',
   'rejected',

@@ -1,7 +1,7 @@
 /** What the ledger tells of itself, for people: log lines, counts, health, a warning. */
 import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
-import type { LedgerNews, StorageRoom } from '../store/store.ts';
+import type { LedgerNews, StorageRoom } from '../store/news.ts';
 
 export type StorageAlerts = {
   readonly news: LedgerNews;

@@ -206,35 +206,6 @@ export type ChannelBacklog = {
   readonly unroutableSince: number | null;
 };
 
-/**
- * Unless it is `ok`, nothing is accepted. `low`: less is free than there must be; what was accepted
- * is worked on. `full`: a commit found no room; what is finished waits, and is tried every second.
- */
-export type StorageRoom =
-  | { readonly kind: 'ok' }
-  | { readonly kind: 'full' }
-  | { readonly kind: 'low'; readonly freeBytes: number; readonly freeBytesMin: number };
-
-/** What a ledger tells of itself, at any time; whoever listens returns at once. */
-export type LedgerNews = {
-  /** Rows of a channel that is not served wait; at `untilAt` they become dead letters. */
-  readonly unroutable?: (e: {
-    readonly channel: ChannelKey;
-    readonly rows: number;
-    readonly since: number;
-    readonly untilAt: number;
-  }) => void;
-  /** Whether there is room on the disk, each time that this changes. */
-  readonly storageRoom?: (room: StorageRoom) => void;
-  /** A dead letter that no claim made. */
-  readonly buried?: (e: {
-    readonly box: Box;
-    readonly channel: ChannelKey;
-    readonly id: string;
-    readonly failure: Failure;
-  }) => void;
-};
-
 export type Gauges = {
   readonly inboxWaiting: number;
   readonly inboxClaimed: number;

@@ -19,8 +19,8 @@ export const flow: readonly Fault[] = [
   {
     name: 'The session is not cut: after /new the model still sees what was said before.',
     file: 'src/flow/pipeline.ts',
-    find: 'decision.move === null ? linesOf(memory.turns) : []',
-    replace: 'linesOf(memory.turns)',
+    find: 'decision.move === null ? memory.turns : []',
+    replace: 'memory.turns',
     seenBy: ['test/sessions.test.ts'],
   },
   {
@@ -109,5 +109,19 @@ export const flow: readonly Fault[] = [
     file: 'src/flow/quotation.ts',
     find: '.map((line) => `> ${line}`)',
     replace: '.map((line, at) => (at === 0 ? `> ${line}` : line))',
+  },
+  {
+    name: 'Messages are stamped public whatever brain answers them.',
+    file: 'src/flow/pipeline.ts',
+    find: 'batch.map((message) => ({ ...message, sensitivity }))',
+    replace: "batch.map((message) => ({ ...message, sensitivity: 'public' as Sensitivity }))",
+    seenBy: ['test/private-for-good.test.ts'],
+  },
+  {
+    name: 'What others noted is told to whoever asks for the notes of a brain.',
+    file: 'src/flow/commands.ts',
+    find: "if (scope.kind === 'brain') return answer(command, say.notesNotYours);",
+    replace: '',
+    seenBy: ['test/agent-memory.test.ts'],
   },
 ];

@@ -120,4 +120,25 @@ export const sqlite: readonly Fault[] = [
     replace: 'call.kept.hash === hash && call.claim !== claim && call.claim !== null',
     seenBy: ['test/ledger-sqlite.test.ts'],
   },
+  {
+    name: 'What was kept before there were stamps is public.',
+    file: 'src/store/sqlite/ledger/stamps.ts',
+    find: "return this.#publicBefore.has(channel) ? 'public' : 'private';",
+    replace: "return 'public';",
+    seenBy: ['src/store/sqlite/ledger/stamps.test.ts'],
+  },
+  {
+    name: 'What a private brain was told before is public where its channel is.',
+    file: 'src/store/sqlite/ledger/stamps.ts',
+    find: "writes.push(['turnsOfBrainsBefore', brains], ['inboxOfBrainsBefore', brains]);",
+    replace: '',
+    seenBy: ['src/store/sqlite/ledger/stamps.test.ts'],
+  },
+  {
+    name: 'A later configuration stamps again what was kept before there were stamps.',
+    file: 'src/store/sqlite/write/statements.ts',
+    find: "stampedBefore: 'UPDATE owner SET stamped = 1',",
+    replace: "stampedBefore: 'UPDATE owner SET stamped = 0',",
+    seenBy: ['src/store/sqlite/ledger/stamps.test.ts'],
+  },
 ];

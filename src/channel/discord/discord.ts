@@ -24,7 +24,7 @@ import { identifyLimits } from './identify-budget.ts';
 import { deliver } from './outbound.ts';
 import { tokenMalformed, tokenRefused } from './refusals.ts';
 import { Typing } from './typing.ts';
-import { botIdOf, parseSelf, parseTarget, textUnitsMax } from './wire.ts';
+import { parseSelf, parseTarget, textUnitsMax } from './wire.ts';
 
 export type DiscordParts = Clock & {
   readonly config: MessengerConfig;
@@ -63,7 +63,7 @@ class Discord implements Messenger {
     this.#parts = parts;
     const { baseUrl } = config;
     this.#api = new LoadOnce(() => createApi({ token, baseUrl, http, now, steady }));
-    this.#self = botIdOf(token);
+    this.#self = discord.botOf(token);
     const changed = (state: ChannelState, reason: string | null): void =>
       events.channelChanged({ channel: config.type, state, reason });
     this.#health = new HealthState(parts, changed);

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { anything, assert as holds, constantFrom, dictionary, property } from 'fast-check';
 import type { Reply } from '../../domain/reply.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
+import { discord } from './kind.ts';
 import {
-  botIdOf,
   isLater,
   parseGatewayInfo,
   parseMessage,
@@ -121,7 +121,7 @@ test('only digits get into a path', () => {
 });
 
 test('the bot is known by its token, without asking', () => {
-  assert.equal(botIdOf(botToken), botId);
+  assert.equal(discord.botOf(botToken), botId);
   const wrong = [
     '',
     'x',
@@ -130,7 +130,7 @@ test('the bot is known by its token, without asking', () => {
     botToken.replaceAll('.', ''),
     `${botToken}.x`,
   ];
-  for (const token of wrong) assert.equal(botIdOf(token), null, token);
+  for (const token of wrong) assert.equal(discord.botOf(token), null, token);
 });
 
 test('a gateway is a ws or wss address and nothing else', () => {

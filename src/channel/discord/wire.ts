@@ -132,17 +132,6 @@ function nonceOf(id: string) {
   return id.length > 25 ? {} : { nonce: id, enforce_nonce: true };
 }
 
-/** The bot's user id, which is the first part of its token; null: this is no bot token. */
-export function botIdOf(token: string): string | null {
-  const [first, ...rest] = token.split('.');
-  if (rest.length !== 2 || rest.includes('') || /\s/.test(token)) return null;
-  try {
-    return idOf(atob(first!.replaceAll('-', '+').replaceAll('_', '/')));
-  } catch {
-    return null;
-  }
-}
-
 export type GatewayInfo = {
   /** Where to connect: ws or wss. */
   readonly url: string;

@@ -30,10 +30,10 @@ import type {
   Gauges,
   InClaim,
   Ledger,
-  LedgerNews,
   OutClaim,
   Durability,
 } from '../store.ts';
+import type { LedgerNews } from '../news.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { Unroutable } from '../order/unroutable.ts';
 import type { WorkingSet } from '../order/working-set.ts';

@@ -18,7 +18,8 @@ import type {
 } from '../ledger/storage.ts';
 import { memoryLimits, memoryDurability, type MemoryLimits } from './limits.ts';
 import type { OutRow } from '../order/rows.ts';
-import type { CursorMove, Ledger, LedgerNews } from '../store.ts';
+import type { CursorMove, Ledger } from '../store.ts';
+import type { LedgerNews } from '../news.ts';
 import { StoryRing } from './story-ring.ts';
 import { WorkingSet } from '../order/working-set.ts';
 

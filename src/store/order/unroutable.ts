@@ -12,7 +12,8 @@ import { failure, type Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createDeadlines, type Deadline, type Deadlines } from '../../lib/deadlines.ts';
-import type { ChannelBacklog, Claim, LedgerNews } from '../store.ts';
+import type { ChannelBacklog, Claim } from '../store.ts';
+import type { LedgerNews } from '../news.ts';
 import type { WorkingSet } from './working-set.ts';
 
 const keptMs = 7 * 86_400_000;

@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
-import type { Ledger, LedgerNews } from '../store.ts';
+import type { Ledger } from '../store.ts';
+import type { LedgerNews } from '../news.ts';
 import { WorkingSet } from '../order/working-set.ts';
 import { Journal } from './write/journal.ts';
 import {

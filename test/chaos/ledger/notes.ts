@@ -54,7 +54,7 @@ export class NoteReference {
   }
 }
 
-/** While there are too many, the conversation with the most loses its oldest; of those, the oldest. */
+/** While there are too many, the oldest goes of those whose conversation has the most. */
 function shared(notes: readonly Kept[], most: number): readonly Kept[] {
   let left = notes;
   while (left.length > most) {

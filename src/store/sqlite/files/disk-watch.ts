@@ -3,7 +3,7 @@
  * full (SQLite said so) → ok. Each change is told once. Low ends only when there is an eighth more
  * than there must be, so that a disk at the edge is not told of every few seconds.
  */
-import type { StorageRoom } from '../../store.ts';
+import type { StorageRoom } from '../../news.ts';
 
 export class DiskWatch {
   readonly #freeBytesMin: number;
