@@ -29,8 +29,9 @@ type Remembered = {
   /** A turn was taken out of it: when the session began is not known. */
   unsure: boolean;
 };
-/** `of`: the message; null: a quoted block. */
-type Turn = { readonly of: string | null; readonly row: TurnRow };
+/** `of`: the message; null: a quoted block. `hidden`: it is left out from now on. */
+type Turn = { readonly of: string | null; readonly row: TurnRow; readonly hidden?: true };
+const isSeen = ({ hidden }: Turn): boolean => hidden === undefined;
 
 export type Expected =
   | { readonly kind: 'refused'; readonly reason: 'full' | 'shutting_down' }
@@ -155,11 +156,12 @@ export class Reference {
       const session = { number: 1, startedAt: message.acceptedAt };
       return { session, turns: [], previousAt: null, empty: true };
     }
+    const seen = known.turns.filter(isSeen);
     return {
       session: { number: known.session, startedAt: known.startedAt },
-      turns: windowOf(known.turns.map(({ row }) => row)),
+      turns: windowOf(seen.map(({ row }) => row)),
       previousAt: known.previousAt,
-      empty: known.turns.length === 0,
+      empty: seen.length === 0,
     };
   }
 
@@ -176,7 +178,11 @@ export class Reference {
     const leftOut = new Set(effects?.leftOut.map(({ at }) => at));
     const turns: Turn[] =
       move === null
-        ? (before?.turns ?? []).filter((one) => !leftOut.has(one.row.at) || !isUnanswered(one.row))
+        ? (before?.turns ?? []).map((one) => {
+            return leftOut.has(one.row.at) && isUnanswered(one.row)
+              ? { ...one, hidden: true }
+              : one;
+          })
         : [];
     if (imported !== null) {
       turns.push({ of: null, row: { at: acceptedAt, ...imported, reply: null, quoted: true } });
@@ -322,8 +328,8 @@ export class Reference {
   recall({ lane }: MessageRow, n: number): readonly TurnRow[] | null {
     const known = this.#remembered.get(lane);
     if (known === undefined || !this.durable) return [];
-    if (known.turns.length > 0) return null;
-    const said = known.past.map((turns) => turns.filter(({ of }) => of !== null));
+    if (known.turns.some(isSeen)) return null;
+    const said = known.past.map((turns) => turns.filter((one) => one.of !== null && isSeen(one)));
     const newest = said.findLast((turns) => turns.length > 0) ?? [];
     return newest.slice(-n).map(({ row }) => row);
   }
