@@ -26,7 +26,7 @@ async function startAgent(hosts: readonly string[], sensitivity: string): Promis
 const portOf = (url: string): number => Number(new URL(url).port);
 
 for (const sensitivity of ['public', 'private'] as const) {
-  test(`an agent of a ${sensitivity} brain reaches neither svc nor the model's server`, async () => {
+  test(`a ${sensitivity} agent reaches neither svc nor its model's server`, async () => {
     await using other = await startWeb({ '/': { body: 'another server' } });
     await using scene = await startAgent(['127.0.0.1', 'localhost'], sensitivity);
     assert.match(await scene.say(`http_fetch ${other.origin}/`), /another server/);

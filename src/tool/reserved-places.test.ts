@@ -44,7 +44,7 @@ const spellings = [
 ];
 
 for (const host of ['', '0.0.0.0']) {
-  test(`a listener on ${host || 'every address'} is reserved by each name of this machine`, async () => {
+  test(`a listener on "${host}" is reserved by each name of this machine`, async () => {
     const listeners = createListeners();
     const held = await listeners.take({ host, port: 0 });
     assert.ok(held.kind === 'held');
@@ -107,7 +107,7 @@ test("a model's server is reserved at its own port, by its name and by its addre
   ]);
 });
 
-test('of a vendor in public the name alone is reserved: others may share its addresses', async () => {
+test('of a public vendor the name is reserved: others share its addresses', async () => {
   const models = ['https://vendor.example/v1', 'https://gone.example/v1'];
   await check(new OwnPlaces({ places: [] }, resolve).withModels(models), [
     ['vendor.example', 'https://vendor.example/v1/files', 'address_reserved'],
