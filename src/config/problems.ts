@@ -77,6 +77,8 @@ export const problemCodes = {
   skill_faulty: warning('A skill is skipped, or is not as agreed.'),
   skills_missing: warning('The folder of skills does not exist.'),
   read_root_missing: warning('The folder that an agent may read does not exist.'),
+  read_root_wide: warning('An agent may read `/etc`, a home, or the folder of the configuration.'),
+  read_root_mount: warning('Below the folder that an agent may read, others are mounted.'),
   admin_unserved: warning('The admin block has no effect while observability is off.'),
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
   short_token: warning('A secret is shorter than 16 characters.'),

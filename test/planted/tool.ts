@@ -75,6 +75,12 @@ export const tool: readonly Fault[] = [
     replace: 'constants.O_DIRECTORY',
   },
   {
+    name: 'A root that was missing is taken for whatever comes in its place.',
+    file: 'src/tool/read-file/read-file.ts',
+    find: 'if (this.#root === null) return rootAbsent;',
+    replace: '',
+  },
+  {
     name: 'An agent reads the service’s own database.',
     file: 'src/tool/read-file/read-file.ts',
     find: 'if (await this.#isHeld(join(real, ...wanted.parts))) return isHeld;',
