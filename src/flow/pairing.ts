@@ -30,7 +30,7 @@ const codeLength = 8;
 
 type Admitted = { readonly sender: string; readonly name: string | null; readonly at: number };
 
-/** `code` is null once it was used, taken back or gave way; its sender gets no other before `until`. */
+/** `code` is null once it is used, taken back or gave way; its sender gets none before `until`. */
 type PendingCode = {
   readonly sender: string;
   readonly name: string | null;
