@@ -51,6 +51,7 @@ import type { Policy } from './policy/policy.ts';
 import { createPriority } from './policy/priority.ts';
 import { createToolbox } from './tool/governance.ts';
 import { createTools } from './tool/registry.ts';
+import { OwnPlaces } from './tool/reserved-places.ts';
 
 /** What outlives every plan and is handed to all who make requests, wait, or tell. */
 export type ServiceKit = Clock & {
@@ -61,6 +62,8 @@ export type ServiceKit = Clock & {
   /** What plans learnt about models that a runtime may hand on. */
   readonly relayDetections: RelayDetections;
   readonly bounds: CallBounds;
+  /** What tools reach only where a list of hosts names its port. */
+  readonly reserved: OwnPlaces;
   readonly random: () => number;
   readonly version: string;
   /** The SQLite file that this process has open, or is about to; null: none. */
@@ -200,6 +203,8 @@ export function createPlan(
   kit: ServiceKit,
   skills: ReadonlyMap<string, string>,
 ): Plan {
+  const baseUrls = config.brains.flatMap(({ models }) => models.map(({ baseUrl }) => baseUrl));
+  const brainKit = { ...kit, reserved: kit.reserved.withModels(baseUrls) };
   const brains = new Map<string, Brain>();
   const channels: PlannedChannel[] = [];
   const planned: PlannedModel[] = [];
@@ -210,7 +215,7 @@ export function createPlan(
     let brain = brains.get(route.brain);
     if (brain === undefined) {
       const models = brainConfig.models.map((model) => createModel(model, secrets, kit));
-      brain = createBrain(brainConfig, secrets, kit, models, skills.get(route.brain));
+      brain = createBrain(brainConfig, secrets, brainKit, models, skills.get(route.brain));
       brains.set(route.brain, brain);
       const { name, sensitivity } = brainConfig;
       const ofBrain = models.map((model, index) => {
@@ -235,14 +240,16 @@ export function createServiceKit(
   heldDatabase: string | null = null,
 ): ServiceKit {
   const deadlines = createDeadlines(systemClock.steady);
+  const listeners = createListeners();
   return {
     ...systemClock,
     http: createHttpClient(deadlines),
     deadlines,
-    listeners: createListeners(),
+    listeners,
     events,
     relayDetections: new RelayDetections(),
     bounds: new CallBounds(),
+    reserved: new OwnPlaces(listeners, resolveName),
     random: Math.random,
     version,
     heldDatabase,

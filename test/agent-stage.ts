@@ -27,6 +27,7 @@ export type Scene = AsyncDisposable & {
   readonly receiver: Receiver;
   /** Where messages are sent to. */
   readonly url: string;
+  readonly adminPort: number;
   /** Where the program and its files are. */
   readonly folder: string;
   log(): string;
@@ -77,6 +78,7 @@ export async function stage(
     model,
     receiver,
     url: program.url,
+    adminPort,
     folder: folder.path,
     log: program.log,
     metrics: async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text(),

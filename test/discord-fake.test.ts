@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { suite, test } from 'node:test';
-import { Client, DiscordAPIError, Events, GatewayIntentBits, Partials } from 'discord.js';
+import {
+  Client,
+  DiscordAPIError,
+  Events,
+  GatewayIntentBits,
+  MessageFlags,
+  Partials,
+} from 'discord.js';
 import { startFakeDiscord } from './fake/discord.ts';
 import type { DiscordOptions, FakeDiscord } from './fake/discord.ts';
 
@@ -220,6 +227,24 @@ suite('REST', { concurrency: true }, () => {
     assert.equal(fake.sent[0]?.message.id, again.id);
     await there.send({ ...options, enforceNonce: false });
     assert.equal(fake.sent.length, 2);
+  });
+
+  test('shows what is behind a link, unless that is suppressed', async () => {
+    await using world = await stage();
+    const { client, channel } = world;
+    const there = await client.channels.fetch(channel.id);
+    assert.ok(there?.isSendable());
+    const content = 'see https://a.test/x?y=1 and http://b.test';
+    const open = await there.send(content);
+    assert.deepEqual(
+      open.embeds.map(({ url }) => url),
+      ['https://a.test/x?y=1', 'http://b.test'],
+    );
+    const plain = await there.send({ content, flags: MessageFlags.SuppressEmbeds });
+    assert.deepEqual(plain.embeds, []);
+    assert.ok(plain.flags.has(MessageFlags.SuppressEmbeds));
+    const crosspost = there.send({ content, flags: 1 as never });
+    await assert.rejects(crosspost, (error) => error instanceof DiscordAPIError);
   });
 
   test('says what limits there are, and its 429 is waited out', async () => {

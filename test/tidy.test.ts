@@ -95,7 +95,7 @@ test('the pure floors import nothing of Node', () => {
     (file) =>
       file.startsWith('src/domain/') ||
       isKind(file) ||
-      (file.startsWith('src/config/') && !/\/(inspect|secrets)\.ts$/.test(file)) ||
+      (file.startsWith('src/config/') && !/\/(agent-folders|inspect|secrets)\.ts$/.test(file)) ||
       /\/(wire|consensus-key)\.ts$/.test(file),
   );
   const faults = pure.filter((file) => /from 'node:/.test(readFileSync(join(root, file), 'utf8')));
@@ -120,7 +120,8 @@ test('the rule above sees a fault when there is one', () => {
 test('the pages take from src what a browser can run, and types of the API', () => {
   const faults = pages.flatMap(importsOf).flatMap(({ from, to }) => {
     const isPure =
-      isKind(to) || (/^src\/(config|domain)\//.test(to) && !/\/(inspect|secrets)\.ts$/.test(to));
+      isKind(to) ||
+      (/^src\/(config|domain)\//.test(to) && !/\/(agent-folders|inspect|secrets)\.ts$/.test(to));
     if (!to.startsWith('src/') || isPure) return [];
     const line = readFileSync(join(root, from), 'utf8').match(
       new RegExp(`import type [^;]*${RegExp.escape(to.slice('src/'.length))}'`),

@@ -48,6 +48,12 @@ export type Tried =
   | { readonly kind: 'tried'; readonly result: TryResult }
   | { readonly kind: 'config_invalid'; readonly problems: readonly ConfigProblem[] }
   | { readonly kind: 'secret_missing'; readonly problems: readonly ConfigProblem[] }
+  /** Folders of the brain that come by hand only; `fields` are paths in the draft. */
+  | {
+      readonly kind: 'restart_required';
+      readonly fields: readonly string[];
+      readonly detail: string;
+    }
   /** `brains` are those that the draft has. */
   | { readonly kind: 'unknown_brain'; readonly brains: readonly string[] }
   | { readonly kind: 'busy' };

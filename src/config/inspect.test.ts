@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { mountsBelow } from './agent-folders.ts';
 import { defaultStoragePath, inspectConfig, inspectText, revisionOf } from './inspect.ts';
 
 suite('the inspection of a file', () => {
@@ -73,6 +74,47 @@ suite('the inspection of a file', () => {
     await mkdir(join(folder, 'skills'));
     await mkdir(join(folder, 'files'));
     assert.deepEqual((await inspect(JSON.stringify(config))).codes, []);
+  });
+
+  test('a root that holds what is precious is a warning, however it is written', async () => {
+    await mkdir(join(folder, 'home/inner'), { recursive: true });
+    await symlink('/', join(folder, 'top'));
+    const env = { HOME: join(folder, 'home') };
+    for (const [root, isWide] of [
+      ['.', true],
+      ['..', true],
+      ['/', true],
+      ['/etc', true],
+      ['top/etc/', true],
+      ['top', true],
+      ['home', true],
+      ['home/inner/..', true],
+      ['home/inner', false],
+    ] as const) {
+      const agent = { tools: ['read_file'], read_file: { root } };
+      const text = JSON.stringify({ ...config, brains: [{ ...config.brains[0], agent }] });
+      const { codes } = await inspect(text, 0o600, env);
+      assert.equal(codes.includes('read_root_wide'), isWide, root);
+    }
+  });
+
+  test('a mount below a root is a warning, the root itself is none', async () => {
+    const table = [
+      '22 1 8:1 / / rw - ext4 /dev/sda rw',
+      '30 22 8:2 / /srv rw - ext4 /dev/sdb rw',
+      '31 30 8:3 / /srv/a\\040b rw shared:1 - ext4 /dev/sdc rw',
+      '32 30 8:3 / /srv/a\\040b rw - ext4 /dev/sdc rw',
+      '33 22 8:4 / /srv2 rw - ext4 /dev/sdd rw',
+    ].join('\n');
+    assert.deepEqual(mountsBelow('/srv', table), ['/srv/a b']);
+    assert.deepEqual(mountsBelow('/srv/a b', table), []);
+    assert.deepEqual(mountsBelow('/', table), ['/srv', '/srv/a b', '/srv2']);
+    if (process.platform !== 'linux') return;
+    const agent = { tools: ['read_file'], read_file: { root: '/' } };
+    const text = JSON.stringify({ ...config, brains: [{ ...config.brains[0], agent }] });
+    const { validation } = await inspect(text);
+    const found = validation.problems.find(({ code }) => code === 'read_root_mount');
+    assert.match(found!.message, /\/proc|and \d+ more/);
   });
 
   test('without a path the database is in the configuration folder of the user', async () => {

@@ -7,6 +7,7 @@ import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { checkAgentFolders } from './agent-folders.ts';
 import type { AgentConfig, Config } from './config.ts';
 import { locate } from './locate.ts';
 import { byPlace, ProblemList, problemWithoutPlace } from './problems.ts';
@@ -74,11 +75,7 @@ export async function inspectText(
     facts.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
   }
   if (storagePath !== null) await checkDatabase(storagePath, facts);
-  for (const [index, { agent }] of (config?.brains ?? []).entries()) {
-    const at = `brains[${index}].agent`;
-    if (agent?.skillsDir) await checkSkills(agent.skillsDir, at, facts);
-    if (agent?.readFile) await checkReadRoot(agent.readFile.root, at, facts);
-  }
+  if (config !== null) await checkAgentFolders(config, { folder, env }, facts);
   const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
   const validation: Validation =
     config === null ? { kind: 'invalid', problems } : { kind: 'valid', config, problems };
@@ -203,24 +200,6 @@ async function checkDatabase(file: string, facts: ProblemList): Promise<void> {
   const message = `other users of this machine can read ${file}`;
   const remedy = `Run chmod 600 ${forShell(file)}`;
   facts.add('database_readable_by_others', 'storage.path', message, remedy);
-}
-
-async function checkSkills(skillsDir: string, at: string, facts: ProblemList): Promise<void> {
-  if (await isFolder(skillsDir)) return;
-  const message = `there is no folder ${skillsDir}; serve will not start without it`;
-  const remedy = 'Make the folder, or remove the field.';
-  facts.add('skills_missing', `${at}.skills_dir`, message, remedy);
-}
-
-async function checkReadRoot(root: string, at: string, facts: ProblemList): Promise<void> {
-  if (await isFolder(root)) return;
-  const message = `there is no folder ${root}; until there is, read_file reads nothing`;
-  facts.add('read_root_missing', `${at}.read_file.root`, message, 'Make it, or name another.');
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => null);
-  return found?.isDirectory() === true;
 }
 
 function withAbsolutePaths(config: Config, folder: string): Config {

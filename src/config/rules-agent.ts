@@ -1,5 +1,5 @@
 /** What an agent's tools, cages, grants and models mean together. */
-import { isHost } from './address.ts';
+import { isHost, isLoopbackHost } from './address.ts';
 import type { ProblemList } from './problems.ts';
 import { hasCloudTag, type KnownModel } from './rank.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
@@ -101,19 +101,34 @@ function checkMemory(
 function checkHosts(agent: AgentDraft, path: string, problems: ProblemList): void {
   for (const block of ['http_fetch', 'webhook_call'] as const) {
     for (const [index, entry] of (agent[block]?.allow_hosts ?? []).entries()) {
-      if (entry === undefined || isAllowedHost(entry)) continue;
-      const message = 'no host has this name, so it never matches';
-      const remedy = 'Write a host name or address alone, or with a port: example.com:8443.';
-      problems.add('host_never_matches', `${path}.${block}.allow_hosts[${index}]`, message, remedy);
+      if (entry === undefined) continue;
+      const at = `${path}.${block}.allow_hosts[${index}]`;
+      const allowed = allowedHost(entry);
+      if (allowed === null) {
+        const message = 'no host has this name, so it never matches';
+        const remedy = 'Write a host name or address alone, or with a port: example.com:8443.';
+        problems.add('host_never_matches', at, message, remedy);
+      } else if (!allowed.hasPort && isThisMachine(allowed.host)) {
+        const message = 'every service of this machine can be reached, but svc and its models';
+        const remedy = 'Name the port as well: localhost:8080.';
+        problems.add('host_without_port', at, message, remedy);
+      }
     }
   }
 }
 
 /** `name`, `name:port`, an IPv6 address bare or in brackets, with a port after these. */
-function isAllowedHost(entry: string): boolean {
+function allowedHost(entry: string): { readonly host: string; readonly hasPort: boolean } | null {
   const found = /^(?:\[([^[\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
-  if (found === null) return isHost(entry);
-  return isHost((found[1] ?? found[2])!) && Number(found[3] ?? 0) <= 65_535;
+  if (found === null) return isHost(entry) ? { host: entry, hasPort: false } : null;
+  const host = (found[1] ?? found[2])!;
+  const isHostAndPort = isHost(host) && Number(found[3] ?? 0) <= 65_535;
+  return isHostAndPort ? { host, hasPort: found[3] !== undefined } : null;
+}
+
+/** An unspecified address, connected to, is this machine as well. */
+function isThisMachine(host: string): boolean {
+  return host === '0.0.0.0' || host === '::' || isLoopbackHost(host);
 }
 
 type Surroundings = {
@@ -189,7 +204,10 @@ function checkModels(agent: AgentDraft, context: BrainContext, problems: Problem
   problems.add('agent_reads_to_cloud', `${path}.agent.tools[${reading}]`, message, remedy);
 }
 
-/** Strangers, private sources and a way out in one agent: a message could make it leak them. */
+/**
+ * Strangers, private sources and a way out in one agent: a message could make it leak them. So
+ * could a page that it fetches, which is the word of strangers whoever asked for it.
+ */
 function checkLeak(
   agent: AgentDraft,
   { brain, path }: BrainContext,
@@ -200,7 +218,9 @@ function checkLeak(
   for (const type of new Set(own.map((route) => route?.channel))) {
     const channel = channels?.find((candidate) => candidate?.type === type);
     if (type === undefined || channel === undefined) continue;
-    if (channel.access && channel.access.allow !== null) continue;
+    const isForAll = channel.access?.allow == null;
+    const fetches = runs(agent, 'http_fetch', type);
+    if (!isForAll && !fetches) continue;
     const sources = (['read_file', 'memory_note'] as const).filter((tool) =>
       runs(agent, tool, type),
     );
@@ -209,7 +229,12 @@ function checkLeak(
     );
     if (sources.length === 0 || exits.length === 0) continue;
     const [what, where] = [sources.join(' and '), exits.join(' and ')];
-    const message = `a message on ${type} could make the agent send what ${what} gives by ${where}`;
+    const untrusted = [
+      ...(isForAll ? [`a message on ${type}`] : []),
+      ...(fetches ? ['a page'] : []),
+    ];
+    const by = untrusted.join(' or ');
+    const message = `${by} could make the agent send what ${what} gives by ${where}`;
     const remedy = 'Split the tools over two brains, or deny one side on this channel.';
     problems.add('agent_can_leak', `${path}.agent.tools`, message, remedy);
   }

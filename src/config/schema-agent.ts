@@ -23,7 +23,9 @@ const bytesMax = {
 
 const allowHosts = {
   type: 'list',
-  description: 'Hosts that may be reached: `name`, `name:port`; without a port every port of it.',
+  description:
+    'Hosts that may be reached: `name`, `name:port`; without a port every port of it but those ' +
+    'of svc itself and of the configured models.',
   required: true,
   itemsMin: 1,
   items: { type: 'text', description: 'A host name or address, with or without a port.' },

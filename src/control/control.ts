@@ -28,7 +28,7 @@ import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { Plan } from '../run/plan.ts';
 import type { ServiceKit } from '../service.ts';
 import { newWarnings, prepareConfig } from './prepare-config.ts';
-import type { ConfigSnapshot, NextConfig } from './prepare-config.ts';
+import type { AskedBy, ConfigSnapshot, NextConfig } from './prepare-config.ts';
 import type { PrivateTurns } from './private-warning.ts';
 import { fileChanged, inNoFile, notSaved, revisionConflict } from './refusals.ts';
 import { rolledBack, stopping } from './refusals.ts';
@@ -161,9 +161,10 @@ export class Control implements ConfigControl {
     const isEdited = disk.revision !== revision && disk.revision !== inspection.revision;
     const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
     if (isEdited && !mayReplace) return fileChanged(file, disk);
-    const next = await this.#prepare(inspection, source, mayAskWith);
+    const byHand = disk.revision === inspection.revision;
+    const next = await this.#prepare(inspection, source, { mayAskWith, byHand });
     if (next.kind === 'refused') return next;
-    if (disk.revision === inspection.revision) return this.#useAsItLies(file, next);
+    if (byHand) return this.#useAsItLies(file, next);
     return (await this.#save(file, next, disk)) ?? this.#useSaved(file, next, disk);
   }
 
@@ -172,7 +173,7 @@ export class Control implements ConfigControl {
     if (stop.aborted) return rolledBack(stopping);
     if (source === null) return notSaved(inNoFile);
     const inspection = await inspectConfig(source.file, source.env, 'file');
-    const next = await this.#prepare(inspection, source, () => true);
+    const next = await this.#prepare(inspection, source, { mayAskWith: () => true, byHand: true });
     if (next.kind === 'refused') {
       // The text in use stands nowhere else on the disk.
       const { revision, text } = this.#used;
@@ -198,9 +199,9 @@ export class Control implements ConfigControl {
     return applied;
   }
 
-  #prepare(inspection: Inspection, { env }: ConfigSource, mayAskWith: ConfigAsked['mayAskWith']) {
+  #prepare(inspection: Inspection, { env }: ConfigSource, by: AskedBy) {
     const { log, kit, reader } = this.#parts;
-    return prepareConfig(inspection, { env, log, kit, reader, used: this.#used, mayAskWith });
+    return prepareConfig(inspection, { env, log, kit, reader, used: this.#used, ...by });
   }
 
   /** Keeps the texts in use and on the disk, then replaces the file. Null: it is replaced. */

@@ -1,5 +1,6 @@
 /** From the text of a configuration to a plan that could be used; nothing is changed on the way. */
 import type { ConfigRefused } from '../admin/config-control.ts';
+import { foldersElsewhere } from '../config/agent-folders.ts';
 import type { Config, ConfigProblem } from '../config/config.ts';
 import { restartFields } from '../config/changes/lifetime.ts';
 import type { Inspection } from '../config/inspect.ts';
@@ -11,7 +12,7 @@ import type { Log } from '../lib/log.ts';
 import type { Plan } from '../run/plan.ts';
 import { createPlan, readSkills, type ServiceKit } from '../service.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
-import { invalid, restartRequired, secretMissing, wouldLockOut } from './refusals.ts';
+import { invalid, onlyByHand, restartRequired, secretMissing, wouldLockOut } from './refusals.ts';
 
 /** What a plan was made of. */
 export type ConfigSnapshot = {
@@ -30,24 +31,32 @@ export type NextConfig = {
   readonly plan: Plan;
 };
 
-export type PrepareParts = {
+export type PrepareParts = AskedBy & {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly kit: ServiceKit;
   readonly reader: PrivateTurns;
   /** The configuration in use. */
   readonly used: ConfigSnapshot;
+};
+
+/** Who wants it to be used. */
+export type AskedBy = {
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
+  /** The file holds the text: whoever may write there may also name folders anywhere. */
+  readonly byHand: boolean;
 };
 
 export async function prepareConfig(
-  { validation, text, revision, storagePath }: Inspection,
-  { env, log, kit, reader, used, mayAskWith }: PrepareParts,
+  { validation, text, revision, storagePath, folder }: Inspection,
+  { env, log, kit, reader, used, mayAskWith, byHand }: PrepareParts,
 ): Promise<NextConfig | ConfigRefused> {
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
   const fields = fieldsOfTheProcess(used, { text, storagePath });
   if (fields.length > 0) return restartRequired(fields);
+  const elsewhere = byHand ? [] : await foldersElsewhere(config, used.config, folder);
+  if (elsewhere.length > 0) return onlyByHand(elsewhere);
   const { enabled, allowedHosts } = config.observability;
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
   const { secrets, missing, warnings } = resolveSecrets(config, env);

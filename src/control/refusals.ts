@@ -57,6 +57,19 @@ export function restartRequired(fields: readonly string[]): ConfigRefused {
   return { kind: 'refused', code: 'restart_required', detail, fields };
 }
 
+export function onlyByHand(fields: readonly string[]): ConfigRefused {
+  const detail = `${sentenceOfFolders(fields)} ${stays}`;
+  return { kind: 'refused', code: 'restart_required', detail, fields };
+}
+
+/** If the bearer alone could open any folder, it would be a key to the whole machine. */
+export function sentenceOfFolders(fields: readonly string[]): string {
+  return (
+    `${fields.join(', ')}: a folder outside of that of the configuration comes by hand only. ` +
+    'Write it into the file and send svc a SIGHUP, or restart it.'
+  );
+}
+
 export function wouldLockOut(): ConfigRefused {
   const detail =
     'Under the host name that you ask by, you could not ask again: keep it in ' +

@@ -15,6 +15,7 @@ import type {
   Validated,
 } from '../admin/config-trials.ts';
 import type { BrainConfig, Config, ConfigProblem, Secrets } from '../config/config.ts';
+import { foldersElsewhere } from '../config/agent-folders.ts';
 import { inspectText, type Inspection } from '../config/inspect.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
 import { isSet, problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
@@ -23,6 +24,7 @@ import { sentences } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
 import { Mask } from '../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
+import { sentenceOfFolders } from './refusals.ts';
 import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
 import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
 
@@ -109,7 +111,7 @@ class ServiceTrials implements ConfigTrials {
   }
 
   async #try(draft: Draft, left: AbortSignal): Promise<Tried> {
-    const { validation } = await this.#inspect(draft.config);
+    const { validation, folder } = await this.#inspect(draft.config);
     if (validation.kind === 'invalid') {
       return { kind: 'config_invalid', problems: validation.problems };
     }
@@ -119,10 +121,15 @@ class ServiceTrials implements ConfigTrials {
     if (brain === undefined) {
       return { kind: 'unknown_brain', brains: config.brains.map(({ name }) => name) };
     }
+    const own = config.brains.map((one) => (one === brain ? one : { ...one, agent: null }));
+    const fields = await foldersElsewhere({ brains: own }, this.#settings.config(), folder);
+    if (fields.length > 0) {
+      return { kind: 'restart_required', fields, detail: sentenceOfFolders(fields) };
+    }
     const { secrets, missing } = resolveSecrets(config, this.#settings.env);
     const lacking = problemsOf(missing).filter(({ path }) => path.startsWith(`brains[${index}].`));
     if (lacking.length > 0) return { kind: 'secret_missing', problems: lacking };
-    const skills = await skillsOf(config, brain);
+    const skills = await skillsOf(own, brain.name);
     if (skills.kind === 'problem') return { kind: 'config_invalid', problems: [skills.problem] };
     this.#settings.log.scrub(secrets.values());
     const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
@@ -164,12 +171,9 @@ type SkillsOfBrain =
   | { readonly kind: 'read'; readonly text: string | null }
   | { readonly kind: 'problem'; readonly problem: ConfigProblem };
 
-/** The skills of one brain; those of the others are not looked at. */
-async function skillsOf({ brains }: Config, brain: BrainConfig): Promise<SkillsOfBrain> {
-  const read = await readSkills(
-    brains.map((one) => (one === brain ? one : { ...one, agent: null })),
-  );
-  if (read.kind === 'read') return { kind: 'read', text: read.texts.get(brain.name) ?? null };
+async function skillsOf(brains: readonly BrainConfig[], name: string): Promise<SkillsOfBrain> {
+  const read = await readSkills(brains);
+  if (read.kind === 'read') return { kind: 'read', text: read.texts.get(name) ?? null };
   const remedy = 'Make the folder readable, or remove the field.';
   const problem = problemWithoutPlace('skills_missing', read.path, read.message, remedy);
   return { kind: 'problem', problem: { ...problem, severity: 'error' } };

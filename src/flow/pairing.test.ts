@@ -64,3 +64,20 @@ test('a code of one that was taken back is taken no more, and nobody else is rem
   assert.equal(await pairings.remove('messenger_b', '2'), 'not_found');
   assert.equal(await pairings.remove('webhook', '2'), 'not_found');
 });
+
+test('a crowd of strangers keeps nobody else out for more than ten minutes', async () => {
+  const { pairings, knock, clock } = await desk((bytes) => void crypto.getRandomValues(bytes));
+  const crowd = Array.from({ length: 100 }, (_none, index) => `crowd ${index}`);
+  const codes = crowd.map(knock);
+  assert.ok(codes.every((code) => code.length === 8));
+  assert.equal(knock('friend'), 'codes_out', 'each of them has ten minutes to be used');
+  clock.now += 10 * 60_000;
+  const code = knock('friend');
+  assert.equal((await pairings.admit(codes[0]!)).kind, 'not_found', 'the oldest gave way');
+  assert.equal(knock(crowd[0]!), 'code_pending', 'and gets no other within the hour');
+  for (let again = 0; again < 200; again++) knock(`more ${again}`);
+  clock.now += 10 * 60_000 - 1;
+  for (let again = 200; again < 400; again++) knock(`more ${again}`);
+  assert.equal((await pairings.admit(code)).kind, 'admitted', 'his had its ten minutes');
+  assert.equal((await pairings.list()).length, 100);
+});

@@ -3,9 +3,10 @@
  *
  * A stranger: unknown → asking (given a code, for an hour) → admitted, by the operator's word
  * alone; no code is ever taken from a chat. Whoever was given a code gets no other within the
- * hour, whatever became of it. What is kept is one cursor a messenger, by its type and not by its
- * bot: ids are the platform's, a new bot keeps its people, and the cursor moves in the very commit
- * that accepts the message which is answered with the code.
+ * hour, whatever became of it. Many strangers at once keep nobody else out for long: the oldest
+ * code gives way to a new one, once it has had its ten minutes. What is kept is one cursor a
+ * messenger, by its type and not by its bot: ids are the platform's, a new bot keeps its people,
+ * and the cursor moves in the very commit that accepts the message which is answered with the code.
  */
 import type { Admission, Admissions, Pairing, PairingRemoval } from '../domain/gate.ts';
 import { messengerTypes } from '../channel/kinds.ts';
@@ -14,10 +15,12 @@ import type { Sender } from '../domain/message.ts';
 import type { CursorMove, Ledger } from '../store/store.ts';
 
 const codeMs = 60 * 60_000;
-const codesMax = 3;
+/** So long a code is left alone; then it gives way when there are too many. */
+const codeLeastMs = 10 * 60_000;
+const codesMax = 100;
 const admittedMax = 1_000;
-/** At most so many are kept whose code was used or taken back before their hour was over. */
-const silencedMax = 100;
+/** At most so many are kept who were given a code within the hour, whatever became of it. */
+const askingMax = 500;
 const nameCharactersMax = 64;
 const cursorName = 'pairing';
 
@@ -27,7 +30,7 @@ const codeLength = 8;
 
 type Admitted = { readonly sender: string; readonly name: string | null; readonly at: number };
 
-/** `code` is null once it was used or taken back; its sender gets no other before `until`. */
+/** `code` is null once it is used, taken back or gave way; its sender gets none before `until`. */
 type PendingCode = {
   readonly sender: string;
   readonly name: string | null;
@@ -76,12 +79,17 @@ export class Pairings implements Admissions {
   knock(type: string, { id: sender, name }: Sender): Knock {
     const state = this.#of(type);
     const now = this.#now();
-    const asking = state.asking.filter(({ until }) => until > now).slice(-silencedMax);
+    const asking = state.asking.filter(({ until }) => until > now).slice(1 - askingMax);
     if (asking.some((one) => one.sender === sender)) {
       return { kind: 'turned_away', reason: 'code_pending' };
     }
-    if (asking.filter(({ code }) => code !== null).length >= codesMax) {
-      return { kind: 'turned_away', reason: 'codes_out' };
+    const waiting = asking.filter((one) => one.code !== null);
+    if (waiting.length >= codesMax) {
+      const [oldest] = waiting;
+      if (oldest!.until - codeMs + codeLeastMs > now) {
+        return { kind: 'turned_away', reason: 'codes_out' };
+      }
+      asking[asking.indexOf(oldest!)] = silent(oldest!);
     }
     const code = this.#code();
     const short = name === null ? null : name.slice(0, nameCharactersMax).toWellFormed();
@@ -177,5 +185,9 @@ export class Pairings implements Admissions {
 }
 
 function silenced({ asking }: PairingState, sender: string): readonly PendingCode[] {
-  return asking.map((one) => (one.sender === sender ? { ...one, name: null, code: null } : one));
+  return asking.map((one) => (one.sender === sender ? silent(one) : one));
+}
+
+function silent(one: PendingCode): PendingCode {
+  return { ...one, name: null, code: null };
 }

@@ -15,7 +15,12 @@ export interface Listeners {
   take(address: { readonly host: string; readonly port: number }): Promise<Held | ListenFault>;
   /** Connections that are open on all listeners. */
   readonly connections: number;
+  /** Where they are bound at this moment, with their real ports. */
+  readonly places: readonly BoundPlace[];
 }
+
+/** `address` is a literal; `0.0.0.0` and `::` stand for every address of this machine. */
+export type BoundPlace = { readonly address: string; readonly port: number };
 
 export type Held = {
   readonly kind: 'held';
@@ -56,6 +61,7 @@ export const listenLimits: ListenLimits = {
 /** Makes an empty set of listeners. Those on port 0 are never shared. */
 export function createListeners(limits: Partial<ListenLimits> = {}): Listeners {
   const shared = new Map<string, Listener>();
+  const all = new Set<Listener>();
   const sockets = new Set<Duplex>();
   const watch = (socket: Duplex): void => {
     sockets.add(socket);
@@ -67,11 +73,16 @@ export function createListeners(limits: Partial<ListenLimits> = {}): Listeners {
     get connections() {
       return sockets.size;
     },
+    get places() {
+      return [...all].flatMap((listener) => listener.place ?? []);
+    },
     async take({ host, port }) {
       const key = `${host.toLowerCase()} ${port}`;
       const listener = shared.get(key) ?? make(host, port);
       if (port !== 0) shared.set(key, listener);
+      all.add(listener);
       const forget = (): void => {
+        all.delete(listener);
         if (shared.get(key) === listener) shared.delete(key);
       };
       return listener.take(forget);
@@ -118,6 +129,12 @@ class Listener {
     });
   }
 
+  /** null: not bound, or no more. */
+  get place(): BoundPlace | null {
+    const bound = this.#server.address();
+    return typeof bound === 'object' ? bound : null;
+  }
+
   /** @param forget called when nobody may share it any more, before the socket closes */
   async take(forget: () => void): Promise<Held | ListenFault> {
     this.#holders++;
@@ -126,11 +143,10 @@ class Listener {
       forget();
       return { kind: 'fault', code };
     }
-    const address = this.#server.address();
     let held = true;
     return {
       kind: 'held',
-      port: typeof address === 'object' && address !== null ? address.port : 0,
+      port: this.place?.port ?? 0,
       answer: (handler) => {
         this.#handler = handler;
       },

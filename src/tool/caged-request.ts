@@ -1,14 +1,14 @@
 import { later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
 import { sendPinned, type PinnedRequest, type PinnedResult } from '../lib/pinned-client.ts';
-import type { Admission, HostCage, Refusal } from './host-cage.ts';
+import type { Admission, HostCage, Refusal, ReservedPlaces, Resolve } from './host-cage.ts';
 import type { ToolSurroundings } from './tool.ts';
 
 /** What the tools that use the network need of the process. */
 export type NetworkKit = Clock & {
   readonly deadlines: Deadlines;
-  /** See `Resolve` in tool/host-cage.ts. */
-  readonly resolve: (name: string) => Promise<readonly string[]>;
+  readonly resolve: Resolve;
+  readonly reserved: ReservedPlaces;
   /** The program's own version, told to the servers that are asked. */
   readonly version: string;
 };

@@ -10,6 +10,14 @@ import { rangeOf } from '../lib/address-range.ts';
 /** @returns every address of a name, at least one; rejects when there is none */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
+/** Where a request would go: `host` as `hostOf` writes it, `address` what it resolved to. */
+export type Place = { readonly host: string; readonly address: string; readonly port: number };
+
+/** Places that an entry reaches only when it names their port: see tool/reserved-places.ts. */
+export interface ReservedPlaces {
+  holds(place: Place): Promise<boolean>;
+}
+
 export type Admission =
   | {
       readonly kind: 'admitted';
@@ -39,7 +47,10 @@ const addressLengthMax = 4_096;
 const addressesMax = 16;
 
 /** @param allowHosts `host` or `host:port`, IPv6 bare or in brackets; others never match */
-export function createHostCage(allowHosts: readonly string[], resolve: Resolve): HostCage {
+export function createHostCage(
+  allowHosts: readonly string[],
+  { resolve, reserved }: { readonly resolve: Resolve; readonly reserved: ReservedPlaces },
+): HostCage {
   const entries = allowHosts.map(entryOf).filter((entry) => entry !== null);
   return {
     async admit(address, base, sensitivity) {
@@ -55,14 +66,26 @@ export function createHostCage(allowHosts: readonly string[], resolve: Resolve):
       if (addresses === null) {
         return { kind: 'unresolved', text: `The name ${host} could not be resolved.` };
       }
+      const naming = entries.filter((entry) => entry.port === port);
       for (const one of addresses) {
         const refusal = judge(one, port, entries, sensitivity);
         if (refusal !== null) return refusal;
+        if (!(await reserved.holds({ host, address: one, port }))) continue;
+        const isNamed = lists(naming, host, port);
+        if (!isNamed || judge(one, port, naming, sensitivity) !== null) return notNamed;
       }
       return { kind: 'admitted', url, addresses };
     },
   };
 }
+
+const notNamed: Refusal = {
+  kind: 'refused',
+  rule: 'address_reserved',
+  text:
+    'At this port is svc itself or one of its models, which is reached only where the list of ' +
+    'hosts names that very port.',
+};
 
 /** The cage in a few words. */
 export function hostsInWords(allowHosts: readonly string[]): string {

@@ -6,6 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '../lib/clock.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
+import { noReserved } from '../../test/fake/reserved.ts';
 import {
   endless,
   redirectTo,
@@ -36,7 +37,14 @@ function fetchWith(
 ): Promise<Called> {
   const tool = createHttpFetch(
     { allowHosts, bytesMax, redirectsMax },
-    { now, steady, deadlines, resolve: async (name) => names[name] ?? [], version: '1.2.3' },
+    {
+      now,
+      steady,
+      deadlines,
+      resolve: async (name) => names[name] ?? [],
+      reserved: noReserved,
+      version: '1.2.3',
+    },
   );
   return callTool(tool, { url }, surroundings);
 }
@@ -239,6 +247,7 @@ suite('http_fetch', { concurrency: 4 }, () => {
         ...systemClock,
         deadlines: createDeadlines(),
         resolve: () => new Promise(() => {}),
+        reserved: noReserved,
         version: '0',
       },
     );
@@ -263,7 +272,14 @@ test('a fetch has 30 s in all and 5 s to connect, and never more than its turn',
     };
     const tool = createHttpFetch(
       { allowHosts: ['127.0.0.1'], bytesMax: 1_000, redirectsMax: 0 },
-      { now, steady, deadlines: { ...deadlines, at }, resolve: async () => [], version: '0' },
+      {
+        now,
+        steady,
+        deadlines: { ...deadlines, at },
+        resolve: async () => [],
+        reserved: noReserved,
+        version: '0',
+      },
     );
     const called = await callTool(tool, { url: web.origin }, { deadlineAt: clock.in(turnMs) });
     assert.equal(bodyOf(called), 'hello');

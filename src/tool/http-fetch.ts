@@ -24,7 +24,7 @@ const parameters = {
 } as const;
 
 export function createHttpFetch(cage: FetchCage, kit: NetworkKit): Tool {
-  const hosts = createHostCage(cage.allowHosts, kit.resolve);
+  const hosts = createHostCage(cage.allowHosts, kit);
   return {
     name: 'http_fetch',
     description:

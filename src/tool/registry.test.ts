@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noReserved } from '../../test/fake/reserved.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { AgentConfig, ToolName } from '../config/config.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
@@ -9,6 +10,7 @@ const kit = {
   ...systemClock,
   deadlines: createDeadlines(),
   resolve: () => Promise.reject(new Error('nothing is resolved here')),
+  reserved: noReserved,
   version: '0',
   heldDatabase: null,
 };

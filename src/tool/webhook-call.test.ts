@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closedPort } from '../../test/fake/closed-port.ts';
+import { noReserved } from '../../test/fake/reserved.ts';
 import { endless, redirectTo, startWeb, type Web } from '../../test/fake/web.ts';
 import { handClock } from '../../test/hand-clock.ts';
 import { callTool, type Called } from '../../test/tool-call.ts';
@@ -18,6 +19,7 @@ function toolFor(allowHosts: readonly string[], { now, steady, deadlines } = han
       steady,
       deadlines,
       resolve: async (name) => (name === 'two.example' ? ['127.0.0.2', '127.0.0.1'] : []),
+      reserved: noReserved,
       version: '1.2.3',
     },
   );

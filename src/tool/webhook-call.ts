@@ -20,7 +20,7 @@ const parameters = {
 } as const;
 
 export function createWebhookCall(cage: CallCage, kit: NetworkKit): Tool {
-  const hosts = createHostCage(cage.allowHosts, kit.resolve);
+  const hosts = createHostCage(cage.allowHosts, kit);
   return {
     name: 'webhook_call',
     description:

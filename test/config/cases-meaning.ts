@@ -203,6 +203,18 @@ export const meaningCases: readonly Case[] = [
     'brains[0].agent.webhook_call.allow_hosts[0]',
   ),
   inAgent(
+    'this machine on every port',
+    ['"10.0.0.1:8080"', '«"127.0.0.1"'],
+    'host_without_port',
+    'brains[0].agent.http_fetch.allow_hosts[3]',
+  ),
+  inAgent(
+    'known people, files and pages of others',
+    ['"governance"', '"_governance"', '"tools": [', '"tools": «['],
+    'agent_can_leak',
+    'brains[0].agent.tools',
+  ),
+  inAgent(
     'strangers, notes and a way out',
     [
       opened,

@@ -42,7 +42,7 @@ export const agent = `{
         "tools": ["time", "read_file", "http_fetch", "webhook_call", "memory_note"],
         "governance": [{ "tool": "http_fetch", "mode": "shadow", "channels": ["telegram"] }],
         "read_file": { "root": "files" },
-        "http_fetch": { "allow_hosts": ["a.test", "[::1]:80", "::1", "10.0.0.1:8080"] },
+        "http_fetch": { "allow_hosts": ["a.test", "[::1]:80", "fd00::1", "10.0.0.1:8080"] },
         "webhook_call": { "allow_hosts": ["b.test"], "timeout_seconds": 5 },
         "memory": { "scope": "brain" }
       } }

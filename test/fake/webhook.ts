@@ -123,6 +123,9 @@ function patient(listeners: Listeners): Listeners {
     get connections() {
       return listeners.connections;
     },
+    get places() {
+      return listeners.places;
+    },
   };
 }
 

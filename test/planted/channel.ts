@@ -93,6 +93,12 @@ export const discord: readonly Fault[] = [
     replace: "allowed_mentions: { parse: ['everyone'] as never[],",
   },
   {
+    name: 'Discord fetches the links of an answer at once.',
+    file: 'src/channel/discord/wire.ts',
+    find: 'const suppressEmbeds = 1 << 2;',
+    replace: 'const suppressEmbeds = 0;',
+  },
+  {
     name: 'A second try on Discord makes a second message.',
     file: 'src/channel/discord/wire.ts',
     find: 'enforce_nonce: true',

@@ -101,4 +101,25 @@ export const control: readonly Fault[] = [
     replace: '',
     seenBy: ['test/config-refusals.test.ts'],
   },
+  {
+    name: 'The administrator’s token alone gives an agent any folder of the machine.',
+    file: 'src/control/prepare-config.ts',
+    find: 'if (elsewhere.length > 0) return onlyByHand(elsewhere);',
+    replace: '',
+    seenBy: ['test/folders-by-hand.test.ts'],
+  },
+  {
+    name: 'A trial reads any folder of the machine.',
+    file: 'src/control/trials.ts',
+    find: 'if (fields.length > 0) {',
+    replace: 'if (fields.length > 99) {',
+    seenBy: ['test/folders-by-hand.test.ts'],
+  },
+  {
+    name: 'A folder is taken for one of the configuration’s by its name, not by where it leads.',
+    file: 'src/config/agent-folders.ts',
+    find: 'const real = await realPathOf(wanted);',
+    replace: 'const real = wanted;',
+    seenBy: ['test/folders-by-hand.test.ts'],
+  },
 ];

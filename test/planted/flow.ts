@@ -73,6 +73,12 @@ export const flow: readonly Fault[] = [
     replace: 'if (allow !== null) return passes;',
   },
   {
+    name: 'Strangers keep everybody else from being given a code.',
+    file: 'src/flow/pairing.ts',
+    find: 'if (oldest!.until - codeMs + codeLeastMs > now) {',
+    replace: 'if (oldest!.until > now) {',
+  },
+  {
     name: 'A code for a stranger counts for ever.',
     file: 'src/flow/pairing.ts',
     find: 'return code !== null && until > this.#now();',

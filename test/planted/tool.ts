@@ -39,6 +39,18 @@ export const tool: readonly Fault[] = [
     replace: 'entry.host === host',
   },
   {
+    name: 'An agent reaches svc’s own listeners where its host is listed without a port.',
+    file: 'src/tool/host-cage.ts',
+    find: 'if (!(await reserved.holds({ host, address: one, port }))) continue;',
+    replace: 'continue;',
+  },
+  {
+    name: 'A model’s server is reserved by its name alone, not by its address.',
+    file: 'src/tool/reserved-places.ts',
+    find: 'const isOwn = isOwnAddress(address);',
+    replace: 'if (host !== model) return false;\n    const isOwn = isOwnAddress(address);',
+  },
+  {
     name: 'A private brain’s tool reaches the Internet.',
     file: 'src/tool/host-cage.ts',
     find: "if (range === 'loopback' || range === 'private') return null;",
@@ -61,6 +73,12 @@ export const tool: readonly Fault[] = [
     file: 'src/tool/read-file/linux-cage.ts',
     find: 'constants.O_DIRECTORY | constants.O_NOFOLLOW',
     replace: 'constants.O_DIRECTORY',
+  },
+  {
+    name: 'A root that was missing is taken for whatever comes in its place.',
+    file: 'src/tool/read-file/read-file.ts',
+    find: 'if (this.#root === null) return rootAbsent;',
+    replace: '',
   },
   {
     name: 'An agent reads the service’s own database.',

@@ -96,6 +96,10 @@ function trial({ trials }: Ports): Route {
     },
     problems: {
       404: 'The configuration has no such brain.',
+      409: {
+        summary: 'The brain reads a folder that comes by hand only.',
+        also: [refusedSchemas.restart],
+      },
       422: {
         summary: 'The configuration has problems, or a secret of the brain is not set.',
         also: [refusedSchemas.invalid, refusedSchemas.missing],
@@ -141,6 +145,8 @@ function answerOf(tried: Tried): Answer {
       const detail = 'Secrets that this brain needs are not set; nothing was asked.';
       return withProblems(tried.kind, detail, tried.problems);
     }
+    case 'restart_required':
+      return problem(409, tried.kind, tried.detail, {}, { fields: tried.fields });
     case 'unknown_brain': {
       const names = tried.brains.map((name) => `"${name}"`).join(', ');
       return problem(404, tried.kind, `The configuration has no such brain; it has ${names}.`);

@@ -147,6 +147,17 @@ test('direct chats, mentions and threads come in, and answers go where they belo
   assert.equal(ledger.texts.length, 3, 'our own messages are no messages');
 });
 
+test('a link in an answer is shown as text: the platform fetches nothing for it', async () => {
+  await using stage = await startStage();
+  const { fake } = stage;
+  await stage.run();
+  await sessionKept(stage);
+  fake.say(fake.direct(fake.user('Ada')), 'where?');
+  const [message] = await heard(stage, 1);
+  await stage.answer(message!, 'at https://thief.example/?said=what+was+read');
+  assert.deepEqual(fake.sent.at(-1)!.message['embeds'], []);
+});
+
 test('a restart resumes, and what was said meanwhile is there once', async () => {
   await using stage = await startStage();
   const { fake, ledger } = stage;

@@ -101,6 +101,7 @@ test('a reply pings nobody, bears its id as nonce, and in a server its reference
   assert.deepEqual(toWire(reply, direct), {
     content: 'four @everyone',
     allowed_mentions: { parse: [], replied_user: false },
+    flags: 4,
     nonce: '01kz8c4h9e2q7x5t0m3vbn',
     enforce_nonce: true,
   });

@@ -109,9 +109,15 @@ export function parseTarget(target: string): Target | null {
 }
 
 /**
- * The body of Create Message. Nobody is ever pinged by it; the nonce is the delivery's id, so that
- * a second try within minutes makes no second message. Of a split reply the first part alone
- * refers to what it answers.
+ * SUPPRESS_EMBEDS. The platform would fetch each link at once, without a click: what an agent has
+ * read could leave in an address. Format: /resources/message#message-object-message-flags
+ */
+const suppressEmbeds = 1 << 2;
+
+/**
+ * The body of Create Message. Nobody is ever pinged by it, and no link unfurled. The nonce is the
+ * delivery's id, so that a second try within minutes makes no second message. Of a split reply the
+ * first part alone refers to what it answers.
  */
 export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJSONBody {
   const part = reply.id.split('-')[1] ?? '00';
@@ -122,6 +128,7 @@ export function toWire(reply: Reply, target: Target): RESTPostAPIChannelMessageJ
   return {
     content: reply.text,
     allowed_mentions: { parse: [], replied_user: false },
+    flags: suppressEmbeds,
     ...nonceOf(reply.id),
     ...reference,
   };

@@ -63,6 +63,14 @@ export const rootMoved: NotOpened = {
   text: 'The folder that may be read is not the one that it was when the service started.',
 };
 
+export const rootAbsent: NotOpened = {
+  kind: 'refused',
+  rule: 'root_absent',
+  text:
+    'The folder that may be read was not there when the configuration was taken. Once it is ' +
+    'there, svc has to take the configuration again.',
+};
+
 export const rootMissing: NotOpened = {
   kind: 'failed',
   text: 'The folder that may be read cannot be opened.',

@@ -179,17 +179,30 @@ test('the views of the kernel are no files, also below a root of /', async (cont
   assert.ok(called.kind === 'refused' && called.rule === 'system_view', called.text);
 });
 
-test('a root that comes after the start is read; one that is missing is said to be', async () => {
+test('a root that is missing at the start is refused, whatever comes in its place', async () => {
   await using folder = await scratch();
   const root = join(folder.path, 'later');
   const tool = createReadFile({ root, bytesMax });
-  const missing = { kind: 'failed', text: 'The folder that may be read cannot be opened.' };
-  assert.deepEqual(await callTool(tool, { path: 'a.txt' }), missing);
+  const absent = await callTool(tool, { path: 'a.txt' });
+  assert.ok(absent.kind === 'refused' && absent.rule === 'root_absent', absent.text);
   fs.mkdirSync(root);
   fs.writeFileSync(join(root, 'a.txt'), bait);
-  assert.equal((await callTool(tool, { path: 'a.txt' })).text, bait);
+  assert.deepEqual(await callTool(tool, { path: 'a.txt' }), absent);
   fs.rmSync(root, { recursive: true });
-  assert.deepEqual(await callTool(tool, { path: 'a.txt' }), missing);
+  fs.symlinkSync(folder.path, root);
+  fs.writeFileSync(join(folder.path, 'a.txt'), canary);
+  assert.deepEqual(await callTool(tool, { path: 'a.txt' }), absent);
+  const anew = createReadFile({ root, bytesMax });
+  assert.equal((await callTool(anew, { path: 'a.txt' })).text, canary, 'a reload looks again');
+});
+
+test('a root that goes is missed, and the same path is read again', async () => {
+  await using folder = await scratch();
+  const root = join(folder.path, 'now');
+  fs.mkdirSync(root);
+  const tool = createReadFile({ root, bytesMax });
+  fs.rmSync(root, { recursive: true });
+  assert.equal((await callTool(tool, { path: 'a.txt' })).kind, 'failed');
   fs.mkdirSync(root);
   fs.writeFileSync(join(root, 'a.txt'), 'made anew');
   assert.equal((await callTool(tool, { path: 'a.txt' })).text, 'made anew');

@@ -1,7 +1,8 @@
 /**
  * Reads a text file below one folder. The model names the file; the folder, and how much of a file
  * is read, are the operator's. The root may itself be a link. Where the link leads is found out
- * when the tool is built: a link that leads elsewhere later is refused, not followed.
+ * when the tool is built: a link that leads elsewhere later is refused, not followed, and so is a
+ * root that was not there then.
  */
 import { realpathSync } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
@@ -10,7 +11,15 @@ import { isFileOf } from '../../lib/database-files.ts';
 import { oneText, textIn } from '../text-argument.ts';
 import type { Tool, ToolResult } from '../tool.ts';
 import { readBoundedText, type BoundedText } from './bounded-text.ts';
-import { isFolder, isHeld, rootMissing, rootMoved, type Cage, type Opened } from './cage.ts';
+import {
+  isFolder,
+  isHeld,
+  rootAbsent,
+  rootMissing,
+  rootMoved,
+  type Cage,
+  type Opened,
+} from './cage.ts';
 import { openOnLinux } from './linux-cage.ts';
 import { openByComparing } from './portable-cage.ts';
 import { wantedPath } from './wanted-path.ts';
@@ -49,17 +58,13 @@ export function createReadFile(limits: ReadFileLimits, cage: Cage = openHere): T
 class Reader {
   readonly #limits: ReadFileLimits;
   readonly #cage: Cage;
-  /** The real path of the root, as soon as there is one. */
-  #root: string | null;
+  /** The real path of the root when the tool was built; null: there was none. */
+  readonly #root: string | null;
 
   constructor(limits: ReadFileLimits, cage: Cage) {
     this.#limits = limits;
     this.#cage = cage;
-    try {
-      this.#root = realpathSync(limits.root);
-    } catch {
-      this.#root = null;
-    }
+    this.#root = realPathOf(limits.root);
   }
 
   async read(path: string, signal: AbortSignal): Promise<ToolResult> {
@@ -80,9 +85,9 @@ class Reader {
 
   async #open(path: string): Promise<Opened> {
     const { root } = this.#limits;
+    if (this.#root === null) return rootAbsent;
     const real = await realpath(root).catch(() => null);
     if (real === null) return rootMissing;
-    this.#root ??= real;
     if (real !== this.#root) return rootMoved;
     const wanted = wantedPath(path, [root, real], process.platform === 'win32');
     if (wanted.kind === 'refused') return wanted;
@@ -96,6 +101,14 @@ class Reader {
     if (heldDatabase === null) return false;
     const found = await lstat(path, { bigint: true }).catch(() => null);
     return found !== null && isFileOf(heldDatabase, found);
+  }
+}
+
+function realPathOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
   }
 }
 

@@ -43,6 +43,10 @@ export type RestHost = {
 
 const contentMax = 2_000;
 const nonceMax = 25;
+/** /resources/message#message-object-message-flags: those that Create Message may set. */
+const suppressEmbeds = 1 << 2;
+const suppressNotifications = 1 << 12;
+const mayBeSet = suppressEmbeds | suppressNotifications;
 /** "In the past few minutes": the page gives no number. */
 const nonceMs = 5 * 60 * 1_000;
 
@@ -145,6 +149,10 @@ function createMessage(
   }
   const content = given.trim();
   if (content === '') return failed('emptyMessage');
+  const flags = body['flags'] ?? 0;
+  if (typeof flags !== 'number' || (flags & ~mayBeSet) !== 0) {
+    return invalid('flags', 'BITFIELD_INVALID', 'Those flags cannot be set.');
+  }
   const nonce = body['nonce'] as string | number | undefined;
   if (String(nonce ?? '').length > nonceMax) {
     return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', `Must be ${nonceMax} or fewer in length.`);
@@ -165,11 +173,20 @@ function createMessage(
   const message = host.guilds.write(state, host.bot, content, {
     ...(replyTo !== null && { replyTo }),
     pings: pingsReplied(body['allowed_mentions']),
-    ...(nonce !== undefined && { fields: { nonce } }),
+    fields: {
+      flags,
+      embeds: (flags & suppressEmbeds) === 0 ? linksIn(content) : [],
+      ...(nonce !== undefined && { nonce }),
+    },
   });
   host.sent.push({ channelId: state.channel.id, content, message, body, at: host.now() });
   host.arrived(state, message);
   return fine(message);
+}
+
+/** The platform fetches each link and shows what is there. /resources/message#embed-object */
+function linksIn(content: string): readonly object[] {
+  return [...content.matchAll(/https?:\/\/[^\s<>]+/g)].map(([url]) => ({ type: 'link', url }));
 }
 
 /** `fail_if_not_exists` is true unless it is said to be false. */

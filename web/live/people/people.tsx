@@ -14,7 +14,7 @@ import { Pairings } from './pairings.tsx';
 const reasons: Readonly<Record<TurnedAwayReason, string>> = {
   stranger: 'not on the list, and not let in',
   code_pending: 'a stranger, with a code that still counts',
-  codes_out: 'a stranger, while three codes wait for you',
+  codes_out: 'a stranger, while a hundred new codes wait for you',
   groups_off: 'in a group, where svc is silent',
   not_addressed: 'in a group, not to the bot',
 };

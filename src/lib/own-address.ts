@@ -1,0 +1,31 @@
+/** Which addresses are this machine's own, however they are written. */
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { rangeOf } from './address-range.ts';
+
+/**
+ * @param address as text, without brackets or a zone
+ * @returns IPv4 inside IPv6 (::ffff:0:0/96) as IPv4, other IPv6 shortened
+ */
+export function plainAddress(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const six = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? address;
+  const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(six);
+  if (mapped === null) return six;
+  const [high, low] = [Number.parseInt(mapped[1]!, 16), Number.parseInt(mapped[2]!, 16)];
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/** Whether it stands for every address; to connect there is to connect to this machine. */
+export function isUnspecified(address: string): boolean {
+  const plain = plainAddress(address);
+  return plain === '0.0.0.0' || plain === '::';
+}
+
+/** Whether a connection to it ends at this machine: loopback, or of an interface as it is now. */
+export function isOwnAddress(address: string): boolean {
+  if (isUnspecified(address) || rangeOf(address) === 'loopback') return true;
+  const plain = plainAddress(address);
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return own.some((one) => plainAddress(one.address) === plain);
+}
