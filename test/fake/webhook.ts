@@ -46,21 +46,25 @@ export function noteEvents(): { events: Events; calls: [string, unknown][] } {
   return { events, calls };
 }
 
+const safe = Promise.resolve();
+
 export type NotingAccept = Receive & { messages: Inbound[]; next: Acceptance[]; free: number };
 
 /** Accepts everything, or answers what `next` holds first; a known dedupe key is a duplicate. */
 export function noteAccept(): NotingAccept {
-  const ids = new Map<string, MessageId>();
+  const first = new Map<string, { id: MessageId; fingerprint: string | undefined }>();
   const accept = (batch: readonly Inbound[]): Promise<Acceptance> => {
     const planned = note.next.shift();
     if (planned !== undefined) return Promise.resolve(planned);
     const receipts = batch.map((message) => {
-      const known = ids.get(message.dedupeKey ?? '');
-      if (known !== undefined) return { id: known, duplicate: true, safe: Promise.resolve() };
+      const fingerprint = message.keyCheck?.fingerprint;
+      const known = first.get(message.dedupeKey ?? '');
+      const duplicate = known?.fingerprint === fingerprint;
+      if (known !== undefined) return { id: known.id, duplicate, keyReused: !duplicate, safe };
       note.messages.push(message);
       const id = `m${note.messages.length}` as MessageId;
-      if (message.dedupeKey !== null) ids.set(message.dedupeKey, id);
-      return { id, duplicate: false, safe: Promise.resolve() };
+      if (message.dedupeKey !== null) first.set(message.dedupeKey, { id, fingerprint });
+      return { id, duplicate: false, keyReused: false, safe };
     });
     return Promise.resolve({ kind: 'accepted', receipts });
   };

@@ -1,3 +1,5 @@
+import type { KeyCheck } from '../../../domain/message.ts';
+
 const here = 'channel = ?1 AND conversation = ?2';
 const nothingLeft =
   `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
@@ -116,18 +118,22 @@ export type Write = readonly [StatementName, ...Value[]];
 export type KeyedAccept = {
   readonly key: string;
   readonly expiresAt: number;
+  readonly check: KeyCheck | null;
   readonly write: Write;
 };
 
 /** What becomes one transaction. */
 export type Group = { readonly number: number; readonly writes: readonly (Write | KeyedAccept)[] };
 
-/** `known` says which keyed messages had come before: place in the group → first message's id. */
+/** The message that came first with a key; `reused`: it said something else. */
+export type KnownMessage = { readonly id: string; readonly reused: boolean };
+
+/** `known` says which keyed messages had come before: place in the group → first message. */
 export type GroupDone =
   | {
       readonly kind: 'done';
       readonly number: number;
-      readonly known: readonly (readonly [place: number, id: string])[];
+      readonly known: readonly (readonly [place: number, first: KnownMessage])[];
     }
   /** There was no room for it, and nothing of it was written. */
   | { readonly kind: 'full'; readonly number: number }
