@@ -190,13 +190,13 @@ export const inboxCases: readonly LedgerCase[] = [
   promise('a key that comes with another fingerprint is reused, and not run', async (it) => {
     const one = said('ann', 'one', check('k', 'said one'));
     const [first] = await accept(it, one);
-    const [other, again, unchecked] = await accept(
+    const [reused, again, unchecked] = await accept(
       it,
       said('ann', 'two', check('k', 'said two')),
       one,
       said('ann', 'two', { dedupeKey: 'k' }),
     );
-    assert.deepEqual([other!.id, other!.duplicate, other!.keyReused], [first!.id, false, true]);
+    assert.deepEqual([reused!.id, reused!.duplicate, reused!.keyReused], [first!.id, false, true]);
     for (const receipt of [again, unchecked]) {
       assert.deepEqual([receipt!.duplicate, receipt!.keyReused], [true, false]);
     }
