@@ -27,6 +27,24 @@ export const webhook: readonly Fault[] = [
     replace: "fields.id('conversation_id') ?? (sender && { text: '', json: '\"\"' })",
   },
   {
+    name: 'An id of one sender swallows the message that another sends with it.',
+    file: 'src/channel/webhook/resend.ts',
+    find: 'digest([conversation, sender.id, id])',
+    replace: 'digest([id])',
+  },
+  {
+    name: 'Another attachment under the same id is taken for a resend.',
+    file: 'src/channel/webhook/resend.ts',
+    find: ', media?.reference ?? null',
+    replace: '',
+  },
+  {
+    name: 'A message that was not taken is acknowledged.',
+    file: 'src/channel/webhook/inbound.ts',
+    find: 'receipts[0]!.keyReused',
+    replace: 'receipts[0] === null',
+  },
+  {
     name: 'A 202 of the receiver counts as a failure, and it gets the reply again.',
     file: 'src/channel/webhook/outbound.ts',
     find: 'status >= 200 && status < 300',

@@ -97,6 +97,12 @@ test('a key of before whose message is gone is known until it expires', async (t
   assert.deepEqual([after!.duplicate, after!.keyReused], [false, false]);
   const [again] = await accept(it, resend);
   assert.deepEqual([again!.id, again!.duplicate], [after!.id, true]);
+  it.clock.now += 7 * dayMs;
+  const later = sent('order-1002', 'zoe', 'something else');
+  for (const duplicate of [false, true]) {
+    const [receipt] = await accept(it, later);
+    assert.deepEqual([receipt!.duplicate, receipt!.keyReused], [duplicate, false]);
+  }
 });
 
 test('a key that looks like what svc makes of one is no key of before', async (t) => {
