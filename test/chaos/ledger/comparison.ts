@@ -29,9 +29,9 @@ export class Comparison {
     const ids = new Set<string>();
     for (const [i, { id, duplicate, keyReused, safe }] of receipts.entries()) {
       const first: First | null = expected.firsts[i]!;
-      const isReuse = first?.isReuse ?? false;
+      const isReuse: boolean = first?.isReuse ?? false;
       assert.equal(keyReused, isReuse, 'a reuse is told as one');
-      const isRepeat = first !== null && !isReuse;
+      const isRepeat: boolean = first !== null && !isReuse;
       assert.equal(duplicate, isRepeat, 'a repeat is told as one, and nothing else is');
       if (first?.id.length === 22) assert.equal(id, first.id, 'a repeat has the id of the first');
       if (first?.id === sameBatch) assert.ok(ids.has(id), 'repeated in its batch');

@@ -19,9 +19,10 @@ const dayMs = 86_400_000;
 const upgradedAt = Date.now();
 
 /** As that program left it: two messages with ids, one of them forgotten since. */
+const expiresAt = upgradedAt + dayMs;
 const rows = `
-  INSERT INTO dedupe VALUES ('webhook', 'order-1001', '01m82hfk49d64bzjbk60gx', ${upgradedAt + dayMs});
-  INSERT INTO dedupe VALUES ('webhook', 'order-1002', '01m82hfk6cfvfs8pn4b4n3', ${upgradedAt + dayMs});
+  INSERT INTO dedupe VALUES ('webhook', 'order-1001', '01m82hfk49d64bzjbk60gx', ${expiresAt});
+  INSERT INTO dedupe VALUES ('webhook', 'order-1002', '01m82hfk6cfvfs8pn4b4n3', ${expiresAt});
   INSERT INTO inbox
     (seq, id, channel, conversation, accepted_at, body, state, settled_at, brain, outcome)
     VALUES (1, '01m82hfk49d64bzjbk60gx', 'webhook', 'bob', ${upgradedAt - 6 * dayMs},

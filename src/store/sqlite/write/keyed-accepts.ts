@@ -16,13 +16,15 @@ const recall =
 
 const differs = (field: string): string => `was.body -> '${field}' IS NOT ?5 -> '${field}'`;
 
+const saysElse = ['$.sender', '$.text', '$.media'].map(differs).join(' OR ');
+
 /**
  * By a key of before, which was the sender's word alone. What the message itself still tells counts
  * as well; once it is gone its key is known whoever comes with it.
  */
 const recallFormer =
-  `SELECT was.id IS NOT NULL AND (${['$.sender', '$.text', '$.media'].map(differs).join(' OR ')}) ` +
-  'AS reused, message_id AS id FROM dedupe LEFT JOIN inbox AS was ON was.id = message_id ' +
+  `SELECT was.id IS NOT NULL AND (${saysElse}) AS reused, ` +
+  ' message_id AS id FROM dedupe LEFT JOIN inbox AS was ON was.id = message_id ' +
   'WHERE dedupe.channel = ?1 AND key = ?2 AND fingerprint IS NULL AND expires_at > ?3 ' +
   `AND (was.id IS NULL OR (was.conversation = ?4 AND NOT (${differs('$.sender.id')})))`;
 
