@@ -63,8 +63,11 @@ async function openFormer(t: TestContext) {
 }
 
 /** As the webhook makes one. */
-function sent(id: string, sender: string, text: string): Inbound {
-  const wire = parseInbound(JSON.stringify({ sender_id: sender, text }), defaultMapping);
+function sent(id: string, sender: string, text: string, conversation = sender): Inbound {
+  const wire = parseInbound(
+    JSON.stringify({ sender_id: sender, text, conversation_id: conversation }),
+    defaultMapping,
+  );
   if (wire.kind === 'problem') throw new Error(wire.detail);
   const { kind: _, target, ...facts } = wire;
   const address = { channel: hook, target };
@@ -73,8 +76,8 @@ function sent(id: string, sender: string, text: string): Inbound {
 
 test('a resend of before is known, and holds up nobody else', async (t) => {
   const it = await openFormer(t);
-  const came = async (...[id, sender, text]: Parameters<typeof sent>): Promise<string> => {
-    const [receipt] = await accept(it, sent(id, sender, text));
+  const came = async (...said: Parameters<typeof sent>): Promise<string> => {
+    const [receipt] = await accept(it, sent(...said));
     if (receipt!.keyReused) return 'reused';
     return receipt!.duplicate ? receipt!.id : 'new';
   };
@@ -83,9 +86,11 @@ test('a resend of before is known, and holds up nobody else', async (t) => {
   assert.equal(await came('order-1001', 'ann', 'and mine'), 'new');
   assert.notEqual(await came('order-1001', 'ann', 'and mine'), 'new');
   assert.equal(await came('order-1001', 'ann', 'something else'), 'reused');
+  assert.equal(await came('order-1001', 'ann', 'beside him', 'bob'), 'new');
+  assert.equal(await came('order-1001', 'bob', 'elsewhere', 'ann'), 'new');
   await it.reopen();
   assert.equal(await came('order-1001', 'bob', 'mine'), '01m82hfk49d64bzjbk60gx');
-  assert.deepEqual(textsIn(await takeIn(it, 10)), ['and mine']);
+  assert.deepEqual(textsIn(await takeIn(it, 10)), ['and mine', 'beside him']);
 });
 
 test('a key of before whose message is gone is known until it expires', async (t) => {

@@ -24,7 +24,7 @@ const saysElse = ['$.sender', '$.text', '$.media'].map(differs).join(' OR ');
  */
 const recallFormer =
   `SELECT was.id IS NOT NULL AND (${saysElse}) AS reused, ` +
-  ' message_id AS id FROM dedupe LEFT JOIN inbox AS was ON was.id = message_id ' +
+  'message_id AS id FROM dedupe LEFT JOIN inbox AS was ON was.id = message_id ' +
   'WHERE dedupe.channel = ?1 AND key = ?2 AND fingerprint IS NULL AND expires_at > ?3 ' +
   `AND (was.id IS NULL OR (was.conversation = ?4 AND NOT (${differs('$.sender.id')})))`;
 
