@@ -25,16 +25,20 @@ export function resendIdOf(request: IncomingMessage): ResendId | Refusal | null 
   return null;
 }
 
-/** Digests, so that what is kept of a key is short, and tells nothing of what was said. */
+/**
+ * The key begins with the id: ids that rise with time then lie together on the disk. Of all else
+ * there are digests, so that what is kept is short, and tells nothing of what was said.
+ */
 export function resendKeyOf(
   { conversation, sender, text, media }: WireMessage,
   id: string,
 ): Pick<Inbound, 'dedupeKey' | 'keyCheck'> {
-  const dedupeKey = digest([conversation, sender.id, id]);
+  const dedupeKey = `${id} ${digest([conversation, sender.id])}`;
   const said = [dedupeKey, sender.name, text, media?.reference ?? null, media?.type ?? null];
   return { dedupeKey, keyCheck: { fingerprint: digest(said), formerKey: id } };
 }
 
+/** 128 bits of SHA-256. */
 function digest(parts: readonly (string | null)[]): string {
-  return hash('sha256', JSON.stringify(parts), 'base64url');
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22);
 }
