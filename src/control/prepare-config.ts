@@ -48,8 +48,9 @@ export async function prepareConfig(
   if (fields.length > 0) return restartRequired(fields);
   const { enabled, allowedHosts } = config.observability;
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
-  const { secrets, missing, warnings } = resolveSecrets(config, env);
-  if (missing.length > 0) return secretMissing(problemsOf(missing));
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, env);
+  if (missing.length > 0) return secretMissing([...problemsOf(missing), ...unfit]);
+  if (unfit.length > 0) return invalid(unfit);
   log.scrub(secrets.values());
   const skills = await readSkills(config.brains);
   if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);

@@ -13,6 +13,7 @@ import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import { handClock } from '../hand-clock.ts';
 
+const unsigned = { outboundSecret: null, signingKey: null };
 export const secret = 'a-secret-for-tests';
 
 export const defaultMapping: WebhookConfig['mapping'] = {
@@ -32,6 +33,7 @@ export function webhookConfig(more: Partial<WebhookConfig> = {}): WebhookConfig 
     path: '/webhook',
     outboundUrl: 'http://127.0.0.1:9/replies',
     outboundTokenEnv: null,
+    outboundSigningEnv: null,
     mapping: defaultMapping,
     ...more,
   };
@@ -95,7 +97,7 @@ export async function startWebhook(): Promise<RunningWebhook> {
   const listeners = patient(createListeners({ headersMs: 60_000, requestMs: 60_000 }));
   const rest = { listeners, http, events, deadlines, now, steady, version: '1.2.3' };
   const config = webhookConfig();
-  const channel = createWebhookChannel({ config, secret, outboundSecret: null, ...rest });
+  const channel = createWebhookChannel({ config, secret, ...unsigned, ...rest });
   const opened = await channel.open();
   if (opened.kind === 'problem') throw new Error(opened.message);
   const ending = new AbortController();
