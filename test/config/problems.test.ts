@@ -39,7 +39,7 @@ test('every code has a case here, or comes from the disk, the environment or the
   const elsewhere =
     'file_missing file_unreadable file_too_large file_not_utf8 file_writable_by_others ' +
     'database_readable_by_others skill_faulty skills_missing read_root_missing ' +
-    'secret_missing admin_token_unset short_token ' +
+    'secret_missing secret_unfit admin_token_unset short_token ' +
     'secret_trimmed too_many_problems';
   const covered = new Set<string>([
     ...elsewhere.split(' '),

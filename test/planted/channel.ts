@@ -51,6 +51,19 @@ export const webhook: readonly Fault[] = [
     replace: 'status === 200',
   },
   {
+    name: 'The signature of a reply is not of its own time.',
+    file: 'src/channel/webhook/outbound.ts',
+    find: '`${reply.id}.${timestamp}.${body}`',
+    replace: '`${reply.id}.${Math.floor(reply.createdAt / 1_000)}.${body}`',
+  },
+  {
+    name: 'A signing key that is too short for anybody to rely on is taken.',
+    file: 'src/lib/signing-key.ts',
+    find: 'const [bytesMin, bytesMax] = [24, 64];',
+    replace: 'const [bytesMin, bytesMax] = [8, 64];',
+    seenBy: ['src/channel/webhook/signing.test.ts'],
+  },
+  {
     name: 'A reply that may have arrived goes out without its mark.',
     file: 'src/channel/webhook/outbound.ts',
     find: "if (attempt.possibleDuplicate) headers['svc-possible-duplicate'] = 'true';",

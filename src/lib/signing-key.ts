@@ -11,15 +11,9 @@ export function signingKeyFault(value: string): { message: string; remedy: strin
   const key = value.slice(signingKeyPrefix.length);
   const padding = key.endsWith('==') ? 2 : Number(key.endsWith('='));
   const bytes = (key.length / 4) * 3 - padding;
-  if (
-    value.startsWith(signingKeyPrefix) &&
-    base64.test(key) &&
-    bytes >= bytesMin &&
-    bytes <= bytesMax
-  ) {
-    return null;
-  }
-  const message = `is no signing key: ${signingKeyPrefix}, then base64 of ${bytesMin} to ${bytesMax} bytes`;
+  const isKey = value.startsWith(signingKeyPrefix) && base64.test(key);
+  if (isKey && bytes >= bytesMin && bytes <= bytesMax) return null;
+  const shape = `${signingKeyPrefix}, then base64 of ${bytesMin} to ${bytesMax} bytes`;
   const remedy = `Set one such as \`echo "${signingKeyPrefix}$(openssl rand -base64 32)"\` makes.`;
-  return { message, remedy };
+  return { message: `is no signing key: ${shape}`, remedy };
 }
