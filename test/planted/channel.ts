@@ -58,7 +58,7 @@ export const webhook: readonly Fault[] = [
   },
   {
     name: 'A signing key that is too short for anybody to rely on is taken.',
-    file: 'src/lib/signing-key.ts',
+    file: 'src/config/signing-key.ts',
     find: 'const [bytesMin, bytesMax] = [24, 64];',
     replace: 'const [bytesMin, bytesMax] = [8, 64];',
     seenBy: ['src/channel/webhook/signing.test.ts'],

@@ -3,7 +3,7 @@ import type { EnvName, ListenAddress } from '../../config/config.ts';
 import type { Draft, ObjectField, Whole } from '../../config/field.ts';
 import type { ProblemList } from '../../config/problems.ts';
 import type { ChannelKind, OwnSecret } from '../kind.ts';
-import { signingKeyFault } from '../../lib/signing-key.ts';
+import { signingKeyFault } from '../../config/signing-key.ts';
 
 const listener = { block: 'webhook', bind: '127.0.0.1:8090', path: '/webhook' } as const;
 

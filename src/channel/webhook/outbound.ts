@@ -13,7 +13,7 @@ import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { later, type Clock } from '../../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
 import { retryAfterMs } from '../../lib/retry-after.ts';
-import { signingKeyPrefix } from '../../lib/signing-key.ts';
+import { signingKeyPrefix } from '../../config/signing-key.ts';
 import { createReplyWriter } from './wire.ts';
 
 const tryMs = 15_000;

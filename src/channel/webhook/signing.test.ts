@@ -10,7 +10,7 @@ import { createHttpClient } from '../../lib/http-client.ts';
 import { startReceiver, type Received } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
 import { createDeliver, type OutboundParts } from './outbound.ts';
-import { signingKeyFault } from '../../lib/signing-key.ts';
+import { signingKeyFault } from '../../config/signing-key.ts';
 
 const keyOf = (bytes: number): string => `whsec_${randomBytes(bytes).toString('base64')}`;
 
