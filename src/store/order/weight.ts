@@ -12,6 +12,7 @@ export function bytesOfMessage(message: Omit<Message, 'id' | 'acceptedAt'>): num
     sender.id.length +
     (sender.name?.length ?? 0) +
     (media?.reference.length ?? 0) +
+    (media?.type?.length ?? 0) +
     address.target.length;
   return rowBytes + 2 * characters;
 }
