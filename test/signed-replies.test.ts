@@ -26,7 +26,7 @@ async function startGuided(port: number) {
   });
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {
-    line: async () => (await lines.next()).value as string | undefined,
+    line: async () => (await lines.next()).value,
     async [Symbol.asyncDispose]() {
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
