@@ -174,7 +174,8 @@ const makers: { readonly [Type in ChannelType]: Make<Type> } = {
   messenger_b: (config, token, kit) => createDiscordChannel({ ...kit, config, token }),
   webhook: (config, secret, kit, secrets) => {
     const outboundSecret = secretOf(secrets, config.outboundTokenEnv);
-    return createWebhookChannel({ ...kit, config, secret, outboundSecret });
+    const signingKey = secretOf(secrets, config.outboundSigningEnv);
+    return createWebhookChannel({ ...kit, config, secret, outboundSecret, signingKey });
   },
 };
 

@@ -62,6 +62,13 @@ test('what is no configuration, or lacks a secret, names every problem', async (
     [['secret_missing', 'channels[0].token_env']],
   );
   assert.match(told.body.detail!, /NOT_SET_ANYWHERE is not set/);
+  const webhook = {
+    ...(channel!['webhook'] as object),
+    outbound_signing_env: channel!['token_env'],
+  };
+  const unsigned = await service.put({ ...first, channels: [{ ...channel, webhook }] });
+  await assertRefused(service, unsigned, 422, 'config_invalid');
+  assert.match(unsigned.body.detail!, /is no signing key: whsec_.*openssl rand -base64 32/);
   const noSkills = structuredClone(service.withOther());
   Object.assign(noSkills.brains[0]!, { agent: { tools: ['echo'], skills_dir: 'none' } });
   await assertRefused(service, await service.put(noSkills), 422, 'config_invalid');

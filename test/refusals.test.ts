@@ -23,11 +23,15 @@ const good = {
   routes: [{ channel: 'webhook', brain: 'b' }],
 };
 
-async function serve(config: object | string, args: readonly string[] = []): Promise<string> {
+async function serve(
+  config: object | string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<string> {
   await using folder = await scratch();
   const text = typeof config === 'string' ? config : JSON.stringify(config);
   writeFileSync(join(folder.path, 'svc.json'), text, { mode: 0o600 });
-  const { code, out, err } = await runCommand(['serve', ...args], { cwd: folder.path });
+  const { code, out, err } = await runCommand(['serve', ...args], { cwd: folder.path, env });
   assert.deepEqual([code, out], [78, ''], err);
   return err;
 }
@@ -44,6 +48,18 @@ test('every missing secret is named, with the places that want it', async () => 
   const said = await serve(good);
   assert.match(said, /REFUSAL_HOOK is not set .*channels\[0\]\.token_env/);
   assert.match(said, /REFUSAL_OUT is not set .*channels\[0\]\.webhook\.outbound_token_env/);
+});
+
+test('a signing key that is none is refused without a word of it', async () => {
+  const webhook = { outbound_url: 'http://127.0.0.1:9/', outbound_signing_env: 'REFUSAL_KEY' };
+  const signed = { ...good, channels: [{ ...channel, webhook }] };
+  for (const value of ['whsec_canaryOfTheKey', 'canaryOfTheKey'.repeat(4)]) {
+    const said = await serve(signed, [], { REFUSAL_HOOK: 'x'.repeat(16), REFUSAL_KEY: value });
+    const field = 'channels\\[0\\]\\.webhook\\.outbound_signing_env';
+    assert.match(said, new RegExp(`^✗ ${field}: the value of REFUSAL_KEY is no signing key: .*`));
+    assert.match(said, /Set one such as `echo "whsec_\$\(openssl rand -base64 32\)"` makes\.\n$/);
+    assert.doesNotMatch(said, /canary/);
+  }
 });
 
 test('what this version cannot run yet is refused in one sentence', async () => {

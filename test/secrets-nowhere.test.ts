@@ -3,12 +3,18 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { serveHere } from './in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from './program.ts';
 
-const canaries = { OUT: 'canary-of-the-replies', KEY: 'sk-canary-of-the-model', TOKEN: 'tiny' };
+const canaries = {
+  OUT: 'canary-of-the-replies',
+  SIGN: 'whsec_CanaryOfTheSignature0000000000000000',
+  KEY: 'sk-canary-of-the-model',
+  TOKEN: 'tiny',
+};
 
 test('secrets go where they belong and are seen nowhere else', async () => {
   await using folder = await scratch();
@@ -32,6 +38,7 @@ test('secrets go where they belong and are seen nowhere else', async () => {
           path: `/${secret}`,
           outbound_url: receiver.url,
           outbound_token_env: 'OUT',
+          outbound_signing_env: 'SIGN',
         },
       },
     ],
@@ -50,6 +57,8 @@ test('secrets go where they belong and are seen nowhere else', async () => {
   await post(`http://127.0.0.1:${port}/${secret}`, { sender_id: 'ada', text: 'hello' });
   const [reply] = await receiver.waitFor(1);
   assert.equal(reply!.headers.authorization, `Bearer ${canaries.OUT}`);
+  const headers = reply!.headers as Record<string, string>;
+  assert.deepEqual(new Webhook(canaries.SIGN).verify(reply!.text, headers), reply!.body);
   assert.equal(model.calls[0]!.headers.authorization, `Bearer ${canaries.KEY}`);
   const pages = ['/metrics', '/healthz', '/ui', '/api/v1/openapi.json'].map(async (path) =>
     (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text(),
@@ -60,7 +69,7 @@ test('secrets go where they belong and are seen nowhere else', async () => {
     if (name !== 'svc.json') seen.push(readFileSync(join(folder.path, name), 'latin1'));
   }
   const log = program.log();
-  for (const value of [secret, canaries.OUT, canaries.KEY]) {
+  for (const value of [secret, canaries.OUT, canaries.SIGN.slice(6), canaries.KEY]) {
     assert.ok(!log.includes(value), log);
     assert.ok(!seen.some((text) => text.includes(value)), value);
   }

@@ -114,8 +114,12 @@ type Refused = {
  * durable ledger, when the message is settled in the memory form.
  */
 export type Receipt = {
+  /** Of the message that came first with this key. */
   readonly id: MessageId;
+  /** It came before with this key, and is not taken again. */
   readonly duplicate: boolean;
+  /** Another message came before with this key: this one is not taken. No `duplicate` then. */
+  readonly keyReused: boolean;
   readonly safe: Promise<void>;
 };
 

@@ -47,10 +47,19 @@ export type ChannelKind = {
   /** Adds what its own fields mean wrongly together. `path` is that of the channel. */
   check?(draft: never, path: string, problems: ProblemList): void;
   /** The variables that its own fields name, each with its path below the channel. */
-  secrets?(config: never): readonly { readonly name: EnvName; readonly path: string }[];
+  secrets?(config: never): readonly OwnSecret[];
   /** Where it posts replies, and the field that says so; a messenger's platform tells more. */
   repliesTo?(config: never): { readonly url: string; readonly field: string };
 };
+
+export type OwnSecret = {
+  readonly name: EnvName;
+  /** Below the channel. */
+  readonly path: string;
+  /** Why a value cannot be used, without a word of it: "is …"; null: it can. Absent: any can. */
+  fault?(value: string): SecretFault | null;
+};
+export type SecretFault = { readonly message: string; readonly remedy: string };
 
 /** What every channel's configuration has; that of a listener has `bind` and `path` besides. */
 type ParsedChannel = {

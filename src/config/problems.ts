@@ -19,6 +19,7 @@ export const problemCodes = {
   duplicate_key: error('One object has the same key twice.'),
   // the environment
   secret_missing: error('A variable that the configuration names is not set.'),
+  secret_unfit: error('The value of a variable cannot be used for what names it.'),
   // fields
   unknown_key: error('There is no such field here.'),
   required: error('A required field is missing, or empty.'),

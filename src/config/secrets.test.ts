@@ -97,6 +97,23 @@ test('a short token that guards the service is a warning, and is not repeated', 
   assert.ok(!JSON.stringify(warnings).includes('shorty'));
 });
 
+test('a value that cannot sign is an error at its field, told without the value', () => {
+  const config = configOf();
+  const [hook, ...others] = config.channels;
+  const signing = { ...hook, outboundSigningEnv: 'SIGN' } as (typeof config.channels)[0];
+  const look = (env: Record<string, string>) =>
+    resolveSecrets({ ...config, channels: [signing, ...others] }, env);
+  assert.ok(look({}).missing.some(({ name }) => name === 'SIGN'));
+  assert.deepEqual(look({ SIGN: `whsec_${'A'.repeat(32)}\n` }).unfit, []);
+  const { unfit } = look({ SIGN: `whsec_${'A'.repeat(28)}` });
+  assert.deepEqual(
+    unfit.map(({ severity, code, path }) => [severity, code, path]),
+    [['error', 'secret_unfit', 'channels[0].webhook.outbound_signing_env']],
+  );
+  assert.match(unfit[0]!.message, /^the value of SIGN is no signing key/);
+  assert.ok(!JSON.stringify(unfit).includes('AAAA'));
+});
+
 test('what is missing is a problem at each place that wants it', () => {
   const { missing } = resolveSecrets(configOf(), {
     HOOK: long,

@@ -1,5 +1,5 @@
 /** Reads the secrets that a config names, each once, from the environment it is given. */
-import type { ChannelKind } from '../channel/kind.ts';
+import type { ChannelKind, OwnSecret, SecretFault } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import { problemWithoutPlace } from './problems.ts';
@@ -10,6 +10,8 @@ export type ResolvedSecrets = {
   readonly secrets: Secrets;
   /** By name, in the order of the config; each names every place that wants it. */
   readonly missing: readonly NamedSecret[];
+  /** Values that cannot be what they are named for: errors that say nothing of the value. */
+  readonly unfit: readonly ConfigProblem[];
   /** Without line and column: they are about the environment, not about the file. */
   readonly warnings: readonly ConfigProblem[];
 };
@@ -20,6 +22,7 @@ type Use = {
   readonly name: EnvName;
   readonly path: string;
   readonly kind: 'token' | 'key' | 'admin';
+  readonly fault?: OwnSecret['fault'];
 };
 
 const tokenLengthMin = 16;
@@ -34,9 +37,10 @@ const tokenLengthMin = 16;
 export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
   const secrets = new Map<EnvName, string>();
   const missing = new Map<EnvName, string[]>();
+  const unfit: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
   const trimmed = new Set<EnvName>();
-  for (const { name, path, kind } of usesOf(config)) {
+  for (const { name, path, kind, fault } of usesOf(config)) {
     const given = givenOf(name, env);
     const value = given.trim();
     if (value === '') {
@@ -45,6 +49,8 @@ export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
       continue;
     }
     secrets.set(name, value);
+    const wrong = fault?.(value) ?? null;
+    if (wrong !== null) unfit.push(cannotBeUsed(name, path, wrong));
     if (value !== given && !trimmed.has(name)) warnings.push(trimmedAway(name, path));
     trimmed.add(name);
     if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShort(name, path));
@@ -52,6 +58,7 @@ export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
   return {
     secrets,
     missing: [...missing].map(([name, usedAt]) => ({ name, usedAt })),
+    unfit,
     warnings,
   };
 }
@@ -92,7 +99,7 @@ function* usesOf(config: Config): Generator<Use> {
     const isOurs = kind.token.ours !== null;
     yield { name: channel.tokenEnv, path: `${path}.token_env`, kind: isOurs ? 'token' : 'key' };
     for (const own of kind.secrets?.(channel as never) ?? []) {
-      yield { name: own.name, path: `${path}.${own.path}`, kind: 'key' };
+      yield { ...own, path: `${path}.${own.path}`, kind: 'key' };
     }
   }
   for (const [index, brain] of config.brains.entries()) {
@@ -116,6 +123,11 @@ function tokenUnset(name: EnvName, path: string): ConfigProblem {
     message,
     `Set ${name} to switch writing on.`,
   );
+}
+
+function cannotBeUsed(name: EnvName, path: string, wrong: SecretFault): ConfigProblem {
+  const message = `the value of ${name} ${wrong.message}`;
+  return problemWithoutPlace('secret_unfit', path, message, wrong.remedy);
 }
 
 function trimmedAway(name: EnvName, path: string): ConfigProblem {

@@ -59,8 +59,9 @@ export async function prepareConfig(
   if (elsewhere.length > 0) return onlyByHand(elsewhere);
   const { enabled, allowedHosts } = config.observability;
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
-  const { secrets, missing, warnings } = resolveSecrets(config, env);
-  if (missing.length > 0) return secretMissing(problemsOf(missing));
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, env);
+  if (missing.length > 0) return secretMissing([...problemsOf(missing), ...unfit]);
+  if (unfit.length > 0) return invalid(unfit);
   log.scrub(secrets.values());
   const skills = await readSkills(config.brains);
   if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);

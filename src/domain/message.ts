@@ -33,6 +33,14 @@ export type Address = { readonly channel: ChannelKey; readonly target: string };
  */
 export type Setting = 'direct' | 'addressed' | 'overheard';
 
+/** Tells a resend from another message with the same key. */
+export type KeyCheck = {
+  /** A digest of what was said: the same key with another one is refused. */
+  readonly fingerprint: string;
+  /** What the key was before it was made of conversation and sender, too. */
+  readonly formerKey: string;
+};
+
 /** A message as a channel hands it in, before the ledger gives it an id and a time. */
 export type Inbound = {
   readonly channel: ChannelKey;
@@ -43,6 +51,8 @@ export type Inbound = {
   readonly address: Address;
   /** Makes a resend recognisable; null when the sender gave nothing to know it by. */
   readonly dedupeKey: string | null;
+  /** Where senders choose the keys. Absent: the key alone tells a resend. */
+  readonly keyCheck?: KeyCheck;
   /** Every messenger sets it; on the webhook it is absent, since all is said to us. */
   readonly setting?: Setting;
   /** Set by the gate alone. */

@@ -33,8 +33,8 @@ export async function receive(
   const acceptance = await ledger.accept(stamped, ...cursors);
   if (acceptance.kind === 'refused') return acceptance;
   for (let i = 0; i < batch.length; i++) {
-    const { id, duplicate } = acceptance.receipts[i]!;
-    events.messageAccepted({ channel: batch[i]!.channel, id, duplicate });
+    const { id, duplicate, keyReused } = acceptance.receipts[i]!;
+    if (!keyReused) events.messageAccepted({ channel: batch[i]!.channel, id, duplicate });
   }
   return acceptance;
 }

@@ -1,4 +1,4 @@
-/** One thing that a preflight looked at. `secret`: it failed because a secret is missing. */
+/** One thing that a preflight looked at. `secret`: it failed for want of a secret. */
 export type PreflightLine = {
   readonly mark: 'ok' | 'warning' | 'failed';
   readonly subject: string;

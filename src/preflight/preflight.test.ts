@@ -53,14 +53,17 @@ suite('the preflight', () => {
     agent?: object;
     storage?: string;
     outbound?: string;
+    signing?: true;
   };
 
+  const nowhere = 'http://127.0.0.1:9/';
+
   async function look(
-    { models, sensitivity = 'public', agent, storage, outbound = 'http://127.0.0.1:9/' }: Parts,
+    { models, sensitivity = 'public', agent, storage, outbound = nowhere, signing }: Parts,
     env: Record<string, string> = {},
     held: string | null = null,
   ): Promise<readonly PreflightLine[]> {
-    const webhook = { outbound_url: outbound };
+    const webhook = { outbound_url: outbound, ...(signing && { outbound_signing_env: 'SIGN' }) };
     const brain = { name: 'b', sensitivity, policy: { kind: 'priority' }, models, agent };
     const config = {
       channels: [{ type: 'webhook', token_env: 'HOOK', webhook }],
@@ -117,6 +120,22 @@ suite('the preflight', () => {
     assert.match(missing?.message ?? '', /brains\[0\]\.models\[0\]\.api_key_env/);
     assert.match(find(lines, 'hosted_runtime/big'), /^warning: was not contacted/);
     assert.deepEqual(seen, []);
+  });
+
+  test('a key that cannot sign fails as a missing one does', async () => {
+    const signed: Parts = { models: [local('small')], signing: true };
+    const unset = (await look(signed)).find(({ secret }) => secret);
+    assert.equal(unset?.subject, 'SIGN');
+    const unfit = (await look(signed, { SIGN: 'canary' })).find(({ secret }) => secret);
+    assert.equal(unfit?.subject, 'channels[0].webhook.outbound_signing_env');
+    assert.match(unfit.message, /^the value of SIGN is no signing key/);
+    assert.ok(!JSON.stringify(unfit).includes('canary'));
+    const fit = await look(signed, { SIGN: `whsec_${'A'.repeat(32)}` });
+    assert.equal(
+      fit.find(({ secret }) => secret),
+      undefined,
+    );
+    assert.equal(find(fit, 'SIGN'), 'ok: is set');
   });
 
   test('two providers at one address are looked at one by one', async () => {

@@ -75,14 +75,18 @@ export async function runPreflight(
   }
 }
 
-function secretLines({ secrets, missing, warnings }: ResolvedSecrets): PreflightLine[] {
+function secretLines(resolved: ResolvedSecrets): PreflightLine[] {
+  const { secrets, missing, unfit, warnings } = resolved;
   const found = [...secrets.keys()].map((name) => ok(name, 'is set'));
   const faults = missing.map(({ name, usedAt }) => {
     const message = `is not set; it is used at ${usedAt.join(' and ')}`;
     return { ...failed(name, message, 'Set it in the environment.'), secret: true };
   });
+  const wrong = unfit.map(({ path, message, remedy }) => {
+    return { ...failed(path, message, remedy), secret: true };
+  });
   const doubts = warnings.map(({ path, message, remedy }) => warning(path, message, remedy));
-  return [...found, ...faults, ...doubts];
+  return [...found, ...faults, ...wrong, ...doubts];
 }
 
 /** The models that brains may ask, each once; those that the shield drops are not contacted. */

@@ -47,7 +47,7 @@ import type { AuditTrail, RecordsReader } from './records.ts';
 export interface Ledger extends AuditTrail {
   /** What the ledger promises to those who hand it messages. */
   readonly durability: Durability;
-  /** Dedupes on (channel, dedupeKey). The cursors move in the same commit. All or nothing. */
+  /** Dedupes by channel, key and key check. The cursors move in the same commit. All or nothing. */
   accept(batch: readonly Inbound[], ...cursors: readonly CursorMove[]): Promise<Acceptance>;
   /** Room left before `accept` refuses. A hint: accept has the last word. */
   room(): { readonly messages: number; readonly bytes: number };

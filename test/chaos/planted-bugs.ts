@@ -21,7 +21,7 @@ const bugs: Readonly<Record<string, PlantedBug['plant']>> = {
         const acceptance = await ledger.accept(batch, ...cursors);
         if (acceptance.kind === 'refused') return acceptance;
         for (const [i, { id, duplicate }] of acceptance.receipts.entries()) {
-          const { dedupeKey: _, ...facts } = batch[i]!;
+          const { dedupeKey: _, keyCheck: _check, ...facts } = batch[i]!;
           if (!duplicate) waiting.push({ sensitivity: 'private', ...facts, id, acceptedAt: 0 });
         }
         return acceptance;

@@ -191,6 +191,7 @@ const config: Config = {
       path: '/webhook',
       outboundUrl: 'http://receiver.example/hidden',
       outboundTokenEnv: null,
+      outboundSigningEnv: null,
       mapping: {
         sender_id: 'sender_id',
         sender_name: 'sender_name',

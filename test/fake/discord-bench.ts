@@ -60,7 +60,7 @@ export class NotingLedger {
       const duplicate = this.messages.some(({ dedupeKey }) => dedupeKey === message.dedupeKey);
       if (!duplicate) this.messages.push(message);
       const id = (message.dedupeKey ?? '') as MessageId;
-      return { id, duplicate, safe: Promise.resolve() };
+      return { id, duplicate, keyReused: false, safe: Promise.resolve() };
     });
     return { kind: 'accepted', receipts };
   }

@@ -56,7 +56,8 @@ export class HeldLedger {
     this.#known.set(key, settlement);
     (known === undefined ? this.taken : this.repeats).push(key);
     if (this.settles) settlement.resolve();
-    return { id: key as MessageId, duplicate: known !== undefined, safe: settlement.promise };
+    const duplicate = known !== undefined;
+    return { id: key as MessageId, duplicate, keyReused: false, safe: settlement.promise };
   }
 }
 

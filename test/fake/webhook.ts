@@ -13,6 +13,7 @@ import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import { handClock } from '../hand-clock.ts';
 
+const unsigned = { outboundSecret: null, signingKey: null };
 export const secret = 'a-secret-for-tests';
 
 export const defaultMapping: WebhookConfig['mapping'] = {
@@ -32,6 +33,7 @@ export function webhookConfig(more: Partial<WebhookConfig> = {}): WebhookConfig 
     path: '/webhook',
     outboundUrl: 'http://127.0.0.1:9/replies',
     outboundTokenEnv: null,
+    outboundSigningEnv: null,
     mapping: defaultMapping,
     ...more,
   };
@@ -46,21 +48,25 @@ export function noteEvents(): { events: Events; calls: [string, unknown][] } {
   return { events, calls };
 }
 
+const safe = Promise.resolve();
+
 export type NotingAccept = Receive & { messages: Inbound[]; next: Acceptance[]; free: number };
 
 /** Accepts everything, or answers what `next` holds first; a known dedupe key is a duplicate. */
 export function noteAccept(): NotingAccept {
-  const ids = new Map<string, MessageId>();
+  const first = new Map<string, { id: MessageId; fingerprint: string | undefined }>();
   const accept = (batch: readonly Inbound[]): Promise<Acceptance> => {
     const planned = note.next.shift();
     if (planned !== undefined) return Promise.resolve(planned);
     const receipts = batch.map((message) => {
-      const known = ids.get(message.dedupeKey ?? '');
-      if (known !== undefined) return { id: known, duplicate: true, safe: Promise.resolve() };
+      const fingerprint = message.keyCheck?.fingerprint;
+      const known = first.get(message.dedupeKey ?? '');
+      const duplicate = known?.fingerprint === fingerprint;
+      if (known !== undefined) return { id: known.id, duplicate, keyReused: !duplicate, safe };
       note.messages.push(message);
       const id = `m${note.messages.length}` as MessageId;
-      if (message.dedupeKey !== null) ids.set(message.dedupeKey, id);
-      return { id, duplicate: false, safe: Promise.resolve() };
+      if (message.dedupeKey !== null) first.set(message.dedupeKey, { id, fingerprint });
+      return { id, duplicate: false, keyReused: false, safe };
     });
     return Promise.resolve({ kind: 'accepted', receipts });
   };
@@ -91,7 +97,7 @@ export async function startWebhook(): Promise<RunningWebhook> {
   const listeners = patient(createListeners({ headersMs: 60_000, requestMs: 60_000 }));
   const rest = { listeners, http, events, deadlines, now, steady, version: '1.2.3' };
   const config = webhookConfig();
-  const channel = createWebhookChannel({ config, secret, outboundSecret: null, ...rest });
+  const channel = createWebhookChannel({ config, secret, ...unsigned, ...rest });
   const opened = await channel.open();
   if (opened.kind === 'problem') throw new Error(opened.message);
   const ending = new AbortController();

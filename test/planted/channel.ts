@@ -27,10 +27,41 @@ export const webhook: readonly Fault[] = [
     replace: "fields.id('conversation_id') ?? (sender && { text: '', json: '\"\"' })",
   },
   {
+    name: 'An id of one sender swallows the message that another sends with it.',
+    file: 'src/channel/webhook/resend.ts',
+    find: 'digest([conversation, sender.id])',
+    replace: 'digest([])',
+  },
+  {
+    name: 'Another attachment under the same id is taken for a resend.',
+    file: 'src/channel/webhook/resend.ts',
+    find: ', media?.reference ?? null',
+    replace: '',
+  },
+  {
+    name: 'A message that was not taken is acknowledged.',
+    file: 'src/channel/webhook/inbound.ts',
+    find: 'receipts[0]!.keyReused',
+    replace: 'receipts[0] === null',
+  },
+  {
     name: 'A 202 of the receiver counts as a failure, and it gets the reply again.',
     file: 'src/channel/webhook/outbound.ts',
     find: 'status >= 200 && status < 300',
     replace: 'status === 200',
+  },
+  {
+    name: 'The signature of a reply is not of its own time.',
+    file: 'src/channel/webhook/outbound.ts',
+    find: '`${reply.id}.${timestamp}.${body}`',
+    replace: '`${reply.id}.${Math.floor(reply.createdAt / 1_000)}.${body}`',
+  },
+  {
+    name: 'A signing key that is too short for anybody to rely on is taken.',
+    file: 'src/config/signing-key.ts',
+    find: 'const [bytesMin, bytesMax] = [24, 64];',
+    replace: 'const [bytesMin, bytesMax] = [8, 64];',
+    seenBy: ['src/channel/webhook/signing.test.ts'],
   },
   {
     name: 'A reply that may have arrived goes out without its mark.',

@@ -16,6 +16,24 @@ export const sqlite: readonly Fault[] = [
     seenBy: ['test/chaos/power-cut.test.ts'],
   },
   {
+    name: 'A resend of before an upgrade is run again.',
+    file: 'src/store/sqlite/write/keyed-accepts.ts',
+    find: 'Number(acceptedAt) < until',
+    replace: 'Number(acceptedAt) > until',
+  },
+  {
+    name: 'A key of before an upgrade swallows the messages of other senders.',
+    file: 'src/store/sqlite/write/keyed-accepts.ts',
+    find: "AND NOT (${differs('$.sender.id')})",
+    replace: '',
+  },
+  {
+    name: 'A key that is used again after its days is compared with what it was used for before.',
+    file: 'src/store/sqlite/write/keyed-accepts.ts',
+    find: ', fingerprint = excluded.fingerprint WHERE',
+    replace: ' WHERE',
+  },
+  {
     name: 'The reply of a finished turn is not in its commit.',
     file: 'src/store/sqlite/write/turn-writes.ts',
     find: 'writes.push(replyWrite(made.seq, made.reply));',

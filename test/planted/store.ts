@@ -52,6 +52,20 @@ export const store: readonly Fault[] = [
     seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],
   },
   {
+    name: 'Messages with a long type of attachment fill the memory past every bound.',
+    file: 'src/store/order/weight.ts',
+    find: '(media?.type?.length ?? 0)',
+    replace: '0',
+    seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],
+  },
+  {
+    name: 'A message under a key of another is taken for its resend, without storage.',
+    file: 'src/store/memory/known-keys.ts',
+    find: 'known.fingerprint !== fingerprint;',
+    replace: 'fingerprint === null;',
+    seenBy: ['test/ledger-memory.test.ts', 'test/ledger-sqlite.test.ts'],
+  },
+  {
     name: 'A message that is sent again is answered again, without storage.',
     file: 'src/store/memory/memory.ts',
     find: 'if (key !== null) this.#known.add(',

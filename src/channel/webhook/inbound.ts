@@ -14,12 +14,11 @@ import { isJsonType } from '../../lib/content-type.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Receive, Handled } from '../channel.ts';
-import { bodyBytesMax, methodNotAllowed, refusals, unavailable } from './refusals.ts';
+import { bodyBytesMax, idReused, methodNotAllowed, refusals, unavailable } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
+import { resendIdOf, resendKeyOf, type ResendId } from './resend.ts';
 import { parseInbound } from './wire.ts';
 import type { WireMessage } from './wire.ts';
-
-const dedupeKeyCharactersMax = 256;
 
 export type InboundParts = {
   readonly channel: ChannelKey;
@@ -108,26 +107,30 @@ class InboundHandler {
       this.#refuse(request, response, { status: 400, ...wire });
       return;
     }
-    const dedupeKey = dedupeKeyOf(request);
-    if (typeof dedupeKey === 'object' && dedupeKey !== null) {
-      this.#refuse(request, response, dedupeKey);
+    const resend = resendIdOf(request);
+    if (resend !== null && 'status' in resend) {
+      this.#refuse(request, response, resend);
       return;
     }
-    void this.#accept(wire, dedupeKey, request, response);
+    void this.#accept(wire, resend, request, response);
   }
 
   async #accept(
     wire: WireMessage,
-    dedupeKey: string | null,
+    resend: ResendId | null,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
     const { channel, receive, events } = this.#parts;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
-    const message = { channel, conversation, sender, text, media, address, dedupeKey };
+    const key = resend === null ? { dedupeKey: null } : resendKeyOf(wire, resend.id);
+    const message = { channel, conversation, sender, text, media, address, ...key };
     try {
-      this.#acknowledge(await receive([message]), wire, request, response);
+      const acceptance = await receive([message]);
+      const isReused = acceptance.kind === 'accepted' && acceptance.receipts[0]!.keyReused;
+      if (isReused) this.#refuse(request, response, idReused(resend!.header));
+      else this.#acknowledge(acceptance, wire, request, response);
     } catch (error) {
       events.faulted({ where: 'webhook', error });
       if (!response.headersSent) this.#refuse(request, response, refusals.fault);
@@ -199,18 +202,6 @@ function pathOf(url: string): string {
   if (!url.startsWith('/')) return URL.parse(url)?.pathname ?? '';
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
-}
-
-/** What makes a resend recognisable: one of two headers, or null. */
-function dedupeKeyOf(request: IncomingMessage): string | Refusal | null {
-  for (const name of ['webhook-id', 'idempotency-key']) {
-    const value = request.headers[name];
-    if (typeof value !== 'string' || value === '') continue;
-    if (value.length <= dedupeKeyCharactersMax) return value;
-    const detail = `The header ${name} has more than ${dedupeKeyCharactersMax} characters.`;
-    return { status: 400, code: 'invalid_field', detail };
-  }
-  return null;
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

@@ -2,7 +2,8 @@ import { addressOf } from '../../config/address.ts';
 import type { EnvName, ListenAddress } from '../../config/config.ts';
 import type { Draft, ObjectField, Whole } from '../../config/field.ts';
 import type { ProblemList } from '../../config/problems.ts';
-import type { ChannelKind } from '../kind.ts';
+import type { ChannelKind, OwnSecret } from '../kind.ts';
+import { signingKeyFault } from '../../config/signing-key.ts';
 
 const listener = { block: 'webhook', bind: '127.0.0.1:8090', path: '/webhook' } as const;
 
@@ -69,6 +70,14 @@ const block = {
       description: 'Environment variable with the bearer secret that is sent with each reply.',
       format: 'env',
     },
+    outbound_signing_env: {
+      type: 'text',
+      description:
+        'Environment variable with the key (`whsec_…`) that replies are signed with, as Standard ' +
+        'Webhooks says.',
+      format: 'env',
+      added: true,
+    },
     mapping,
   },
 } as const satisfies ObjectField;
@@ -80,6 +89,7 @@ export type WebhookConfig = {
   readonly path: string;
   readonly outboundUrl: string;
   readonly outboundTokenEnv: EnvName | null;
+  readonly outboundSigningEnv: EnvName | null;
   /** Every message field's JSON key, defaults included. */
   readonly mapping: Whole<typeof mapping>;
 };
@@ -104,8 +114,7 @@ export const webhook = {
   parse,
   check: ({ webhook: draft }: { readonly webhook: BlockDraft }, path, problems) =>
     checkMapping(draft?.mapping, `${path}.webhook.mapping`, problems),
-  secrets: ({ outboundTokenEnv: name }: WebhookConfig) =>
-    name === null ? [] : [{ name, path: 'webhook.outbound_token_env' }],
+  secrets: ownSecrets,
   repliesTo: ({ outboundUrl: url }: WebhookConfig) => ({ url, field: 'outbound_url' }),
 } as const satisfies ChannelKind;
 
@@ -119,8 +128,21 @@ function parse(document: WebhookDocument, given: (path: string) => boolean): Web
     path: own.path,
     outboundUrl: own.outbound_url,
     outboundTokenEnv: own.outbound_token_env as EnvName | null,
+    outboundSigningEnv: own.outbound_signing_env as EnvName | null,
     mapping: own.mapping,
   };
+}
+
+function ownSecrets({ outboundTokenEnv, outboundSigningEnv }: WebhookConfig): OwnSecret[] {
+  const own: OwnSecret[] = [];
+  if (outboundTokenEnv !== null) {
+    own.push({ name: outboundTokenEnv, path: 'webhook.outbound_token_env' });
+  }
+  if (outboundSigningEnv !== null) {
+    const path = 'webhook.outbound_signing_env';
+    own.push({ name: outboundSigningEnv, path, fault: signingKeyFault });
+  }
+  return own;
 }
 
 type BlockDraft = Draft<typeof block> | null | undefined;

@@ -28,7 +28,14 @@ type Bench = AsyncDisposable & { deliver: Deliver };
 
 function startDeliver(url: string, more: Partial<OutboundParts> = {}): Bench {
   const http = createHttpClient(createDeadlines());
-  const parts = { url, mapping: defaultMapping, secret: null, http, version: '1.2.3' };
+  const parts = {
+    url,
+    mapping: defaultMapping,
+    secret: null,
+    signingKey: null,
+    http,
+    version: '1.2.3',
+  };
   const deliver = createDeliver({ ...parts, ...systemClock, ...more });
   return { deliver, [Symbol.asyncDispose]: () => http.close() };
 }

@@ -5,6 +5,7 @@
  * Any 2xx is success. 410 ends the delivery for good. Everything else may be tried again: a
  * receiver that refuses or redirects today may be put right within the schedule.
  */
+import { createHmac } from 'node:crypto';
 import type { Mapping } from '../../config/config.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
@@ -12,6 +13,7 @@ import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { later, type Clock } from '../../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
 import { retryAfterMs } from '../../lib/retry-after.ts';
+import { signingKeyPrefix } from '../../config/signing-key.ts';
 import { createReplyWriter } from './wire.ts';
 
 const tryMs = 15_000;
@@ -23,6 +25,8 @@ export type OutboundParts = Clock & {
   readonly mapping: Mapping;
   /** Sent as a bearer; null: no authorization header. */
   readonly secret: string | null;
+  /** Signs each try (`whsec_…`); null: no signature. */
+  readonly signingKey: string | null;
   readonly http: HttpClient;
   readonly version: string;
 };
@@ -45,26 +49,40 @@ export function createDeliver(parts: OutboundParts): Deliver {
   if (parts.secret !== null) {
     fixed['authorization'] = `Bearer ${Buffer.from(parts.secret, 'utf8').toString('latin1')}`;
   }
+  const key = parts.signingKey === null ? null : bytesOf(parts.signingKey);
   return async (reply, attempt, signal) => {
+    const body = write(reply);
+    const timestamp = String(Math.floor(now() / 1_000));
     const headers: Record<string, string> = {
       ...fixed,
       'webhook-id': reply.id,
-      'webhook-timestamp': String(Math.floor(now() / 1_000)),
+      'webhook-timestamp': timestamp,
       'svc-attempt': String(attempt.number),
     };
+    if (key !== null) {
+      headers['webhook-signature'] = signatureOf(`${reply.id}.${timestamp}.${body}`, key);
+    }
     if (attempt.possibleDuplicate) headers['svc-possible-duplicate'] = 'true';
     if (attempt.late) headers['svc-late'] = 'true';
     const request = {
       method: 'POST',
       url,
       headers,
-      body: write(reply),
+      body,
       deadlineAt: later(steady(), tryMs),
       bodyBytesMax: 0,
       discardBody: true,
     } as const;
     return outcomeOf(await http.send(request, signal), now());
   };
+}
+
+function bytesOf(signingKey: string): Uint8Array {
+  return Buffer.from(signingKey.slice(signingKeyPrefix.length), 'base64');
+}
+
+function signatureOf(signed: string, key: Uint8Array): string {
+  return `v1,${createHmac('sha256', key).update(signed, 'utf8').digest('base64')}`;
 }
 
 function outcomeOf(result: HttpResult, now: number): DeliveryOutcome {

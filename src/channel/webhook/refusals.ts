@@ -45,6 +45,15 @@ export function methodNotAllowed(allow: string): Refusal {
   return { status: 405, code: 'method_not_allowed', detail, headers: { allow } };
 }
 
+/** @param header the one that had the id */
+export function idReused(header: string): Refusal {
+  const detail =
+    `The ${header} of this request was that of another message of the same sender in this ` +
+    'conversation, so this message was not taken. Give every message an id of its own, and send ' +
+    'a message again with the fields that it had.';
+  return { status: 409, code: 'id_reused', detail };
+}
+
 type Reason = Extract<Acceptance, { kind: 'refused' }>['reason'];
 
 const reasons = {

@@ -34,7 +34,13 @@ function createKit(): Kit {
       const bind = { host: '127.0.0.1', port, text, loopback: true, given: true };
       const config = webhookConfig({ bind, outboundUrl });
       const rest = { listeners, http, events, deadlines, ...systemClock, version: '1.2.3' };
-      return createWebhookChannel({ config, secret, outboundSecret: null, ...rest });
+      return createWebhookChannel({
+        config,
+        secret,
+        outboundSecret: null,
+        signingKey: null,
+        ...rest,
+      });
     },
     [Symbol.asyncDispose]: () => http.close(),
   };

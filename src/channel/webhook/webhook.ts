@@ -28,6 +28,8 @@ export type WebhookParts = Clock & {
   readonly secret: string;
   /** null: replies carry no authorization. */
   readonly outboundSecret: string | null;
+  /** null: replies are not signed. */
+  readonly signingKey: string | null;
   readonly listeners: Listeners;
   readonly http: HttpClient;
   readonly events: Events;
@@ -52,11 +54,12 @@ class Webhook implements WebhookChannel {
   readonly #health: HealthState;
 
   constructor(parts: WebhookParts) {
-    const { config, outboundSecret: secret, http, version, now, steady } = parts;
+    const { config, outboundSecret: secret, signingKey, http, version, now, steady } = parts;
     this.#parts = parts;
     this.#health = new HealthState(parts);
     const { outboundUrl: url, mapping } = config;
-    this.deliver = createDeliver({ url, mapping, secret, http, version, now, steady });
+    const rest = { http, version, now, steady };
+    this.deliver = createDeliver({ url, mapping, secret, signingKey, ...rest });
   }
 
   async open(): Promise<Opened | ChannelProblem> {

@@ -31,7 +31,8 @@ export type SecretsRead =
   | Refusal;
 
 /**
- * Looks up the secrets of a configuration; a refusal names every one that is missing.
+ * Looks up the secrets of a configuration; a refusal names every one that is missing
+ * or cannot be used.
  * @param concerns which places of the configuration are about to be used; all when left out
  */
 export function readSecrets(
@@ -39,10 +40,15 @@ export function readSecrets(
   { env }: Io,
   concerns: (path: string) => boolean = () => true,
 ): SecretsRead {
-  const { secrets, missing, warnings } = resolveSecrets(config, env);
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, env);
   const wanted = missing.filter(({ usedAt }) => usedAt.some(concerns));
-  if (wanted.length === 0) return { kind: 'read', secrets, warnings };
-  return { kind: 'refused', report: wanted.map(sayMissing).join('') };
+  const said = [...wanted.map(sayMissing), ...unfit.filter(({ path }) => concerns(path)).map(say)];
+  if (said.length === 0) return { kind: 'read', secrets, warnings };
+  return { kind: 'refused', report: said.join('') };
+}
+
+function say({ path, message, remedy }: ConfigProblem): string {
+  return `✗ ${path}: ${message}. ${remedy}\n`;
 }
 
 /** A variable that is not set, and every place that wants it. */

@@ -59,14 +59,15 @@ export class Accepting {
     };
   }
 
-  #arrive({ dedupeKey, ...facts }: Inbound): UnderWay {
+  #arrive({ dedupeKey, keyCheck, ...facts }: Inbound): UnderWay {
     const { rows, ids, now } = this.#parts;
     const { sensitivity = 'private' } = facts;
     const message = { ...facts, sensitivity, id: ids.message(), acceptedAt: now() };
     const bytes = bytesOfMessage(message);
     this.messages++;
     this.bytes += bytes;
-    return { message, seq: rows.nextSeq(), dedupeKey, bytes, underWay: true };
+    const key = { dedupeKey, keyCheck: keyCheck ?? null };
+    return { message, seq: rows.nextSeq(), ...key, bytes, underWay: true };
   }
 
   readonly #enter = (arrival: Arrival): MessageProgress => {

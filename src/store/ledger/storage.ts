@@ -12,7 +12,7 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import type { Message } from '../../domain/message.ts';
+import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { Whose } from '../../domain/story.ts';
@@ -124,6 +124,8 @@ export type Arrival = {
   readonly seq: number;
   /** Recognises a resend on the same channel; null: nothing does. */
   readonly dedupeKey: string | null;
+  /** What else a resend must have in common; null: nothing. */
+  readonly keyCheck: KeyCheck | null;
 };
 
 /** Puts a message into the working set, unless it was forgotten on its way: then it is settled. */

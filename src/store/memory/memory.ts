@@ -154,13 +154,14 @@ export class MemoryStorage implements LedgerStorage {
   async close(): Promise<void> {}
 
   #acceptOne(arrival: Arrival, enter: Enter): Receipt {
-    const { message, dedupeKey } = arrival;
+    const { message, dedupeKey, keyCheck } = arrival;
     const key = dedupeKey === null ? null : `${message.channel} ${dedupeKey}`;
-    const known = key === null ? null : this.#known.receiptOf(key);
+    const fingerprint = keyCheck?.fingerprint ?? null;
+    const known = key === null ? null : this.#known.receiptOf(key, fingerprint);
     if (known !== null) return known;
     const progress = enter(arrival);
     progress.story = this.#stories.accepted(message);
-    if (key !== null) this.#known.add(key, message.id, progress);
-    return new MemoryReceipt(message.id, progress, false);
+    if (key !== null) this.#known.add(key, { id: message.id, fingerprint, progress });
+    return new MemoryReceipt(message.id, progress, 'new');
   }
 }

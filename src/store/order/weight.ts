@@ -14,6 +14,7 @@ export function bytesOfMessage(
     sender.id.length +
     (sender.name?.length ?? 0) +
     (media?.reference.length ?? 0) +
+    (media?.type?.length ?? 0) +
     address.target.length;
   return rowBytes + 2 * characters;
 }

@@ -29,7 +29,7 @@ import type { Journal } from './write/journal.ts';
 import type { SqliteParts } from './ledger/parts.ts';
 import { Quarantine } from '../order/quarantine.ts';
 import { HistoryCache, unroutableCursor } from './ledger/history-cache.ts';
-import type { KeyedAccept, Write } from './write/statements.ts';
+import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import { sqliteDurability, tracesPendingMax } from './ledger/limits.ts';
 import { memoryAfter } from '../ledger/next-memory.ts';
 import { turnEndWrites } from './write/turn-writes.ts';
@@ -104,9 +104,9 @@ export class SqliteStorage implements LedgerStorage {
         if (known === null) return resolve(refused('storage_failed', storageRetryMs));
         const receipts = arrivals.map((arrival, at): Receipt => {
           const first = known.get(places[at]!);
-          if (first !== undefined) return { id: first as MessageId, duplicate: true, safe };
+          if (first !== undefined) return receiptOf(first);
           enter(arrival);
-          return { id: arrival.message.id, duplicate: false, safe };
+          return { id: arrival.message.id, duplicate: false, keyReused: false, safe };
         });
         resolve({ kind: 'accepted', receipts });
       };
@@ -225,10 +225,15 @@ export class SqliteStorage implements LedgerStorage {
   }
 }
 
-function arrivalWrite({ message, seq, dedupeKey }: Arrival): Write | KeyedAccept {
+function arrivalWrite({ message, seq, dedupeKey, keyCheck }: Arrival): Write | KeyedAccept {
   const write = acceptWrite(seq, message);
   if (dedupeKey === null) return write;
-  return { key: dedupeKey, expiresAt: message.acceptedAt + dedupeMsOf(message.channel), write };
+  const expiresAt = message.acceptedAt + dedupeMsOf(message.channel);
+  return { key: dedupeKey, expiresAt, check: keyCheck, write };
+}
+
+function receiptOf({ id, reused }: KnownMessage): Receipt {
+  return { id: id as MessageId, duplicate: !reused, keyReused: reused, safe };
 }
 
 function triedWrite({ row, at, why }: FailedDelivery, parked: boolean): Write {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Receipt } from '../../../src/channel/channel.ts';
 import type { Claim, InClaim, Ledger, OutClaim } from '../../../src/store/store.ts';
 import { sameBatch } from './reference.ts';
-import type { Expected, Reference } from './reference.ts';
+import type { Expected, First, Reference } from './reference.ts';
 import type { MessageRow, ReplyRow, Row } from './rows.ts';
 import type { World } from './worlds.ts';
 
@@ -25,13 +25,16 @@ export class Comparison {
 
   receipts(expected: Expected, receipts: readonly Receipt[]): void {
     assert.ok(expected.kind === 'accepted');
-    assert.equal(receipts.length, expected.duplicateOf.length, 'a receipt each');
+    assert.equal(receipts.length, expected.firsts.length, 'a receipt each');
     const ids = new Set<string>();
-    for (const [i, { id, duplicate, safe }] of receipts.entries()) {
-      const first: string | null = expected.duplicateOf[i]!;
-      assert.equal(duplicate, first !== null, 'a repeat is told as one, and nothing else is');
-      if (first?.length === 22) assert.equal(id, first, 'a repeat has the id of the first');
-      if (first === sameBatch) assert.ok(ids.has(id), 'repeated in its batch');
+    for (const [i, { id, duplicate, keyReused, safe }] of receipts.entries()) {
+      const first: First | null = expected.firsts[i]!;
+      const isReuse: boolean = first?.isReuse ?? false;
+      assert.equal(keyReused, isReuse, 'a reuse is told as one');
+      const isRepeat: boolean = first !== null && !isReuse;
+      assert.equal(duplicate, isRepeat, 'a repeat is told as one, and nothing else is');
+      if (first?.id.length === 22) assert.equal(id, first.id, 'a repeat has the id of the first');
+      if (first?.id === sameBatch) assert.ok(ids.has(id), 'repeated in its batch');
       if (first === null) assert.ok(!ids.has(id), 'a new id');
       ids.add(id);
       const watched = { id, safe: false };

@@ -35,7 +35,11 @@ const isSeen = ({ hidden }: Turn): boolean => hidden === undefined;
 
 export type Expected =
   | { readonly kind: 'refused'; readonly reason: 'full' | 'shutting_down' }
-  | { readonly kind: 'accepted'; readonly duplicateOf: readonly (string | null)[] };
+  | { readonly kind: 'accepted'; readonly firsts: readonly (First | null)[] };
+
+/** What came first with a key, and whether the later one said something else. */
+export type First = { readonly id: string; readonly isReuse: boolean };
+type KnownKey = { readonly id: string; readonly until: number; readonly said: string | undefined };
 
 type Form = Pick<Reference, 'durable' | 'quarantines' | 'messagesMax' | 'keyMs' | 'now'>;
 
@@ -57,7 +61,7 @@ export class Reference {
   #burials: string[] = [];
   /** Messages and replies that are on the disk, settled ones too; `of`: the message answered. */
   #kept: { readonly id: string; readonly lane: string; readonly of: string | null }[] = [];
-  readonly #keys = new Map<string, { readonly id: string; readonly until: number }>();
+  readonly #keys = new Map<string, KnownKey>();
   readonly #remembered = new Map<string, Remembered>();
 
   constructor(form: Form) {
@@ -96,29 +100,33 @@ export class Reference {
     if (this.closed) return { kind: 'refused', reason: 'shutting_down' };
     if (batch.length > this.room - more) return { kind: 'refused', reason: 'full' };
     const fresh = new Set<string>();
-    const duplicateOf = batch.map(({ channel, dedupeKey }) => {
+    const firsts = batch.map(({ channel, dedupeKey, keyCheck }): First | null => {
       if (dedupeKey === null) return null;
       const key = `${channel} ${dedupeKey}`;
-      if (fresh.has(key)) return sameBatch;
+      const said = keyCheck?.fingerprint;
       const known = this.#keys.get(key);
-      if (known !== undefined && known.until > this.now) return known.id;
+      if (known !== undefined && known.until > this.now) {
+        const isReuse = said !== undefined && known.said !== undefined && said !== known.said;
+        return { id: fresh.has(key) ? sameBatch : known.id, isReuse };
+      }
       fresh.add(key);
-      this.#keys.set(key, { id: underWay, until: this.now + this.keyMs(channel) });
+      this.#keys.set(key, { id: underWay, until: this.now + this.keyMs(channel), said });
       return null;
     });
-    return { kind: 'accepted', duplicateOf };
+    return { kind: 'accepted', firsts };
   }
 
   /** The batch was accepted under these ids. */
   accept(batch: readonly Inbound[], ids: readonly string[]): void {
-    for (const [place, { dedupeKey, ...facts }] of batch.entries()) {
+    for (const [place, { dedupeKey, keyCheck: _, ...facts }] of batch.entries()) {
       const id = ids[place]!;
       const { channel } = facts;
       if (dedupeKey !== null) {
         const key = `${channel} ${dedupeKey}`;
         const known = this.#keys.get(key);
         if (known !== undefined && known.id !== underWay) continue;
-        this.#keys.set(key, { id, until: this.now + this.keyMs(channel) });
+        const said = known?.said;
+        this.#keys.set(key, { id, until: this.now + this.keyMs(channel), said });
       }
       const message = { ...facts, id, acceptedAt: this.now } as Message;
       const lane = `${channel} ${facts.conversation}`;

@@ -165,6 +165,8 @@ export class Walk {
   #inbound(channel: ChannelKey, dice: readonly number[], i: number, key: number): Inbound {
     const die = (dice[4 + (i % 4)]! * (i + 1) * 7.31) % 1;
     const who = Math.floor(die * this.#conversations);
+    const dedupeKey = key > 0.5 ? `k${Math.floor(((key * 31 + (i >> 1)) * 13) % 40)}` : null;
+    const [fingerprint, formerKey] = [die > 0.7 ? 'one thing' : 'another', `former ${dedupeKey}`];
     const text = `m${++this.#texts} `.padEnd(pick(lengths, (die * 97) % 1), 'x');
     return {
       channel,
@@ -174,7 +176,11 @@ export class Walk {
       media: null,
       address: { channel, target: `c${who}` },
       sensitivity: (die * 13) % 1 > 0.5 ? 'private' : 'public',
-      dedupeKey: key > 0.5 ? `k${Math.floor(((key * 31 + (i >> 1)) * 13) % 40)}` : null,
+      dedupeKey,
+      // Where people choose keys themselves, what was said is looked at, too.
+      ...(channel === channels[0] && dedupeKey !== null
+        ? { keyCheck: { fingerprint, formerKey } }
+        : {}),
     };
   }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Inbound } from '../../../src/domain/message.ts';
 import { failure } from '../../../src/domain/failure.ts';
 import type { Gauges } from '../../../src/store/store.ts';
 import {
@@ -64,6 +65,27 @@ export const boundCases: readonly LedgerCase[] = [
       const kinds = (await Promise.all(all)).map(({ kind }) => kind);
       assert.equal(kinds.filter((kind) => kind === 'accepted').length, 3);
       assert.ok(it.ledger.room().bytes < 20_000);
+    },
+    { bytesMax: 70_000 },
+  ),
+  promise(
+    'whatever a sender makes long takes room',
+    async (it) => {
+      const long = 'x'.repeat(40_000);
+      const media = { type: null, reference: 'r' };
+      const sent: readonly Partial<Inbound>[] = [
+        { text: long },
+        { conversation: long as Inbound['conversation'] },
+        { sender: { id: long, name: null } },
+        { sender: { id: 's', name: long } },
+        { media: { ...media, reference: long } },
+        { media: { ...media, type: long } },
+        { address: { channel: hook, target: long } },
+      ];
+      for (const [place, more] of sent.entries()) {
+        const { kind } = await it.ledger.accept([said('ann', 'hi', more)]);
+        assert.equal(kind, 'refused', `the one at ${place}`);
+      }
     },
     { bytesMax: 70_000 },
   ),

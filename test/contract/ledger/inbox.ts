@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { timeOfId } from '../../../src/domain/ids.ts';
+import type { Inbound } from '../../../src/domain/message.ts';
 import {
   accept,
   answer,
@@ -15,6 +16,11 @@ import {
 } from './kit.ts';
 
 const odd = 'naïve 👩‍👩‍👧 \u0000 "quoted" \\ \n\t ‮ end';
+
+/** A key with what was said under it. */
+const check = (dedupeKey: string, fingerprint: string): Partial<Inbound> => {
+  return { dedupeKey, keyCheck: { fingerprint, formerKey: dedupeKey } };
+};
 
 /** In which order messages are worked on, and what dedupes them. */
 export const inboxCases: readonly LedgerCase[] = [
@@ -180,6 +186,35 @@ export const inboxCases: readonly LedgerCase[] = [
       [false, true, false],
     );
     assert.deepEqual(textsIn(await takeIn(it, 10)), ['one', 'two', 'three']);
+  }),
+  promise('a key that comes with another fingerprint is reused, and not run', async (it) => {
+    const one = said('ann', 'one', check('k', 'said one'));
+    const [first] = await accept(it, one);
+    const [reused, again, unchecked] = await accept(
+      it,
+      said('ann', 'two', check('k', 'said two')),
+      one,
+      said('ann', 'two', { dedupeKey: 'k' }),
+    );
+    assert.deepEqual([reused!.id, reused!.duplicate, reused!.keyReused], [first!.id, false, true]);
+    for (const receipt of [again, unchecked]) {
+      assert.deepEqual([receipt!.duplicate, receipt!.keyReused], [true, false]);
+    }
+    await answer(it, await oneIn(it));
+    await noneIn(it);
+    const [later] = await accept(it, said('ann', 'two', check('k', 'said two')));
+    assert.deepEqual([later!.id, later!.keyReused], [first!.id, true], 'also once it is settled');
+  }),
+  promise('a reused key in a batch does not hold up the others', async (it) => {
+    const receipts = await accept(
+      it,
+      said('ann', 'one', check('k', 'said one')),
+      said('ann', 'two', check('k', 'said two')),
+      said('bob', 'three', check('l', 'said two')),
+    );
+    const reused = receipts.map(({ keyReused }) => keyReused);
+    assert.deepEqual(reused, [false, true, false]);
+    assert.deepEqual(textsIn(await takeIn(it, 10)), ['one', 'three']);
   }),
   promise('the same key on another channel is another message', async (it) => {
     await accept(it, said('ann', 'one', { dedupeKey: 'k' }));

@@ -35,6 +35,7 @@ const labels: Readonly<Record<string, string>> = {
   media_url: 'Media URL',
   model_id: 'Model',
   observability: 'Admin server',
+  outbound_signing_env: 'Variable with the key that signs replies',
   outbound_token_env: 'Variable with the secret of replies',
   outbound_url: 'URL for replies',
   read_file: 'Reading files',

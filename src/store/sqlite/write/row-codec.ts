@@ -12,7 +12,7 @@ export function acceptWrite(seq: number, message: Message): Write {
   const { pairingCode } = message;
   const body = JSON.stringify({ sender, text, media, target: address.target, pairingCode });
   const stamp = stampOf(message.sensitivity);
-  return ['accept', seq, id, channel, conversation, acceptedAt, stamp, body];
+  return ['accept', seq, id, channel, conversation, acceptedAt, body, stamp];
 }
 
 export function replyWrite(seq: number, reply: Reply): Write {

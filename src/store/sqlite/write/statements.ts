@@ -1,3 +1,5 @@
+import type { KeyCheck } from '../../../domain/message.ts';
+
 const here = 'channel = ?1 AND conversation = ?2';
 const nothingLeft =
   `${here} AND NOT EXISTS (SELECT 1 FROM turns WHERE ${here}) ` +
@@ -16,7 +18,7 @@ const ofOtherBrains = 'brain NOT IN (SELECT value FROM json_each(?))';
  */
 export const statements = {
   accept:
-    'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, private, body) ' +
+    'INSERT INTO inbox (seq, id, channel, conversation, accepted_at, body, private) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?)',
   inboxSettled:
     'UPDATE inbox SET state = 1, brain = ?, outcome = ?, model = ?, settled_at = ? WHERE seq = ?',
@@ -136,18 +138,22 @@ export type Write = readonly [StatementName, ...Value[]];
 export type KeyedAccept = {
   readonly key: string;
   readonly expiresAt: number;
+  readonly check: KeyCheck | null;
   readonly write: Write;
 };
 
 /** What becomes one transaction. */
 export type Group = { readonly number: number; readonly writes: readonly (Write | KeyedAccept)[] };
 
-/** `known` says which keyed messages had come before: place in the group → first message's id. */
+/** The message that came first with a key; `reused`: it said something else. */
+export type KnownMessage = { readonly id: string; readonly reused: boolean };
+
+/** `known` says which keyed messages had come before: place in the group → first message. */
 export type GroupDone =
   | {
       readonly kind: 'done';
       readonly number: number;
-      readonly known: readonly (readonly [place: number, id: string])[];
+      readonly known: readonly (readonly [place: number, first: KnownMessage])[];
     }
   /** There was no room for it, and nothing of it was written. */
   | { readonly kind: 'full'; readonly number: number }

@@ -1,8 +1,8 @@
 /** What is gathered for one group of the journal, and who waits for it. */
-import type { KeyedAccept, Write } from './statements.ts';
+import type { KeyedAccept, KnownMessage, Write } from './statements.ts';
 
-/** Which keyed messages had come before: place in the group → id of the first one. */
-export type Known = ReadonlyMap<number, string>;
+/** Which keyed messages had come before: place in the group → the first one. */
+export type Known = ReadonlyMap<number, KnownMessage>;
 export type Written = (known: Known | null) => void;
 
 /** A caller who waits for the writes up to `until`, from where those of the caller before end. */

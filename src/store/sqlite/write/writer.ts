@@ -10,7 +10,8 @@ import { migrate } from '../files/migrations.ts';
 import { freeBytesAt } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
-import type { StatementName, ToWriter } from './statements.ts';
+import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
+import { prepareKeyedAccepts } from './keyed-accepts.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
 
 export type WriterData = {
@@ -93,18 +94,12 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
   const prepared = Object.fromEntries(
     Object.entries(statements).map(([name, sql]) => [name, db.prepare(sql)]),
   ) as Record<StatementName, ReturnType<DatabaseSync['prepare']>>;
-  const remember = db.prepare(
-    'INSERT INTO dedupe (channel, key, message_id, expires_at) VALUES (?, ?, ?, ?) ' +
-      // A key that has expired counts as new, also before it has been swept away.
-      'ON CONFLICT DO UPDATE SET message_id = excluded.message_id, ' +
-      'expires_at = excluded.expires_at WHERE expires_at <= ?',
-  );
-  const recall = db.prepare('SELECT message_id AS id FROM dedupe WHERE channel = ? AND key = ?');
+  const firstWithKey = prepareKeyedAccepts(db);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
 
   return ({ number, writes }) => {
-    const known: [number, string][] = [];
+    const known: [number, KnownMessage][] = [];
     try {
       begin.run();
       for (const [place, write] of writes.entries()) {
@@ -113,13 +108,10 @@ function prepareRun(db: DatabaseSync): (group: Group) => GroupDone {
           prepared[name].run(...values);
           continue;
         }
+        const first = firstWithKey(write);
         const [name, ...values] = write.write;
-        const [, id, channel, , acceptedAt] = values;
-        const { key, expiresAt } = write;
-        const { changes } = remember.run(channel!, key, id!, expiresAt, acceptedAt!);
-        const fresh = changes > 0;
-        if (fresh) prepared[name].run(...values);
-        else known.push([place, (recall.get(channel!, key) as { id: string }).id]);
+        if (first === null) prepared[name].run(...values);
+        else known.push([place, first]);
       }
       commit.run();
       return { kind: 'done', number, known };
