@@ -5,6 +5,7 @@
  * private request waits for a look at the list. A runtime that does not answer the look, or does
  * not list the model, gives no evidence: it is asked all the same, and looked at the next time.
  */
+import { isCloudTag } from '../../domain/cloud-tag.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
@@ -13,7 +14,7 @@ import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
 import type { RuntimeOptions } from '../provider-call.ts';
-import { findTag, fromWire, isCloudTag, toWire } from './wire.ts';
+import { findTag, fromWire, toWire } from './wire.ts';
 
 /** How long a private request waits for the look. */
 const lookMs = 5_000;

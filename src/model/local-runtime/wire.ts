@@ -2,6 +2,7 @@
  * The local runtime's JSON.
  * Format: the Ollama HTTP API, docs/api.md of github.com/ollama/ollama.
  */
+import { isCloudTag } from '../../domain/cloud-tag.ts';
 import { answerOf, callsOf, failed, failureOf, listOf } from '../parsing.ts';
 import { messagesOf, parseJson, recordOf, textOf, toolsOf, usageOf } from '../parsing.ts';
 import type { CallWire, Parsed } from '../parsing.ts';
@@ -72,11 +73,6 @@ export function findTag(
     hasModel: found !== undefined,
     leavesMachine: textOf(found?.['remote_host']) !== '' || isCloudTag(modelId),
   };
-}
-
-/** A model of this name runs at the vendor, though it is asked for on this machine. */
-export function isCloudTag(modelId: string): boolean {
-  return /:(?:.*-)?cloud$/i.test(modelId);
 }
 
 /** A name without a tag means its `latest`; the slash of a namespace is no tag. */
