@@ -17,7 +17,7 @@ export function startFakeOllama(
     readonly host?: string;
   } = {},
 ): Promise<FakeModel> {
-  const { models = ['llama3:latest'], remoteHosts = {}, host } = options;
+  const { models = ['llama3:latest', 'llama3.2:latest'], remoteHosts = {}, host } = options;
   const tags = models.map((name) => {
     const away = remoteHosts[name];
     return { name, model: name, size: 4_661_224_676, ...(away && { remote_host: away }) };
