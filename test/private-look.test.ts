@@ -106,7 +106,7 @@ test('the same at the terminal', async () => {
   assert.equal(looks.filter((end) => end === 'answered').length, 1);
 });
 
-test('a model at an address that is not near is asked nothing private, and that is told', async () => {
+test('a model at an address that is not near is asked nothing, and that is told', async () => {
   await using folder = await scratch();
   await using receiver = await startReceiver();
   const [port, adminPort] = [await freePort(), await freePort()];
@@ -118,12 +118,12 @@ test('a model at an address that is not near is asked nothing private, and that 
   await post(program.url, { sender_id: 'ada', text: 'my secret' });
   const [reply] = await receiver.waitFor(1);
   assert.match(String(reply!.body['text']), /^Sorry, I have no answer/);
-  assert.match(program.log(), /gave no answer: far_address\. Give the model an address of this/);
+  assert.match(program.log(), /gave no answer: far_address\. Write a base_url on this machine/);
   const env = { WEBHOOK_SECRET: secret };
   const status = await runCommand(['status', '--config', file], { env });
-  assert.match(status.out, /local_runtime: failing \(far_address\).*Give the model an address/);
+  assert.match(status.out, /local_runtime: failing \(far_address\).*Write a base_url on this/);
   const check = ['config', 'check', file, '--preflight'];
   const { code, out } = await runCommand(check, { env });
   assert.equal(code, 1);
-  assert.match(out, /192\.0\.2\.1:9: the address is neither of this machine/);
+  assert.match(out, /192\.0\.2\.1:9: its address is neither of this machine/);
 });

@@ -20,9 +20,9 @@ export async function warnOfRelays(
       events.warned({
         code: 'model_far',
         message:
-          `${model.modelId} of the private brain ${brain} is at ${config.baseUrl}, an address that ` +
-          'is neither of this machine nor of a private network, so it is not asked. Write the ' +
-          'base_url of a runtime that is.',
+          `${model.modelId} of the private brain ${brain} is at ${config.baseUrl}: neither ` +
+          'on this machine nor in a private network, so it is not asked. Write the base_url of a ' +
+          'runtime that is.',
       });
     }
     if (found.kind === 'failed' || found.runs !== 'elsewhere') return;

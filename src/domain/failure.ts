@@ -12,7 +12,7 @@ const failures = {
   far_address: row(
     false,
     'operator',
-    'the address is neither of this machine nor of a private network, so nothing private goes there',
+    'its address is neither of this machine nor of a private network: nothing private goes there',
   ),
   connection_lost: row(true, 'provider', 'the connection broke before the answer was complete'),
   rate_limited: row(true, 'provider', 'it answered 429: too many requests'),
@@ -74,7 +74,7 @@ export function failure(
 /** What the operator does about it, as a sentence; null where the kind alone does not tell. */
 export function remedyOf(kind: string): string | null {
   if (kind !== 'far_address') return null;
-  return 'Give the model an address of this machine or of a private network, or declare it "cloud".';
+  return 'Write a base_url on this machine or in a private network, or declare the model "cloud".';
 }
 
 /** Every failure kind, for metrics and tests. */

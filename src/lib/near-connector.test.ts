@@ -36,7 +36,9 @@ async function ask(
     import { createHttpClient } from './http-client.ts';
     const client = createHttpClient(createDeadlines(), { connectMs: 60_000 });
     const said = [];
-    for (const host of ${JSON.stringify(hosts)}) for (const nearOnly of ${JSON.stringify(nearOnly)}) {
+    const asked = ${JSON.stringify(hosts)}.flatMap((host) =>
+      ${JSON.stringify(nearOnly)}.map((nearOnly) => [host, nearOnly]));
+    for (const [host, nearOnly] of asked) {
       const result = await client.send({
         method: 'GET', url: new URL('http://' + host + ':${port}/'), headers: {}, body: null,
         deadlineAt: performance.now() + 60_000, bodyBytesMax: 100, nearOnly,

@@ -126,6 +126,16 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal(fake.calls.length, 0);
   });
 
+  test('a look for public requests shows no model to be here', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+    await using bench = new Bench();
+    const model = bench.build(local, fake.url);
+    const found = await model.check('public', bench.clock.in(5_000));
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'unknown' });
+    await fake.script({ fail: '500' }, 'looks');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'server_error');
+  });
+
   test('a runtime without a list of models is here, as its address is', async () => {
     await using fake = await startFakeOllama({ answer: 'hi' }, { host });
     await using bench = new Bench();

@@ -121,20 +121,20 @@ class LocalRuntime implements Model {
     if (failed !== null) return { check: { kind: 'failed', failure: failed }, failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
     if (found?.namesVendor === true) this.#relay.shownAway();
-    const unshown = whyUnshown(result, found);
-    if (unshown === null && sensitivity === 'private') this.#relay.shownHere();
+    const why = whyUnshown(result, found);
+    if (why === null && sensitivity === 'private') this.#relay.shownHere();
     const { state } = this.#relay;
     const runs = state === 'away' ? 'elsewhere' : state;
     return {
       check: { kind: 'reached', hasModel: found?.hasModel ?? null, runs },
-      failure: state === 'unknown' ? unshown : null,
+      failure: state === 'unknown' ? why : null,
     };
   }
 }
 
 /**
  * Why a look does not show that the runtime has the model; null where it does. A server without
- * this path is another kind of runtime, which hands nothing on: its address is all there is to know.
+ * this path is another kind of runtime, which hands nothing on: its address tells all there is.
  */
 function whyUnshown(result: HttpResult, found: ReturnType<typeof findTag>): Failure | null {
   if (result.kind === 'fault') return failure('answer_too_large', { detail: unshown });
