@@ -121,7 +121,7 @@ suite('the local runtime', { concurrency: true }, () => {
     }, 'looks');
     const asked = bench.build(local, fake.url).ask(requestOf(priv), neverAborted);
     await seen.promise;
-    bench.clock.pass(10_000);
+    bench.clock.pass(5_000);
     assert.equal(failedKind(await asked), 'timeout');
     assert.equal(fake.calls.length, 0);
   });
@@ -178,20 +178,36 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal(fake.calls.length, 0);
   });
 
+  test('a request that waits for the look of one with less time goes on with its own', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+    await using bench = new Bench();
+    const seen = Promise.withResolvers<void>();
+    await fake.script((_call, before) => {
+      seen.resolve();
+      return before === 0 ? { fail: 'hang' } : { status: 200, body: listOf({}) };
+    }, 'looks');
+    const model = bench.build(local, fake.url);
+    const hasted = model.ask(requestOf({ ...priv, deadlineAt: bench.clock.in(50) }), neverAborted);
+    await seen.promise;
+    const asked = model.ask(requestOf(priv), neverAborted);
+    bench.clock.pass(50);
+    assert.equal(failedKind(await hasted), 'deadline');
+    assert.equal((await asked).kind, 'answer');
+    assert.deepEqual([fake.looks.length, fake.calls.length], [2, 1]);
+  });
+
   test('a request that is given up while it waits for the look is not sent', async () => {
     await using fake = await startFakeOllama({ answer: 'hi' }, { host });
     await using bench = new Bench();
     const seen = Promise.withResolvers<void>();
-    const look = Promise.withResolvers<void>();
     await fake.script(() => {
       seen.resolve();
-      return { status: 200, body: listOf({}), after: look.promise };
+      return { fail: 'hang' };
     }, 'looks');
     const ending = new AbortController();
     const asked = bench.build(local, fake.url).ask(requestOf(priv), ending.signal);
     await Promise.race([seen.promise, asked]);
     ending.abort();
-    look.resolve();
     assert.equal(failedKind(await asked), 'cancelled');
     assert.equal(fake.calls.length, 0);
   });

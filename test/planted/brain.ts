@@ -77,7 +77,7 @@ export const model: readonly Fault[] = [
   {
     name: 'A private request goes to a model that the local runtime hands on.',
     file: 'src/model/local-runtime/local-runtime.ts',
-    find: "return this.#relay.state === 'away' ? leftMachine : null;",
+    find: "return state === 'here' ? null : leftMachine;",
     replace: 'return null;',
   },
   {

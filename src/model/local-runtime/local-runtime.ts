@@ -17,9 +17,6 @@ import type { FromWire, RuntimeOptions } from '../provider-call.ts';
 import type { RelayDetection } from '../relay-detection.ts';
 import { findTag, fromWire, toWire } from './wire.ts';
 
-/** How long a private request waits for the look. */
-const lookMs = 10_000;
-
 /** What a look says to who asks whether the model is there, and to a private request. */
 type Look = {
   readonly check: ModelCheck;
@@ -60,7 +57,7 @@ class LocalRuntime implements Model {
     if (refused !== null) return refused;
     const tries: Try[] = [];
     const isPrivate = request.sensitivity === 'private';
-    const closed = isPrivate ? await this.#whyClosed(request.deadlineAt, tries) : null;
+    const closed = isPrivate ? await this.#whyClosed(request, signal, tries) : null;
     if (closed !== null) return { kind: 'failed', failure: closed, tries };
     const call = { url: this.#chatUrl, body: toWire(this.modelId, request), fromWire: this.#hear };
     const { parsed } = await callProvider(this.#options, call, request, signal, tries);
@@ -84,25 +81,34 @@ class LocalRuntime implements Model {
   };
 
   /**
-   * Why nothing private may be sent; null where the model was shown to be here.
-   * @param tries gets one more entry where a look gave no answer to that
+   * Why nothing private may be sent; null where the model was shown to be here. A look may take as
+   * long as an answer.
+   * @param tries gets one more entry where no look told
    */
-  async #whyClosed(deadlineAt: SteadyTime, tries: Try[]): Promise<Failure | null> {
-    const { now, steady } = this.#options;
+  async #whyClosed(
+    { deadlineAt }: ModelRequest,
+    signal: AbortSignal,
+    tries: Try[],
+  ): Promise<Failure | null> {
+    const { now, steady, timeoutMs } = this.#options;
     const [startedAt, since] = [now(), steady()];
-    const ownEnd = earlier(deadlineAt, later(since, lookMs));
-    // A look that was under way already may fail long before this request has waited its time.
-    if (this.#relay.state === 'unknown') await this.#looking;
-    if (this.#relay.state === 'unknown') {
-      const { failure: shown } = await (this.#looking ?? this.#lookNear(ownEnd));
-      if (shown !== null) {
-        const isOver = shown.kind === 'timeout' && steady() >= deadlineAt;
-        const failed = isOver ? failure('deadline') : shown;
-        tries.push({ startedAt, ms: steady() - since, failed: failed.kind });
-        return failed;
-      }
+    const ownEnd = earlier(deadlineAt, later(since, timeoutMs));
+    // What a look tells that began before this request is old, unless it shows where the model is.
+    let isNew = this.#looking === null;
+    let told = failure('cancelled');
+    while (this.#relay.state === 'unknown' && !signal.aborted) {
+      const look = await unlessAborted(this.#looking ?? this.#lookNear(ownEnd), signal);
+      told = look?.failure ?? told;
+      // Another's look may have had less time than this request has.
+      const isShort = told.kind === 'timeout' && steady() < ownEnd;
+      if (isNew && !isShort) break;
+      isNew = true;
     }
-    return this.#relay.state === 'away' ? leftMachine : null;
+    const { state } = this.#relay;
+    if (state !== 'unknown') return state === 'here' ? null : leftMachine;
+    const failed = told.kind === 'timeout' && steady() >= deadlineAt ? failure('deadline') : told;
+    tries.push({ startedAt, ms: steady() - since, failed: failed.kind });
+    return failed;
   }
 
   /** A look that private requests may wait for. */
@@ -130,6 +136,16 @@ class LocalRuntime implements Model {
       failure: state === 'unknown' ? why : null,
     };
   }
+}
+
+/** @returns null when the signal comes first */
+function unlessAborted<T>(awaited: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  const aborted = Promise.withResolvers<null>();
+  const leave = (): void => aborted.resolve(null);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave);
+  const first = Promise.race([awaited, aborted.promise]);
+  return first.finally(() => signal.removeEventListener('abort', leave));
 }
 
 /**
