@@ -3,3 +3,4 @@
  * which a start would wait for; the build takes this file instead.
  */
 export { default as Agent } from '../node_modules/undici/lib/dispatcher/agent.js';
+export { default as buildConnector } from '../node_modules/undici/lib/core/connect.js';

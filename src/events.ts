@@ -7,6 +7,7 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
+import { remedyOf } from './domain/failure.ts';
 import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
@@ -161,7 +162,9 @@ class Hub implements EventHub {
     const { pace } = this.#asked.ended(e, this.#now());
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
-      this.#log.warn('model_failed', `${model} gave no answer: ${result}.`, {
+      const remedy = remedyOf(result);
+      const next = remedy === null ? '' : ` ${remedy}`;
+      this.#log.warn('model_failed', `${model} gave no answer: ${result}.${next}`, {
         ...e,
         ...pace.unsaid(),
       });

@@ -81,7 +81,9 @@ export class Rehearsal {
     this.#config = config;
     this.#kit = kit;
     this.#channel = (channel ?? 'console') as ChannelKey;
-    this.#looked = Promise.all(looks.map((model) => model.check(later(kit.steady(), lookMs))));
+    this.#looked = Promise.all(
+      looks.map((model) => model.check('private', later(kit.steady(), lookMs))),
+    );
     this.#models = models;
     this.#heard = models.map(() => null);
     const listened = models.map((model, index) => listenedTo(model, index, this.#heard));
@@ -155,7 +157,7 @@ function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Mod
     modelId,
     locality,
     mayForward,
-    check: (deadlineAt) => model.check(deadlineAt),
+    check: (sensitivity, deadlineAt) => model.check(sensitivity, deadlineAt),
     async ask(request, signal) {
       const outcome = await model.ask(request, signal);
       heard[index] = outcome;

@@ -6,7 +6,7 @@ import type { FakeModel } from './fake/model-server.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { runCommand, serveHere } from './in-process.ts';
-import { freePort, post, scratch, webhookConfig, writeConfig } from './program.ts';
+import { freePort, post, scratch, secret, webhookConfig, writeConfig } from './program.ts';
 
 const stub = 'llama3.2:latest';
 const remoteHosts = { [stub]: 'https://vendor.test' };
@@ -104,4 +104,26 @@ test('the same at the terminal', async () => {
   // One that came to no answer in its two seconds is followed by another.
   const looks = await Promise.all(model.looks.map(({ over }) => over));
   assert.equal(looks.filter((end) => end === 'answered').length, 1);
+});
+
+test('a model at an address that is not near is asked nothing, and that is told', async () => {
+  await using folder = await scratch();
+  await using receiver = await startReceiver();
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const modelUrl = 'http://192.0.2.1:9';
+  const where = { port, adminPort, modelUrl, receiverUrl: receiver.url };
+  const file = await writeConfig(folder.path, webhookConfig(where));
+  await using program = await serveHere(file, port);
+  await program.saw('"model_far"');
+  await post(program.url, { sender_id: 'ada', text: 'my secret' });
+  const [reply] = await receiver.waitFor(1);
+  assert.match(String(reply!.body['text']), /^Sorry, I have no answer/);
+  assert.match(program.log(), /gave no answer: far_address\. Write a base_url on this machine/);
+  const env = { WEBHOOK_SECRET: secret };
+  const status = await runCommand(['status', '--config', file], { env });
+  assert.match(status.out, /local_runtime: failing \(far_address\).*Write a base_url on this/);
+  const check = ['config', 'check', file, '--preflight'];
+  const { code, out } = await runCommand(check, { env });
+  assert.equal(code, 1);
+  assert.match(out, /192\.0\.2\.1:9: its address is neither of this machine/);
 });

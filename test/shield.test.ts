@@ -113,7 +113,7 @@ test('the first lock suffices: the shield holds though the model would not refus
     locality: 'cloud',
     mayForward: compliant.mayForward,
     ask: (request, signal) => compliant.ask(request, signal),
-    check: (deadlineAt) => compliant.check(deadlineAt),
+    check: (sensitivity, deadlineAt) => compliant.check(sensitivity, deadlineAt),
   };
   const decision = await ask([unlocked], 'private');
   assert.equal(decision.kind, 'apology');

@@ -160,12 +160,13 @@ export class ModelCall implements Slot {
   }
 
   /** With what less the model is asked again; null: that would be no other request. */
-  #lessThan({ lines, system }: ModelRequest, { failure: { kind } }: Failed): View | null {
-    const view = narrower(this.view, kind);
-    if (view === null) return null;
-    const less = this.#requestFor(view);
-    if (!view.private && this.view.private && less.sensitivity === 'private') return null;
-    return less.lines.length < lines.length || less.system !== system ? view : null;
+  #lessThan(request: ModelRequest, { failure: { kind } }: Failed): View | null {
+    const views = narrower(this.view, kind);
+    const less = views.find((view) => {
+      const next = this.#requestFor(view);
+      return (view.private || next.sensitivity === 'public') && !isSame(next, request);
+    });
+    return less ?? null;
   }
 
   #take(outcome: Outcome): void {
@@ -180,4 +181,10 @@ export class ModelCall implements Slot {
     const tries = [{ startedAt: this.#askedAt, ms, failed: kind }];
     return { kind: 'failed', failure: failure(kind), tries };
   }
+}
+
+function isSame(one: ModelRequest, other: ModelRequest): boolean {
+  const { lines, system } = other;
+  const isSaid = one.lines.every(({ text }, at) => text === lines[at]?.text);
+  return isSaid && one.lines.length === lines.length && one.system === system;
 }

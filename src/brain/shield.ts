@@ -47,10 +47,18 @@ export function turnsIn(history: readonly TurnRow[], view: View): readonly TurnR
   return history.every(isShown) ? history : history.filter(isShown);
 }
 
-/** The model is elsewhere after all, whatever was declared. */
+/** The model is elsewhere after all, whatever was declared, or has not shown that it is here. */
 const elsewhere: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'left_machine',
   'private_refused',
+  'far_address',
+  'not_found',
+  'unauthorized',
+  'rejected',
+  'redirected',
+  'server_error',
+  'malformed_answer',
+  'answer_too_large',
 ]);
 
 /** Failures that one message may cause, as with a content filter, for all that stand beside it. */
@@ -62,9 +70,11 @@ const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'empty_answer',
 ]);
 
-/** With what less the model may answer after this failure; null: with nothing less. */
-export function narrower(view: View, failed: FailureKind): View | null {
-  if (view.private && elsewhere.has(failed)) return { ...view, private: false };
-  if (view.unanswered && ofText.has(failed)) return { ...view, unanswered: false };
-  return null;
+/** With what less the model may answer after this failure: the least change comes first. */
+export function narrower(view: View, failed: FailureKind): readonly View[] {
+  const views: View[] = [];
+  if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });
+  // Where it failed without the unanswered messages as well, these were not the cause.
+  if (view.private && elsewhere.has(failed)) views.push({ private: false, unanswered: true });
+  return views;
 }

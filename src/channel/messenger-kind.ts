@@ -1,13 +1,17 @@
 /** What the kinds of all messengers have in common. */
 import { withoutSlashes } from '../config/address.ts';
 import type { AccessConfig, EnvName } from '../config/config.ts';
+import { checkEncrypted } from '../config/not-encrypted.ts';
+import type { ChannelKind } from './kind.ts';
 
 export const messenger = {
   isMessenger: true,
   fields: {},
   requires: [],
   listener: null,
-} as const;
+  check: ({ base_url: url }: { readonly base_url?: string | null }, path, problems) =>
+    checkEncrypted(url, 'the bot token', `${path}.base_url`, problems),
+} as const satisfies Partial<ChannelKind>;
 
 /** What every messenger's channel has in a file without problems. */
 export type MessengerDocument = {

@@ -1,4 +1,6 @@
 /** Addresses to listen on and to call, read without the platform's URL class: this is pure. */
+import { rangeOf } from '../lib/address-range.ts';
+import { bytesOf } from '../lib/ip-address.ts';
 import type { ListenAddress } from './config.ts';
 
 /**
@@ -34,6 +36,8 @@ export function withoutSlashes(url: string | null): string | null {
 
 export type WebAddress = {
   readonly host: string;
+  /** https. */
+  readonly isSecure: boolean;
   readonly hasCredentials: boolean;
   readonly hasQuery: boolean;
   readonly hasFragment: boolean;
@@ -51,6 +55,7 @@ export function parseWebAddress(text: string): WebAddress | null {
   if (parts[1] === undefined ? !isHostName(host) : !isIpv6(host)) return null;
   return {
     host,
+    isSecure: /^https/i.test(text),
     hasCredentials: at >= 0,
     hasQuery: query !== undefined,
     hasFragment: fragment !== undefined,
@@ -60,10 +65,7 @@ export function parseWebAddress(text: string): WebAddress | null {
 /** Whether only this machine can answer there: 127.0.0.0/8, ::1, and `localhost`. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase();
-  if (name === 'localhost' || name.endsWith('.localhost') || name === '::1') return true;
-  if (name === '0:0:0:0:0:0:0:1') return true;
-  const four = name.startsWith('::ffff:') ? name.slice(7) : name;
-  return /^127\.\d+\.\d+\.\d+$/.test(four) && isIpv4(four);
+  return name === 'localhost' || name.endsWith('.localhost') || rangeOf(name) === 'loopback';
 }
 
 /** Whether a text can be a host: a name, an IPv4 or an IPv6 address without brackets. */
@@ -82,31 +84,8 @@ function isHostName(text: string): boolean {
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) ? isIpv4(text) : true;
 }
 
-function isIpv4(text: string): boolean {
-  const parts = text.split('.');
-  return (
-    parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && +part < 256)
-  );
-}
-
-function isIpv6(text: string): boolean {
-  const halves = text.split('::');
-  if (halves.length > 2) return false;
-  let groups = 0;
-  for (const [index, half] of halves.entries()) {
-    if (half === '') continue;
-    const parts = half.split(':');
-    for (const [at, part] of parts.entries()) {
-      const atEnd = index === halves.length - 1 && at === parts.length - 1;
-      if (atEnd && part.includes('.')) {
-        if (!isIpv4(part)) return false;
-        groups += 2;
-      } else if (/^[\da-f]{1,4}$/i.test(part)) groups++;
-      else return false;
-    }
-  }
-  return halves.length === 2 ? groups < 8 : groups === 8;
-}
+const isIpv4 = (text: string): boolean => bytesOf(text)?.length === 4;
+const isIpv6 = (text: string): boolean => bytesOf(text)?.length === 16;
 
 /** Ports that browsers refuse (WHATWG Fetch, "port blocking"). */
 const browserPorts = new Set(

@@ -1,3 +1,4 @@
+import { isCloudTag } from '../domain/cloud-tag.ts';
 import { providerSynonyms } from './schema-brain.ts';
 
 /** A model as far as rank and privacy are concerned. */
@@ -46,5 +47,5 @@ export function finderIn(models: readonly Ranked[]): (entry: string) => readonly
 
 /** The model's runtime sends it to its vendor, whatever its locality is declared to be. */
 export function hasCloudTag({ provider, modelId }: Ranked): boolean {
-  return provider === 'local_runtime' && /:(?:[^:]*-)?cloud$/i.test(modelId);
+  return provider === 'local_runtime' && isCloudTag(modelId);
 }

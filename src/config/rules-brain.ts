@@ -1,12 +1,15 @@
 /** What a brain's models, policy and dispatch mean together. */
+import { rangeOf } from '../lib/address-range.ts';
 import { isLoopbackHost, parseWebAddress } from './address.ts';
 import { defaultBaseUrl } from './parse.ts';
 import { listed, namesMax } from './name-list.ts';
+import { checkEncrypted } from './not-encrypted.ts';
 import type { ProblemList } from './problems.ts';
 import { finderIn, hasCloudTag, rankModels } from './rank.ts';
 import type { KnownModel } from './rank.ts';
 import { checkAgent } from './rules-agent.ts';
 import type { BrainDraft, DraftDocument } from './schema.ts';
+import { isVendorHost } from './vendor-hosts.ts';
 
 type ModelDraft = NonNullable<NonNullable<BrainDraft['models']>[number]>;
 
@@ -73,6 +76,9 @@ function checkModel(
   path: string,
   problems: ProblemList,
 ): void {
+  if (typeof model.api_key_env === 'string') {
+    checkEncrypted(model.base_url, 'the API key', `${path}.base_url`, problems);
+  }
   if (model.locality !== 'local') return;
   const isPrivate = brain.sensitivity === 'private';
   const { provider = '', model_id: modelId = '' } = model;
@@ -82,12 +88,25 @@ function checkModel(
     const code = isPrivate ? 'cloud_tag_private' : 'cloud_tag';
     problems.add(code, `${path}.model_id`, message, remedy);
   }
-  if (!isPrivate || model.provider === undefined || model.base_url === undefined) return;
-  const address = parseWebAddress(model.base_url ?? defaultBaseUrl(model.provider));
-  if (address === null || isLoopbackHost(address.host)) return;
-  const message = 'a private brain asks this model on another machine';
+  if (isPrivate) checkPrivateAddress(model, path, problems);
+}
+
+/** An error only where it is certain: other names mean other machines in other networks. */
+function checkPrivateAddress(model: ModelDraft, path: string, problems: ProblemList): void {
+  const { provider, base_url: url } = model;
+  if (provider === undefined || url === undefined) return;
+  const host = parseWebAddress(url ?? defaultBaseUrl(provider))?.host;
+  if (host === undefined || isLoopbackHost(host)) return;
   const remedy = 'Use an address of this machine, unless that machine is yours to trust.';
-  problems.add('private_elsewhere', `${path}.base_url`, message, remedy);
+  if (isVendorHost(host) || rangeOf(host.replace(/^::ffff:(?=.*\.)/i, '')) === 'public') {
+    const where = url === null ? `without base_url it is asked at ${host}` : `${host} is public`;
+    const message = `a private brain has this model as local, but ${where}`;
+    const declared = 'Write the base_url of a model that runs here, or declare it "cloud".';
+    problems.add('private_far', `${path}.base_url`, message, declared);
+  } else {
+    const message = 'a private brain asks this model on another machine';
+    problems.add('private_elsewhere', `${path}.base_url`, message, remedy);
+  }
 }
 
 function checkOrder(

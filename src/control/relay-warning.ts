@@ -1,4 +1,4 @@
-/** Tells the operator of models that private brains ask and that a runtime hands on. */
+/** Tells the operator of models that private brains ask and that are elsewhere. */
 import { later } from '../lib/clock.ts';
 import type { PlannedModel } from '../run/plan.ts';
 import type { ServiceKit } from '../service.ts';
@@ -14,9 +14,18 @@ export async function warnOfRelays(
   models: readonly PlannedModel[],
   { events, steady }: Pick<ServiceKit, 'events' | 'steady'>,
 ): Promise<void> {
-  const look = async ({ brain, model }: PlannedModel): Promise<void> => {
-    const found = await model.check(later(steady(), lookMs));
-    if (found.kind === 'failed' || !found.leavesMachine) return;
+  const look = async ({ brain, config, model }: PlannedModel): Promise<void> => {
+    const found = await model.check('private', later(steady(), lookMs));
+    if (found.kind === 'failed' && found.failure.kind === 'far_address') {
+      events.warned({
+        code: 'model_far',
+        message:
+          `${model.modelId} of the private brain ${brain} is at ${config.baseUrl}: neither ` +
+          'on this machine nor in a private network, so it is not asked. Write the base_url of a ' +
+          'runtime that is.',
+      });
+    }
+    if (found.kind === 'failed' || found.runs !== 'elsewhere') return;
     events.warned({
       code: 'model_leaves_machine',
       message:

@@ -9,6 +9,11 @@ type Row = { retryable: boolean; whose: ActionBy; sentence: string };
 const failures = {
   connect_failed: row(true, 'provider', 'the address could not be reached'),
   connect_timeout: row(true, 'provider', 'no connection within the time allowed'),
+  far_address: row(
+    false,
+    'operator',
+    'its address is neither of this machine nor of a private network: nothing private goes there',
+  ),
   connection_lost: row(true, 'provider', 'the connection broke before the answer was complete'),
   rate_limited: row(true, 'provider', 'it answered 429: too many requests'),
   overloaded: row(true, 'provider', 'it answered 503: busy or still starting'),
@@ -64,6 +69,12 @@ export function failure(
     status: more.status ?? null,
     detail: more.detail ?? sentence,
   };
+}
+
+/** What the operator does about it, as a sentence; null where the kind alone does not tell. */
+export function remedyOf(kind: string): string | null {
+  if (kind !== 'far_address') return null;
+  return 'Write a base_url on this machine or in a private network, or declare the model "cloud".';
 }
 
 /** Every failure kind, for metrics and tests. */

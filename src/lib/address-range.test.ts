@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rangeOf, type AddressRange } from './address-range.ts';
+import { isNear, rangeOf, type AddressRange } from './address-range.ts';
 
 const cases: Readonly<Record<AddressRange, string>> = {
   public:
@@ -11,9 +11,10 @@ const cases: Readonly<Record<AddressRange, string>> = {
   private:
     '10.0.0.0 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 192.168.255.255 fc00::1 ' +
     'fd12:3456::1 fdff:ffff::1 ::ffff:10.0.0.1 ::ffff:c0a8:1',
+  shared: '100.64.0.0 100.64.0.1 100.100.100.100 100.127.255.255 ::ffff:100.64.0.1',
   special:
     // IPv4
-    '0.0.0.0 0.1.2.3 100.64.0.1 100.127.255.255 169.254.169.254 192.0.0.1 192.0.2.1 192.88.99.1 ' +
+    '0.0.0.0 0.1.2.3 169.254.169.254 192.0.0.1 192.0.2.1 192.88.99.1 ' +
     '198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.255 240.0.0.1 ' +
     '255.255.255.255 ' +
     // IPv4 inside IPv6: compatible, mapped, translated, NAT64 (both prefixes), Teredo, 6to4
@@ -35,6 +36,17 @@ test('what is not known to be public is not public', () => {
     public: [],
     loopback: [],
     private: [],
+    shared: [],
     special: [],
   });
+});
+
+test('near is this machine and every private network', () => {
+  const near = `${cases.loopback} ${cases.private} ${cases.shared} 0.0.0.0 ::`.split(' ');
+  assert.deepEqual(
+    near.filter((address) => !isNear(address)),
+    [],
+  );
+  const far = `${cases.public} ${cases.special}`.split(' ').filter((one) => !near.includes(one));
+  assert.deepEqual(far.filter(isNear), []);
 });

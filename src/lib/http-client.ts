@@ -11,6 +11,7 @@ import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
+import { createNearConnector } from './near-connector.ts';
 
 export interface HttpClient {
   send(request: HttpRequest, signal?: AbortSignal): Promise<HttpResult>;
@@ -32,6 +33,11 @@ export type HttpRequest = {
    * that happens to the body makes the answer a fault.
    */
   readonly discardBody?: boolean;
+  /**
+   * Only to this machine and private networks, as `isNear` says of the address that is connected
+   * to; elsewhere it is `connect_failed` with `farAddressCode`, and no connection is begun.
+   */
+  readonly nearOnly?: boolean;
 };
 
 export type HttpResult =
@@ -63,22 +69,26 @@ export function createHttpClient(
   deadlines: Deadlines,
   options: { connections?: number; connectMs?: number } = {},
 ): HttpClient {
-  const agent = new Agent({
+  const timeout = options.connectMs ?? 5_000;
+  const shared = {
     connections: options.connections ?? 1024,
-    connect: { timeout: options.connectMs ?? 5_000 },
     pipelining: 1,
     // Many servers close an idle connection after 5 s without saying so beforehand.
     keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 64 * 1024,
-  });
+  };
+  const anywhere = new Agent({ ...shared, connect: { timeout } });
+  // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
+  const near = new Agent({ ...shared, connect: createNearConnector(timeout) });
   return {
     send(request, signal) {
       if (signal?.aborted === true) return Promise.resolve(cancelledUnsent);
       return new Promise((resolve) => {
         const exchange = new Exchange(request, signal, resolve);
         exchange.watch(deadlines);
+        const agent = request.nearOnly === true ? near : anywhere;
         agent.dispatch(
           {
             origin: request.url.origin,
@@ -91,7 +101,9 @@ export function createHttpClient(
         );
       });
     },
-    close: () => agent.destroy(),
+    close: async () => {
+      await Promise.all([anywhere.destroy(), near.destroy()]);
+    },
   };
 }
 

@@ -16,6 +16,7 @@ import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { RelayDetections } from './relay-detection.ts';
 import { createHostedRuntime } from './hosted-runtime/hosted-runtime.ts';
 import { createLocalRuntime } from './local-runtime/local-runtime.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from './model.ts';
 import type { RuntimeOptions } from './provider-call.ts';
 
@@ -80,8 +81,8 @@ class GuardedModel implements Model {
     return outcome;
   }
 
-  check(deadlineAt: SteadyTime): Promise<ModelCheck> {
-    return this.#model.check(deadlineAt);
+  check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
+    return this.#model.check(sensitivity, deadlineAt);
   }
 
   async #askInTurn(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {

@@ -27,8 +27,11 @@ export interface Model {
    * @param signal ends the call; the outcome is then a failure of kind `cancelled`
    */
   ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome>;
-  /** Asks the provider whether it is there and has this model. Sends no content of anyone. */
-  check(deadlineAt: SteadyTime): Promise<ModelCheck>;
+  /**
+   * Asks the provider whether it is there and has this model. Sends no content of anyone.
+   * @param sensitivity of the requests that are to follow: private ones go to near addresses only
+   */
+  check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck>;
 }
 
 export type ModelCheck =
@@ -36,13 +39,19 @@ export type ModelCheck =
       readonly kind: 'reached';
       /** null where the provider does not list its models. */
       readonly hasModel: boolean | null;
-      /** The runtime says that it hands this model's requests on to a vendor. */
-      readonly leavesMachine: boolean;
+      /**
+       * Where the runtime runs the model. A private request is sent only where it is `here`;
+       * `elsewhere` is a vendor, and `unknown` that the runtime has not shown it.
+       */
+      readonly runs: 'here' | 'elsewhere' | 'unknown';
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
 export type ModelRequest = {
-  /** A private request is refused by a model that is declared cloud: the second lock. */
+  /**
+   * A private request is refused by a model that is declared cloud, which is the second lock, and
+   * goes over no connection but to a near address, as `isNear` says.
+   */
   readonly sensitivity: Sensitivity;
   readonly system: string | null;
   /** Oldest first. Adjacent lines of one role are joined. */

@@ -16,8 +16,6 @@ export type Parsed =
       readonly text: string;
       readonly calls: readonly ToolCall[];
       readonly usage: Usage | null;
-      /** The local runtime asked this vendor; null: it answered by itself. */
-      readonly remoteHost: string | null;
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
@@ -73,15 +71,13 @@ export function answerOf(
   more: {
     readonly calls: readonly ToolCall[];
     readonly usage: Usage | null;
-    readonly remoteHost?: string | null;
     readonly offered: boolean;
   },
 ): Parsed {
   const text = withoutThinkBlock(content).trim();
   const calls = more.offered || text !== '' ? more.calls : [];
   if (text !== '' || calls.length > 0) {
-    const { usage, remoteHost = null } = more;
-    return { kind: 'answer', text, calls, usage, remoteHost };
+    return { kind: 'answer', text, calls, usage: more.usage };
   }
   const wrote = (more.usage?.outputTokens ?? 0) > 0;
   return failed('empty_answer', {

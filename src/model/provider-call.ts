@@ -5,8 +5,10 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
 import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
+import { farAddressCode } from '../lib/near-connector.ts';
 import { retryAfterMs } from '../lib/retry-after.ts';
 import type { RelayDetection } from './relay-detection.ts';
+import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest } from './model.ts';
 import type { Parsed } from './parsing.ts';
 
@@ -62,6 +64,7 @@ export async function callProvider(
       body: call.body,
       deadlineAt: earlier(ownEnd, request.deadlineAt),
       bodyBytesMax: answerBytesMax,
+      nearOnly: request.sensitivity === 'private',
     },
     signal,
   );
@@ -80,10 +83,11 @@ export async function callProvider(
   return { parsed, status: result.kind === 'answer' ? result.status : null };
 }
 
-/** Looks at what a provider has, by GET. */
+/** Looks at what a provider has, by GET; for private requests only where they may go. */
 export function lookAtProvider(
   options: RuntimeOptions,
   url: URL,
+  sensitivity: Sensitivity,
   deadlineAt: SteadyTime,
 ): Promise<HttpResult> {
   return options.http.send({
@@ -93,6 +97,7 @@ export function lookAtProvider(
     body: null,
     deadlineAt,
     bodyBytesMax: answerBytesMax,
+    nearOnly: sensitivity === 'private',
   });
 }
 
@@ -119,9 +124,10 @@ export function refusesPrivate(options: RuntimeOptions, request: ModelRequest): 
 
 /** @param turnEnded the turn's time was over no later than the model's own */
 function failureOfFault(
-  { fault }: Extract<HttpResult, { kind: 'fault' }>,
+  { fault, code }: Extract<HttpResult, { kind: 'fault' }>,
   turnEnded: boolean,
 ): Failure {
+  if (code === farAddressCode) return failure('far_address');
   return failure(fault === 'timeout' && turnEnded ? 'deadline' : fault);
 }
 

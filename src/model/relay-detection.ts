@@ -2,8 +2,8 @@
  * Whether a runtime hands a model's requests on to a vendor, as far as that is known. It outlasts
  * plans: what one of them learnt, the next one knows before it asks anything.
  *
- *     unknown ──the runtime lists it as its own, or it answered──▶ here ──a vendor shows──▶ away
- *        └──────────────────────────a vendor shows─────────────────────────────────────────▲
+ *     unknown ──a look shows that the runtime has it──▶ here ──a vendor shows──▶ away
+ *        └──────────────────────a vendor shows──────────────────────────────────▲
  *
  * Nothing takes `away` back while the process lives.
  */

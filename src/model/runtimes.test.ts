@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { Bench, failedKind, neverAborted, requestOf } from '../../test/contract/model.ts';
+import type { Step } from '../../test/fake/model-server.ts';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
 import { ownHost as host } from '../../test/fake/own-host.ts';
 
 const local = { provider: 'local_runtime', modelId: 'llama3' } as const;
 const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
+/** A list of models with one entry. */
+const listOf = (entry: object): string =>
+  JSON.stringify({ models: [{ name: 'llama3:latest', ...entry }] });
 const priv = { sensitivity: 'private' } as const;
 
 suite('the local runtime', { concurrency: true }, () => {
@@ -20,8 +24,11 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 1);
     assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
-    const found = await model.check(bench.clock.in(5_000));
-    assert.ok(found.kind === 'reached' && found.leavesMachine, 'a list takes back no answer');
+    const found = await model.check('private', bench.clock.in(5_000));
+    assert.ok(
+      found.kind === 'reached' && found.runs === 'elsewhere',
+      'a list takes back no answer',
+    );
   });
 
   test('a model with a tag of the cloud is asked nothing private', async () => {
@@ -37,8 +44,8 @@ suite('the local runtime', { concurrency: true }, () => {
     await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
-    const found = await model.check(bench.clock.in(5_000));
-    assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: true });
+    const found = await model.check('private', bench.clock.in(5_000));
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'elsewhere' });
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 0);
   });
@@ -58,7 +65,7 @@ suite('the local runtime', { concurrency: true }, () => {
     const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
     await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
-    await bench.build(local, fake.url).check(bench.clock.in(5_000));
+    await bench.build(local, fake.url).check('private', bench.clock.in(5_000));
     await fake.script({ fail: '500' }, 'looks');
     const next = bench.build(local, fake.url);
     assert.equal(failedKind(await next.ask(requestOf(priv), neverAborted)), 'left_machine');
@@ -68,22 +75,90 @@ suite('the local runtime', { concurrency: true }, () => {
     assert.equal((await elsewhere.ask(requestOf(priv), neverAborted)).kind, 'answer');
   });
 
-  test('a look without an answer is no evidence, and the next request looks again', async () => {
-    const remoteHosts = { 'llama3:latest': 'https://vendor.example' };
-    await using fake = await startFakeOllama({ fail: '503' }, { remoteHosts, host });
+  const nothing = { models: [] };
+  const looksThatShowNothing: Readonly<Record<string, readonly [Step, string]>> = {
+    'a reset': [{ fail: 'reset' }, 'connection_lost'],
+    'a 500': [{ fail: '500' }, 'server_error'],
+    'a 503': [{ fail: '503' }, 'overloaded'],
+    'a 500 with a good list': [{ status: 500, body: listOf({}) }, 'server_error'],
+    'a 400': [{ fail: '400' }, 'rejected'],
+    'a 401': [{ fail: '401' }, 'unauthorized'],
+    'a redirect': [{ fail: 'redirect' }, 'redirected'],
+    'a page': [{ fail: 'html' }, 'malformed_answer'],
+    'a list too long': [{ fail: 'oversized' }, 'answer_too_large'],
+    'a list of nothing': [{ status: 200, body: JSON.stringify(nothing) }, 'not_found'],
+    'a list without it': [{ status: 200, body: listOf({ name: 'llama3:8b' }) }, 'not_found'],
+    'odd types': [{ status: 200, body: listOf({ name: { x: 'llama3' } }) }, 'not_found'],
+  };
+  for (const [name, [step, kind]] of Object.entries(looksThatShowNothing)) {
+    test(`${name} shows nothing: no private text is sent, and the next looks again`, async () => {
+      await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+      await using bench = new Bench();
+      const model = bench.build(local, fake.url);
+      await fake.script(step, 'looks');
+      assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
+      for (const looks of [1, 2]) {
+        const outcome = await model.ask(requestOf(priv), neverAborted);
+        assert.equal(failedKind(outcome), kind);
+        assert.equal(outcome.tries.at(-1)?.failed, kind);
+        assert.deepEqual([fake.looks.length, fake.calls.length], [looks, 1]);
+      }
+      await fake.script({ status: 200, body: listOf({}) }, 'looks');
+      for (const calls of [2, 3]) {
+        assert.equal((await model.ask(requestOf(priv), neverAborted)).kind, 'answer');
+        assert.deepEqual([fake.looks.length, fake.calls.length], [3, calls]);
+      }
+    });
+  }
+
+  test('a runtime that never answers the look is sent nothing private', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+    await using bench = new Bench();
+    const seen = Promise.withResolvers<void>();
+    await fake.script(() => {
+      seen.resolve();
+      return { fail: 'hang' };
+    }, 'looks');
+    const asked = bench.build(local, fake.url).ask(requestOf(priv), neverAborted);
+    await seen.promise;
+    bench.clock.pass(5_000);
+    assert.equal(failedKind(await asked), 'timeout');
+    assert.equal(fake.calls.length, 0);
+  });
+
+  test('a look for public requests shows no model to be here', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi' }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
-    await fake.script((_call, before) => {
-      return before === 0 ? { fail: 'reset' } : { status: 200, body: '{"models":[]}' };
-    }, 'looks');
-    for (const looks of [1, 2]) {
-      assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'overloaded');
-      assert.equal(fake.looks.length, looks);
-    }
-    await fake.script({ answer: 'hi' });
-    for (const calls of [3, 4]) {
-      assert.equal((await model.ask(requestOf(priv), neverAborted)).kind, 'answer');
-      assert.deepEqual([fake.looks.length, fake.calls.length], [3, calls], 'an answer is evidence');
+    const found = await model.check('public', bench.clock.in(5_000));
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'unknown' });
+    await fake.script({ fail: '500' }, 'looks');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'server_error');
+  });
+
+  test('a runtime without a list of models is here, as its address is', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+    await using bench = new Bench();
+    await fake.script({ fail: '404' }, 'looks');
+    const model = bench.build(local, fake.url);
+    assert.equal((await model.ask(requestOf(priv), neverAborted)).kind, 'answer');
+  });
+
+  test('a vendor that is named in a list or an answer, in any type, is remembered', async () => {
+    for (const named of [{ remote_model: 'big' }, { remote_host: {} }, { remote_host: null }]) {
+      for (const on of ['looks', 'calls'] as const) {
+        await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+        await using bench = new Bench();
+        if (on === 'looks') await fake.script({ status: 200, body: listOf(named) }, 'looks');
+        else await fake.script({ answer: '', more: named });
+        const model = bench.build(local, fake.url);
+        assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+        await fake.script({ answer: 'hi' });
+        await fake.script({ status: 200, body: listOf({}) }, 'looks');
+        const sent = fake.calls.length;
+        assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+        assert.equal(fake.calls.length, sent);
+      }
     }
   });
 
@@ -96,27 +171,43 @@ suite('the local runtime', { concurrency: true }, () => {
     await fake.script((_call, before) => {
       return before === 0 ? { fail: 'reset' } : { status: 200, body: list };
     }, 'looks');
-    const check = model.check(bench.clock.in(5_000));
+    const check = model.check('private', bench.clock.in(5_000));
     const asked = model.ask(requestOf(priv), neverAborted);
     assert.equal((await check).kind, 'failed');
     assert.equal(failedKind(await asked), 'left_machine');
     assert.equal(fake.calls.length, 0);
   });
 
+  test('a request that waits for the look of one with less time goes on with its own', async () => {
+    await using fake = await startFakeOllama({ answer: 'hi' }, { host });
+    await using bench = new Bench();
+    const seen = Promise.withResolvers<void>();
+    await fake.script((_call, before) => {
+      seen.resolve();
+      return before === 0 ? { fail: 'hang' } : { status: 200, body: listOf({}) };
+    }, 'looks');
+    const model = bench.build(local, fake.url);
+    const hasted = model.ask(requestOf({ ...priv, deadlineAt: bench.clock.in(50) }), neverAborted);
+    await seen.promise;
+    const asked = model.ask(requestOf(priv), neverAborted);
+    bench.clock.pass(50);
+    assert.equal(failedKind(await hasted), 'deadline');
+    assert.equal((await asked).kind, 'answer');
+    assert.deepEqual([fake.looks.length, fake.calls.length], [2, 1]);
+  });
+
   test('a request that is given up while it waits for the look is not sent', async () => {
     await using fake = await startFakeOllama({ answer: 'hi' }, { host });
     await using bench = new Bench();
     const seen = Promise.withResolvers<void>();
-    const look = Promise.withResolvers<void>();
     await fake.script(() => {
       seen.resolve();
-      return { answer: '', after: look.promise };
+      return { fail: 'hang' };
     }, 'looks');
     const ending = new AbortController();
     const asked = bench.build(local, fake.url).ask(requestOf(priv), ending.signal);
     await Promise.race([seen.promise, asked]);
     ending.abort();
-    look.resolve();
     assert.equal(failedKind(await asked), 'cancelled');
     assert.equal(fake.calls.length, 0);
   });
@@ -152,8 +243,8 @@ suite('the hosted runtime', { concurrency: true }, () => {
     await using fake = await startFakeOpenai(undefined, { host });
     await using bench = new Bench();
     const model = bench.build(hosted, fake.origin);
-    const found = await model.check(bench.clock.in(5_000));
-    assert.deepEqual(found, { kind: 'reached', hasModel: true, leavesMachine: false });
+    const found = await model.check('private', bench.clock.in(5_000));
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'here' });
     assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
   });
 
@@ -168,8 +259,8 @@ suite('the hosted runtime', { concurrency: true }, () => {
   test('a runtime without a list of models is reached all the same', async () => {
     await using fake = await startFakeOpenai({ answer: 'hi' }, { models: null, host });
     await using bench = new Bench();
-    const found = await bench.build(hosted, fake.url).check(bench.clock.in(5_000));
-    assert.deepEqual(found, { kind: 'reached', hasModel: null, leavesMachine: false });
+    const found = await bench.build(hosted, fake.url).check('private', bench.clock.in(5_000));
+    assert.deepEqual(found, { kind: 'reached', hasModel: null, runs: 'here' });
   });
 });
 

@@ -6,7 +6,6 @@ import { fromNow } from '../../test/hand-clock.ts';
 import * as hosted from './hosted-runtime/wire.ts';
 import * as local from './local-runtime/wire.ts';
 import type { ModelRequest } from './model.ts';
-import type { Parsed } from './parsing.ts';
 
 type Payload = {
   readonly name: string;
@@ -14,7 +13,7 @@ type Payload = {
   readonly body: string;
   readonly text?: string;
   readonly calls?: unknown;
-  readonly remoteHost?: string;
+  readonly namesVendor?: boolean;
   readonly failure?: string;
 };
 
@@ -22,28 +21,32 @@ const fixtures = join(import.meta.dirname, '../../test/fixtures/models');
 
 function testPayloads(
   file: string,
-  fromWire: (status: number, body: string, retryAfterMs: null, offered: boolean) => Parsed,
+  read: (status: number, body: string, offered: boolean) => local.ChatAnswer,
 ): void {
   suite(`from the wire, ${file}`, () => {
     const payloads = JSON.parse(readFileSync(join(fixtures, file), 'utf8')) as readonly Payload[];
     for (const { name, status, body, ...expected } of payloads) {
       test(name, () => {
-        const parsed = fromWire(status, body, null, expected.calls !== undefined);
+        const offered = expected.calls !== undefined;
+        const { parsed, namesVendor } = read(status, body, offered);
         if (parsed.kind === 'failed') {
           assert.equal(parsed.failure.kind, expected.failure);
           return;
         }
         assert.equal(parsed.text, expected.text);
         assert.deepEqual(parsed.calls, expected.calls ?? []);
-        assert.equal(parsed.remoteHost, expected.remoteHost ?? null);
+        assert.equal(namesVendor, expected.namesVendor ?? false);
         assert.notEqual(parsed.usage, null);
       });
     }
   });
 }
 
-testPayloads('ollama.json', local.fromWire);
-testPayloads('openai.json', hosted.fromWire);
+testPayloads('ollama.json', (status, body, offered) => local.fromWire(status, body, null, offered));
+testPayloads('openai.json', (status, body, offered) => ({
+  parsed: hosted.fromWire(status, body, null, offered),
+  namesVendor: false,
+}));
 
 const request: ModelRequest = {
   sensitivity: 'public',
@@ -97,16 +100,16 @@ test("what a model wrote into its runtime's error takes no calls away", () => {
   ];
   const names = { tools: 'tools_unsupported', call: 'tool_call_malformed' } as const;
   for (const [error, kind] of kinds) {
-    const parsed = local.fromWire(500, JSON.stringify({ error }), null, true);
+    const { parsed } = local.fromWire(500, JSON.stringify({ error }), null, true);
     const found = parsed.kind === 'failed' ? parsed.failure.kind : parsed.kind;
     assert.equal(found, names[kind as keyof typeof names] ?? kind, error);
   }
 });
 
 test('calls that nothing was offered for are told beside a text, and are nothing alone', () => {
-  const answered = (content: string): Parsed => {
+  const answered = (content: string): local.ChatAnswer['parsed'] => {
     const message = { role: 'assistant', content, tool_calls: [{ function: { name: 'calc' } }] };
-    return local.fromWire(200, JSON.stringify({ message, done: true }), null, false);
+    return local.fromWire(200, JSON.stringify({ message, done: true }), null, false).parsed;
   };
   const beside = answered('Done.');
   assert.equal(beside.kind === 'answer' && beside.calls.length, 1);
@@ -138,20 +141,37 @@ test('a name without a tag is its latest, on both sides', () => {
   assert.equal(has(list('llama3'), 'llama3:latest'), true);
   assert.equal(has(list('llama3:8b'), 'llama3'), false);
   assert.equal(has(list('localhost:5000/team/llama3:latest'), 'localhost:5000/team/llama3'), true);
+  assert.equal(has(list('Llama3:Latest'), 'registry.ollama.ai/library/llama3'), true);
+  assert.equal(has(list('team/llama3'), 'llama3'), false);
+  assert.equal(has(list('llama3:8b'), 'llama3:8B@sha256:aa'), true);
   assert.equal(local.findTag('{"models": null}', 'llama3'), null);
   assert.equal(local.findTag('<html>', 'llama3'), null);
 });
 
-test('a tag of the cloud, or a list entry with a host, is known to leave the machine', () => {
-  const names = ['gpt-oss:120b-cloud', 'kimi:cloud', 'team/glm:4.6-Cloud'];
-  assert.deepEqual(names.map(local.isCloudTag), [true, true, true]);
-  const others = ['llama3', 'cloud', 'my-cloud', 'cloud:8b', 'a:cloudy', 'my-cloud/llama3:8b'];
-  assert.deepEqual(
-    others.map(local.isCloudTag),
-    others.map(() => false),
-  );
-  const body = JSON.stringify({ models: [{ name: 'x:latest', remote_host: 'https://v.example' }] });
-  assert.deepEqual(local.findTag(body, 'x'), { hasModel: true, leavesMachine: true });
+test('a vendor is named by the presence of a field, whatever it holds and wherever it is', () => {
+  const far = { hasModel: true, namesVendor: true };
+  for (const field of ['remote_host', 'remote_model']) {
+    for (const value of ['https://v.example', '', {}, [], 7, null, false]) {
+      const named = { [field]: value };
+      const entry = (name: string): object => ({
+        models: [{ name: 'x:latest' }, { name, ...named }],
+      });
+      assert.deepEqual(local.findTag(JSON.stringify(entry('X')), 'x'), far);
+      const other = local.findTag(JSON.stringify(entry('y')), 'x');
+      assert.deepEqual(other, { hasModel: true, namesVendor: false });
+      const answers = [
+        { message: { content: 'hi' } },
+        { message: { content: '' } },
+        { error: 'no' },
+      ];
+      for (const status of [200, 404, 500]) {
+        for (const answer of [...answers, {}, { message: 7 }]) {
+          const body = JSON.stringify({ ...answer, ...named });
+          assert.equal(local.fromWire(status, body, null, false).namesVendor, true, body);
+        }
+      }
+    }
+  }
 });
 
 test('a hosted list of models is read leniently', () => {

@@ -20,7 +20,7 @@ import type {
 import type { Inspection } from '../config/inspect.ts';
 import { rankModels } from '../config/rules.ts';
 import { resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
-import type { Failure } from '../domain/failure.ts';
+import { remedyOf, type Failure } from '../domain/failure.ts';
 import { createEvents } from '../events.ts';
 import { later, systemClock } from '../lib/clock.ts';
 import { createLog } from '../lib/log.ts';
@@ -145,7 +145,8 @@ async function modelLine(
     const message = `was not contacted, since ${config.apiKeyEnv} is not set`;
     return warning(subject, message, 'Set the key and try again.');
   }
-  const check = await createModel(config, secrets, kit).check(later(kit.steady(), checkMs));
+  const model = createModel(config, secrets, kit);
+  const check = await model.check(brain.sensitivity, later(kit.steady(), checkMs));
   return lineOfCheck(subject, check, config, isPrivate);
 }
 
@@ -157,16 +158,21 @@ function lineOfCheck(
 ): PreflightLine {
   if (check.kind === 'failed') {
     const { detail } = check.failure;
-    return failed(subject, detail, remedyOf(check.failure, provider));
+    return failed(subject, detail, remedyHere(check.failure, provider));
   }
   if (check.hasModel === false) {
     const remedy = remedies[provider].noModel(modelId);
     return failed(subject, `answers, but has no model "${modelId}"`, remedy);
   }
-  if (check.leavesMachine && locality === 'local') {
+  if (check.runs === 'elsewhere' && locality === 'local') {
     const message = 'answers, but hands the model’s requests on to a vendor';
     const remedy = 'Use a model that runs on this machine, or declare this one cloud.';
     return isPrivate ? failed(subject, message, remedy) : warning(subject, message, remedy);
+  }
+  if (check.runs === 'unknown' && isPrivate) {
+    const message = 'answers, but does not list its models, so nothing private is sent to it';
+    const remedy = 'Let it answer GET /api/tags with a list that holds the model.';
+    return warning(subject, message, remedy);
   }
   if (check.hasModel === null) {
     const remedy = 'Nothing to do, when the model’s name is right.';
@@ -192,7 +198,9 @@ const remedies: Readonly<Record<Provider, Remedies>> = {
   },
 };
 
-function remedyOf({ kind }: Failure, provider: Provider): string {
+function remedyHere({ kind }: Failure, provider: Provider): string {
+  const remedy = remedyOf(kind);
+  if (remedy !== null) return remedy;
   if (kind === 'unauthorized') return 'Check the key in the environment.';
   if (kind === 'not_found') return 'Check base_url.';
   return remedies[provider].unreached;

@@ -11,6 +11,7 @@ import { longTests } from './long-tests.ts';
 import { malformedProof } from './malformed.ts';
 import { networkFaultsProof } from './network-faults.ts';
 import { powerCut } from './power-cut.ts';
+import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
@@ -30,6 +31,7 @@ export const proofs: readonly Proof[] = [
   hotReload,
   soak,
   canaries,
+  privateProof,
   telegramKill,
   longTests,
 ];

@@ -312,6 +312,59 @@ export const meaningCases: readonly Case[] = [
     'private_elsewhere',
     'brains[0].models[0].base_url',
   ),
+  ...[
+    '8.8.8.8:11434',
+    '[2606:4700::1111]',
+    '[::ffff:8.8.8.8]',
+    'OLLAMA.com.',
+    'eu.api.groq.com',
+  ].map((host) =>
+    spoilt(
+      `a private brain whose local model is at ${host}`,
+      [model, local('a', `, "base_url": «"https://${host}"`)],
+      'private_far',
+      'brains[0].models[0].base_url',
+    ),
+  ),
+  spoilt(
+    'a private brain whose local model is where the hosted API is by default',
+    [model, '«{ "provider": "openai", "model_id": "a", "locality": "local" }'],
+    'private_far',
+    'brains[0].models[0].base_url',
+    'order_unknown',
+  ),
+  ...['10.0.0.2', '[fd00::2]', '100.64.0.2', 'myollama.com', 'gpu.lan', 'api.openai.com.lan'].map(
+    (host) =>
+      spoilt(
+        `a private brain that may be at home at ${host}`,
+        [model, local('a', `, "base_url": «"http://${host}"`)],
+        'private_elsewhere',
+        'brains[0].models[0].base_url',
+      ),
+  ),
+  spoilt(
+    'a key that goes to another machine without encryption',
+    [model, cloud('a').replace(' }', ', "base_url": «"http://a.test/v1" }')],
+    'not_encrypted',
+    'brains[0].models[0].base_url',
+    'order_unknown',
+    'private_without_local',
+  ),
+  spoilt(
+    'replies whose secret goes to another machine without encryption',
+    [
+      '"outbound_url": "http://a.test/out"',
+      '"outbound_token_env": "OUT", "outbound_url": «"http://10.0.0.2/out"',
+    ],
+    'not_encrypted',
+    'channels[0].webhook.outbound_url',
+  ),
+  inAgent(
+    'a bot whose token goes to another machine without encryption',
+    ['"mode": "polling"', '"mode": "polling", "base_url": «"http://relay.test"'],
+    'not_encrypted',
+    'channels[0].base_url',
+  ),
   spoilt(
     'an order of unknown names',
     ['["local_runtime"]', '["llama3", «"openai/gpt"]'],

@@ -271,20 +271,22 @@ function testEndings(kind: ModelKind): void {
     await using bench = new Bench();
     const deadlineAt = bench.clock.in(5_000);
     const model = bench.build(kind, fake.url);
-    const expected = { kind: 'reached', hasModel: true, leavesMachine: false };
-    assert.deepEqual(await model.check(deadlineAt), expected);
+    const expected = { kind: 'reached', hasModel: true, runs: 'here' };
+    assert.deepEqual(await model.check('private', deadlineAt), expected);
     const other = bench.build({ ...kind, modelId: 'another' }, fake.url);
-    assert.deepEqual(await other.check(deadlineAt), { ...expected, hasModel: false });
+    const runs = kind.provider === 'local_runtime' ? 'unknown' : 'here';
+    const lacked = { ...expected, hasModel: false, runs };
+    assert.deepEqual(await other.check('private', deadlineAt), lacked);
     await fake.script({ fail: 'html' }, 'looks');
-    assert.deepEqual(await model.check(deadlineAt), { ...expected, hasModel: null });
+    assert.deepEqual(await model.check('private', deadlineAt), { ...expected, hasModel: null });
     await fake.script({ fail: '503' }, 'looks');
-    assert.deepEqual(await model.check(deadlineAt), { ...expected, hasModel: null });
+    assert.deepEqual(await model.check('private', deadlineAt), { ...expected, hasModel: null });
     await fake.script({ fail: '401' }, 'looks');
-    const refused = await model.check(deadlineAt);
+    const refused = await model.check('private', deadlineAt);
     assert.ok(refused.kind === 'failed' && refused.failure.kind === 'unauthorized');
     await fake.script({ fail: 'refused' }, 'looks');
     await using later = new Bench();
-    const gone = await later.build(kind, fake.url).check(later.clock.in(5_000));
+    const gone = await later.build(kind, fake.url).check('public', later.clock.in(5_000));
     assert.ok(gone.kind === 'failed' && gone.failure.kind === 'connect_failed');
     assert.equal(fake.calls.length, 0, 'no question was asked');
     assert.ok(fake.looks.every((look) => look.text === ''));
@@ -299,6 +301,15 @@ function testLocks(kind: ModelKind): void {
     const outcome = await model.ask(requestOf({ sensitivity: 'private' }), neverAborted);
     assert.equal(failedKind(outcome), 'private_refused');
     assert.equal(fake.connections, 0);
+  });
+
+  test('declared local, refuses a private request where its address is not near', async () => {
+    await using bench = new Bench();
+    const model = bench.build(kind, 'http://192.0.2.1:9');
+    const outcome = await model.ask(requestOf({ sensitivity: 'private' }), neverAborted);
+    assert.equal(failedKind(outcome), 'far_address');
+    const found = await model.check('private', bench.clock.in(5_000));
+    assert.ok(found.kind === 'failed' && found.failure.kind === 'far_address');
   });
 
   test('declared local, answers a private request', async () => {

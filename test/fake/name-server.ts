@@ -15,9 +15,11 @@ export interface NameServer extends AsyncDisposable {
 /**
  * @param answer the addresses of a name, of both families; `times`: how often that name was asked
  *   for with that type
+ * @param place where it listens: on a free port of this machine, if nothing is said
  */
 export async function startNameServer(
   answer: (name: string, times: number) => readonly string[],
+  { host = '127.0.0.1', port = 0 }: { readonly host?: string; readonly port?: number } = {},
 ): Promise<NameServer> {
   const asked: string[] = [];
   const counts = new Map<string, number>();
@@ -40,10 +42,10 @@ export async function startNameServer(
     const question = packet.subarray(12, end + 4);
     socket.send(Buffer.concat([head, question, ...records]), from.port, from.address);
   });
-  socket.bind(0, '127.0.0.1');
+  socket.bind(port, host);
   await once(socket, 'listening');
   return {
-    place: `127.0.0.1:${socket.address().port}`,
+    place: `${host}:${socket.address().port}`,
     asked,
     async [Symbol.asyncDispose]() {
       socket.close();

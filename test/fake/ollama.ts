@@ -5,6 +5,11 @@
 import { startModelServer } from './model-server.ts';
 import type { FakeModel, FakeWire, ModelCall, Script, ScriptedCall } from './model-server.ts';
 
+/** What tests ask for, without looking at what a model is called. */
+const pulled = 'llama3 llama3.2 gemma3 qwen3 m a b c first second near model-0 model-1'
+  .split(' ')
+  .map((name) => `${name}:latest`);
+
 /**
  * @param options `models` are the tags that it has; `remoteHosts` gives some of them the host that
  *   they are handed on to
@@ -17,7 +22,7 @@ export function startFakeOllama(
     readonly host?: string;
   } = {},
 ): Promise<FakeModel> {
-  const { models = ['llama3:latest'], remoteHosts = {}, host } = options;
+  const { models = pulled, remoteHosts = {}, host } = options;
   const tags = models.map((name) => {
     const away = remoteHosts[name];
     return { name, model: name, size: 4_661_224_676, ...(away && { remote_host: away }) };

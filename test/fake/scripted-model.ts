@@ -63,7 +63,7 @@ export class ScriptedModel implements Model {
   }
 
   check(): Promise<ModelCheck> {
-    return Promise.resolve({ kind: 'reached', hasModel: true, leavesMachine: false });
+    return Promise.resolve({ kind: 'reached', hasModel: true, runs: 'here' });
   }
 }
 

@@ -77,8 +77,32 @@ export const model: readonly Fault[] = [
   {
     name: 'A private request goes to a model that the local runtime hands on.',
     file: 'src/model/local-runtime/local-runtime.ts',
-    find: "if (isPrivate && this.#relay.state === 'away') return leftMachine([]);",
-    replace: '',
+    find: "return state === 'here' ? null : leftMachine;",
+    replace: 'return null;',
+  },
+  {
+    name: 'A look that fails lets a private request pass.',
+    file: 'src/model/local-runtime/local-runtime.ts',
+    find: 'if (status !== 200 || found === null) return {',
+    replace: 'if (found === null) return {',
+  },
+  {
+    name: 'A model that is not in the runtime’s list gets private text.',
+    file: 'src/model/local-runtime/local-runtime.ts',
+    find: 'return found.hasModel ? null',
+    replace: 'return found ? null',
+  },
+  {
+    name: 'A public look shows a model to be here.',
+    file: 'src/model/local-runtime/local-runtime.ts',
+    find: "if (why === null && sensitivity === 'private')",
+    replace: 'if (why === null)',
+  },
+  {
+    name: 'A private request goes to any address.',
+    file: 'src/model/provider-call.ts',
+    find: "nearOnly: request.sensitivity === 'private',",
+    replace: 'nearOnly: false,',
   },
   {
     name: 'A model that was seen to leave the machine is trusted again.',

@@ -45,6 +45,18 @@ export const lib: readonly Fault[] = [
     replace: '',
   },
   {
+    name: 'What must stay near goes wherever a name leads.',
+    file: 'src/lib/near-connector.ts',
+    find: 'found.filter(({ address }) => isNear(address))',
+    replace: 'found.filter(({ address }) => address)',
+  },
+  {
+    name: 'What must stay near goes over a connection that was judged by nobody.',
+    file: 'src/lib/http-client.ts',
+    find: 'request.nearOnly === true ? near : anywhere',
+    replace: "request.nearOnly === true && request.method === 'POST' ? near : anywhere",
+  },
+  {
     name: 'A tool talks to a server whose certificate nobody vouches for.',
     file: 'src/lib/pinned-client.ts',
     find: 'rejectUnauthorized: true',

@@ -1,6 +1,7 @@
 import { addressOf } from '../../config/address.ts';
 import type { EnvName, ListenAddress } from '../../config/config.ts';
 import type { Draft, ObjectField, Whole } from '../../config/field.ts';
+import { checkEncrypted } from '../../config/not-encrypted.ts';
 import type { ProblemList } from '../../config/problems.ts';
 import type { ChannelKind, OwnSecret } from '../kind.ts';
 import { signingKeyFault } from '../../config/signing-key.ts';
@@ -112,8 +113,12 @@ export const webhook = {
   listener,
   groupsAtConnect: false,
   parse,
-  check: ({ webhook: draft }: { readonly webhook: BlockDraft }, path, problems) =>
-    checkMapping(draft?.mapping, `${path}.webhook.mapping`, problems),
+  check: ({ webhook: draft }: { readonly webhook: BlockDraft }, path, problems) => {
+    checkMapping(draft?.mapping, `${path}.webhook.mapping`, problems);
+    if (typeof draft?.outbound_token_env !== 'string') return;
+    const at = `${path}.webhook.outbound_url`;
+    checkEncrypted(draft.outbound_url, 'the bearer secret of replies', at, problems);
+  },
   secrets: ownSecrets,
   repliesTo: ({ outboundUrl: url }: WebhookConfig) => ({ url, field: 'outbound_url' }),
 } as const satisfies ChannelKind;

@@ -6,6 +6,7 @@ import type {
   ProviderStatus,
   Status,
 } from '../../admin/admin.ts';
+import { remedyOf } from '../../domain/failure.ts';
 import { plural } from '../../domain/plural.ts';
 import { length, localTime } from '../ledger/table.ts';
 import { plainLine } from '../frame/plain-text.ts';
@@ -86,7 +87,9 @@ function providerLine(provider: ProviderStatus, now: number): Line {
   const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
   const calls = `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')}`;
   const stands = `${state}${why} for ${length(Math.max(0, now - since))}`;
-  return { mark: providerMarks[state], subject, message: `${stands}; ${calls}` };
+  const remedy = reason === null ? null : remedyOf(reason);
+  const next = remedy === null ? '' : `. ${remedy}`;
+  return { mark: providerMarks[state], subject, message: `${stands}; ${calls}${next}` };
 }
 
 function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {

@@ -2,6 +2,7 @@
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
@@ -48,9 +49,9 @@ class HostedRuntime implements Model {
     return outcomeOf(second.parsed, tries);
   }
 
-  async check(deadlineAt: SteadyTime): Promise<ModelCheck> {
+  async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
     const look = ({ modelsUrl }: Base): Promise<HttpResult> =>
-      lookAtProvider(this.#options, modelsUrl, deadlineAt);
+      lookAtProvider(this.#options, modelsUrl, sensitivity, deadlineAt);
     let result = await look(this.#base);
     if (this.#otherBase !== null && result.kind === 'answer' && result.status === 404) {
       const otherBase = this.#otherBase;
@@ -60,7 +61,7 @@ class HostedRuntime implements Model {
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
     const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
-    return { kind: 'reached', hasModel, leavesMachine: this.locality === 'cloud' };
+    return { kind: 'reached', hasModel, runs: this.locality === 'local' ? 'here' : 'elsewhere' };
   }
 
   #settleAt(base: Base): void {

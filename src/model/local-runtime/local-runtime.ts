@@ -1,22 +1,29 @@
 /**
  * A model on the local runtime, which may hand a model on to a vendor without saying so in its
  * address. Whatever shows that (the tag's name, the list of models, an answer) is remembered, and
- * nothing private is sent to that model from then on. Until something shows where it runs, a
- * private request waits for a look at the list. A runtime that does not answer the look, or does
- * not list the model, gives no evidence: it is asked all the same, and looked at the next time.
+ * nothing private is sent to that model from then on. Until a look at the list has shown that the
+ * model is here, a private request waits for one, and fails as the look does.
  */
-import { failure } from '../../domain/failure.ts';
+import { isCloudTag } from '../../domain/cloud-tag.ts';
+import { failure, type Failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
-import type { RelayDetection } from '../relay-detection.ts';
+import type { HttpResult } from '../../lib/http-client.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
+import { failureOf } from '../parsing.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
 import { refusesPrivate } from '../provider-call.ts';
-import type { RuntimeOptions } from '../provider-call.ts';
-import { findTag, fromWire, isCloudTag, toWire } from './wire.ts';
+import type { FromWire, RuntimeOptions } from '../provider-call.ts';
+import type { RelayDetection } from '../relay-detection.ts';
+import { findTag, fromWire, toWire } from './wire.ts';
 
-/** How long a private request waits for the look. */
-const lookMs = 5_000;
+/** What a look says to who asks whether the model is there, and to a private request. */
+type Look = {
+  readonly check: ModelCheck;
+  /** Why it does not know where the model runs; null: it does. */
+  readonly failure: Failure | null;
+};
 
 export function createLocalRuntime(options: RuntimeOptions): Model {
   return new LocalRuntime(options);
@@ -32,8 +39,8 @@ class LocalRuntime implements Model {
   readonly #chatUrl: URL;
   readonly #tagsUrl: URL;
   readonly #relay: RelayDetection;
-  /** The look under way, if any: every request that needs a look waits for it. */
-  #looking: Promise<ModelCheck> | null = null;
+  /** The look under way, if any: every private request that needs a look waits for it. */
+  #looking: Promise<Look> | null = null;
 
   constructor(options: RuntimeOptions) {
     this.name = options.name;
@@ -49,50 +56,111 @@ class LocalRuntime implements Model {
   async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
-    const isPrivate = request.sensitivity === 'private';
-    if (isPrivate && this.#relay.state === 'unknown') await this.#look(request.deadlineAt);
-    if (isPrivate && this.#relay.state === 'away') return leftMachine([]);
     const tries: Try[] = [];
-    const call = { url: this.#chatUrl, body: toWire(this.modelId, request), fromWire };
+    const isPrivate = request.sensitivity === 'private';
+    const closed = isPrivate ? await this.#whyClosed(request, signal, tries) : null;
+    if (closed !== null) return { kind: 'failed', failure: closed, tries };
+    const call = { url: this.#chatUrl, body: toWire(this.modelId, request), fromWire: this.#hear };
     const { parsed } = await callProvider(this.#options, call, request, signal, tries);
-    if (parsed.kind === 'answer') {
-      if (parsed.remoteHost === null) this.#relay.shownHere();
-      else this.#relay.shownAway();
-      if (isPrivate && parsed.remoteHost !== null) return leftMachine(tries);
+    if (isPrivate && this.#relay.state === 'away') {
+      const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
+      return { kind: 'failed', failure: leftMachine, tries: told };
     }
     return outcomeOf(parsed, tries);
   }
 
-  check(deadlineAt: SteadyTime): Promise<ModelCheck> {
-    const looking = this.#readList(deadlineAt).finally(() => {
+  async check(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<ModelCheck> {
+    const isPrivate = sensitivity === 'private';
+    const look = isPrivate ? this.#lookNear(deadlineAt) : this.#look(sensitivity, deadlineAt);
+    return (await look).check;
+  }
+
+  readonly #hear: FromWire = (...answer) => {
+    const { parsed, namesVendor } = fromWire(...answer);
+    if (namesVendor) this.#relay.shownAway();
+    return parsed;
+  };
+
+  /**
+   * Why nothing private may be sent; null where the model was shown to be here. A look may take as
+   * long as an answer.
+   * @param tries gets one more entry where no look told
+   */
+  async #whyClosed(
+    { deadlineAt }: ModelRequest,
+    signal: AbortSignal,
+    tries: Try[],
+  ): Promise<Failure | null> {
+    const { now, steady, timeoutMs } = this.#options;
+    const [startedAt, since] = [now(), steady()];
+    const ownEnd = earlier(deadlineAt, later(since, timeoutMs));
+    // What a look tells that began before this request is old, unless it shows where the model is.
+    let isNew = this.#looking === null;
+    let told = failure('cancelled');
+    while (this.#relay.state === 'unknown' && !signal.aborted) {
+      const look = await unlessAborted(this.#looking ?? this.#lookNear(ownEnd), signal);
+      told = look?.failure ?? told;
+      // Another's look may have had less time than this request has.
+      const isShort = told.kind === 'timeout' && steady() < ownEnd;
+      if (isNew && !isShort) break;
+      isNew = true;
+    }
+    const { state } = this.#relay;
+    if (state !== 'unknown') return state === 'here' ? null : leftMachine;
+    const failed = told.kind === 'timeout' && steady() >= deadlineAt ? failure('deadline') : told;
+    tries.push({ startedAt, ms: steady() - since, failed: failed.kind });
+    return failed;
+  }
+
+  /** A look that private requests may wait for. */
+  #lookNear(deadlineAt: SteadyTime): Promise<Look> {
+    const looking = this.#look('private', deadlineAt).finally(() => {
       if (this.#looking === looking) this.#looking = null;
     });
     this.#looking = looking;
     return looking;
   }
 
-  async #look(deadlineAt: SteadyTime): Promise<void> {
-    const ownEnd = earlier(deadlineAt, later(this.#options.steady(), lookMs));
-    // A look that was under way already may fail long before this request has waited its time.
-    const joined = await this.#looking;
-    if (joined?.kind === 'reached') return;
-    await (this.#looking ?? this.check(ownEnd));
-  }
-
-  async #readList(deadlineAt: SteadyTime): Promise<ModelCheck> {
-    const result = await lookAtProvider(this.#options, this.#tagsUrl, deadlineAt);
+  /** One for public requests may go anywhere, so it can show no model to be here. */
+  async #look(sensitivity: Sensitivity, deadlineAt: SteadyTime): Promise<Look> {
+    const result = await lookAtProvider(this.#options, this.#tagsUrl, sensitivity, deadlineAt);
     const failed = failureOfLook(result);
-    if (failed !== null) return { kind: 'failed', failure: failed };
+    if (failed !== null) return { check: { kind: 'failed', failure: failed }, failure: failed };
     const found = result.kind === 'answer' ? findTag(result.body, this.modelId) : null;
-    if (found?.leavesMachine === true) this.#relay.shownAway();
-    else if (found?.hasModel === true) this.#relay.shownHere();
-    const leavesMachine = this.#relay.state === 'away';
-    return { kind: 'reached', hasModel: found?.hasModel ?? null, leavesMachine };
+    if (found?.namesVendor === true) this.#relay.shownAway();
+    const why = whyUnshown(result, found);
+    if (why === null && sensitivity === 'private') this.#relay.shownHere();
+    const { state } = this.#relay;
+    const runs = state === 'away' ? 'elsewhere' : state;
+    return {
+      check: { kind: 'reached', hasModel: found?.hasModel ?? null, runs },
+      failure: state === 'unknown' ? why : null,
+    };
   }
 }
 
-const leftMachine = (tries: readonly Try[]): Outcome => ({
-  kind: 'failed',
-  failure: failure('left_machine'),
-  tries: tries.map((one) => ({ ...one, failed: 'left_machine' })),
-});
+/** @returns null when the signal comes first */
+function unlessAborted<T>(awaited: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  const aborted = Promise.withResolvers<null>();
+  const leave = (): void => aborted.resolve(null);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave);
+  const first = Promise.race([awaited, aborted.promise]);
+  return first.finally(() => signal.removeEventListener('abort', leave));
+}
+
+/**
+ * Why a look does not show that the runtime has the model; null where it does. A server without
+ * this path is another kind of runtime, which hands nothing on: its address tells all there is.
+ */
+function whyUnshown(result: HttpResult, found: ReturnType<typeof findTag>): Failure | null {
+  if (result.kind === 'fault') return failure('answer_too_large', { detail: unshown });
+  const { status } = result;
+  if (status === 404) return null;
+  if (status !== 200 || found === null) return { ...failureOf(status, '', null), detail: unshown };
+  return found.hasModel ? null : failure('not_found', { status, detail: unlisted });
+}
+
+const unshown = 'the list of models could not be read, so nothing private is sent';
+const unlisted = 'the runtime does not list the model, so nothing private is sent to it';
+const leftMachine = failure('left_machine');

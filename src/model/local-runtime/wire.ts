@@ -33,14 +33,27 @@ function argumentsOf(given: unknown): object {
   return recordOf(typeof given === 'string' ? parseJson(given) : given) ?? {};
 }
 
+/** What an answer says, and whether it names a vendor that the runtime asked. */
+export type ChatAnswer = { readonly parsed: Parsed; readonly namesVendor: boolean };
+
 /** @param retryAfterMs what the answer's header asks us to wait */
 export function fromWire(
   status: number,
   body: string,
   retryAfterMs: number | null,
   offered: boolean,
-): Parsed {
+): ChatAnswer {
   const root = recordOf(parseJson(body));
+  const parsed = parsedOf(root, status, retryAfterMs, offered);
+  return { parsed, namesVendor: namesVendor(root) };
+}
+
+function parsedOf(
+  root: Readonly<Record<string, unknown>> | null,
+  status: number,
+  retryAfterMs: number | null,
+  offered: boolean,
+): Parsed {
   const error = textOf(root?.['error']);
   if (status !== 200) return { kind: 'failed', failure: failureOf(status, error, retryAfterMs) };
   if (root === null) return failed('malformed_answer', { status });
@@ -53,7 +66,6 @@ export function fromWire(
     calls: callsOf(message['tool_calls']),
     offered,
     usage: usageOf(root['prompt_eval_count'], root['eval_count']),
-    remoteHost: textOf(root['remote_host']) || null,
   });
 }
 
@@ -61,25 +73,29 @@ export function fromWire(
 export function findTag(
   body: string,
   modelId: string,
-): { readonly hasModel: boolean; readonly leavesMachine: boolean } | null {
+): { readonly hasModel: boolean; readonly namesVendor: boolean } | null {
   const models = recordOf(parseJson(body))?.['models'];
   if (!Array.isArray(models)) return null;
-  const wanted = withTag(modelId);
+  const wanted = plainName(modelId);
   const found = listOf(models)
     .map(recordOf)
-    .find((model) => withTag(textOf(model?.['name']) || textOf(model?.['model'])) === wanted);
-  return {
-    hasModel: found !== undefined,
-    leavesMachine: textOf(found?.['remote_host']) !== '' || isCloudTag(modelId),
-  };
+    .filter((model) => {
+      return [model?.['name'], model?.['model']].some((name) => plainName(textOf(name)) === wanted);
+    });
+  return { hasModel: found.length > 0, namesVendor: found.some(namesVendor) };
 }
 
-/** A model of this name runs at the vendor, though it is asked for on this machine. */
-export function isCloudTag(modelId: string): boolean {
-  return /:(?:.*-)?cloud$/i.test(modelId);
+/** The runtime leaves both fields away where it runs the model: that one is there is enough. */
+function namesVendor(record: Readonly<Record<string, unknown>> | null): boolean {
+  return record !== null && ('remote_host' in record || 'remote_model' in record);
 }
 
-/** A name without a tag means its `latest`; the slash of a namespace is no tag. */
-function withTag(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1).includes(':') ? name : `${name}:latest`;
+/**
+ * The name as the runtime looks it up: case, the default registry and its library say nothing, and
+ * a name without a tag means its `latest`; the slash of a namespace is no tag.
+ */
+function plainName(name: string): string {
+  const [bare = ''] = name.toLowerCase().split('@');
+  const short = bare.trim().replace(/^(?:registry\.ollama\.ai\/)?(?:library\/)?/, '');
+  return short.slice(short.lastIndexOf('/') + 1).includes(':') ? short : `${short}:latest`;
 }

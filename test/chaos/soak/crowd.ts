@@ -140,7 +140,7 @@ export class Crowd implements AsyncDisposable {
     const content = end < 0 ? '' : `re #${number}# and that is all there is to say`;
     const body = JSON.stringify({
       model: 'llama3.2',
-      models: [],
+      models: [{ name: 'llama3.2' }],
       message: { role: 'assistant', content },
       done: true,
       done_reason: 'stop',

@@ -1,0 +1,4 @@
+import { privateProof } from './private.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(privateProof);
