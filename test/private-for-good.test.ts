@@ -181,3 +181,15 @@ test('who applies, checks or reviews such a configuration is told', async () => 
   const { problems } = JSON.parse(checked.out) as { problems: readonly { code: string }[] };
   assert.deepEqual(told(problems), applied);
 });
+
+test('a model that proves to be elsewhere is asked without what is private', async () => {
+  await using it = await stage();
+  await it.service.say(secret);
+  await it.change('public', 'here');
+  await it.local.script((call) => {
+    const answer = wordsOf(call).join(' | ');
+    return { answer, more: { remote_host: 'https://vendor.example' } };
+  });
+  assert.equal(await it.service.say('hello'), 'hello');
+  assert.equal(await it.service.say('again'), 'hello | hello | again');
+});

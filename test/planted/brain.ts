@@ -159,7 +159,7 @@ export const model: readonly Fault[] = [
   {
     name: 'A message that the model refuses is shown with every message after it.',
     file: 'src/brain/shield.ts',
-    find: 'if (view.unanswered && ofText.has(failed)) return { ...view, unanswered: false };',
+    find: 'if (view.unanswered && ofText.has(failed)) views.push({ ...view, unanswered: false });',
     replace: '',
     seenBy: ['test/refused-message.test.ts'],
   },
