@@ -8,6 +8,7 @@
  */
 import type { BearerFault, Events } from './domain/event.ts';
 import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
+import { remedyForModel } from './domain/remedy.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
@@ -161,7 +162,9 @@ class Hub implements EventHub {
     const { pace } = this.#asked.ended(e, this.#now());
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
-      this.#log.warn('model_failed', `${model} gave no answer: ${result}.`, {
+      const remedy = result === 'answer' ? null : remedyForModel(result, model);
+      const message = [`${model} gave no answer: ${result}.`, remedy ?? ''].join(' ').trimEnd();
+      this.#log.warn('model_failed', message, {
         ...e,
         ...pace.unsaid(),
       });

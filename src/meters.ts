@@ -58,11 +58,19 @@ export type CallResult = 'answer' | FailureKind;
 export type ModelMeters = { readonly provider: string; readonly calls: CallMeters };
 export type ProviderMeters = { readonly calls: CallMeters; readonly health: ProviderHealth };
 
-/** What the last call with evidence showed. `since`: milliseconds since 1970. */
+/**
+ * What the last call with evidence showed, and of which model it was. `since`: milliseconds since
+ * 1970.
+ */
 export type ProviderHealth =
   | { readonly state: 'unknown' }
   | { readonly state: 'up'; readonly since: number }
-  | { readonly state: 'failing'; readonly since: number; readonly reason: FailureKind };
+  | {
+      readonly state: 'failing';
+      readonly since: number;
+      readonly reason: FailureKind;
+      readonly model: ModelName;
+    };
 
 export type ToolTally = {
   readonly tool: string;
@@ -141,15 +149,15 @@ class ProviderCounts implements ProviderMeters {
   health: ProviderHealth = { state: 'unknown' };
 
   /** @param now milliseconds since 1970 */
-  ended(result: CallResult, now: number): void {
+  ended(result: CallResult, model: ModelName, now: number): void {
     if (noEvidence.has(result)) return;
     const { health } = this;
     if (result === 'answer') {
       if (health.state !== 'up') this.health = { state: 'up', since: now };
     } else if (health.state !== 'failing') {
-      this.health = { state: 'failing', since: now, reason: result };
-    } else if (health.reason !== result) {
-      this.health = { ...health, reason: result };
+      this.health = { state: 'failing', since: now, reason: result, model };
+    } else if (health.reason !== result || health.model !== model) {
+      this.health = { ...health, reason: result, model };
     }
   }
 }
@@ -186,7 +194,7 @@ export class AskedCounts {
     const counts = entryOf(this.providers, provider, newProvider);
     const calls = callOf(counts.calls, result);
     calls.took.observe(ms);
-    counts.ended(result, now);
+    counts.ended(result, model, now);
     const ofModel = this.models.get(model) ?? this.#meet(model, provider);
     if (ofModel !== null) callOf(ofModel.calls, result).took.observe(ms);
     return calls;

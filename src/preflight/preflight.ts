@@ -9,24 +9,15 @@ import { Writable } from 'node:stream';
 import type { Identity } from '../channel/channel.ts';
 import type { ChannelKind } from '../channel/kind.ts';
 import { isMessenger, kindOf } from '../channel/kinds.ts';
-import type {
-  BrainConfig,
-  ChannelConfig,
-  Config,
-  MessengerConfig,
-  ModelConfig,
-  Secrets,
-} from '../config/config.ts';
+import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
-import { rankModels } from '../config/rules.ts';
 import { resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
-import type { Failure } from '../domain/failure.ts';
 import { createEvents } from '../events.ts';
-import { later, systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createLog } from '../lib/log.ts';
-import type { ModelCheck } from '../model/model.ts';
-import { createMessenger, createModel, createServiceKit, type ServiceKit } from '../service.ts';
+import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
+import { providerLines } from './models.ts';
 import { storageLine } from './storage.ts';
 
 const checkMs = 10_000;
@@ -83,115 +74,6 @@ function secretLines({ secrets, missing, warnings }: ResolvedSecrets): Preflight
   });
   const doubts = warnings.map(({ path, message, remedy }) => warning(path, message, remedy));
   return [...found, ...faults, ...doubts];
-}
-
-/** The models that brains may ask, each once; those that the shield drops are not contacted. */
-function providerLines(
-  config: Config,
-  secrets: Secrets,
-  kit: ServiceKit,
-): Promise<PreflightLine[]> {
-  const asked = new Map<string, Promise<PreflightLine>>();
-  for (const brain of config.brains) {
-    const used = agentModel(brain);
-    for (const model of brain.models) {
-      const closed = brain.sensitivity === 'private';
-      const { provider, locality, baseUrl, modelId, apiKeyEnv } = model;
-      const passedOver = used !== null && model !== used;
-      const key = [closed, passedOver, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
-      if (asked.has(key)) continue;
-      const line = passedOver
-        ? passedOverLine(brain, model)
-        : modelLine(brain, model, secrets, kit);
-      asked.set(key, line);
-    }
-  }
-  return Promise.all(asked.values());
-}
-
-/** The one model that an agent asks; null: the brain is no agent, or is left without any model. */
-function agentModel({ agent, policy, models, sensitivity }: BrainConfig): ModelConfig | null {
-  if (agent === null) return null;
-  const ranked = rankModels(policy.order, models).map((index) => models[index]!);
-  const isPrivate = sensitivity === 'private';
-  return ranked.find(({ locality }) => !isPrivate || locality === 'local') ?? null;
-}
-
-async function passedOverLine(brain: BrainConfig, model: ModelConfig): Promise<PreflightLine> {
-  const message = `is never contacted: the agent "${brain.name}" uses another model`;
-  return ok(subjectOf(model), message);
-}
-
-function subjectOf({ provider, modelId, baseUrl }: ModelConfig): string {
-  return `${provider}/${modelId} at ${baseUrl}`;
-}
-
-async function modelLine(
-  brain: BrainConfig,
-  config: ModelConfig,
-  secrets: Secrets,
-  kit: ServiceKit,
-): Promise<PreflightLine> {
-  const subject = subjectOf(config);
-  const isPrivate = brain.sensitivity === 'private';
-  if (isPrivate && config.locality === 'cloud') {
-    return ok(subject, `is never contacted: the brain "${brain.name}" is private`);
-  }
-  if (config.apiKeyEnv !== null && !secrets.has(config.apiKeyEnv)) {
-    const message = `was not contacted, since ${config.apiKeyEnv} is not set`;
-    return warning(subject, message, 'Set the key and try again.');
-  }
-  const check = await createModel(config, secrets, kit).check(later(kit.steady(), checkMs));
-  return lineOfCheck(subject, check, config, isPrivate);
-}
-
-function lineOfCheck(
-  subject: string,
-  check: ModelCheck,
-  { provider, modelId, locality }: ModelConfig,
-  isPrivate: boolean,
-): PreflightLine {
-  if (check.kind === 'failed') {
-    const { detail } = check.failure;
-    return failed(subject, detail, remedyOf(check.failure, provider));
-  }
-  if (check.hasModel === false) {
-    const remedy = remedies[provider].noModel(modelId);
-    return failed(subject, `answers, but has no model "${modelId}"`, remedy);
-  }
-  if (check.leavesMachine && locality === 'local') {
-    const message = 'answers, but hands the model’s requests on to a vendor';
-    const remedy = 'Use a model that runs on this machine, or declare this one cloud.';
-    return isPrivate ? failed(subject, message, remedy) : warning(subject, message, remedy);
-  }
-  if (check.hasModel === null) {
-    const remedy = 'Nothing to do, when the model’s name is right.';
-    return warning(subject, 'answers, but lists no models to look it up in', remedy);
-  }
-  return ok(subject, 'answers and has the model');
-}
-
-type Provider = ModelConfig['provider'];
-type Remedies = {
-  readonly noModel: (modelId: string) => string;
-  readonly unreached: string;
-};
-
-const remedies: Readonly<Record<Provider, Remedies>> = {
-  local_runtime: {
-    noModel: (modelId) => `Fetch it (ollama pull ${modelId}), or name another.`,
-    unreached: 'Start the local runtime, or check base_url.',
-  },
-  hosted_runtime: {
-    noModel: () => 'Name another model.',
-    unreached: 'Check base_url and the way to the network.',
-  },
-};
-
-function remedyOf({ kind }: Failure, provider: Provider): string {
-  if (kind === 'unauthorized') return 'Check the key in the environment.';
-  if (kind === 'not_found') return 'Check base_url.';
-  return remedies[provider].unreached;
 }
 
 async function channelLine(
