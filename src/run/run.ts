@@ -9,7 +9,7 @@
 import { isListener } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
-import { warnOfRelays } from '../control/relay-warning.ts';
+import { warnOfModels } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
@@ -194,7 +194,7 @@ class Run {
 
   #planUsed({ models }: Plan, kit: ServiceKit): void {
     kit.bounds.hold(models.map(({ config }) => config));
-    warnOfRelays(models, kit).catch((error: unknown) =>
+    warnOfModels(models, kit).catch((error: unknown) =>
       this.#events.faulted({ where: 'looking at the models', error }),
     );
   }
