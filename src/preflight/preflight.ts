@@ -3,7 +3,6 @@
  * providers, hosts, the place of the database. It changes nothing and sends no one's content; it
  * has connections of its own, so a service that runs in the same process is not disturbed.
  */
-import { lookup } from 'node:dns/promises';
 import { stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Identity } from '../channel/channel.ts';
@@ -18,6 +17,7 @@ import { createLog } from '../lib/log.ts';
 import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 import { providerLines } from './models.ts';
+import { repliesLine } from './replies.ts';
 import { storageLine } from './storage.ts';
 
 const checkMs = 10_000;
@@ -54,7 +54,9 @@ export async function runPreflight(
   try {
     const [providers, channels, folders, storage] = await Promise.all([
       providerLines(config, resolved.secrets, kit),
-      Promise.all(config.channels.map((channel) => channelLine(channel, resolved.secrets, kit))),
+      Promise.all(
+        config.channels.map((channel) => channelLine(channel, resolved.secrets, kit, left)),
+      ),
       folderLines(config),
       storagePath === null ? null : storageLine(storagePath, heldDatabase),
     ]);
@@ -80,20 +82,13 @@ async function channelLine(
   channel: ChannelConfig,
   secrets: Secrets,
   kit: ServiceKit,
+  left: AbortSignal | undefined,
 ): Promise<PreflightLine> {
   if (isMessenger(channel)) return messengerLine(channel, secrets, kit);
   const kind: ChannelKind = kindOf(channel.type);
   const replies = kind.repliesTo?.(channel as never);
   if (replies === undefined) return ok(channel.type, 'has nothing that could be asked');
-  const { hostname, origin } = new URL(replies.url);
-  const subject = `replies to ${origin}`;
-  try {
-    const { address } = await lookup(hostname.replace(/^\[|\]$/g, ''));
-    return ok(subject, `the host is ${address}`);
-  } catch {
-    const remedy = `Check the host in ${replies.field}; until it is found, replies wait.`;
-    return warning(subject, `the host ${hostname} cannot be found`, remedy);
-  }
+  return repliesLine(replies, left);
 }
 
 /** Asks the platform whose token it is. */
