@@ -4,6 +4,7 @@ import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
 import type { ModelName } from './domain/ids.ts';
+import type { Shortage } from './domain/shortage.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
@@ -26,6 +27,7 @@ export type Meters = {
   /** Configurations that were to be taken into use while svc runs, by how that ended. */
   readonly configs: ReadonlyMap<string, Tally>;
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
+  readonly shortages: Readonly<Record<Shortage, Tally>>;
 };
 
 export type DecisionKind = 'reply' | Extract<Decision, { kind: 'apology' }>['apology'];
@@ -233,7 +235,7 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 }
 
 /** A call that svc itself gave up says nothing. */
-export function isNews(result: CallResult): boolean {
+export function isNews(result: CallResult): result is FailureKind {
   return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
 }
 

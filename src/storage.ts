@@ -8,7 +8,7 @@ import { createMemoryReader } from './store/memory/reader.ts';
 import { createMemoryLedger } from './store/memory/memory.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
-import type { Examined } from './store/sqlite/files/examine.ts';
+import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
 import { StoryRing } from './store/memory/story-ring.ts';
@@ -71,6 +71,11 @@ export async function backUpStorage(
   target: string,
 ): Promise<BackedUp | StoreProblem> {
   return (await import('./store/sqlite/files/backup.ts')).backUp(path, target);
+}
+
+/** What is free on the disk of a folder that exists, and what a database there must have free. */
+export async function roomOfDisk(folder: string): Promise<DiskRoom> {
+  return (await import('./store/sqlite/files/examine.ts')).roomOfDisk(folder);
 }
 
 /** What a look at an existing database tells; it changes nothing. */

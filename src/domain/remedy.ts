@@ -35,6 +35,12 @@ export function remedyForModel(kind: FailureKind, name: string): string | null {
   return isKnown(provider) ? remedyOf(kind, provider, name.slice(slash + 1)) : null;
 }
 
+/** A log line of a call that failed. */
+export function sayNoAnswer(name: string, kind: FailureKind): string {
+  const remedy = remedyForModel(kind, name);
+  return `${name} gave no answer: ${kind}.${remedy === null ? '' : ` ${remedy}`}`;
+}
+
 function isKnown(provider: string): provider is RemediedProvider {
   return Object.hasOwn(remedies, provider);
 }

@@ -1,5 +1,7 @@
 /** Why a database cannot be used, and what a person can do about it. */
+import { sayHolder } from '../../../lib/holders.ts';
 import type { StoreProblem } from '../../problem.ts';
+import { holderOfLock } from './database-files.ts';
 
 const byErrcode: Readonly<Record<number, { readonly code: string; readonly sentence: string }>> = {
   5: { code: 'storage_locked', sentence: 'is in use by another program; end that one first' },
@@ -38,7 +40,8 @@ export function problemOf(
 export function lockedProblem(path: string): StoreProblem {
   return problem(
     'storage_locked',
-    `The database ${path} is in use by another svc. Stop that one, or name another storage.path.`,
+    `The database ${path} is in use by another svc${sayHolder(holderOfLock(path))}. ` +
+      'Stop that one, or name another storage.path.',
   );
 }
 
