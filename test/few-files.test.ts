@@ -48,7 +48,7 @@ test(
       }
       await program.until(/"connections_full".*as many are open/, 'err');
       const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-    assert.ok(metricOf(metrics, 'svc_shortages_total', 'connections') > 0, metrics);
+      assert.ok(metricOf(metrics, 'svc_shortages_total', 'connections') > 0, metrics);
       for (const socket of sockets) socket.destroy();
       const url = `http://127.0.0.1:${port}/webhook`;
       const said = { sender_id: 'ada', text: 'hello' };

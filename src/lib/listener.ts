@@ -97,7 +97,7 @@ class Listener {
     host: string,
     port: number,
     limits: ListenLimits,
-    { connected, dropped }: { connected(socket: Duplex): void; dropped(): void },
+    { connected, dropped }: { connected: (socket: Duplex) => void; dropped: () => void },
   ) {
     this.#server = createServer({
       headersTimeout: limits.headersMs,
