@@ -8,6 +8,7 @@ import { createMemoryReader } from './store/memory/reader.ts';
 import { createMemoryLedger } from './store/memory/memory.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
+import type { CursorReader } from './store/sqlite/read/cursors.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerNews, LedgerReader } from './store/store.ts';
@@ -60,6 +61,11 @@ export async function closeLedger({ ledger, reader }: OpenStore): Promise<void> 
 export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
   const { openSqliteReader } = await import('./store/sqlite/read/reader.ts');
   return openSqliteReader(path);
+}
+
+/** Reads what channels noted in a database, in the same way. */
+export async function openCursorReader(path: string): Promise<CursorReader | StoreProblem> {
+  return (await import('./store/sqlite/read/cursors.ts')).openCursors(path);
 }
 
 /**

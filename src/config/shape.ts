@@ -8,6 +8,7 @@ import { formatFault } from './formats.ts';
 import { memberPath } from './locate.ts';
 import type { Json, JsonObject } from './locate.ts';
 import { nearest } from './nearest.ts';
+import { quote } from './quote.ts';
 import type { ProblemList } from './problems.ts';
 import { schema } from './schema.ts';
 import type { DraftDocument } from './schema.ts';
@@ -82,13 +83,15 @@ class ShapeCheck {
 
   #object(field: ObjectField, value: JsonObject, path: string): unknown {
     const draft: Record<string, unknown> = {};
+    const meant = new Set<string | null>();
     for (const key of Object.keys(value)) {
-      if (!isIgnoredKey(key) && !Object.hasOwn(field.fields, key)) {
-        this.#unknownKey(field, key, path);
-      }
+      if (isIgnoredKey(key) || Object.hasOwn(field.fields, key)) continue;
+      meant.add(this.#unknownKey(field, key, path));
     }
     for (const [key, inner] of Object.entries(field.fields)) {
-      draft[key] = this.field(inner, value[key], memberPath(path, key));
+      // One fault is told once: under the wrong name the field is there.
+      const isMeant = value[key] === undefined && meant.has(key);
+      draft[key] = isMeant ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
     return draft;
@@ -119,16 +122,18 @@ class ShapeCheck {
     }
   }
 
-  #unknownKey(field: ObjectField, key: string, path: string): void {
+  /** @returns the field that was probably meant */
+  #unknownKey(field: ObjectField, key: string, path: string): string | null {
+    const known = Object.keys(field.fields);
+    const near = nearest(key, known);
     const remedy = (): string => {
-      const known = Object.keys(field.fields);
-      const near = nearest(key, known);
       return near === null
         ? `Remove it, or begin it with _ to keep it as a note. Known here: ${known.join(', ')}.`
         : `Did you mean ${near}? A key that begins with _ is kept as a note.`;
     };
     const message = 'there is no such field here';
     this.#problems.addAtKey('unknown_key', memberPath(path, key), message, remedy);
+    return near;
   }
 
   #text(format: Parameters<typeof formatFault>[0] | undefined, value: Json, path: string): unknown {
@@ -149,7 +154,7 @@ class ShapeCheck {
       const near = nearest(value, [...field.names, ...Object.keys(synonyms)]);
       return near === null ? `Write one of ${names}.` : `Did you mean "${near}"?`;
     };
-    const message = 'this is none of the known names';
+    const message = `${quote(value) ?? 'this'} is none of the known names`;
     this.#problems.add('unknown_value', path, message, remedy);
     return undefined;
   }

@@ -10,7 +10,7 @@ import type { ChannelKind } from '../channel/kind.ts';
 import { isMessenger, kindOf } from '../channel/kinds.ts';
 import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
-import { resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
+import { howToSet, resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
 import { createEvents } from '../events.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog } from '../lib/log.ts';
@@ -70,9 +70,9 @@ export async function runPreflight(
 
 function secretLines({ secrets, missing, warnings }: ResolvedSecrets): PreflightLine[] {
   const found = [...secrets.keys()].map((name) => ok(name, 'is set'));
-  const faults = missing.map(({ name, usedAt }) => {
-    const message = `is not set; it is used at ${usedAt.join(' and ')}`;
-    return { ...failed(name, message, 'Set it in the environment.'), secret: true };
+  const faults = missing.map(({ name, usedAt, empty }) => {
+    const message = `is ${empty ? 'empty' : 'not set'}; it is used at ${usedAt.join(' and ')}`;
+    return { ...failed(name, message, howToSet(name)), secret: true };
   });
   const doubts = warnings.map(({ path, message, remedy }) => warning(path, message, remedy));
   return [...found, ...faults, ...doubts];

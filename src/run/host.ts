@@ -13,6 +13,7 @@ import type { Receive, ChannelProblem, Handled, Cursor } from '../channel/channe
 import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
+import { sayDraining } from './draining.ts';
 import { GivenUp } from '../lib/lifetime.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
@@ -73,6 +74,12 @@ export class Host {
 
   get plan(): Plan | null {
     return this.#plan;
+  }
+
+  /** What is in hand, for the operator. */
+  get draining(): string {
+    const { ledger } = this.#kit;
+    return sayDraining(ledger.gauges(), ledger.durability);
   }
 
   /** Whether the next start finds what a drain leaves. */
