@@ -287,7 +287,26 @@ test('however many models are named, so many are counted apart', () => {
   assert.equal(provider.calls.get('answer')?.took.count, 1_000);
 });
 
-test('models in no plan any more are let go of, of providers what they showed', () => {
+test('a model whose route has gone keeps its counts', () => {
+  const { hub } = start('error');
+  const provider = 'local_runtime';
+  const use = (...names: readonly string[]): void => {
+    const models = names.map((name) => ({ name: `${provider}/${name}` as ModelName, provider }));
+    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
+    for (const { name } of models) {
+      hub.modelAnswered({ model: name, provider, result: 'answer', ms: 1 });
+    }
+  };
+  const answersOf = (name: string) =>
+    hub.meters.models.get(`${provider}/${name}` as ModelName)?.calls.get('answer')?.took.count;
+  use('a', 'b');
+  use('b');
+  assert.equal(answersOf('a'), 1);
+  use('a');
+  assert.deepEqual([answersOf('a'), answersOf('b')], [2, 2]);
+});
+
+test('models in no plan any more make room for others, of providers what they showed goes', () => {
   const { hub } = start('error');
   const named = (from: number, count: number, provider = 'local_runtime') =>
     Array.from({ length: count }, (_, i) => {

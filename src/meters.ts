@@ -173,7 +173,7 @@ class ModelCounts implements ModelMeters {
   }
 }
 
-/** Models of the plan in use; calls beyond so many models count under their provider alone. */
+/** Calls beyond so many models of one plan count under their provider alone. */
 const modelsMax = 500;
 
 type Named = { readonly name: ModelName; readonly provider: string };
@@ -183,6 +183,7 @@ export class AskedCounts {
   readonly providers = new Map<string, ProviderCounts>();
   readonly models = new Map<ModelName, ModelCounts>();
   #used: ReadonlySet<string> = new Set();
+  #inPlan: ReadonlySet<ModelName> = new Set();
 
   /**
    * @param now milliseconds since 1970
@@ -203,12 +204,11 @@ export class AskedCounts {
   }
 
   /**
-   * Forgets the models that are not in the plan in use. A provider keeps its counts; what its calls
-   * showed holds only while every plan has had it.
+   * Counts are kept over plans: those of a model whose route has gone make room only for models of
+   * the plan in use. What a provider's calls showed holds only while every plan has had it.
    */
   keep(inPlan: readonly Named[]): void {
-    const names = new Set(inPlan.map(({ name }) => name));
-    for (const name of this.models.keys()) if (!names.has(name)) this.models.delete(name);
+    this.#inPlan = new Set(inPlan.map(({ name }) => name));
     const used = new Set(inPlan.map(({ provider }) => provider));
     for (const [name, counts] of this.providers) {
       if (!used.has(name) || !this.#used.has(name)) counts.health = { state: 'unknown' };
@@ -217,7 +217,11 @@ export class AskedCounts {
   }
 
   #meet(model: ModelName, provider: string): ModelCounts | null {
-    if (this.models.size >= modelsMax) return null;
+    if (this.models.size >= modelsMax) {
+      const leaving = this.models.keys().find((name) => !this.#inPlan.has(name));
+      if (leaving === undefined) return null;
+      this.models.delete(leaving);
+    }
     return entryOf(this.models, model, () => new ModelCounts(provider));
   }
 }

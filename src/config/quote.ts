@@ -10,9 +10,9 @@ export function quote(written: string): string | null {
   return runs.some(looksRandom) || looksSecret(written) ? null : `"${written}"`;
 }
 
-/** Letters and digits as no word has them: keys and tokens are so, and long runs of digits. */
+/** Letters and digits mixed as in no word: keys and tokens are so, and long runs of digits. */
 function looksRandom(run: string): boolean {
   const digits = run.replace(/\D/g, '').length;
-  if (digits >= 8) return true;
+  if (digits >= 8 || /\p{L}\d+\p{L}/u.test(run)) return true;
   return run.length >= 12 && digits >= 2;
 }

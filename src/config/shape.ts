@@ -83,15 +83,14 @@ class ShapeCheck {
 
   #object(field: ObjectField, value: JsonObject, path: string): unknown {
     const draft: Record<string, unknown> = {};
-    const meant = new Set<string | null>();
-    for (const key of Object.keys(value)) {
-      if (isIgnoredKey(key) || Object.hasOwn(field.fields, key)) continue;
-      meant.add(this.#unknownKey(field, key, path));
-    }
+    const unknown = Object.keys(value).filter(
+      (key) => !isIgnoredKey(key) && !Object.hasOwn(field.fields, key),
+    );
+    for (const key of unknown) this.#unknownKey(field, key, path);
     for (const [key, inner] of Object.entries(field.fields)) {
-      // One fault is told once: under the wrong name the field is there.
-      const isMeant = value[key] === undefined && meant.has(key);
-      draft[key] = isMeant ? undefined : this.field(inner, value[key], memberPath(path, key));
+      // One fault is told once: under a wrong name the field that is required is there.
+      const isMisspelt = inner.required === true && isMeant(key, value, field, unknown);
+      draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
     return draft;
@@ -122,18 +121,16 @@ class ShapeCheck {
     }
   }
 
-  /** @returns the field that was probably meant */
-  #unknownKey(field: ObjectField, key: string, path: string): string | null {
-    const known = Object.keys(field.fields);
-    const near = nearest(key, known);
+  #unknownKey(field: ObjectField, key: string, path: string): void {
     const remedy = (): string => {
+      const known = Object.keys(field.fields);
+      const near = nearest(key, known);
       return near === null
         ? `Remove it, or begin it with _ to keep it as a note. Known here: ${known.join(', ')}.`
         : `Did you mean ${near}? A key that begins with _ is kept as a note.`;
     };
     const message = 'there is no such field here';
     this.#problems.addAtKey('unknown_key', memberPath(path, key), message, remedy);
-    return near;
   }
 
   #text(format: Parameters<typeof formatFault>[0] | undefined, value: Json, path: string): unknown {
@@ -187,6 +184,20 @@ class ShapeCheck {
     return undefined;
   }
 }
+
+/** Whether the field is absent, and one of the first unknown keys is most like it. */
+function isMeant(
+  key: string,
+  value: JsonObject,
+  field: ObjectField,
+  unknown: readonly string[],
+): boolean {
+  if (value[key] !== undefined) return false;
+  const known = Object.keys(field.fields);
+  return unknown.slice(0, likenessMax).some((one) => nearest(one, known) === key);
+}
+
+const likenessMax = 20;
 
 function isText(field: Field): boolean {
   return field.type === 'text' || field.type === 'choice';

@@ -1,6 +1,6 @@
 /**
- * How many files a process may have open; each connection is one. A listener that runs out of them
- * closes what comes without a word to anybody (libuv does), so it takes fewer connections than that.
+ * How many files a process may have open; each connection is one. Where a listener runs out of
+ * them, libuv closes what comes without a word to anybody: so it takes fewer connections than that.
  */
 import { readFileSync } from 'node:fs';
 import type { HttpClient } from './http-client.ts';

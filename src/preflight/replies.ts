@@ -24,8 +24,12 @@ export async function repliesLine(
     const remedy = `Check the host in ${field}; until it is found, replies wait.`;
     return warning(subject, `the host ${hostname} cannot be found`, remedy);
   }
-  const remedy = `Start what takes the replies, or change ${field}; until it answers, replies wait.`;
-  return warning(subject, `nobody takes connections there (${code})`, remedy);
+  const act = `Start what takes the replies, or change ${field}`;
+  return warning(
+    subject,
+    `nobody takes connections there (${code})`,
+    `${act}; until then, replies wait.`,
+  );
 }
 
 type Found =

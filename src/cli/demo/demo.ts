@@ -179,7 +179,7 @@ function welcome(at: Listening, shown: Shown): string {
   const seconds = (performance.now() / 1000).toFixed(2);
   const liveView = at.admin === null ? 'off' : `http://127.0.0.1:${shown.adminPort}/ui`;
   const curl = [
-    `curl -sS ${webhook}`,
+    `curl -sS -w '\\n' ${webhook}`,
     `-H 'Authorization: Bearer ${shown.secret}'`,
     `-H 'Content-Type: application/json'`,
     `-d '{"sender_id":"ada","text":"Hello"}'`,

@@ -16,7 +16,7 @@ test('of a model that is there, there is no doubt', async () => {
   assert.equal(await doubtAt(Number(new URL(runtime.url).port)), null);
 });
 
-test('a runtime that does not run, and one without the model, are told with the command', async () => {
+test('a runtime that does not run, or lacks the model, is told with the command', async () => {
   assert.match((await doubtAt(closedPort)) ?? '', /Ollama is not running: `ollama serve`/);
   await using runtime = await startFakeOllama({ answer: 'hello' }, { models: ['other'] });
   const absent = (await doubtAt(Number(new URL(runtime.url).port))) ?? '';
