@@ -5,7 +5,7 @@ import { problemOf } from './problem.ts';
 const remedies = {
   EACCES: /cannot be written; give this user the right to, or name another storage\.path\.$/,
   EROFS: /cannot be written; give this user the right to/,
-  ENOENT: /cannot be made, nor its folder; .* make the folder\.$/,
+  ENOENT: /cannot be made, nor its folder; give this user the right to write there, /,
   ENOTDIR: /a part of its path is no folder; name another storage\.path\.$/,
   ENOSPC: /stands on a full disk; make room\.$/,
   EMFILE: /may open no more files; raise ulimit -n\.$/,

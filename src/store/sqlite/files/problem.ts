@@ -20,7 +20,9 @@ const bySystem: Readonly<Record<string, { readonly code: string; readonly senten
   EROFS: noRight,
   ENOENT: {
     code: 'storage_unreachable',
-    sentence: 'cannot be made, nor its folder; name another storage.path, or make the folder',
+    sentence:
+      'cannot be made, nor its folder; give this user the right to write there, or name another ' +
+      'storage.path',
   },
   ENOTDIR: {
     code: 'storage_unreachable',
