@@ -173,6 +173,30 @@ test('a model that fails is a warning, one that svc gave up is not', async () =>
   );
 });
 
+test('the line of a model that failed says what can be done', async () => {
+  const { hub, lines } = start();
+  for (const [name, result] of [
+    ['local_runtime/llama3.2', 'connect_failed'],
+    ['local_runtime/library/tiny:1b', 'not_found'],
+    ['hosted_runtime/large', 'unauthorized'],
+    ['hosted_runtime/large', 'timeout'],
+  ] as const) {
+    const [provider = ''] = name.split('/');
+    hub.modelAnswered({ model: name as ModelName, provider, result, ms: 5 });
+  }
+  assert.deepEqual(
+    (await lines()).map((line) => line['message']),
+    [
+      'local_runtime/llama3.2 gave no answer: connect_failed. ' +
+        'Ollama is not running: `ollama serve`. If it is, check base_url.',
+      'local_runtime/library/tiny:1b gave no answer: not_found. ' +
+        'Fetch the model: `ollama pull library/tiny:1b`, or name another.',
+      'hosted_runtime/large gave no answer: unauthorized. Check the key in the environment.',
+      'hosted_runtime/large gave no answer: timeout.',
+    ],
+  );
+});
+
 test('a messenger is counted under its type, never under the id of its bot', () => {
   const { hub } = start();
   for (const bot of ['messenger_a:1', 'messenger_a:2']) {
@@ -241,11 +265,15 @@ test('a provider stands as its last call shows that says something of it', () =>
   assert.deepEqual(standing(), { state: 'up', since: 1_000_100 });
   ended('timeout', 1_000_300);
   ended('unauthorized', 1_000_400);
-  assert.deepEqual(standing(), { state: 'failing', since: 1_000_300, reason: 'unauthorized' });
-  ended('answer', 1_000_500, 'local_runtime/large' as ModelName);
+  const failing = { state: 'failing', since: 1_000_300, reason: 'unauthorized' };
+  assert.deepEqual(standing(), { ...failing, model });
+  const large = 'local_runtime/large' as ModelName;
+  ended('unauthorized', 1_000_450, large);
+  assert.deepEqual(standing(), { ...failing, model: large }, 'the model that failed last');
+  ended('answer', 1_000_500, large);
   assert.deepEqual(standing(), { state: 'up', since: 1_000_500 });
-  const large = hub.meters.models.get('local_runtime/large' as ModelName)!;
-  assert.deepEqual([...large.calls.keys()], ['answer'], 'each model counts for itself');
+  const own = hub.meters.models.get(large)!;
+  assert.deepEqual([...own.calls.keys()], ['unauthorized', 'answer'], 'each counts for itself');
 });
 
 test('however many models are named, so many are counted apart', () => {
@@ -259,7 +287,26 @@ test('however many models are named, so many are counted apart', () => {
   assert.equal(provider.calls.get('answer')?.took.count, 1_000);
 });
 
-test('models in no plan any more are let go of, of providers what they showed', () => {
+test('a model whose route has gone keeps its counts', () => {
+  const { hub } = start('error');
+  const provider = 'local_runtime';
+  const use = (...names: readonly string[]): void => {
+    const models = names.map((name) => ({ name: `${provider}/${name}` as ModelName, provider }));
+    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
+    for (const { name } of models) {
+      hub.modelAnswered({ model: name, provider, result: 'answer', ms: 1 });
+    }
+  };
+  const answersOf = (name: string) =>
+    hub.meters.models.get(`${provider}/${name}` as ModelName)?.calls.get('answer')?.took.count;
+  use('a', 'b');
+  use('b');
+  assert.equal(answersOf('a'), 1);
+  use('a');
+  assert.deepEqual([answersOf('a'), answersOf('b')], [2, 2]);
+});
+
+test('models in no plan any more make room for others, of providers what they showed goes', () => {
   const { hub } = start('error');
   const named = (from: number, count: number, provider = 'local_runtime') =>
     Array.from({ length: count }, (_, i) => {

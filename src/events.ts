@@ -7,14 +7,14 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
-import { remedyOf } from './domain/failure.ts';
 import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
+import { sayNoAnswer } from './domain/remedy.ts';
+import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
 import { AskedCounts, ChannelCounts, entryOf, isNews, Pace } from './meters.ts';
-import { newPace, newTallies, newTally } from './meters.ts';
-import type { Meters, ToolTally } from './meters.ts';
+import { newPace, newTallies, newTally, type Meters, type ToolTally } from './meters.ts';
 import { Frames, type FrameRing } from './frames.ts';
 
 export interface EventHub extends Events {
@@ -47,6 +47,7 @@ class Hub implements EventHub {
   readonly #writes = new Map<string, Map<number, { count: number }>>();
   readonly #configs = new Map<string, { count: number }>();
   readonly #bearers = { missing: new Pace(), wrong: new Pace() };
+  readonly #shortages = { connections: new Pace(), files: new Pace() };
   readonly meters: Meters;
   readonly frames: Frames;
 
@@ -70,6 +71,7 @@ class Hub implements EventHub {
       writes: this.#writes,
       configs: this.#configs,
       bearersRefused: this.#bearers,
+      shortages: this.#shortages,
     };
   }
 
@@ -162,9 +164,7 @@ class Hub implements EventHub {
     const { pace } = this.#asked.ended(e, this.#now());
     this.frames.modelAnswered(e);
     if (isNews(result) && pace.isDue(this.#steady())) {
-      const remedy = remedyOf(result);
-      const next = remedy === null ? '' : ` ${remedy}`;
-      this.#log.warn('model_failed', `${model} gave no answer: ${result}.${next}`, {
+      this.#log.warn('model_failed', sayNoAnswer(model, result), {
         ...e,
         ...pace.unsaid(),
       });
@@ -260,6 +260,13 @@ class Hub implements EventHub {
       why,
       ...pace.unsaid(),
     });
+  }
+
+  ranShort({ of }: { of: Shortage }): void {
+    const pace = this.#shortages[of];
+    pace.count++;
+    if (!pace.isDue(this.#steady())) return;
+    this.#log.warn(shortages[of].code, shortages[of].sentence, pace.unsaid());
   }
 
   faulted(e: Parameters<Events['faulted']>[0]): void {

@@ -4,6 +4,7 @@ import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
 import type { ModelName } from './domain/ids.ts';
+import type { Shortage } from './domain/shortage.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
 import { Histogram } from './lib/histogram.ts';
@@ -26,6 +27,7 @@ export type Meters = {
   /** Configurations that were to be taken into use while svc runs, by how that ended. */
   readonly configs: ReadonlyMap<string, Tally>;
   readonly bearersRefused: Readonly<Record<BearerFault, Tally>>;
+  readonly shortages: Readonly<Record<Shortage, Tally>>;
 };
 
 export type DecisionKind = 'reply' | Extract<Decision, { kind: 'apology' }>['apology'];
@@ -58,11 +60,19 @@ export type CallResult = 'answer' | FailureKind;
 export type ModelMeters = { readonly provider: string; readonly calls: CallMeters };
 export type ProviderMeters = { readonly calls: CallMeters; readonly health: ProviderHealth };
 
-/** What the last call with evidence showed. `since`: milliseconds since 1970. */
+/**
+ * What the last call with evidence showed, and of which model it was. `since`: milliseconds since
+ * 1970.
+ */
 export type ProviderHealth =
   | { readonly state: 'unknown' }
   | { readonly state: 'up'; readonly since: number }
-  | { readonly state: 'failing'; readonly since: number; readonly reason: FailureKind };
+  | {
+      readonly state: 'failing';
+      readonly since: number;
+      readonly reason: FailureKind;
+      readonly model: ModelName;
+    };
 
 export type ToolTally = {
   readonly tool: string;
@@ -141,15 +151,15 @@ class ProviderCounts implements ProviderMeters {
   health: ProviderHealth = { state: 'unknown' };
 
   /** @param now milliseconds since 1970 */
-  ended(result: CallResult, now: number): void {
+  ended(result: CallResult, model: ModelName, now: number): void {
     if (noEvidence.has(result)) return;
     const { health } = this;
     if (result === 'answer') {
       if (health.state !== 'up') this.health = { state: 'up', since: now };
     } else if (health.state !== 'failing') {
-      this.health = { state: 'failing', since: now, reason: result };
-    } else if (health.reason !== result) {
-      this.health = { ...health, reason: result };
+      this.health = { state: 'failing', since: now, reason: result, model };
+    } else if (health.reason !== result || health.model !== model) {
+      this.health = { ...health, reason: result, model };
     }
   }
 }
@@ -163,7 +173,7 @@ class ModelCounts implements ModelMeters {
   }
 }
 
-/** Models of the plan in use; calls beyond so many models count under their provider alone. */
+/** Calls beyond so many models of one plan count under their provider alone. */
 const modelsMax = 500;
 
 type Named = { readonly name: ModelName; readonly provider: string };
@@ -173,6 +183,7 @@ export class AskedCounts {
   readonly providers = new Map<string, ProviderCounts>();
   readonly models = new Map<ModelName, ModelCounts>();
   #used: ReadonlySet<string> = new Set();
+  #inPlan: ReadonlySet<ModelName> = new Set();
 
   /**
    * @param now milliseconds since 1970
@@ -186,19 +197,18 @@ export class AskedCounts {
     const counts = entryOf(this.providers, provider, newProvider);
     const calls = callOf(counts.calls, result);
     calls.took.observe(ms);
-    counts.ended(result, now);
+    counts.ended(result, model, now);
     const ofModel = this.models.get(model) ?? this.#meet(model, provider);
     if (ofModel !== null) callOf(ofModel.calls, result).took.observe(ms);
     return calls;
   }
 
   /**
-   * Forgets the models that are not in the plan in use. A provider keeps its counts; what its calls
-   * showed holds only while every plan has had it.
+   * Counts are kept over plans: those of a model whose route has gone make room only for models of
+   * the plan in use. What a provider's calls showed holds only while every plan has had it.
    */
   keep(inPlan: readonly Named[]): void {
-    const names = new Set(inPlan.map(({ name }) => name));
-    for (const name of this.models.keys()) if (!names.has(name)) this.models.delete(name);
+    this.#inPlan = new Set(inPlan.map(({ name }) => name));
     const used = new Set(inPlan.map(({ provider }) => provider));
     for (const [name, counts] of this.providers) {
       if (!used.has(name) || !this.#used.has(name)) counts.health = { state: 'unknown' };
@@ -207,7 +217,11 @@ export class AskedCounts {
   }
 
   #meet(model: ModelName, provider: string): ModelCounts | null {
-    if (this.models.size >= modelsMax) return null;
+    if (this.models.size >= modelsMax) {
+      const leaving = this.models.keys().find((name) => !this.#inPlan.has(name));
+      if (leaving === undefined) return null;
+      this.models.delete(leaving);
+    }
     return entryOf(this.models, model, () => new ModelCounts(provider));
   }
 }
@@ -225,7 +239,7 @@ export function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 }
 
 /** A call that svc itself gave up says nothing. */
-export function isNews(result: CallResult): boolean {
+export function isNews(result: CallResult): result is FailureKind {
   return result !== 'answer' && result !== 'cancelled' && result !== 'outranked';
 }
 

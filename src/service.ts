@@ -38,7 +38,8 @@ import { systemClock, type Clock, type SteadyTime } from './lib/clock.ts';
 import { createDeadlines, type Deadlines } from './lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from './lib/http-client.ts';
 import type { Lifetime } from './lib/lifetime.ts';
-import { createListeners, type Listeners } from './lib/listener.ts';
+import { connectionsWithin, openFilesMax, watchedForFiles } from './lib/open-files.ts';
+import { createListeners, listenLimits, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
 import { buildModel } from './model/build-model.ts';
 import { CallBounds } from './model/call-bounds.ts';
@@ -241,10 +242,14 @@ export function createServiceKit(
   heldDatabase: string | null = null,
 ): ServiceKit {
   const deadlines = createDeadlines(systemClock.steady);
-  const listeners = createListeners();
+  const filesMax = openFilesMax();
+  const most = filesMax === null ? listenLimits.connectionsMax : connectionsWithin(filesMax);
+  const connectionsMax = Math.min(listenLimits.connectionsMax, most);
+  const dropped = (): void => events.ranShort({ of: 'connections' });
+  const listeners = createListeners({ connectionsMax }, dropped);
   return {
     ...systemClock,
-    http: createHttpClient(deadlines),
+    http: watchedForFiles(createHttpClient(deadlines), () => events.ranShort({ of: 'files' })),
     deadlines,
     listeners,
     events,

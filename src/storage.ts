@@ -8,7 +8,8 @@ import { createMemoryReader } from './store/memory/reader.ts';
 import { createMemoryLedger } from './store/memory/memory.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
-import type { Examined } from './store/sqlite/files/examine.ts';
+import type { CursorReader } from './store/sqlite/read/cursors.ts';
+import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
@@ -66,6 +67,11 @@ export async function openReader(path: string): Promise<LedgerReader | StoreProb
   return openSqliteReader(path);
 }
 
+/** Reads what channels noted in a database, in the same way. */
+export async function openCursorReader(path: string): Promise<CursorReader | StoreProblem> {
+  return (await import('./store/sqlite/read/cursors.ts')).openCursors(path);
+}
+
 /**
  * Copies a database, also while a service writes it; an existing file is never replaced.
  * @param path and target are absolute
@@ -75,6 +81,11 @@ export async function backUpStorage(
   target: string,
 ): Promise<BackedUp | StoreProblem> {
   return (await import('./store/sqlite/files/backup.ts')).backUp(path, target);
+}
+
+/** What is free on the disk of a folder that exists, and what a database there must have free. */
+export async function roomOfDisk(folder: string): Promise<DiskRoom> {
+  return (await import('./store/sqlite/files/examine.ts')).roomOfDisk(folder);
 }
 
 /** What a look at an existing database tells; it changes nothing. */

@@ -8,7 +8,7 @@ import { runService, type Listening } from '../src/run/run.ts';
 import { validateText } from '../src/config/validate.ts';
 import { createLog } from '../src/lib/log.ts';
 import type { EnvName } from '../src/config/config.ts';
-import { runCommand } from './in-process.ts';
+import { runCommand, serveHere } from './in-process.ts';
 import { freePort, scratch, webhookConfig, writeConfig } from './program.ts';
 
 const nowhere = 'http://127.0.0.1:9/';
@@ -77,4 +77,15 @@ test('the default admin address that is taken is warned of, and the service runs
   stop.abort();
   assert.equal((await running).kind, 'ended');
   assert.match(log, /"level":"warn","code":"admin_off"/);
+});
+
+test('an admin server on port 0 tells the port that it has', async () => {
+  await using folder = await scratch();
+  const port = await freePort();
+  const where = { port, adminPort: 0, modelUrl: nowhere, receiverUrl: nowhere };
+  const file = await writeConfig(folder.path, webhookConfig(where));
+  await using program = await serveHere(file, port);
+  const [, admin = ''] = /"admin":"(http:[^"]+)"/.exec(program.log()) ?? [];
+  assert.doesNotMatch(admin, /:0\//);
+  assert.equal((await fetch(admin)).status, 200);
 });

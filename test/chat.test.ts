@@ -148,7 +148,12 @@ test('a missing key of the chosen brain is named, and no other one', async () =>
   const { code, err } = await runCommand(['chat', '--config', on.file, '--brain', 'paid']);
   assert.equal(code, 78);
   assert.match(err, /CHAT_TEST_KEY is not set .*brains\[1\]\.models\[0\]\.api_key_env/);
+  assert.match(err, /\n {2}Set it in the environment: export CHAT_TEST_KEY=…\n/);
   assert.doesNotMatch(err, /CHAT_TEST_SECRET/);
+  const env = { CHAT_TEST_KEY: '' };
+  const empty = await runCommand(['chat', '--config', on.file, '--brain', 'paid'], { env });
+  assert.equal(empty.code, 78);
+  assert.match(empty.err, /CHAT_TEST_KEY is set, but empty, in the environment/);
 });
 
 test('a brain that is not there, a file that is not there and a wrong flag are said', async () => {
@@ -164,9 +169,9 @@ test('a brain that is not there, a file that is not there and a wrong flag are s
   assert.match(wrong.err, /Did you mean --explain\?/);
 });
 
-test('from a pipe, a model that is not reached is told, and ends with 1', async () => {
-  await using folder = await scratch();
-  const file = join(folder.path, 'unreached.json');
+/** The file of a configuration whose model is not reached. */
+function writeUnreached(folder: string): string {
+  const file = join(folder, 'unreached.json');
   const local = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
   const config = {
     channels: [
@@ -180,9 +185,28 @@ test('from a pipe, a model that is not reached is told, and ends with 1', async 
     routes: [{ channel: 'webhook', brain: 'away' }],
   };
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}
+
+test('from a pipe, a model that is not reached is told, and ends with 1', async () => {
+  await using folder = await scratch();
+  const file = writeUnreached(folder.path);
   const run = await runCommand(['chat', '--config', file], { input: 'Hello\nand once more\n' });
   assert.equal(run.code, 1, run.err);
   assert.equal(run.out, '');
-  const told = /^I am busy .*\n {2}· local_runtime\/m: connect_failed after 3 tries in \d+ ms$/gm;
+  const told = new RegExp(
+    '^I am busy .*\\n {2}· local_runtime/m: connect_failed after 3 tries in \\d+ ms\\. ' +
+      'Ollama is not running: `ollama serve`\\. If it is, check base_url\\.$',
+    'gm',
+  );
   assert.equal(run.err.match(told)?.length, 2, run.err);
+  assert.doesNotMatch(run.err, /model_failed/, 'it is told once');
+});
+
+test('a process whose input is over stays until it has said that there is no answer', async () => {
+  await using folder = await scratch();
+  const run = runSvc(['chat', '--config', writeUnreached(folder.path)]);
+  run.child.stdin?.end('Hello\n');
+  assert.deepEqual(await run.ended, { code: 1, signal: null });
+  assert.match(run.err(), /^I am busy .*\n.*Ollama is not running: `ollama serve`/);
 });

@@ -128,3 +128,13 @@ test('a wished port that is taken is refused with one sentence', async () => {
   const wrong = await runCommand(['demo', '--port', 'x']);
   assert.equal(wrong.code, 2);
 });
+
+test('a model that does not answer is told before the demo says how to try it', async () => {
+  await using folder = await scratch();
+  await using run = startCommand(['demo', '--model', 'no-such-model'], below(folder));
+  await ready(run);
+  // Where a runtime happens to run on this machine, it has no model of that name.
+  const told = /model is not ready,.*\n\n {2}! .*`ollama (?:serve|pull no-such-model)`/;
+  assert.match(run.out(), told);
+  assert.equal(await run.stop(), 0);
+});

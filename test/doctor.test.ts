@@ -1,6 +1,6 @@
 /** What svc doctor finds: beside a running service, a stopped one, and where something is wrong. */
 import assert from 'node:assert/strict';
-import { chmod, open } from 'node:fs/promises';
+import { chmod, open, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -69,12 +69,38 @@ test('beside a running service everything is fine', async (t) => {
   assert.deepEqual([code, err], [0, ''], out);
   assert.match(out, /✓ WEBHOOK_SECRET: is set\n✓ local_runtime\/llama3\.2 .* has the model\n/);
   assert.match(out, /\n✓ database: is sound, and of this version \(\d+ KiB\)\n/);
-  assert.match(out, /\n✓ owner: a running svc holds the database\n✓ rights: only the owner may/);
+  assert.match(out, /\n✓ owner: a running svc .*holds the database\n✓ rights: only the owner may/);
   assert.match(
     out,
     /\n✓ webhook at \S+: a running svc answers\n✓ admin server at .* svc answers\n/,
   );
   assert.match(out, /\n✓ clock: .*\n✓ svc\.json is valid\n$/);
+});
+
+const linux = { skip: process.platform !== 'linux' && 'only Linux tells who holds what' };
+
+test('who holds the database, and who a port, is told by the id', linux, async (t) => {
+  const on = await stage(t);
+  await using program = await serve(on.file, on.port);
+  const pid = program.child.pid!;
+  const { out } = await on.doctor();
+  assert.match(out, new RegExp(`\n✓ owner: a running svc \\(process ${pid}\\) holds`));
+  const second = await outcomeOf(['serve'], {
+    cwd: on.folder,
+    env: { WEBHOOK_SECRET: secret },
+  });
+  assert.equal(second.code, 1);
+  assert.match(
+    second.err,
+    new RegExp(`in use by another svc \\(process ${pid}\\)\\. Stop that one`),
+  );
+  await writeFile(on.file, (await readFile(on.file, 'utf8')).replace('"svc.db"', '"other.db"'));
+  const third = await outcomeOf(['serve'], { cwd: on.folder, env: { WEBHOOK_SECRET: secret } });
+  assert.equal(third.code, 78);
+  assert.match(
+    third.err,
+    new RegExp(`stop the program that listens there \\(process ${pid}\\), or`),
+  );
 });
 
 test('of a stopped service the addresses are free, and the database is closed', async (t) => {
@@ -157,7 +183,7 @@ test('a missing secret and a problem of the file end with 78', async (t) => {
   const on = await stage(t);
   const missing = await on.doctor('', { WEBHOOK_SECRET: '' });
   assert.equal(missing.code, 78);
-  assert.match(missing.out, /✗ WEBHOOK_SECRET: is not set; it is used at channels\[0\]\.token_env/);
+  assert.match(missing.out, /✗ WEBHOOK_SECRET: is empty; it is used at channels\[0\]\.token_env/);
   const invalid = await stage(t, { routes: [] });
   const { code, out } = await invalid.doctor();
   assert.equal(code, 78);

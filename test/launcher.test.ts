@@ -22,13 +22,14 @@ const skip = old === null ? 'no Node older than 24 is on the PATH of this machin
 const probe = `
 import { listenForSignals } from ${JSON.stringify(join(root, 'src/cli/frame/signals.ts'))};
 export async function main([act, value]) {
-  const { stopping: { signal }, onHangUp } = listenForSignals();
+  const { stopping: { signal }, abandoning, onHangUp } = listenForSignals();
   if (value === 'hear') onHangUp(() => console.log('heard'));
   if (act === 'exit') process.exitCode = Number(value);
   if (act === 'die') process.kill(process.pid, value);
   if (act !== 'wait') return;
   if (value === 'stay') process.on('SIGHUP', () => console.log('hung up'));
   const timer = setInterval(() => {}, 1000);
+  abandoning.signal.addEventListener('abort', () => console.log('abandoned'));
   signal.addEventListener('abort', () => {
     console.log('stopped');
     if (value !== 'stay') clearInterval(timer);
@@ -194,6 +195,15 @@ suite('the launcher', () => {
     await gone(pid);
     await run.ended;
     assert.match(run.out(), /stopped/);
+  });
+
+  test('a launcher that is killed leaves none behind that has work in hand', { skip }, async () => {
+    const run = runProbe(old ?? '', 'wait', 'stay');
+    const pid = await waiting(run);
+    run.child.kill('SIGKILL');
+    await gone(pid);
+    await run.ended;
+    assert.match(run.out(), /stopped\s+abandoned/);
   });
 
   test('without a bundled Node an old one gets one sentence and 78', { skip }, async () => {

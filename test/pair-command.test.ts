@@ -66,6 +66,15 @@ test('the same through the running service, which keeps it', async () => {
   assert.match((await on.svc('--list')).out, /^channel.*\nmessenger_a +41 +N41 +let in .*\n$/);
 });
 
+test('the list is told while svc runs, without its admin token', async () => {
+  await using on = await stage();
+  await on.knock('41');
+  await using _program = await serveHere(on.file, on.port);
+  const { code, out, err } = await runCommand(['pair', '--list', '--config', on.file]);
+  assert.deepEqual([code, err], [0, '']);
+  assert.match(out, /messenger_a +41 +N41 +has a code until/);
+});
+
 test('svc pair wants one thing at a time', async () => {
   for (const args of [[], ['ABCDEFGH', '--list'], ['--list', '--remove', '1'], ['A', 'B']]) {
     const { code, err } = await runCommand(['pair', ...args]);

@@ -72,7 +72,7 @@ for (const storage of [undefined, { path: 'svc.db' }]) {
     assert.equal(await health(), 200);
     if ('child' in program) program.child.kill('SIGTERM');
     else void program.stop();
-    await program.saw('"draining"');
+    await program.saw('finishing what is in hand (1 message), for ');
     assert.equal(await health(), 503, 'who watches it sends nobody here any more');
     watched.resolve();
     assert.equal(await program.ended, 0);

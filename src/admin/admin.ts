@@ -141,11 +141,15 @@ export type CallsStatus = {
   readonly times: TimesStatus;
 };
 
-/** The health that the last call with evidence showed; `unknown`: there was no such call. */
+/**
+ * The health that the last call with evidence showed; `unknown`: there was no such call. `model`
+ * (`provider/model_id`) is the one that failed last; null where the state is not `failing`.
+ */
 export type ProviderStatus = CallsStatus & {
   readonly state: 'up' | 'failing' | 'unknown';
   readonly since: number | null;
   readonly reason: FailureKind | null;
+  readonly model: string | null;
 };
 
 /** `model` is `provider/model_id`. */

@@ -18,6 +18,7 @@ export function providersOf({ providers }: Meters, config: Configured): Provider
       state: health.state,
       since: health.state === 'unknown' ? null : health.since,
       reason: health.state === 'failing' ? health.reason : null,
+      model: health.state === 'failing' ? health.model : null,
     };
   });
 }

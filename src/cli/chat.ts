@@ -5,6 +5,7 @@ import { readSkills } from '../service.ts';
 import { createCommandLog, readConfig, readLogLevel, readSecrets } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
+import { plainText } from './frame/plain-text.ts';
 import { programVersion } from './frame/program.ts';
 
 export const chat: Command = {
@@ -23,7 +24,7 @@ talks to a practice model, which is a small program with fixed answers and no la
   --demo               the practice model, also when there is a svc.json
   --explain            also tell which models were asked, how long each took, and why this reply;
                        of a message without an answer that is always told
-  --log-level <level>  debug, info, warn or error (default: warn)
+  --log-level <level>  debug, info, warn or error (default: error)
 
 /new starts a new conversation, /quit ends. Ctrl-C gives up the answer under way, or clears the
 line, or ends. From a pipe, every line is a message, and only the replies go to standard output;
@@ -44,7 +45,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'chat', parsed.message);
   const { config, brain, demo, explain, 'log-level': levelText } = parsed.flags;
-  const level = readLogLevel(levelText, 'warn');
+  const level = readLogLevel(levelText, 'error');
   if ('fault' in level) return wrongUsage(io, 'chat', level.fault);
   if (demo && config !== null) {
     return wrongUsage(io, 'chat', '--demo and --config exclude each other.');
@@ -66,7 +67,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
       io.stderr.write(`✗ ${skills.message}.\n`);
       return exitCode.config;
     }
-    for (const { message } of skills.warnings) log.warn('skill_faulty', message);
+    for (const { message } of skills.warnings) io.stderr.write(`! ${plainText(message)}\n`);
     const text = skills.texts.get(partnerBrain.name) ?? null;
     const where = { channel, skills: text, version: programVersion() };
     await using session = openSession(partnerBrain, secrets, log, where);

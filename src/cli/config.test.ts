@@ -72,7 +72,7 @@ suite('svc config', () => {
     assert.equal(code, 78);
     assert.match(
       out,
-      /^✗ bad\.json:1:\d+ brains\[0\]\.sensitivity\n {2}this is none of .*\n {2}Did/,
+      /^✗ bad\.json:1:\d+ brains\[0\]\.sensitivity\n {2}"privat" is none of .*\n {2}Did/,
     );
     assert.match(out, /\n✗ bad\.json is not valid: 1 problem\n$/);
   });

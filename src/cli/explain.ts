@@ -1,3 +1,4 @@
+import { remedyForModel } from '../domain/remedy.ts';
 import { sayLeftOut, type TraceStep } from '../domain/trace.ts';
 import type { Answer } from './chat-session.ts';
 
@@ -22,7 +23,9 @@ function explainStep(step: TraceStep): string {
     case 'model': {
       const again = step.tries.length > 1 ? ` after ${step.tries.length} tries` : '';
       const less = step.linesDropped > 0 ? `, ${step.linesDropped} older lines left out` : '';
-      return `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
+      const remedy = step.result === 'answer' ? null : remedyForModel(step.result, step.model);
+      const told = `${step.model}: ${step.result}${again} in ${step.ms} ms${less}`;
+      return remedy === null ? told : `${told}. ${remedy}`;
     }
     case 'tool':
       return `${step.tool}: ${step.outcome} in ${step.ms} ms (${step.mode}, ${step.rule})`;

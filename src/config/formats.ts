@@ -59,8 +59,8 @@ function envFault(text: string): FormatFault | null {
 }
 
 /** Well-known beginnings of keys, and long runs of letters and digits that nobody would name. */
-function looksSecret(text: string): boolean {
-  if (/^(?:sk_|pk_|rk_|gsk_|hf_|xox[a-z]|gh[opsur]_|github_pat_|glpat|AIza|eyJ)/.test(text)) {
+export function looksSecret(text: string): boolean {
+  if (/^(?:[spr]k[_-]|gsk_|hf_|xox[a-z]|gh[opsur]_|github_pat_|glpat|AIza|eyJ)/.test(text)) {
     return true;
   }
   if (text.includes('_') || text.length < 20) return false;

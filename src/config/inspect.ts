@@ -163,7 +163,7 @@ async function readAll(handle: Handle, bytes: Buffer): Promise<{ bytesRead: numb
 
 function unreadBecause({ code }: NodeJS.ErrnoException, file: string): ConfigRead {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    const remedy = 'Name another file, or write this one; examples/ holds some to copy.';
+    const remedy = 'Name another file with --config, or write this one; `svc demo` needs none.';
     return unread('file_missing', `there is no file ${file}`, remedy);
   }
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {

@@ -210,6 +210,7 @@ class Reader {
       return this.#stop(path, 'the file ends where a value belongs', 'Write the rest of it.');
     }
     if (this.#text[this.#at] === '/') return this.#stopComment(path);
+    if (this.#text[this.#at] === "'") return this.#stopSingleQuote(path);
     return this.#stop(
       path,
       'a value belongs here',
@@ -221,12 +222,18 @@ class Reader {
     const char = this.#text[this.#at];
     if (char === undefined) this.#stop(path, 'the file ends too early here', 'Close it with }.');
     if (char === '/') this.#stopComment(path);
+    if (char === "'") this.#stopSingleQuote(path);
     return this.#stop(path, 'a key belongs here', 'Write the key in double quotes.');
   }
 
   #stopComment(path: string): never {
     const remedy = 'JSON has no comments: use a key that begins with _, such as "_note".';
     return this.#stop(path, 'a comment stands here', remedy);
+  }
+
+  #stopSingleQuote(path: string): never {
+    const message = 'a single quote stands here, which JSON does not know';
+    return this.#stop(path, message, 'Write the text in double quotes.');
   }
 
   #stopDeep(path: string): never {

@@ -103,3 +103,45 @@ test('what a text of a mebibyte can hold is checked, whatever is wrong with it',
     assert.ok(length < 400_000, `${what}: ${length} characters`);
   }
 });
+
+test('a name that is not known is quoted, unless it may be a secret', () => {
+  const said = (more: object): readonly string[] =>
+    problemsOf(more).problems.map(({ path, message }) => `${path}: ${message}`);
+  const unknown = said({ routes: [{ channel: 'pigeon', brain: 'main' }] });
+  assert.deepEqual(unknown, ['routes[0].channel: "pigeon" is none of the known names']);
+  assert.ok(
+    said({ routes: [route, { channel: 'telegram', brain: 'main' }] }).includes(
+      'routes[1].channel: no channel "messenger_a" is configured',
+    ),
+  );
+  assert.ok(
+    said({ routes: [{ ...route, brain: 'mane' }] }).includes(
+      'routes[0].brain: no brain has the name "mane"',
+    ),
+  );
+  const key = 'sk-proj-4f9Qx81LmZ';
+  for (const more of [
+    { routes: [{ ...route, brain: key }] },
+    { routes: [{ ...route, channel: key }] },
+    { brains: [{ ...brain, sensitivity: key }] },
+  ]) {
+    assert.ok(problemsOf(more).kind === 'invalid');
+    assert.doesNotMatch(JSON.stringify(problemsOf(more).problems), /4f9Q/);
+  }
+});
+
+test('a required field under a misspelt name is one problem', () => {
+  const { brains: _, ...rest } = { channels: [channel], routes: [route], brains: [] };
+  const { problems } = validateText(JSON.stringify({ ...rest, brians: [brain] }));
+  assert.deepEqual(
+    problems.map(({ code, path, remedy }) => [code, path, remedy.split('?')[0]]),
+    [['unknown_key', 'brians', 'Did you mean brains']],
+  );
+});
+
+test('a single quote is called by its name', () => {
+  for (const text of ["{'channels': []}", '{"channels": \'x\'}']) {
+    const [problem] = validateText(text).problems;
+    assert.equal(problem?.message, 'a single quote stands here, which JSON does not know');
+  }
+});

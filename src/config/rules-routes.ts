@@ -1,6 +1,7 @@
 /** Channels, brains and the routes between them. */
 import { listed, namesMax } from './name-list.ts';
 import { nearest } from './nearest.ts';
+import { quote } from './quote.ts';
 import type { ProblemList } from './problems.ts';
 import type { DraftDocument } from './schema.ts';
 
@@ -49,12 +50,12 @@ function checkEnds(
   const [channelsKnown, brainsKnown] = [wholly(channels), wholly(brains)];
   for (const [index, route] of (routes ?? []).entries()) {
     if (leadsNowhere(route?.channel, channelsKnown)) {
-      const message = 'no channel of this type is configured';
+      const message = `no channel ${quote(route?.channel ?? '') ?? 'of this type'} is configured`;
       const remedy = (): string => `Configure it, or write one of: ${listOf(channelsKnown)}.`;
       problems.add('unknown_channel', `routes[${index}].channel`, message, remedy);
     }
     if (leadsNowhere(route?.brain, brainsKnown)) {
-      const message = 'no brain has this name';
+      const message = `no brain has the name ${quote(route?.brain ?? '') ?? 'that stands here'}`;
       const remedy = (): string => {
         const near = nearest(route?.brain ?? '', namesOf(brainsKnown, nearMax));
         return near === null ? `Write one of: ${listOf(brainsKnown)}.` : `Did you mean ${near}?`;

@@ -42,14 +42,15 @@ test('every secret that a config names is looked up, and every missing one is na
   const { secrets, missing, warnings } = resolveSecrets(configOf(), { OUT: '', BOT: ' \n' });
   assert.equal(secrets.size, 0);
   assert.deepEqual(missing, [
-    { name: 'HOOK', usedAt: ['channels[0].token_env'] },
-    { name: 'OUT', usedAt: ['channels[0].webhook.outbound_token_env'] },
-    { name: 'BOT', usedAt: ['channels[1].token_env'] },
+    { name: 'HOOK', usedAt: ['channels[0].token_env'], empty: false },
+    { name: 'OUT', usedAt: ['channels[0].webhook.outbound_token_env'], empty: true },
+    { name: 'BOT', usedAt: ['channels[1].token_env'], empty: true },
     {
       name: 'KEY',
       usedAt: ['brains[0].models[0].api_key_env', 'brains[0].models[1].api_key_env'],
+      empty: false,
     },
-    { name: 'DATABASE', usedAt: ['storage.url_env'] },
+    { name: 'DATABASE', usedAt: ['storage.url_env'], empty: false },
   ]);
   assert.deepEqual(
     warnings.map(({ code, path }) => [code, path]),

@@ -5,11 +5,13 @@ import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import { problemWithoutPlace } from './problems.ts';
 
 export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
+/** `empty`: it is set, to nothing but white space. */
+export type MissingSecret = NamedSecret & { readonly empty: boolean };
 
 export type ResolvedSecrets = {
   readonly secrets: Secrets;
   /** By name, in the order of the config; each names every place that wants it. */
-  readonly missing: readonly NamedSecret[];
+  readonly missing: readonly MissingSecret[];
   /** Values that cannot be what they are named for: errors that say nothing of the value. */
   readonly unfit: readonly ConfigProblem[];
   /** Without line and column: they are about the environment, not about the file. */
@@ -57,7 +59,9 @@ export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
   }
   return {
     secrets,
-    missing: [...missing].map(([name, usedAt]) => ({ name, usedAt })),
+    missing: [...missing].map(([name, usedAt]) => {
+      return { name, usedAt, empty: Object.hasOwn(env, name) && env[name] !== undefined };
+    }),
     unfit,
     warnings,
   };
@@ -80,11 +84,21 @@ export function namedSecrets(config: Config): readonly NamedSecret[] {
   return [...places].map(([name, uses]) => ({ name, usedAt: uses.map(({ path }) => path) }));
 }
 
+/** The line that a person can type. */
+export function howToSet(name: string): string {
+  return `Set it in the environment: export ${name}=…`;
+}
+
+/** `is not set`, or that it is set to nothing. */
+export function sayUnset({ empty }: MissingSecret): string {
+  return empty ? 'is set, but empty,' : 'is not set';
+}
+
 /** What is missing, as problems: one for each place that wants it. */
-export function problemsOf(missing: readonly NamedSecret[]): readonly ConfigProblem[] {
-  return missing.flatMap(({ name, usedAt }) =>
-    usedAt.map((path) => {
-      const message = `${name} is not set in the environment of svc`;
+export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigProblem[] {
+  return missing.flatMap((one) =>
+    one.usedAt.map((path) => {
+      const message = `${one.name} ${sayUnset(one)} in the environment of svc`;
       const remedy = 'Set it and restart svc, or name a variable that is set.';
       return problemWithoutPlace('secret_missing', path, message, remedy);
     }),

@@ -8,6 +8,7 @@ import { formatFault } from './formats.ts';
 import { memberPath } from './locate.ts';
 import type { Json, JsonObject } from './locate.ts';
 import { nearest } from './nearest.ts';
+import { quote } from './quote.ts';
 import type { ProblemList } from './problems.ts';
 import { schema } from './schema.ts';
 import type { DraftDocument } from './schema.ts';
@@ -82,13 +83,14 @@ class ShapeCheck {
 
   #object(field: ObjectField, value: JsonObject, path: string): unknown {
     const draft: Record<string, unknown> = {};
-    for (const key of Object.keys(value)) {
-      if (!isIgnoredKey(key) && !Object.hasOwn(field.fields, key)) {
-        this.#unknownKey(field, key, path);
-      }
-    }
+    const unknown = Object.keys(value).filter(
+      (key) => !isIgnoredKey(key) && !Object.hasOwn(field.fields, key),
+    );
+    for (const key of unknown) this.#unknownKey(field, key, path);
     for (const [key, inner] of Object.entries(field.fields)) {
-      draft[key] = this.field(inner, value[key], memberPath(path, key));
+      // One fault is told once: under a wrong name the field that is required is there.
+      const isMisspelt = inner.required === true && isMeant(key, value, field, unknown);
+      draft[key] = isMisspelt ? undefined : this.field(inner, value[key], memberPath(path, key));
     }
     for (const condition of field.conditions ?? []) this.#condition(condition, draft, path);
     return draft;
@@ -149,7 +151,7 @@ class ShapeCheck {
       const near = nearest(value, [...field.names, ...Object.keys(synonyms)]);
       return near === null ? `Write one of ${names}.` : `Did you mean "${near}"?`;
     };
-    const message = 'this is none of the known names';
+    const message = `${quote(value) ?? 'this'} is none of the known names`;
     this.#problems.add('unknown_value', path, message, remedy);
     return undefined;
   }
@@ -182,6 +184,20 @@ class ShapeCheck {
     return undefined;
   }
 }
+
+/** Whether the field is absent, and one of the first unknown keys is most like it. */
+function isMeant(
+  key: string,
+  value: JsonObject,
+  field: ObjectField,
+  unknown: readonly string[],
+): boolean {
+  if (value[key] !== undefined) return false;
+  const known = Object.keys(field.fields);
+  return unknown.slice(0, likenessMax).some((one) => nearest(one, known) === key);
+}
+
+const likenessMax = 20;
 
 function isText(field: Field): boolean {
   return field.type === 'text' || field.type === 'choice';

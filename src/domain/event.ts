@@ -1,6 +1,7 @@
 import type { ChannelKey, MessageId, ModelName, ReplyId } from './ids.ts';
 import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
+import type { Shortage } from './shortage.ts';
 import type { TurnedAwayReason } from './gate.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
@@ -102,6 +103,8 @@ export interface Events {
   configTried(e: { by: 'signal' | 'operator'; result: string; detail: string | null }): void;
   /** The admin server was asked for something with a wrong bearer, or without one that it needs. */
   bearerRefused(e: { why: BearerFault }): void;
+  /** Something was turned away, or not tried, for want of room in this process. */
+  ranShort(e: { of: Shortage }): void;
   /** A bug of ours that was contained: its stack goes to the log at level debug only. */
   faulted(e: { where: string; error: unknown }): void;
 }

@@ -71,12 +71,6 @@ export function failure(
   };
 }
 
-/** What the operator does about it, as a sentence; null where the kind alone does not tell. */
-export function remedyOf(kind: string): string | null {
-  if (kind !== 'far_address') return null;
-  return 'Write a base_url on this machine or in a private network, or declare the model "cloud".';
-}
-
 /** Every failure kind, for metrics and tests. */
 export const failureKinds = Object.keys(failures) as readonly FailureKind[];
 

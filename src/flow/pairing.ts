@@ -66,8 +66,7 @@ export class Pairings implements Admissions {
   /** Reads, once, what is kept of that messenger; to be called before `isAdmitted` and `knock`. */
   async load(type: string): Promise<void> {
     if (this.#states.has(type)) return;
-    const kept = await this.#ledger.cursor(type as ChannelKey, cursorName);
-    const state = kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as PairingState);
+    const state = await stateOf(this.#ledger, type);
     if (!this.#states.has(type)) this.#states.set(type, state);
   }
 
@@ -105,16 +104,8 @@ export class Pairings implements Admissions {
   }
 
   async list(): Promise<readonly Pairing[]> {
-    const rows: Pairing[] = [];
-    for (const channel of messengerTypes) {
-      await this.load(channel);
-      const { admitted, asking } = this.#of(channel);
-      for (const one of admitted) rows.push({ channel, ...one, state: 'admitted' });
-      for (const { sender, name, until } of asking.filter((one) => this.#counts(one))) {
-        rows.push({ channel, sender, name, state: 'asking', at: until });
-      }
-    }
-    return rows;
+    for (const channel of messengerTypes) await this.load(channel);
+    return messengerTypes.flatMap((channel) => rowsOf(channel, this.#of(channel), this.#now()));
   }
 
   async admit(text: string): Promise<Admission> {
@@ -122,7 +113,7 @@ export class Pairings implements Admissions {
     for (const channel of messengerTypes) {
       await this.load(channel);
       const before = this.#of(channel);
-      const asked = before.asking.find((one) => this.#counts(one) && one.code === code);
+      const asked = before.asking.find((one) => counts(one, this.#now()) && one.code === code);
       if (asked === undefined) continue;
       if (before.admitted.length >= admittedMax) return { kind: 'full' };
       const { sender, name } = asked;
@@ -140,14 +131,10 @@ export class Pairings implements Admissions {
     await this.load(channel);
     const before = this.#of(channel);
     const admitted = before.admitted.filter((one) => one.sender !== sender);
-    const asks = before.asking.some((one) => this.#counts(one) && one.sender === sender);
+    const asks = before.asking.some((one) => counts(one, this.#now()) && one.sender === sender);
     if (!asks && admitted.length === before.admitted.length) return 'not_found';
     const kept = await this.#keep(channel, { admitted, asking: silenced(before, sender) });
     return kept ? 'done' : 'storage_failed';
-  }
-
-  #counts({ code, until }: PendingCode): boolean {
-    return code !== null && until > this.#now();
   }
 
   async #keep(type: string, state: PairingState): Promise<boolean> {
@@ -182,6 +169,40 @@ export class Pairings implements Admissions {
     }
     return code;
   }
+}
+
+/**
+ * The same list, read where somebody else keeps it.
+ * @param now milliseconds since 1970
+ */
+export async function listPairings(
+  ledger: Pick<Ledger, 'cursor'>,
+  now: () => number,
+): Promise<readonly Pairing[]> {
+  const rows: Pairing[] = [];
+  for (const channel of messengerTypes) {
+    rows.push(...rowsOf(channel, await stateOf(ledger, channel), now()));
+  }
+  return rows;
+}
+
+async function stateOf(ledger: Pick<Ledger, 'cursor'>, type: string): Promise<PairingState> {
+  const kept = await ledger.cursor(type as ChannelKey, cursorName);
+  return kept === null ? { admitted: [], asking: [] } : (JSON.parse(kept) as PairingState);
+}
+
+function rowsOf(channel: string, { admitted, asking }: PairingState, now: number): Pairing[] {
+  const waiting = asking.filter((one) => counts(one, now));
+  return [
+    ...admitted.map((one): Pairing => ({ channel, ...one, state: 'admitted' })),
+    ...waiting.map(({ sender, name, until }): Pairing => {
+      return { channel, sender, name, state: 'asking', at: until };
+    }),
+  ];
+}
+
+function counts({ code, until }: PendingCode, now: number): boolean {
+  return code !== null && until > now;
 }
 
 function silenced({ asking }: PairingState, sender: string): readonly PendingCode[] {

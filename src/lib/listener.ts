@@ -58,8 +58,14 @@ export const listenLimits: ListenLimits = {
   connectionsMax: 1_024,
 };
 
-/** Makes an empty set of listeners. Those on port 0 are never shared. */
-export function createListeners(limits: Partial<ListenLimits> = {}): Listeners {
+/**
+ * Makes an empty set of listeners. Those on port 0 are never shared.
+ * @param dropped is told of each connection that was closed since there were too many
+ */
+export function createListeners(
+  limits: Partial<ListenLimits> = {},
+  dropped: () => void = () => {},
+): Listeners {
   const shared = new Map<string, Listener>();
   const all = new Set<Listener>();
   const sockets = new Set<Duplex>();
@@ -68,7 +74,7 @@ export function createListeners(limits: Partial<ListenLimits> = {}): Listeners {
     socket.once('close', () => sockets.delete(socket));
   };
   const make = (host: string, port: number): Listener =>
-    new Listener(host, port, { ...listenLimits, ...limits }, watch);
+    new Listener(host, port, { ...listenLimits, ...limits }, { connected: watch, dropped });
   return {
     get connections() {
       return sockets.size;
@@ -102,7 +108,7 @@ class Listener {
     host: string,
     port: number,
     limits: ListenLimits,
-    connected: (socket: Duplex) => void,
+    { connected, dropped }: { connected: (socket: Duplex) => void; dropped: () => void },
   ) {
     this.#server = createServer({
       headersTimeout: limits.headersMs,
@@ -114,6 +120,7 @@ class Listener {
     });
     this.#server.maxConnections = limits.connectionsMax;
     this.#server.on('connection', connected);
+    this.#server.on('drop', dropped);
     const handle: RequestListener = (request, response) => {
       this.#answers.set(request.socket, response);
       this.#handler(request, response);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { EnvName } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
+import { closedPort } from '../../test/fake/closed-port.ts';
 import type { PreflightLine } from './lines.ts';
 import { lineOfIdentity, runPreflight } from './preflight.ts';
 
@@ -56,10 +57,8 @@ suite('the preflight', () => {
     signing?: true;
   };
 
-  const nowhere = 'http://127.0.0.1:9/';
-
   async function look(
-    { models, sensitivity = 'public', agent, storage, outbound = nowhere, signing }: Parts,
+    { models, sensitivity = 'public', agent, storage, outbound = origin, signing }: Parts,
     env: Record<string, string> = {},
     held: string | null = null,
   ): Promise<readonly PreflightLine[]> {
@@ -179,6 +178,30 @@ suite('the preflight', () => {
   test('a host for replies that is not found is a warning', async () => {
     const lines = await look({ models: [local('small')], outbound: 'http://nowhere.invalid/' });
     assert.match(find(lines, 'replies to'), /^warning: .*nowhere\.invalid cannot be found/);
+  });
+
+  test('the address for replies is connected to, and is sent nothing', async () => {
+    const models = [{ ...local('small'), locality: 'cloud' }];
+    seen.length = 0;
+    const found = find(await look({ models, sensitivity: 'private' }), 'replies to');
+    assert.equal(found, 'ok: 127.0.0.1 takes connections');
+    assert.deepEqual(seen, []);
+    const outbound = `http://127.0.0.1:${closedPort}/replies`;
+    const closed = find(await look({ models, outbound }), 'replies to');
+    assert.equal(closed, 'warning: nobody takes connections there (ECONNREFUSED)');
+  });
+
+  test('each local model of a private brain is looked for', async () => {
+    const models = [
+      local('small'),
+      local('absent'),
+      { ...local('small'), base_url: 'http://[::1]:1' },
+    ];
+    const lines = await look({ models, sensitivity: 'private' });
+    const marks = lines
+      .filter(({ subject }) => subject.startsWith('local_runtime'))
+      .map(({ mark }) => mark);
+    assert.deepEqual(marks, ['ok', 'failed', 'failed']);
   });
 
   test('a database is looked at and left as it is', async () => {

@@ -3,30 +3,21 @@
  * providers, hosts, the place of the database. It changes nothing and sends no one's content; it
  * has connections of its own, so a service that runs in the same process is not disturbed.
  */
-import { lookup } from 'node:dns/promises';
 import { stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Identity } from '../channel/channel.ts';
 import type { ChannelKind } from '../channel/kind.ts';
 import { isMessenger, kindOf } from '../channel/kinds.ts';
-import type {
-  BrainConfig,
-  ChannelConfig,
-  Config,
-  MessengerConfig,
-  ModelConfig,
-  Secrets,
-} from '../config/config.ts';
+import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
-import { rankModels } from '../config/rules.ts';
-import { resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
-import { remedyOf, type Failure } from '../domain/failure.ts';
+import { howToSet, resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
 import { createEvents } from '../events.ts';
-import { later, systemClock } from '../lib/clock.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createLog } from '../lib/log.ts';
-import type { ModelCheck } from '../model/model.ts';
-import { createMessenger, createModel, createServiceKit, type ServiceKit } from '../service.ts';
+import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
+import { providerLines } from './models.ts';
+import { repliesLine } from './replies.ts';
 import { storageLine } from './storage.ts';
 
 const checkMs = 10_000;
@@ -63,7 +54,9 @@ export async function runPreflight(
   try {
     const [providers, channels, folders, storage] = await Promise.all([
       providerLines(config, resolved.secrets, kit),
-      Promise.all(config.channels.map((channel) => channelLine(channel, resolved.secrets, kit))),
+      Promise.all(
+        config.channels.map((channel) => channelLine(channel, resolved.secrets, kit, left)),
+      ),
       folderLines(config),
       storagePath === null ? null : storageLine(storagePath, heldDatabase),
     ]);
@@ -78,9 +71,9 @@ export async function runPreflight(
 function secretLines(resolved: ResolvedSecrets): PreflightLine[] {
   const { secrets, missing, unfit, warnings } = resolved;
   const found = [...secrets.keys()].map((name) => ok(name, 'is set'));
-  const faults = missing.map(({ name, usedAt }) => {
-    const message = `is not set; it is used at ${usedAt.join(' and ')}`;
-    return { ...failed(name, message, 'Set it in the environment.'), secret: true };
+  const faults = missing.map(({ name, usedAt, empty }) => {
+    const message = `is ${empty ? 'empty' : 'not set'}; it is used at ${usedAt.join(' and ')}`;
+    return { ...failed(name, message, howToSet(name)), secret: true };
   });
   const wrong = unfit.map(({ path, message, remedy }) => {
     return { ...failed(path, message, remedy), secret: true };
@@ -89,141 +82,17 @@ function secretLines(resolved: ResolvedSecrets): PreflightLine[] {
   return [...found, ...faults, ...wrong, ...doubts];
 }
 
-/** The models that brains may ask, each once; those that the shield drops are not contacted. */
-function providerLines(
-  config: Config,
-  secrets: Secrets,
-  kit: ServiceKit,
-): Promise<PreflightLine[]> {
-  const asked = new Map<string, Promise<PreflightLine>>();
-  for (const brain of config.brains) {
-    const used = agentModel(brain);
-    for (const model of brain.models) {
-      const closed = brain.sensitivity === 'private';
-      const { provider, locality, baseUrl, modelId, apiKeyEnv } = model;
-      const passedOver = used !== null && model !== used;
-      const key = [closed, passedOver, provider, locality, baseUrl, modelId, apiKeyEnv].join(' ');
-      if (asked.has(key)) continue;
-      const line = passedOver
-        ? passedOverLine(brain, model)
-        : modelLine(brain, model, secrets, kit);
-      asked.set(key, line);
-    }
-  }
-  return Promise.all(asked.values());
-}
-
-/** The one model that an agent asks; null: the brain is no agent, or is left without any model. */
-function agentModel({ agent, policy, models, sensitivity }: BrainConfig): ModelConfig | null {
-  if (agent === null) return null;
-  const ranked = rankModels(policy.order, models).map((index) => models[index]!);
-  const isPrivate = sensitivity === 'private';
-  return ranked.find(({ locality }) => !isPrivate || locality === 'local') ?? null;
-}
-
-async function passedOverLine(brain: BrainConfig, model: ModelConfig): Promise<PreflightLine> {
-  const message = `is never contacted: the agent "${brain.name}" uses another model`;
-  return ok(subjectOf(model), message);
-}
-
-function subjectOf({ provider, modelId, baseUrl }: ModelConfig): string {
-  return `${provider}/${modelId} at ${baseUrl}`;
-}
-
-async function modelLine(
-  brain: BrainConfig,
-  config: ModelConfig,
-  secrets: Secrets,
-  kit: ServiceKit,
-): Promise<PreflightLine> {
-  const subject = subjectOf(config);
-  const isPrivate = brain.sensitivity === 'private';
-  if (isPrivate && config.locality === 'cloud') {
-    return ok(subject, `is never contacted: the brain "${brain.name}" is private`);
-  }
-  if (config.apiKeyEnv !== null && !secrets.has(config.apiKeyEnv)) {
-    const message = `was not contacted, since ${config.apiKeyEnv} is not set`;
-    return warning(subject, message, 'Set the key and try again.');
-  }
-  const model = createModel(config, secrets, kit);
-  const check = await model.check(brain.sensitivity, later(kit.steady(), checkMs));
-  return lineOfCheck(subject, check, config, isPrivate);
-}
-
-function lineOfCheck(
-  subject: string,
-  check: ModelCheck,
-  { provider, modelId, locality }: ModelConfig,
-  isPrivate: boolean,
-): PreflightLine {
-  if (check.kind === 'failed') {
-    const { detail } = check.failure;
-    return failed(subject, detail, remedyHere(check.failure, provider));
-  }
-  if (check.hasModel === false) {
-    const remedy = remedies[provider].noModel(modelId);
-    return failed(subject, `answers, but has no model "${modelId}"`, remedy);
-  }
-  if (check.runs === 'elsewhere' && locality === 'local') {
-    const message = 'answers, but hands the model’s requests on to a vendor';
-    const remedy = 'Use a model that runs on this machine, or declare this one cloud.';
-    return isPrivate ? failed(subject, message, remedy) : warning(subject, message, remedy);
-  }
-  if (check.runs === 'unknown' && isPrivate) {
-    const message = 'answers, but does not list its models, so nothing private is sent to it';
-    const remedy = 'Let it answer GET /api/tags with a list that holds the model.';
-    return warning(subject, message, remedy);
-  }
-  if (check.hasModel === null) {
-    const remedy = 'Nothing to do, when the model’s name is right.';
-    return warning(subject, 'answers, but lists no models to look it up in', remedy);
-  }
-  return ok(subject, 'answers and has the model');
-}
-
-type Provider = ModelConfig['provider'];
-type Remedies = {
-  readonly noModel: (modelId: string) => string;
-  readonly unreached: string;
-};
-
-const remedies: Readonly<Record<Provider, Remedies>> = {
-  local_runtime: {
-    noModel: (modelId) => `Fetch it (ollama pull ${modelId}), or name another.`,
-    unreached: 'Start the local runtime, or check base_url.',
-  },
-  hosted_runtime: {
-    noModel: () => 'Name another model.',
-    unreached: 'Check base_url and the way to the network.',
-  },
-};
-
-function remedyHere({ kind }: Failure, provider: Provider): string {
-  const remedy = remedyOf(kind);
-  if (remedy !== null) return remedy;
-  if (kind === 'unauthorized') return 'Check the key in the environment.';
-  if (kind === 'not_found') return 'Check base_url.';
-  return remedies[provider].unreached;
-}
-
 async function channelLine(
   channel: ChannelConfig,
   secrets: Secrets,
   kit: ServiceKit,
+  left: AbortSignal | undefined,
 ): Promise<PreflightLine> {
   if (isMessenger(channel)) return messengerLine(channel, secrets, kit);
   const kind: ChannelKind = kindOf(channel.type);
   const replies = kind.repliesTo?.(channel as never);
   if (replies === undefined) return ok(channel.type, 'has nothing that could be asked');
-  const { hostname, origin } = new URL(replies.url);
-  const subject = `replies to ${origin}`;
-  try {
-    const { address } = await lookup(hostname.replace(/^\[|\]$/g, ''));
-    return ok(subject, `the host is ${address}`);
-  } catch {
-    const remedy = `Check the host in ${replies.field}; until it is found, replies wait.`;
-    return warning(subject, `the host ${hostname} cannot be found`, remedy);
-  }
+  return repliesLine(replies, left);
 }
 
 /** Asks the platform whose token it is. */

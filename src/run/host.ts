@@ -14,6 +14,7 @@ import type { AccessConfig } from '../config/config.ts';
 import type { ChannelKey } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
+import { sayDraining } from './draining.ts';
 import { GivenUp } from '../lib/lifetime.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
@@ -77,6 +78,12 @@ export class Host {
 
   get plan(): Plan | null {
     return this.#plan;
+  }
+
+  /** What is in hand, for the operator. */
+  get draining(): string {
+    const { ledger } = this.#kit;
+    return sayDraining(ledger.gauges(), ledger.durability);
   }
 
   /** Whether the next start finds what a drain leaves. */

@@ -7,13 +7,14 @@
  * throw, a signal while something does not end), what was opened by then is closed.
  */
 import { channelKeyFor, isListener } from '../channel/kinds.ts';
-import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
+import type { Config, ConfigProblem, ListenAddress, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
-import { warnOfRelays } from '../control/relay-warning.ts';
+import { warnOfModels } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import { createEvents, type EventHub } from '../events.ts';
+import { sayLost } from './draining.ts';
 import { Host, type Left } from './host.ts';
 import { systemClock } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
@@ -196,7 +197,7 @@ class Run {
 
   #planUsed({ models }: Plan, kit: ServiceKit): void {
     kit.bounds.hold(models.map(({ config }) => config));
-    warnOfRelays(models, kit).catch((error: unknown) =>
+    warnOfModels(models, kit).catch((error: unknown) =>
       this.#events.faulted({ where: 'looking at the models', error }),
     );
   }
@@ -205,8 +206,7 @@ class Run {
   async #close(inOrder: boolean): Promise<void> {
     const host = this.#host;
     if (inOrder && host !== null) {
-      const message = 'No new messages; finishing what is in hand.';
-      this.#events.noticed({ code: 'draining', message });
+      this.#events.noticed({ code: 'draining', message: host.draining });
       // A failure of the drain comes again when the lifetime closes the host, and is told there.
       await this.#drain(host).catch(() => {});
     }
@@ -256,15 +256,19 @@ function sayListening(setup: Setup, events: Events, adminPort: number | null): v
   const webhook = isRouted ? configured : undefined;
   const at: Listening = {
     webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
-    admin: adminPort === null ? null : `http://${observability.address.text}/ui`,
+    admin: adminPort === null ? null : `http://${textAt(observability.address, adminPort)}/ui`,
   };
   events.noticed({ code: 'listening', message: 'svc is listening.', details: { ...at } });
   setup.onListening?.(at);
 }
 
+/** Port 0 stands for whichever was free. */
+function textAt({ text }: ListenAddress, port: number): string {
+  return text.replace(/:0+$/, `:${port}`);
+}
+
 /** Without storage unfinished work is lost, so it is named; with storage the next start has it. */
 function warnOfLoss(events: Events, { rows, ids }: Left): void {
   if (rows === 0) return;
-  const message = `${rows} rows were not finished in time and are lost: ${ids.join(' ')}`;
-  events.warned({ code: 'left_behind', message });
+  events.warned({ code: 'left_behind', message: sayLost(rows, ids) });
 }

@@ -28,7 +28,7 @@ browserTest('a field is changed, undone and redone', deskWith(), async ({ open }
   await name.fill('triage');
   await state(view).getByText('changed, not applied').waitFor();
   await branch(view, /^triage/).waitFor();
-  await page.getByText('no brain has this name', { exact: false }).first().waitFor();
+  await page.getByText('no brain has the name', { exact: false }).first().waitFor();
   await name.press('Tab');
   await page.getByText('No problems').waitFor();
   await branch(view, /→ triage/).waitFor();

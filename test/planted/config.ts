@@ -3,6 +3,12 @@ import type { Fault } from './fault.ts';
 
 export const config: readonly Fault[] = [
   {
+    name: 'A key in the place of a name is quoted back.',
+    file: 'src/config/quote.ts',
+    find: 'return runs.some(looksRandom) || looksSecret(written) ? null : `"${written}"`;',
+    replace: 'return `"${written}"`;',
+  },
+  {
     name: 'A brain with one model may ask for consensus.',
     file: 'src/config/rules-brain.ts',
     find: 'brain.models.length < 2',

@@ -81,7 +81,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'A code for a stranger counts for ever.',
     file: 'src/flow/pairing.ts',
-    find: 'return code !== null && until > this.#now();',
+    find: 'return code !== null && until > now;',
     replace: 'return code !== null;',
   },
   {

@@ -35,20 +35,46 @@ export const cli: readonly Fault[] = [
     replace: 'if (there !== here) this.#act(signal);',
     seenBy: ['test/launcher.test.ts'],
   },
+  {
+    name: 'A program whose launcher was killed lives on for as long as its work takes.',
+    file: 'src/cli/frame/signals.ts',
+    find: "process.on('disconnect', left);",
+    replace: "process.on('disconnect', () => stopping.abort());",
+    seenBy: ['test/launcher.test.ts'],
+  },
+  {
+    name: 'A command whose input is over ends before its model has answered, with 0.',
+    file: 'src/main.ts',
+    find: 'const hold = setInterval(() => {}, 0x7fffffff);',
+    replace: 'const hold = setInterval(() => {}, 0x7fffffff).unref();',
+    seenBy: ['test/chat.test.ts'],
+  },
+  {
+    name: 'A demo whose model does not run says that it is ready.',
+    file: 'src/cli/demo/model-doubt.ts',
+    find: "mark === 'ok' ? null",
+    replace: "mark !== 'ok' ? null",
+  },
 ];
 
 export const preflight: readonly Fault[] = [
   {
+    name: 'An address for replies where nobody listens is told as fine.',
+    file: 'src/preflight/replies.ts',
+    find: "resolve({ kind: 'failed', code });",
+    replace: "resolve({ kind: 'connected', address: host });",
+  },
+  {
     name: 'The preflight asks a cloud model that the brain may never ask.',
-    file: 'src/preflight/preflight.ts',
+    file: 'src/preflight/models.ts',
     find: "if (isPrivate && config.locality === 'cloud') {",
     replace: "if (!isPrivate && config.locality === 'cloud') {",
   },
   {
     name: 'A secret that is not set fails no preflight.',
     file: 'src/preflight/preflight.ts',
-    find: "return { ...failed(name, message, 'Set it in the environment.'), secret: true };",
-    replace: "return warning(name, message, 'Set it in the environment.');",
+    find: 'return { ...failed(name, message, howToSet(name)), secret: true };',
+    replace: 'return warning(name, message, howToSet(name));',
   },
 ];
 

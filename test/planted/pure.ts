@@ -3,6 +3,12 @@ import type { Fault } from './fault.ts';
 
 export const lib: readonly Fault[] = [
   {
+    name: 'That a process may open no more files is told to nobody.',
+    file: 'src/lib/open-files.ts',
+    find: "(result.code === 'EMFILE' || result.code === 'ENFILE')",
+    replace: "result.code === 'ENOSPC'",
+  },
+  {
     name: 'A request with two Authorization headers is let in by the last of them.',
     file: 'src/lib/bearer.ts',
     find: 'count === 1 ?',
@@ -65,6 +71,13 @@ export const lib: readonly Fault[] = [
 ];
 
 export const domain: readonly Fault[] = [
+  {
+    name: 'A model that is not there is told without the command that fetches it.',
+    file: 'src/domain/remedy.ts',
+    find: 'return known[kind]?.(modelId) ?? null;',
+    replace: 'return null;',
+    seenBy: ['src/events.test.ts'],
+  },
   {
     name: 'The history that a model is given has no bound in characters.',
     file: 'src/domain/conversation.ts',

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ListenAddress } from '../../config/config.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
+import { sayUnbound } from '../../lib/unbound.ts';
 import type { AdminPorts } from '../admin.ts';
 import { securityHeaders } from './answer.ts';
 import type { Answer } from './answer.ts';
@@ -78,10 +79,8 @@ class Server implements AdminServer {
     const held = await listeners.take({ host: address.host, port: address.port });
     if (held.kind === 'fault') {
       const { code } = held;
-      const cause = code === 'EADDRINUSE' ? 'something else listens there' : code;
-      const message =
-        `The admin server cannot listen on ${address.text}: ${cause}. ` +
-        'Free the address, or set another one as observability.addr.';
+      const remedy = sayUnbound(code, address.port);
+      const message = `observability.addr: cannot listen on ${address.text} (${code}); ${remedy}`;
       return { kind: 'problem', code, message };
     }
     this.#held = held;

@@ -56,6 +56,7 @@ function familiesOf(ports: AdminPorts): Family[] {
     ...durationFamilies(ports),
     ...ledgerFamilies(ports),
     loadFamily(ports),
+    shortageFamily(ports),
     standingFamily(ports),
     toolFamily(ports),
     ...operatorFamilies(ports),
@@ -243,6 +244,12 @@ function operatorFamilies({ meters }: AdminPorts): Family[] {
       Object.entries(meters.bearersRefused).map(([why, { count }]) => one(count, { why })),
     ),
   ];
+}
+
+function shortageFamily({ meters }: AdminPorts): Family {
+  const help = 'What was turned away or not tried for want of connections or of open files.';
+  const samples = Object.entries(meters.shortages).map(([of, { count }]) => one(count, { of }));
+  return counter('svc_shortages_total', help, samples);
 }
 
 function loadFamily(ports: AdminPorts): Family {

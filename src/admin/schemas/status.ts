@@ -66,6 +66,7 @@ export const statusSchema = object({
       state: oneOf('up', 'failing', 'unknown'),
       since: maybeInteger,
       reason: maybe(failureKind),
+      model: maybeText,
     }),
   ),
   models: list(object({ model: text, ...calls })),

@@ -6,7 +6,7 @@
  * while replies still go out. Requests on connections that are still open are refused as shutting
  * down.
  */
-import type { WebhookConfig } from '../../config/config.ts';
+import type { ListenAddress, WebhookConfig } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -14,6 +14,7 @@ import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
 import type { Receive, Channel, ChannelHealth, ChannelProblem, Opened } from '../channel.ts';
+import { sayUnbound } from '../../lib/unbound.ts';
 import { HealthState } from '../health-state.ts';
 import { createInboundHandler } from './inbound.ts';
 import { webhook } from './kind.ts';
@@ -66,7 +67,7 @@ class Webhook implements WebhookChannel {
     const { bind } = this.#parts.config;
     const taken = await this.#parts.listeners.take(bind);
     if (taken.kind === 'fault') {
-      const problem = problemOf(bind.text, taken.code);
+      const problem = problemOf(bind, taken.code);
       this.#health.become('failed', problem.message);
       return problem;
     }
@@ -106,15 +107,8 @@ class Webhook implements WebhookChannel {
   }
 }
 
-const remedies: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the address is taken: stop the program that listens there, or choose another port',
-  EACCES: 'this user may not listen there: choose a port from 1024 up',
-  EADDRNOTAVAIL: 'this machine does not have that address: write one that it has, or 127.0.0.1',
-  ENOTFOUND: 'that name is not known here: write an address, or 127.0.0.1',
-};
-
-function problemOf(bind: string, code: string): ChannelProblem {
-  const remedy = remedies[code] ?? 'write an address on which this machine can listen';
-  const message = `webhook.bind: cannot listen on ${bind} (${code}); ${remedy}`;
+function problemOf(bind: ListenAddress, code: string): ChannelProblem {
+  const remedy = sayUnbound(code, bind.port);
+  const message = `webhook.bind: cannot listen on ${bind.text} (${code}); ${remedy}`;
   return { kind: 'problem', code: 'bind_failed', message };
 }

@@ -12,6 +12,7 @@ import { plainText } from '../frame/plain-text.ts';
 import { packageRoot, programVersion } from '../frame/program.ts';
 import { demoConfig, replySecretName, webhookSecretName } from './document.ts';
 import { makeDemoFolder, removeDemoFolder } from './folder.ts';
+import { doubtOf } from './model-doubt.ts';
 import { createPracticeModel, practiceModelName } from './practice-model.ts';
 import { closeServer, createReceiver, findPort, listenNear } from './servers.ts';
 
@@ -126,6 +127,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
   const { runService } = await import('../../run/run.ts');
   const log = createCommandLog(io, choices.level);
   log.scrub(secrets.values());
+  const doubt = choices.model === null ? null : await doubtOf(config.brains[0]!.models[0]!);
   const ending = await runService({
     config,
     text,
@@ -143,7 +145,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     abandon: io.abandon,
     onListening: (at) => {
       const secret = secrets.get(webhookSecretName as EnvName)!;
-      io.stdout.write(welcome(at, { ...picked, secret, kept: folder === null }));
+      io.stdout.write(welcome(at, { ...picked, secret, kept: folder === null, doubt }));
     },
   });
   await log.flush();
@@ -164,6 +166,8 @@ type Shown = {
   readonly storagePath: string;
   readonly kept: boolean;
   readonly secret: string;
+  /** Why the model will not answer as things are, and what to do; null: it will. */
+  readonly doubt: string | null;
 };
 
 function welcome(at: Listening, shown: Shown): string {
@@ -175,13 +179,15 @@ function welcome(at: Listening, shown: Shown): string {
   const seconds = (performance.now() / 1000).toFixed(2);
   const liveView = at.admin === null ? 'off' : `http://127.0.0.1:${shown.adminPort}/ui`;
   const curl = [
-    `curl -sS ${webhook}`,
+    `curl -sS -w '\\n' ${webhook}`,
     `-H 'Authorization: Bearer ${shown.secret}'`,
     `-H 'Content-Type: application/json'`,
     `-d '{"sender_id":"ada","text":"Hello"}'`,
   ].join(' ');
-  return `svc demo was ready ${seconds} s after its start.
-
+  const was = shown.doubt === null ? 'was ready' : 'runs, but its model is not ready,';
+  const doubt = shown.doubt === null ? '' : `\n  ! ${shown.doubt}\n`;
+  return `svc demo ${was} ${seconds} s after its start.
+${doubt}
   webhook    ${webhook}
   brain      ${brain}
   replies    go to http://127.0.0.1:${shown.receiverPort}/replies, which prints them here

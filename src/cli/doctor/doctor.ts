@@ -10,6 +10,7 @@ import { programVersion, versionAt } from '../frame/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { clockLine } from './clock.ts';
 import { listenerLines } from './listeners.ts';
+import { openFilesLines } from './open-files.ts';
 import { examinePlace, storageLines } from './storage.ts';
 
 export const doctor: Command = {
@@ -17,10 +18,10 @@ export const doctor: Command = {
   summary: 'Look for what is wrong, with a remedy for each',
   usage: `Usage: svc doctor [--config <file>] [--json]
 
-Looks at everything that svc needs: the configuration, secrets, models, the hosts of replies, the
-database (sound, its schema, who may read it, who owns it, room on the disk), the addresses to
-listen on, and the clock. It changes nothing, sends no one's words anywhere, and may be run while
-svc runs.
+Looks at everything that svc needs: the configuration, secrets, models, the addresses for replies,
+the database (sound, its schema, who may read it, who owns it, room on the disk), how many files may
+be open, the addresses to listen on, and the clock. It changes nothing, sends no one's words
+anywhere, and may be run while svc runs.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"valid", "problems", "checks"}
@@ -61,10 +62,12 @@ async function look(
     runPreflight(inspection, { env: io.env, version: programVersion(), heldDatabase: null }),
     listenerLines(config, owned),
   ]);
+  const ownerPid = examined?.kind === 'examined' ? examined.ownerPid : null;
   const newestAt = examined?.kind === 'examined' ? examined.newestAt : null;
   return [
     ...preflight,
-    ...storageLines(inspection.storagePath, examined),
+    ...(await storageLines(inspection.storagePath, examined)),
+    ...openFilesLines(ownerPid),
     ...listeners,
     clockLine({ now: Date.now(), newestAt, versionAt }),
   ];

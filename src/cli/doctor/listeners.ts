@@ -2,6 +2,7 @@ import { isListener, kindOf } from '../../channel/kinds.ts';
 import type { Config, ListenAddress } from '../../config/config.ts';
 import { later, steadyNow } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
+import { holderOfPort, sayHolder } from '../../lib/holders.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
 import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
@@ -66,7 +67,7 @@ async function listenerLine(
       return warning(subject, message, 'That svc has another configuration: start it again.');
     }
     case 'taken': {
-      const message = 'is taken by another program';
+      const message = `is taken by another program${sayHolder(holderOfPort(address.port))}`;
       const remedy = `Stop that program, or change ${field}.`;
       return optional ? warning(subject, message, remedy) : failed(subject, message, remedy);
     }

@@ -1,22 +1,36 @@
 import { existsSync } from 'node:fs';
-import { examineStorage } from '../../storage.ts';
+import { dirname } from 'node:path';
+import { examineStorage, roomOfDisk } from '../../storage.ts';
+import { sayHolder } from '../../lib/holders.ts';
 import { bytesText } from '../ledger/table.ts';
 import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
 
 type Examination = Awaited<ReturnType<typeof examineStorage>>;
+type Room = Pick<Examined, 'freeBytes' | 'freeBytesMin'>;
 type Examined = Extract<Examination, { readonly kind: 'examined' }>;
+
+/** On the disk where the database is to be made: that of the nearest folder that is there. */
+async function roomAt(path: string): Promise<Room | null> {
+  const folder = dirname(path);
+  if (!existsSync(folder)) return folder === path ? null : roomAt(folder);
+  return roomOfDisk(folder);
+}
 
 /** @returns null without storage, and where no database has been made yet */
 export async function examinePlace(path: string | null): Promise<Examination | null> {
   return path === null || !existsSync(path) ? null : examineStorage(path);
 }
 
-/** What the examination of the database came to; nothing where there is none. */
-export function storageLines(
+/** What the examination of the database came to; before there is one, whether it has room. */
+export async function storageLines(
   path: string | null,
   examination: Examination | null,
-): readonly PreflightLine[] {
-  if (path === null || examination === null) return [];
+): Promise<readonly PreflightLine[]> {
+  if (path === null) return [];
+  if (examination === null) {
+    const room = await roomAt(path);
+    return room === null ? [] : [diskLine(room)];
+  }
   if (examination.kind === 'problem') {
     const remedy = 'Nothing else of the database could be looked at.';
     return [failed('database', examination.message, remedy)];
@@ -40,8 +54,8 @@ function soundLine({ damage, stepsBehind, bytes }: Examined): PreflightLine {
   return warning('database', message, 'Nothing to do: the next start brings it up to date.');
 }
 
-function ownerLine({ owned, unclean }: Examined): PreflightLine {
-  if (owned) return ok('owner', 'a running svc holds the database');
+function ownerLine({ owned, ownerPid, unclean }: Examined): PreflightLine {
+  if (owned) return ok('owner', `a running svc${sayHolder(ownerPid)} holds the database`);
   if (!unclean) return ok('owner', 'no svc holds the database; the last one closed it');
   const message =
     'no svc holds the database, and the last one ended without closing it, or this is a backup';
@@ -54,7 +68,7 @@ function rightsLine({ openFiles }: Examined): PreflightLine {
   return warning('rights', message, `Run chmod go-rwx ${openFiles.join(' ')}`);
 }
 
-function diskLine({ freeBytes, freeBytesMin }: Examined): PreflightLine {
+export function diskLine({ freeBytes, freeBytesMin }: Room): PreflightLine {
   const least = bytesText(freeBytesMin);
   const message = `${bytesText(freeBytes)} are free; below ${least} nothing new is accepted`;
   const remedy = 'Make room on the disk that holds the database.';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
 import { inspectConfig, type Inspection } from '../../config/inspect.ts';
-import { resolveSecrets, type NamedSecret } from '../../config/secrets.ts';
+import { howToSet, resolveSecrets, sayUnset, type MissingSecret } from '../../config/secrets.ts';
 import { createLog, logLevels, type Log, type LogLevel } from '../../lib/log.ts';
 import type { Io } from '../cli.ts';
 import { isColoured, report } from './report.ts';
@@ -52,8 +52,10 @@ function say({ path, message, remedy }: ConfigProblem): string {
 }
 
 /** A variable that is not set, and every place that wants it. */
-function sayMissing({ name, usedAt }: NamedSecret): string {
-  return `✗ ${name} is not set in the environment; it is used at ${usedAt.join(' and ')}.\n`;
+function sayMissing(missing: MissingSecret): string {
+  const { name, usedAt } = missing;
+  const what = `${name} ${sayUnset(missing)} in the environment`;
+  return `✗ ${what}; it is used at ${usedAt.join(' and ')}.\n  ${howToSet(name)}\n`;
 }
 
 /** The log of a command: JSON lines for machines, short ones for a terminal. */

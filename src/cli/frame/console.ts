@@ -5,7 +5,7 @@
  * at the prompt → (Enter) answering → at the prompt;  Ctrl-C: answering → at the prompt,
  * a line begun → an empty one, an empty one → over;  /quit, Ctrl-D, SIGTERM → over
  */
-import { createInterface, type Interface } from 'node:readline';
+import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline';
 import { sentences } from '../../flow/sentences.ts';
 import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
@@ -82,7 +82,9 @@ class Console {
   async #answer(text: string): Promise<void> {
     const answering = new AbortController();
     this.#answering = answering;
+    const erase = this.#sayThinking();
     const answer = await this.#session.ask(text, answering.signal);
+    erase();
     this.#answering = null;
     const { stdout, stderr } = this.#io;
     if (answering.signal.aborted) {
@@ -99,6 +101,17 @@ class Console {
     }
     // The sentence for senders names no reason, but the person at this console runs the service.
     if (this.#explain || decision.kind !== 'reply') stderr.write(explain(answer));
+  }
+
+  /** At a terminal that can take a line back. @returns takes it back */
+  #sayThinking(): () => void {
+    const { stdout, env } = this.#io;
+    if (!this.#atTerminal || env['TERM'] === 'dumb') return () => {};
+    stdout.write('…');
+    return () => {
+      cursorTo(stdout, 0);
+      clearLine(stdout, 0);
+    };
   }
 
   #interrupt(lines: Interface): void {

@@ -59,7 +59,9 @@ export function report(
   const warnings = count(validation.problems, 'warning');
   const tail = warnings === 0 ? '' : `, ${plural(warnings, 'warning')}`;
   const failed = failuresOf(lines).length;
-  if (validation.kind === 'invalid') {
+  if (validation.kind === 'invalid' && validation.problems.some(isUnread)) {
+    blocks.push(`${sign('failed')} ${file} was not checked\n`);
+  } else if (validation.kind === 'invalid') {
     const errors = plural(count(validation.problems, 'error'), 'problem');
     blocks.push(`${sign('failed')} ${file} is not valid: ${errors}${tail}\n`);
   } else if (failed > 0) {
@@ -69,6 +71,10 @@ export function report(
     blocks.push(`${sign('ok')} ${file} is valid${tail}\n`);
   }
   return blocks.join('');
+}
+
+function isUnread({ code }: ConfigProblem): boolean {
+  return code === 'file_missing' || code === 'file_unreadable';
 }
 
 function placeOf(file: string, { line, column }: ConfigProblem): string {

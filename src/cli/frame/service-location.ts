@@ -96,8 +96,9 @@ function emptyConfig(): Config {
 }
 
 function sayProblem(name: string, problem: ConfigProblem | undefined): string {
-  const { line = 0, column = 0, message = 'it cannot be read' } = problem ?? {};
-  return `${name} cannot be used (${line === 0 ? '' : `${line}:${column}: `}${message});`;
+  const { line = 0, column = 0, path = '', message = 'it cannot be read' } = problem ?? {};
+  const place = line === 0 ? '' : `${[`${line}:${column}`, path].join(' ').trimEnd()}: `;
+  return `${name} cannot be used (${place}${message});`;
 }
 
 function tell({ stderr, env }: Io, message: string): void {

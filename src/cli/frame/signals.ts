@@ -1,8 +1,9 @@
 /**
  * Turns signals into one abort, and hang-ups into what a command makes of them. A signal may reach
  * this process directly, through the launcher in bin/svc.js, or both ways at once; a signal that
- * comes both ways ends a process once. The end of the launcher, or of the npm that started it,
- * counts as a SIGTERM, so that a kill of theirs leaves nothing behind.
+ * comes both ways ends a process once. The end of the npm that started it counts as a
+ * SIGTERM; that of the launcher, which only a kill brings about, as two, and what does not close
+ * is not waited for. So a kill of theirs leaves nothing behind.
  *
  * running → stopping (the first signal) → ended (the second one, at once; a hang-up is none)
  *
@@ -46,11 +47,17 @@ class SignalCount {
 export type Signals = {
   /** Aborts at the first signal. */
   readonly stopping: AbortController;
-  /** Aborts at the second signal, which ends the process. */
+  /** Aborts at the second signal, which ends the process, and at the end of the launcher. */
   readonly abandoning: AbortController;
   /** From now on a hang-up without a terminal calls this, and stops nothing. */
   readonly onHangUp: (act: () => void) => void;
 };
+
+/**
+ * How long a program without its launcher may close what it has open. With the half second that
+ * `endProcess` may take, it is gone within a second.
+ */
+const orphanMs = 400;
 
 /** Listens for the end of this process's time. */
 export function listenForSignals(): Signals {
@@ -64,12 +71,17 @@ export function listenForSignals(): Signals {
     // The person has asked twice: whatever a library still does is not waited for.
     void endProcess(128 + constants.signals[signal]);
   });
+  const endSoon = (): void => {
+    stopping.abort();
+    abandoning.abort();
+    setTimeout(() => void endProcess(128 + constants.signals.SIGKILL), orphanMs).unref();
+  };
   const came: Came = (signal, way) => {
     if (signal === 'SIGHUP' && hangUp !== null) hangUp();
     else count.came(signal, way);
   };
   for (const name of names) process.on(name, () => came(name, 'direct'));
-  if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(came, stopping);
+  if (process.env['SVC_LAUNCHED'] === '1') heedLauncher(came, endSoon);
   if (process.env['npm_lifecycle_event'] !== undefined) handleNpm(() => stopping.abort());
   const onHangUp = (act: () => void): void => {
     // Windows sends SIGHUP when a console closes, and ends the process soon after.
@@ -78,18 +90,19 @@ export function listenForSignals(): Signals {
   return { stopping, abandoning, onHangUp };
 }
 
-function heedLauncher(came: Came, stopping: AbortController): void {
+/** @param left the launcher is gone */
+function heedLauncher(came: Came, left: () => void): void {
   delete process.env['SVC_LAUNCHED'];
   process.on('message', (message: unknown) => {
     const signal = (message as { signal?: unknown } | null)?.signal;
     const known = names.find((name) => name === signal);
     if (known !== undefined) came(known, 'passed');
   });
-  process.on('disconnect', () => stopping.abort());
+  process.on('disconnect', left);
   if (process.connected) {
     // The listeners above would hold the process open, and the channel alone is to hold nothing.
     process.channel?.unref();
   } else {
-    stopping.abort();
+    left();
   }
 }

@@ -7,8 +7,8 @@ import { existsSync } from 'node:fs';
 import { systemClock } from '../../lib/clock.ts';
 import type { Admissions } from '../../domain/gate.ts';
 import { createIdSource } from '../../domain/ids.ts';
-import { Pairings } from '../../flow/pairing.ts';
-import { openLedger, openReader } from '../../storage.ts';
+import { listPairings, Pairings } from '../../flow/pairing.ts';
+import { openCursorReader, openLedger, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
 import { readSecrets } from '../frame/boot.ts';
 import { exitCode, type Io } from '../cli.ts';
@@ -93,6 +93,27 @@ export function pairing(
   const over = (ledger: Ledger): Admissions =>
     auditedAdmissions(ledger, new Pairings(ledger, Date.now, random));
   return owning(location, (ledger) => use(over(ledger)), use);
+}
+
+/** Lets a command tell who was let in, in the same way as `reading`. */
+export function listingPairings(
+  location: LedgerLocation,
+  use: (admissions: Pick<Admissions, 'list'>) => Promise<number>,
+): Promise<number> {
+  return heard(location, async () => {
+    const { storagePath } = location;
+    if (storagePath === null) {
+      await using remote = await remoteAt(
+        location,
+        'Without storage only the running svc can tell this',
+      );
+      return await use(remote);
+    }
+    const cursors = await openCursorReader(storagePath);
+    if ('kind' in cursors) throw new Unanswered(cursors.message);
+    using open = cursors;
+    return await use({ list: () => listPairings(open, Date.now) });
+  });
 }
 
 /** The ledger itself where no service owns it, else the service that does. */

@@ -70,7 +70,8 @@ function faultOf(
   if (!all) return '--reason goes with --all.';
   if (failureKinds.some((kind) => kind === reason)) return null;
   const near = nearest(reason, failureKinds);
-  return `There is no reason "${reason}".${near === null ? '' : ` Did you mean ${near}?`}`;
+  const hint = near === null ? `It is one of ${failureKinds.join(', ')}.` : `Did you mean ${near}?`;
+  return `There is no reason "${reason}". ${hint}`;
 }
 
 /** All ids are gathered before the first moves: a list that changes has no next page. */

@@ -3,7 +3,7 @@ import { unknownCode, type Admission, type Admissions } from '../../domain/gate.
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainLine } from '../frame/plain-text.ts';
-import { locateLedgerStrictly, pairing } from './access.ts';
+import { listingPairings, locateLedgerStrictly, pairing } from './access.ts';
 import { left, localTime, table } from './table.ts';
 
 export const pair: Command = {
@@ -20,7 +20,8 @@ Whoever brings you theirs is let in by it, for good. Codes are taken here and ne
   --remove <id>    makes a stranger of someone again; a code that waits counts no more
   --config <file>  the configuration file (default: svc.json)
 
-While svc runs it is asked over its admin address, with the admin token.
+The list is read from the database, whether svc runs or not. Letting in and removing while svc runs
+is done over its admin address, with the admin token.
 Exit codes: 0 done, 1 not done, 2 wrong usage, 78 configuration.
 `,
   run,
@@ -43,8 +44,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   }
   const place = await locateLedgerStrictly(flags.config, io);
   if (typeof place === 'number') return place;
+  if (flags.list) return listingPairings(place, (admissions) => tellAll(admissions, io));
   return pairing(place, (admissions) => {
-    if (flags.list) return tellAll(admissions, io);
     return flags.remove === null
       ? admit(admissions, code ?? '', io)
       : remove(admissions, flags.remove, io);
@@ -80,7 +81,7 @@ async function remove(admissions: Admissions, sender: string, io: Io): Promise<n
   return exitCode.fine;
 }
 
-async function tellAll(admissions: Admissions, io: Io): Promise<number> {
+async function tellAll(admissions: Pick<Admissions, 'list'>, io: Io): Promise<number> {
   const rows = await admissions.list();
   if (rows.length === 0) {
     io.stdout.write('Nobody was let in by a code, and nobody asks to be.\n');

@@ -6,7 +6,7 @@ import type {
   ProviderStatus,
   Status,
 } from '../../admin/admin.ts';
-import { remedyOf } from '../../domain/failure.ts';
+import { remedyForModel } from '../../domain/remedy.ts';
 import { plural } from '../../domain/plural.ts';
 import { length, localTime } from '../ledger/table.ts';
 import { plainLine } from '../frame/plain-text.ts';
@@ -26,7 +26,8 @@ export function statusPage(status: Status, coloured: boolean): string {
     countsLine(status),
     deadLettersLine(status.counts),
     ...status.warnings.map(({ path, message, remedy }) => {
-      return { mark: 'warning', subject: path, message: `${message}. ${remedy}` } as const;
+      const subject = path === '' ? 'configuration' : path;
+      return { mark: 'warning', subject, message: `${message}. ${remedy}` } as const;
     }),
     ...leftOutLines(status),
   ];
@@ -80,16 +81,16 @@ function channelLine(channel: ChannelStatus, now: number): Line {
 const providerMarks = { up: 'ok', failing: 'warning', unknown: 'ok' } as const;
 
 function providerLine(provider: ProviderStatus, now: number): Line {
-  const { state, since, reason, answers, failures, times } = provider;
+  const { state, since, reason, model, answers, failures, times } = provider;
   const subject = provider.provider;
   if (since === null) return { mark: 'ok', subject, message: 'was not asked yet' };
-  const why = reason === null ? '' : ` (${reason})`;
+  const why = reason === null ? '' : ` (${model === null ? '' : `${model}: `}${reason})`;
   const p95 = times.p95Ms === null ? '' : `, 95 in 100 within ${length(times.p95Ms)}`;
   const calls = `${plural(answers, 'answer')}${p95}, ${plural(failures, 'failure')}`;
   const stands = `${state}${why} for ${length(Math.max(0, now - since))}`;
-  const remedy = reason === null ? null : remedyOf(reason);
-  const next = remedy === null ? '' : `. ${remedy}`;
-  return { mark: providerMarks[state], subject, message: `${stands}; ${calls}${next}` };
+  const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
+  const message = `${stands}; ${calls}${remedy === null ? '' : `. ${remedy}`}`;
+  return { mark: providerMarks[state], subject, message };
 }
 
 function backlogLines(backlog: readonly BacklogStatus[], now: number): Line[] {

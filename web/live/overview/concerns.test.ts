@@ -22,7 +22,9 @@ test('what is broken comes before what waits, and each leads to where it can be 
   const status = {
     ...quiet,
     counts: { ...quiet.counts, deadLettersKept: 1 },
-    providers: [{ provider: 'local_runtime', state: 'failing', since: 0, reason: 'timeout' }],
+    providers: [
+      { provider: 'local_runtime', state: 'failing', since: 0, reason: 'timeout', model: null },
+    ],
     backlog: [{ channel: 'webhook', inbox: 2, outbox: 1, unroutable: 0, oldestAt: 0 }],
   } as unknown as Status;
   const told = concernsOf(status, 120_000).map(({ tone, what, place }) => [tone, what, place]);

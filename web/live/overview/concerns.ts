@@ -1,5 +1,6 @@
 /** Facts of a service's status that may need a person, the gravest first. */
 import type { Status } from '../../../src/admin/admin.ts';
+import { remedyForModel } from '../../../src/domain/remedy.ts';
 import { ago, count, length, sentence, some, spaced } from '../../kit/words.ts';
 
 export type Concern = {
@@ -56,12 +57,13 @@ function ofChannels({ channels }: Status): readonly Concern[] {
 }
 
 function ofProviders({ providers }: Status, now: number): readonly Concern[] {
-  return providers.flatMap(({ provider, state, since, reason }) => {
+  return providers.flatMap(({ provider, state, since, reason, model }) => {
     if (state !== 'failing') return [];
+    const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
     const why = reason === null ? '' : `: ${spaced(reason)}`;
     const what = `The provider ${provider} began to fail ${ago(since, now)}${why}.`;
     const place = { view: 'providers' };
-    return [{ key: `provider ${provider}`, tone: 'bad', what, remedy: null, place }];
+    return [{ key: `provider ${provider}`, tone: 'bad', what, remedy, place }];
   });
 }
 

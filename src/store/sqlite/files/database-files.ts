@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { holderOfFile } from '../../../lib/holders.ts';
 
 /** A process that asks whether there is an owner holds the lock's file for a moment. */
 const askedMs = 200;
@@ -86,6 +87,11 @@ export function takeOwnerLock(path: string): OwnerLock | null {
 }
 
 const sqliteBusy = 5;
+
+/** The id of the process that holds the lock; null: not known. */
+export function holderOfLock(path: string): number | null {
+  return holderOfFile(`${path}.lock`);
+}
 
 /** What a process whose storage failed leaves for the next: no message is to blame for its end. */
 export type NotedFailure = {

@@ -3,15 +3,23 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { applicationId, migrationFiles } from './migrations.ts';
-import { freeBytesAt } from './database-files.ts';
+import { freeBytesAt, holderOfLock } from './database-files.ts';
 import type { StoreProblem } from '../../problem.ts';
 import { problemOf } from './problem.ts';
 import { sqliteLimits } from '../ledger/limits.ts';
 
-export type Examined = {
+export type DiskRoom = {
+  readonly freeBytes: number;
+  /** With less than this free nothing more is accepted. */
+  readonly freeBytesMin: number;
+};
+
+export type Examined = DiskRoom & {
   readonly kind: 'examined';
   /** A process owns it now. */
   readonly owned: boolean;
+  /** The id of that process; null: nobody owns it, or this system does not tell who. */
+  readonly ownerPid: number | null;
   /** The process before ended without closing it. */
   readonly unclean: boolean;
   /** What SQLite's quick_check found; null: nothing wrong. */
@@ -21,9 +29,6 @@ export type Examined = {
   /** When the newest message was accepted, milliseconds since 1970; null: there is none. */
   readonly newestAt: number | null;
   readonly bytes: number;
-  readonly freeBytes: number;
-  /** With less than this free nothing more is accepted. */
-  readonly freeBytesMin: number;
   /** Files and the folder, where others than their owner may use them; Windows has no such bits. */
   readonly openFiles: readonly string[];
 };
@@ -47,18 +52,23 @@ export function examine(path: string): Examined | StoreProblem {
     return {
       kind: 'examined',
       owned,
+      ownerPid: owned ? holderOfLock(path) : null,
       unclean,
       damage: sound === 'ok' ? null : sound,
       stepsBehind: known - version,
       newestAt: newest === null ? null : Number(newest),
       bytes: sizeOf(path) + sizeOf(`${path}-wal`),
-      freeBytes: freeBytesAt(path),
-      freeBytesMin: sqliteLimits.freeBytesMin,
+      ...roomOfDisk(path),
       openFiles: openFiles(path),
     };
   } catch (error) {
     return problemOf(path, error as Error);
   }
+}
+
+/** @param place a file or folder on that disk */
+export function roomOfDisk(place: string): DiskRoom {
+  return { freeBytes: freeBytesAt(place), freeBytesMin: sqliteLimits.freeBytesMin };
 }
 
 const newestMessage = 'SELECT accepted_at FROM inbox ORDER BY seq DESC LIMIT 1';

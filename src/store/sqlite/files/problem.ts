@@ -1,12 +1,45 @@
 /** Why a database cannot be used, and what a person can do about it. */
+import { sayHolder } from '../../../lib/holders.ts';
 import type { StoreProblem } from '../../problem.ts';
+import { holderOfLock } from './database-files.ts';
+
+const noRight = {
+  code: 'storage_read_only',
+  sentence: 'cannot be written; give this user the right to, or name another storage.path',
+};
+const full = { code: 'storage_full', sentence: 'stands on a full disk; make room' };
+const noFiles = {
+  code: 'storage_unusable',
+  sentence: 'cannot be opened, since this process may open no more files; raise ulimit -n',
+};
+
+/** What the system says of the files themselves, before SQLite has them open. */
+const bySystem: Readonly<Record<string, { readonly code: string; readonly sentence: string }>> = {
+  EACCES: noRight,
+  EPERM: noRight,
+  EROFS: noRight,
+  ENOENT: {
+    code: 'storage_unreachable',
+    sentence:
+      'cannot be made, nor its folder; give this user the right to write there, or name another ' +
+      'storage.path',
+  },
+  ENOTDIR: {
+    code: 'storage_unreachable',
+    sentence: 'cannot be made, since a part of its path is no folder; name another storage.path',
+  },
+  ENOSPC: full,
+  EDQUOT: full,
+  EMFILE: noFiles,
+  ENFILE: noFiles,
+};
 
 const byErrcode: Readonly<Record<number, { readonly code: string; readonly sentence: string }>> = {
   5: { code: 'storage_locked', sentence: 'is in use by another program; end that one first' },
   8: { code: 'storage_read_only', sentence: 'cannot be written; give this user the right to' },
   10: { code: 'storage_io', sentence: 'could not be read or written; look after the disk' },
   11: { code: 'storage_damaged', sentence: 'is damaged; restore a backup, or move it away' },
-  13: { code: 'storage_full', sentence: 'stands on a full disk; make room' },
+  13: full,
   14: {
     code: 'storage_unreachable',
     sentence: 'cannot be opened; check the folder and its rights',
@@ -20,9 +53,9 @@ export const sqliteFull = 13;
 /** @param fault what opening it threw, in this thread or in the writer's */
 export function problemOf(
   path: string,
-  fault: { readonly errcode?: number; readonly name?: string; readonly message: string },
+  fault: { readonly errcode?: number; readonly code?: string; readonly message: string },
 ): StoreProblem {
-  const known = byErrcode[(fault.errcode ?? 0) & 0xff];
+  const known = byErrcode[(fault.errcode ?? 0) & 0xff] ?? bySystem[fault.code ?? ''];
   if (known !== undefined) return problem(known.code, `The database ${path} ${known.sentence}.`);
   if (fault.message.startsWith('NewerSchema')) {
     const what = `The database ${path} was written by a newer svc; run that one, or a newer one.`;
@@ -38,7 +71,8 @@ export function problemOf(
 export function lockedProblem(path: string): StoreProblem {
   return problem(
     'storage_locked',
-    `The database ${path} is in use by another svc. Stop that one, or name another storage.path.`,
+    `The database ${path} is in use by another svc${sayHolder(holderOfLock(path))}. ` +
+      'Stop that one, or name another storage.path.',
   );
 }
 

@@ -1,0 +1,51 @@
+/** What the operator can do when a model gave no answer. */
+import type { FailureKind } from './failure.ts';
+
+type Remedies = Partial<Record<FailureKind, (modelId: string) => string>>;
+
+const nearer = (): string =>
+  'Write a base_url on this machine or in a private network, or declare the model "cloud".';
+
+const remedies = {
+  local_runtime: {
+    connect_failed: () => 'Ollama is not running: `ollama serve`. If it is, check base_url.',
+    not_found: (modelId) => `Fetch the model: \`ollama pull ${modelId}\`, or name another.`,
+    unauthorized: () => 'Check the key in the environment.',
+    far_address: nearer,
+  },
+  hosted_runtime: {
+    connect_failed: () => 'Check base_url and the way to the network.',
+    not_found: () => 'Name another model, or check base_url.',
+    unauthorized: () => 'Check the key in the environment.',
+    far_address: nearer,
+  },
+} as const satisfies Record<string, Remedies>;
+
+export type RemediedProvider = keyof typeof remedies;
+
+/** @returns a sentence; null: the failure says nothing of what to do */
+export function remedyOf(
+  kind: FailureKind,
+  provider: RemediedProvider,
+  modelId: string,
+): string | null {
+  const known: Remedies = remedies[provider];
+  return known[kind]?.(modelId) ?? null;
+}
+
+/** The same for a model's name, which is provider and model id with a slash between. */
+export function remedyForModel(kind: FailureKind, name: string): string | null {
+  const slash = name.indexOf('/');
+  const provider = name.slice(0, slash);
+  return isKnown(provider) ? remedyOf(kind, provider, name.slice(slash + 1)) : null;
+}
+
+/** A log line of a call that failed. */
+export function sayNoAnswer(name: string, kind: FailureKind): string {
+  const remedy = remedyForModel(kind, name);
+  return `${name} gave no answer: ${kind}.${remedy === null ? '' : ` ${remedy}`}`;
+}
+
+function isKnown(provider: string): provider is RemediedProvider {
+  return Object.hasOwn(remedies, provider);
+}

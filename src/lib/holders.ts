@@ -1,0 +1,54 @@
+/**
+ * Who holds a file or a port, as Linux tells it in /proc: what other systems, and processes of
+ * other users, do not tell is null. Format: proc_pid_fd(5), proc_pid_net(5).
+ */
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+
+/** The id of a process, not this one, that has the file open; null: nobody is known to. */
+export function holderOfFile(path: string): number | null {
+  const real = readOrNull(() => realpathSync(path));
+  return real === null ? null : processWith((link) => link === real);
+}
+
+/** The id of the process that listens on the TCP port, at whatever address; null: not known. */
+export function holderOfPort(port: number): number | null {
+  const inodes = new Set(['tcp', 'tcp6'].flatMap((table) => listenersIn(table, port)));
+  return inodes.size === 0 ? null : processWith((link) => inodes.has(link));
+}
+
+/** ` (process 42)`, to follow what is held; empty where the holder is not known. */
+export function sayHolder(pid: number | null): string {
+  return pid === null ? '' : ` (process ${pid})`;
+}
+
+/** A row: number, local address and port in hex, remote, state (0A: listens), …, inode the 10th. */
+function listenersIn(table: string, port: number): readonly string[] {
+  const text = readOrNull(() => readFileSync(`/proc/net/${table}`, 'utf8')) ?? '';
+  const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return text
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter((row) => row[3] === '0A' && row[1]?.endsWith(wanted) === true)
+    .map((row) => `socket:[${row[9]}]`);
+}
+
+function processWith(isIt: (link: string) => boolean): number | null {
+  const pids = (readOrNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name));
+  const found = pids.map(Number).find((pid) => pid !== process.pid && linksOf(pid).some(isIt));
+  return found ?? null;
+}
+
+/** What its descriptors stand for; empty where it has ended, or is another user's. */
+function linksOf(pid: number): readonly string[] {
+  const folder = `/proc/${pid}/fd`;
+  const names = readOrNull(() => readdirSync(folder)) ?? [];
+  return names.flatMap((name) => readOrNull(() => readlinkSync(`${folder}/${name}`)) ?? []);
+}
+
+function readOrNull<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,22 @@
+import type { ChannelKey } from '../../../domain/ids.ts';
+import type { StoreProblem } from '../../problem.ts';
+import { openForReading } from './reader.ts';
+
+/** What channels noted, read beside a service that goes on noting. */
+export type CursorReader = Disposable & {
+  cursor(channel: ChannelKey, name: string): Promise<string | null>;
+};
+
+/** @param path absolute */
+export function openCursors(path: string): CursorReader | StoreProblem {
+  const db = openForReading(path);
+  if ('kind' in db) return db;
+  const cursor = db.prepare('SELECT value FROM cursors WHERE channel = ? AND name = ?');
+  return {
+    cursor: async (channel, name) => {
+      const value = cursor.get(channel, name)?.['value'];
+      return typeof value === 'string' ? value : null;
+    },
+    [Symbol.dispose]: () => db.close(),
+  };
+}
