@@ -31,8 +31,9 @@ const [count, seed, capture, folder] = process.argv.slice(2) as [string, string,
 const tell = (finding: Finding): void => void process.send!(finding);
 const whyOf = (error: unknown): string => String(error instanceof Error ? error.message : error);
 
-const network = await Network.make(folder, capture).catch((error: unknown) => {
-  tell({ kind: 'impossible', why: whyOf(error) });
+const network = await Network.make(folder, capture).catch(async (error: unknown) => {
+  const impossible: Finding = { kind: 'impossible', why: whyOf(error) };
+  await new Promise((resolve) => process.send!(impossible, resolve));
   process.exit();
 });
 const suite = await Suite.open(network, Number(seed));
@@ -48,7 +49,7 @@ try {
 } finally {
   await suite[Symbol.asyncDispose]();
   await network[Symbol.asyncDispose]();
-  process.disconnect();
+  process.disconnect?.();
 }
 
 function found({ said, astray, applied }: Suite, seen: Seen): Finding {

@@ -21,6 +21,8 @@ export type Runtime = AsyncDisposable & {
 type Lie = {
   readonly looks?: (model: string) => Step;
   readonly calls?: Step;
+  /** How long svc waits, where what it waits for never comes. */
+  readonly patienceSeconds?: number;
   /** What it says before a text is sent suffices to know it. */
   readonly shut: boolean;
 };
@@ -36,7 +38,7 @@ const vendorUrl = `http://${vendor.name}`;
 const lies: Readonly<Record<string, Lie>> = {
   'the list: 500': shut(() => ({ fail: '500' })),
   'the list: 503': shut(() => ({ fail: '503' })),
-  'the list: nothing': shut(() => ({ fail: 'hang' })),
+  'the list: nothing': { ...shut(() => ({ fail: 'hang' })), patienceSeconds: 1 },
   'the list: a reset': shut(() => ({ fail: 'reset' })),
   'the list: a page': shut(() => ({ fail: 'html' })),
   'the list: without the model': shut(() => listOf({ name: 'another' })),
@@ -144,8 +146,8 @@ export async function startRuntime(
       model_id: model,
       locality: 'local',
       base_url: `http://${name ?? host}:${port}${base}`,
-      timeout_seconds: 1,
-      max_retries: 1,
+      timeout_seconds: lie.patienceSeconds ?? 60,
+      max_retries: 0,
     },
     fake,
     shut: lie.shut || place.shut,

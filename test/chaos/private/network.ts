@@ -43,10 +43,14 @@ export type Seen = Left & {
 
 export class Network implements AsyncDisposable {
   readonly #far: ChildProcess;
+  readonly #gone: Promise<never>;
   readonly #file: string;
 
   private constructor(child: ChildProcess, file: string) {
     this.#far = child;
+    this.#gone = goneOf(child);
+    // Whoever waits is told; at the end nobody does.
+    this.#gone.catch(() => {});
     this.#file = file;
   }
 
@@ -60,8 +64,8 @@ export class Network implements AsyncDisposable {
     const child = spawn('unshare', ['-n', process.execPath, program, capture, file], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    await Promise.race([once(child, 'message'), gone(child)]);
     const network = new Network(child, file);
+    await network.#heard();
     const ip = (args: string): void => void execFileSync('ip', args.split(' '));
     ip(`link add near type veth peer name far netns ${child.pid}`);
     ip('link set lo up');
@@ -95,9 +99,13 @@ export class Network implements AsyncDisposable {
   }
 
   async ask(asked: Asked): Promise<Told> {
-    const answer = once(this.#far, 'message') as Promise<[Told]>;
     this.#far.send(asked);
-    const [told] = await Promise.race([answer, gone(this.#far)]);
+    return this.#heard();
+  }
+
+  async #heard(): Promise<Told> {
+    const message = new Promise<Told>((resolve) => this.#far.once('message', resolve));
+    const told = await Promise.race([message, this.#gone]);
     if (told.kind === 'failed') throw new Error(`the far side: ${told.why}`);
     return told;
   }
@@ -109,7 +117,7 @@ export class Network implements AsyncDisposable {
   }
 }
 
-async function gone(child: ChildProcess): Promise<never> {
+async function goneOf(child: ChildProcess): Promise<never> {
   await once(child, 'exit');
   throw new Error('the far side has ended');
 }

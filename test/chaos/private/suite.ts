@@ -15,7 +15,7 @@ import type { Network } from './network.ts';
 
 /** What a text is: `lie` and `kept` and `held` are private; `open` is not, and must be seen. */
 type Kind = 'lie' | 'kept' | 'held' | 'open';
-export const canaries = /\b(?:lie|kept|held|open)-canary-[\da-f]{12}\b/g;
+export const canaries = /\b(?:lie|kept|held|open)-canary-[\da-f]{8}\b/g;
 
 const openModel = {
   provider: 'hosted_runtime',
@@ -115,12 +115,12 @@ export class Suite implements AsyncDisposable {
     assert.equal(this.#lastReply(), 'from afar');
   }
 
-  /** A private text that is with its model, and one that waits behind it, when all becomes public. */
+  /** One private text is with its model, and one waits behind it, when all becomes public. */
   async #hold(): Promise<void> {
     await using runtime = await this.#start(honestCase(this.#random));
     const release = Promise.withResolvers<void>();
     await runtime.fake.script({ fail: 'reset', after: release.promise });
-    await this.#apply('private', [{ ...runtime.model, timeout_seconds: 60 }]);
+    await this.#apply('private', [runtime.model]);
     const who = `holder ${this.#runtimes}`;
     const [first, second] = [this.#textOf('held'), this.#textOf('held')];
     await this.#post(who, first);
@@ -156,8 +156,8 @@ export class Suite implements AsyncDisposable {
   }
 
   #textOf(kind: Kind): string {
-    const hex = Math.floor(this.#random() * 16 ** 12).toString(16);
-    const text = `${kind}-canary-${hex.padStart(12, '0')}`;
+    const hex = Math.floor(this.#random() * 16 ** 8).toString(16);
+    const text = `${kind}-canary-${hex.padStart(8, '0')}`;
     this.said.push(text);
     return text;
   }
