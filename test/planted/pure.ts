@@ -50,6 +50,18 @@ export const lib: readonly Fault[] = [
     find: 'rejectUnauthorized: true',
     replace: 'rejectUnauthorized: false',
   },
+  {
+    name: 'What comes around the body of an answer is read without an end.',
+    file: 'src/lib/answer-body.ts',
+    find: 'return readBytes > wrappingBytesMax + wrappingPerByte * this.#bytes;',
+    replace: 'return readBytes < 0;',
+  },
+  {
+    name: 'A server of a tool may send interim answers without an end.',
+    file: 'src/lib/pinned-client.ts',
+    find: "if (this.#body.addInterim()) this.#fail('answer_too_large');",
+    replace: 'this.#body.addInterim();',
+  },
 ];
 
 export const domain: readonly Fault[] = [
