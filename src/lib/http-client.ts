@@ -74,7 +74,9 @@ export function createHttpClient(
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 64 * 1024,
-    factory: (origin, all) => new Pool(origin, { ...all, factory: meteredClient }),
+    factory: (origin, all) => {
+      return new Pool(origin, { ...(all as Pool.Options), factory: meteredClient });
+    },
   });
   return {
     send(request, signal) {
