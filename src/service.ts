@@ -239,7 +239,7 @@ export function createServiceKit(
     ...systemClock,
     http: createHttpClient(deadlines),
     deadlines,
-    listeners: createListeners(),
+    listeners: createListeners({}, { deadlines, steady: systemClock.steady }),
     events,
     relayDetections: new RelayDetections(),
     bounds: new CallBounds(),

@@ -63,7 +63,7 @@ export const admin: readonly Fault[] = [
   {
     name: 'Any number of listeners follow the events.',
     file: 'src/admin/http/live.ts',
-    find: 'this.#listeners.size >= listenersMax',
+    find: 'all.length >= listenersMax',
     replace: 'this.#listeners.size < 0',
   },
   {
