@@ -3,3 +3,5 @@
  * which a start would wait for; the build takes this file instead.
  */
 export { default as Agent } from '../node_modules/undici/lib/dispatcher/agent.js';
+export { default as Client } from '../node_modules/undici/lib/dispatcher/client.js';
+export { default as Pool } from '../node_modules/undici/lib/dispatcher/pool.js';

@@ -19,7 +19,8 @@ export interface Peer {
   /** The request brought the right bearer. To be called before its answer begins. */
   known(response: ServerResponse): void;
   /**
-   * The request brought none, or a wrong one: the connection closes after its answer.
+   * The request brought none that can be read, or a wrong one: the connection closes after the
+   * answer.
    * @param answer writes the answer: at once, or later where wrong bearers are many
    */
   turnAway(bearer: 'missing' | 'wrong', response: ServerResponse, answer: () => void): void;

@@ -135,4 +135,16 @@ export const web: readonly Fault[] = [
     find: 'headers.set(\'if-match\', `"${ifMatch}"`);',
     replace: "headers.delete('if-match');",
   },
+  {
+    name: 'A compressed page is sent to who does not take it.',
+    file: 'src/admin/routes/pages.ts',
+    find: 'if (!accepts(accepted, coding)) continue;',
+    replace: '',
+  },
+  {
+    name: 'Readers take the places of the event stream that are the operator’s.',
+    file: 'src/admin/http/live.ts',
+    find: 'readers >= readersMax',
+    replace: 'readers >= listenersMax',
+  },
 ];

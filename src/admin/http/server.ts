@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ListenAddress } from '../../config/config.ts';
+import { bearerOf } from '../../lib/bearer.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
 import type { AdminPorts } from '../admin.ts';
@@ -110,7 +111,7 @@ class Server implements AdminServer {
     }
     const say = (): void => send(request, response, answer);
     if (answer.status !== 401) say();
-    else peer.turnAway(bearer === 'wrong' ? 'wrong' : 'missing', response, say);
+    else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, say);
   }
 }
 
