@@ -13,6 +13,12 @@ import { isatty } from 'tty';
 import { fileURLToPath, pathToFileURL } from 'url';
 import { bundledNode, isNewEnough, nodeMajorMin } from './bundled-node.js';
 
+/*
+ * Else Node opens a debugger at this signal, by which every program of the same user could read
+ * the secrets.
+ */
+process.on('SIGUSR1', () => {});
+
 const flushAfterMs = 1000;
 const self = fileURLToPath(import.meta.url);
 const root = join(self, '..', '..');
@@ -99,7 +105,9 @@ function cacheFolder() {
  * is gone.
  */
 function relaunch(node) {
-  const child = spawn(node, [self].concat(process.argv.slice(2)), {
+  // Until the program listens to the signal itself, no debugger is there to open.
+  const args = ['--disable-sigusr1', self].concat(process.argv.slice(2));
+  const child = spawn(node, args, {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: Object.assign({}, process.env, { SVC_LAUNCHED: '1' }),
   });

@@ -1,11 +1,12 @@
 /**
  * Builds the pages into web/dist/: the live view for /ui and the builder for /builder, each with
  * its own script and style and nothing of the other, since the builder is served only where an
- * administrator is known. `--watch <page>` builds one of them again at every change.
+ * administrator is known. Scripts and styles lie there compressed as well, which is how they are
+ * served. `--watch <page>` builds one of them again at every change, and compresses nothing.
  */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { build, type InlineConfig } from 'vite';
@@ -25,7 +26,7 @@ forgetPages();
 for (const page of pages) {
   if (wanted !== undefined && wanted !== page.name) continue;
   await build(settingsOf(page, flag === '--watch'));
-  say(page.name);
+  if (flag !== '--watch') say(page.name, compress(page.name));
 }
 if (wanted === undefined) rememberPages(hash);
 
@@ -50,9 +51,19 @@ function settingsOf({ name, base }: (typeof pages)[number], watched: boolean): I
   };
 }
 
-function say(name: string): void {
-  const files = globSync('**/*.{js,css,html}', { cwd: join(web, 'dist', name) });
-  const bytes = files.map((file) => gzipSync(readFileSync(join(web, 'dist', name, file))).length);
+/** @returns the size of each file with gzip */
+function compress(name: string): readonly number[] {
+  const folder = join(web, 'dist', name, 'assets');
+  return globSync('*.{js,css,svg}', { cwd: folder }).map((file) => {
+    const whole = readFileSync(join(folder, file));
+    const zipped = gzipSync(whole, { level: 9 });
+    writeFileSync(join(folder, `${file}.br`), brotliCompressSync(whole));
+    writeFileSync(join(folder, `${file}.gz`), zipped);
+    return zipped.length;
+  });
+}
+
+function say(name: string, bytes: readonly number[]): void {
   const total = Math.round(bytes.reduce((sum, one) => sum + one, 0) / 1000);
-  console.log(`web/dist/${name}: ${files.length} files, ${total} kB compressed`);
+  console.log(`web/dist/${name}: ${bytes.length} scripts and styles, ${total} kB with gzip`);
 }

@@ -4,3 +4,5 @@
  */
 export { default as Agent } from '../node_modules/undici/lib/dispatcher/agent.js';
 export { default as buildConnector } from '../node_modules/undici/lib/core/connect.js';
+export { default as Client } from '../node_modules/undici/lib/dispatcher/client.js';
+export { default as Pool } from '../node_modules/undici/lib/dispatcher/pool.js';

@@ -246,7 +246,8 @@ export function createServiceKit(
   const most = filesMax === null ? listenLimits.connectionsMax : connectionsWithin(filesMax);
   const connectionsMax = Math.min(listenLimits.connectionsMax, most);
   const dropped = (): void => events.ranShort({ of: 'connections' });
-  const listeners = createListeners({ connectionsMax }, dropped);
+  const { steady } = systemClock;
+  const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped });
   return {
     ...systemClock,
     http: watchedForFiles(createHttpClient(deadlines), () => events.ranShort({ of: 'files' })),

@@ -116,6 +116,18 @@ suite('the launcher', () => {
       },
     );
 
+    test(`under ${name} no signal opens a debugger`, options, async () => {
+      const run = runProbe(program, 'wait', 'hear');
+      const pid = await waiting(run);
+      for (const one of new Set([pid, run.child.pid!])) process.kill(one, 'SIGUSR1');
+      // Node has heard of the first signal when it answers the next.
+      run.child.kill('SIGHUP');
+      await run.until(/heard/);
+      run.child.kill('SIGTERM');
+      assert.deepEqual(await run.ended, { code: 0, signal: null });
+      assert.doesNotMatch(run.err(), /debugger|inspector/i);
+    });
+
     test(`under ${name} the second signal ends a program that stays`, options, async () => {
       const run = runProbe(program, 'wait', 'stay');
       await waiting(run);

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { assert as holds, asyncProperty } from 'fast-check';
 import { securityHeaders } from '../src/admin/http/answer.ts';
 import { requestsFor, type Bearer, type Fuzzed } from './api-fuzz.ts';
+import { anotherHost } from './fake/many-hosts.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { asks, lastOf } from './agent-stage.ts';
@@ -100,7 +101,8 @@ function send(agent: Agent, port: number, asked: Asked): Promise<Reply> {
   if (authorization !== undefined) Object.assign(headers, { authorization });
   if (body !== null) headers['content-length'] = body.bytes.length;
   if (body !== null && body.contentType !== null) headers['content-type'] = body.contentType;
-  const to = { agent, host: '127.0.0.1', port, method, path: target, headers };
+  const from = bearer === 'wrong' ? anotherHost() : undefined;
+  const to = { agent, host: '127.0.0.1', port, method, path: target, headers, localAddress: from };
   return new Promise((resolve, reject) => {
     const request = httpRequest(to, (response) => {
       const { statusCode: status = 0 } = response;

@@ -7,7 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { closedPort } from '../../test/fake/closed-port.ts';
+import { floods, noFloods } from '../../test/fake/floods.ts';
 import { ownHost } from '../../test/fake/own-host.ts';
+import { startWeb } from '../../test/fake/web.ts';
 import { handClock } from '../../test/hand-clock.ts';
 import { createHttpClient } from './http-client.ts';
 import type { HttpRequest } from './http-client.ts';
@@ -128,6 +130,36 @@ suite('the HTTP client', { concurrency: true }, () => {
     });
     const result = await it.client.send(it.request());
     assert.ok(result.kind === 'answer' && result.status === 200 && result.body === 'real');
+  });
+
+  test('reads no further when an answer is drowned in what comes beside it', async () => {
+    const decent = Object.entries(noFloods).map(([path, [show]]) => [path, show] as const);
+    await using web = await startWeb({ ...floods, ...Object.fromEntries(decent) });
+    await using it = await bench((_request, response) => response.end());
+    const ask = (path: string) => {
+      const url = new URL(path, web.origin);
+      return it.client.send(it.request({ url, bodyBytesMax: 1_000_000 }));
+    };
+    for (const path of Object.keys(floods)) {
+      const result = await ask(path);
+      assert.ok(result.kind === 'fault' && result.fault === 'answer_too_large', path);
+    }
+    for (const [path, [, body]] of Object.entries(noFloods)) {
+      const result = await ask(path);
+      assert.ok(result.kind === 'answer' && result.body === body, path);
+    }
+  });
+
+  test('counts what comes beside an answer anew for each answer of a connection', async () => {
+    await using it = await bench((_request, response) => {
+      response.writeHead(200, { 'x-long': 'x'.repeat(30_000) }).end('short');
+    });
+    for (let asked = 0; asked < 20; asked++) {
+      const answer = await it.client.send(it.request());
+      assert.ok(answer.kind === 'answer' && answer.body === 'short', String(asked));
+      await setImmediate();
+    }
+    assert.equal(it.connections(), 1);
   });
 
   test('knows whether the request may have arrived', async () => {

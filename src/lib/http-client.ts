@@ -1,14 +1,16 @@
 /**
  * The way out over HTTP to addresses that the operator wrote; what a model wrote goes through
  * lib/pinned-client.ts. It follows no redirect, reads no proxy setting from the environment, and
- * bounds time and size. A reply of any status is an answer; a fault is only what kept an answer
- * from coming whole.
+ * bounds time and size, also of what comes beside the body (lib/answer-body.ts). A reply of any
+ * status is an answer; a fault is only what kept an answer from coming whole.
  *
  * Format: HTTP/1.1 by undici's `dispatch` with an Agent of our own. Its handler is given the body
  * as it comes, which costs less than a stream and tells whether the request was ever begun.
  */
-import { Agent } from 'undici';
+import type { Socket } from 'node:net';
+import { Agent, Client, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { AnswerBody } from './answer-body.ts';
 import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { createNearConnector } from './near-connector.ts';
@@ -78,6 +80,9 @@ export function createHttpClient(
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 64 * 1024,
+    factory: (origin: string | URL, all: object) => {
+      return new Pool(origin, { ...(all as Pool.Options), factory: meteredClient });
+    },
   };
   const anywhere = new Agent({ ...shared, connect: { timeout } });
   // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
@@ -89,22 +94,69 @@ export function createHttpClient(
         const exchange = new Exchange(request, signal, resolve);
         exchange.watch(deadlines);
         const agent = request.nearOnly === true ? near : anywhere;
-        agent.dispatch(
-          {
-            origin: request.url.origin,
-            path: request.url.pathname + request.url.search,
-            method: request.method,
-            headers: request.headers as Record<string, string>,
-            body: request.body,
-          },
+        const asked: Asked = {
+          origin: request.url.origin,
+          path: request.url.pathname + request.url.search,
+          method: request.method,
+          headers: request.headers as Record<string, string>,
+          body: request.body,
           exchange,
-        );
+        };
+        agent.dispatch(asked, exchange);
       });
     },
     close: async () => {
       await Promise.all([anywhere.destroy(), near.destroy()]);
     },
   };
+}
+
+type Asked = Dispatcher.DispatchOptions & { readonly exchange: Exchange };
+
+/** A client of a pool has one connection at a time, and on it one exchange at a time. */
+function meteredClient(origin: URL, options: Pool.Options): Dispatcher {
+  const meter = new ConnectionMeter();
+  const { connect } = options;
+  if (typeof connect !== 'function') throw new Error('a pool makes the connector');
+  const client = new Client(origin, {
+    ...options,
+    connect: (where, done) => {
+      connect(where, (...connected) => {
+        // With an error, undici leaves the socket out.
+        if (connected[0] === null) meter.watch(connected[1]);
+        done(...connected);
+      });
+    },
+  });
+  const dispatch = client.dispatch.bind(client);
+  client.dispatch = (asked, handler) => {
+    meter.begin((asked as Asked).exchange);
+    return dispatch(asked, handler);
+  };
+  return client;
+}
+
+/** Tells the exchange under way how much its connection has brought since it began. */
+class ConnectionMeter {
+  #socket: Socket | null = null;
+  #bytesBefore = 0;
+  #exchange: Exchange | null = null;
+
+  watch(socket: Socket): void {
+    this.#socket = socket;
+    this.#bytesBefore = 0;
+    socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
+  }
+
+  begin(exchange: Exchange): void {
+    this.#bytesBefore = this.#socket?.bytesRead ?? 0;
+    this.#exchange = exchange;
+    exchange.meter = this;
+  }
+
+  end(exchange: Exchange): void {
+    if (this.#exchange === exchange) this.#exchange = null;
+  }
 }
 
 const cancelledUnsent: HttpResult = { kind: 'fault', fault: 'cancelled', sent: false, code: null };
@@ -120,11 +172,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #resolve: (result: HttpResult) => void;
   #connection: Dispatcher.DispatchController | null = null;
   #deadline: Deadline | null = null;
+  /** Of the connection that it is sent on; null: it has none yet. */
+  meter: ConnectionMeter | null = null;
   #settled = false;
   #status = 0;
   #headers: Readonly<Record<string, string | string[] | undefined>> = {};
-  readonly #parts: Buffer[] = [];
-  #bytes = 0;
+  readonly #body = new AnswerBody();
 
   constructor(
     request: HttpRequest,
@@ -151,19 +204,30 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
+    if (status < 200) {
+      if (this.#body.addInterim()) this.#fail('answer_too_large', null);
+      return;
+    }
     this.#status = status;
     this.#headers = headers;
   }
 
   onResponseData(_connection: Dispatcher.DispatchController, part: Buffer): void {
-    this.#bytes += part.length;
-    if (this.#bytes > this.#request.bodyBytesMax) this.#fail('answer_too_large', null);
-    else if (this.#request.discardBody !== true) this.#parts.push(part);
+    if (this.#settled) return;
+    if (this.#body.bytes + part.length > this.#request.bodyBytesMax) {
+      this.#fail('answer_too_large', null);
+    } else {
+      this.#body.add(part, this.#request.discardBody !== true);
+    }
+  }
+
+  /** @param bytes what the connection has brought since the request began */
+  read(bytes: number): void {
+    if (this.#body.isFlooded(bytes)) this.#fail('answer_too_large', null);
   }
 
   onResponseEnd(): void {
-    const parts = this.#parts;
-    const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    const bytes = this.#body.read();
     this.#settle(this.#answer(bytes.toString('utf8')));
   }
 
@@ -194,6 +258,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settled = true;
     this.#deadline?.cancel();
     this.#signal?.removeEventListener('abort', this.#cancel);
+    this.#body.clear();
+    this.meter?.end(this);
     this.#resolve(result);
   }
 }

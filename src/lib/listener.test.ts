@@ -142,20 +142,6 @@ test('slow headers are cut with 408', async () => {
   }
 });
 
-test('a connection beyond the most is closed at once, and those that are open go on', async () => {
-  await using bound = await bind({ connectionsMax: 2 });
-  bound.held.answer(say('here'));
-  const open = [connect(bound.port, '127.0.0.1'), connect(bound.port, '127.0.0.1')];
-  await Promise.all(
-    open.map((socket) => new Promise((resolve) => void socket.once('connect', resolve))),
-  );
-  assert.equal(await readAll(connect(bound.port, '127.0.0.1')), '');
-  for (const socket of open) {
-    socket.write(get);
-    assert.match(await readAll(socket), /here$/);
-  }
-});
-
 test('a body that does not come in time is cut with 408', async () => {
   await using bound = await bind({ headersMs: limitMs, requestMs: limitMs, checkMs: 20 });
   bound.held.answer((incoming) => void incoming.resume());

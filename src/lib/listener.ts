@@ -5,10 +5,19 @@
  * A request with `Expect: 100-continue` comes to the handler like any other, before its body: a
  * handler that wants the body calls `response.writeContinue()`.
  */
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { steadyNow, type SteadyTime } from './clock.ts';
+import { ConnectionTable, type Brakes, type Peer } from './connection.ts';
+import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
+import { Turns } from './paced-reading.ts';
 import { problemText, problemType } from './problem.ts';
+import { WrongBearers } from './wrong-bearers.ts';
+
+/** Answers a request, and says of its peer whether it brought the right bearer. */
+export type Handler = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void;
 
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
@@ -27,7 +36,7 @@ export type Held = {
   /** The real port; of use when port 0 was asked for. */
   readonly port: number;
   /** From now on this handler answers; the previous one finishes the requests that it has begun. */
-  answer(handler: RequestListener): void;
+  answer(handler: Handler): void;
   /** The last one to let go closes the socket, after the answers under way, at most `graceMs`. */
   release(graceMs: number): Promise<void>;
 };
@@ -45,8 +54,18 @@ export type ListenLimits = {
   /** How often the two limits on a request are checked. */
   readonly checkMs: number;
   readonly headerBytesMax: number;
-  /** A connection beyond this number is closed at once. */
+  /** Of one listener. What a connection beyond it does to others: lib/connection.ts. */
   readonly connectionsMax: number;
+  /** Requests without a right bearer on one connection, which then closes. */
+  readonly strangerRequestsMax: number;
+  /** Wrong bearers of one address that are answered at once. */
+  readonly wrongBearersFree: number;
+};
+
+export type ListenKit = {
+  readonly deadlines: Deadlines;
+  readonly steady: () => SteadyTime;
+  readonly dropped: () => void;
 };
 
 export const listenLimits: ListenLimits = {
@@ -56,39 +75,49 @@ export const listenLimits: ListenLimits = {
   checkMs: 500,
   headerBytesMax: 16 * 1024,
   connectionsMax: 1_024,
+  strangerRequestsMax: 1_000,
+  wrongBearersFree: 20,
 };
 
 /**
  * Makes an empty set of listeners. Those on port 0 are never shared.
- * @param dropped is told of each connection that was closed since there were too many
+ * @param kit `dropped` is told of each connection that was closed unanswered for want of room
  */
 export function createListeners(
   limits: Partial<ListenLimits> = {},
-  dropped: () => void = () => {},
+  kit: ListenKit = { deadlines: createDeadlines(), steady: steadyNow, dropped: () => {} },
 ): Listeners {
   const shared = new Map<string, Listener>();
-  const all = new Set<Listener>();
-  const sockets = new Set<Duplex>();
-  const watch = (socket: Duplex): void => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+  const bound = new Set<Listener>();
+  let connections = 0;
+  const watch = (socket: Socket): void => {
+    connections++;
+    socket.once('close', () => connections--);
+  };
+  const all = { ...listenLimits, ...limits };
+  const { deadlines, steady, dropped } = kit;
+  const brakes: Brakes = {
+    wrongBearers: new WrongBearers(all.wrongBearersFree, steady),
+    turns: new Turns(),
+    deadlines,
+    dropped,
   };
   const make = (host: string, port: number): Listener =>
-    new Listener(host, port, { ...listenLimits, ...limits }, { connected: watch, dropped });
+    new Listener(host, port, all, brakes, watch);
   return {
     get connections() {
-      return sockets.size;
+      return connections;
     },
     get places() {
-      return [...all].flatMap((listener) => listener.place ?? []);
+      return [...bound].flatMap((listener) => listener.place ?? []);
     },
     async take({ host, port }) {
       const key = `${host.toLowerCase()} ${port}`;
       const listener = shared.get(key) ?? make(host, port);
       if (port !== 0) shared.set(key, listener);
-      all.add(listener);
+      bound.add(listener);
       const forget = (): void => {
-        all.delete(listener);
+        bound.delete(listener);
         if (shared.get(key) === listener) shared.delete(key);
       };
       return listener.take(forget);
@@ -99,17 +128,18 @@ export function createListeners(
 class Listener {
   readonly #server: Server;
   readonly #bound: Promise<string | null>;
-  /** The answer under way on each connection, so that a broken request is not answered twice. */
-  readonly #answers = new WeakMap<Duplex, ServerResponse>();
-  #handler: RequestListener = answerNotYet;
+  readonly #connections: ConnectionTable;
+  #handler: Handler = answerNotYet;
   #holders = 0;
 
   constructor(
     host: string,
     port: number,
     limits: ListenLimits,
-    { connected, dropped }: { connected: (socket: Duplex) => void; dropped: () => void },
+    brakes: Brakes,
+    connected: (socket: Socket) => void,
   ) {
+    this.#connections = new ConnectionTable(limits, brakes);
     this.#server = createServer({
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
@@ -118,17 +148,20 @@ class Listener {
       maxHeaderSize: limits.headerBytesMax,
       noDelay: true,
     });
-    this.#server.maxConnections = limits.connectionsMax;
-    this.#server.on('connection', connected);
-    this.#server.on('drop', dropped);
+    this.#server.on('connection', (socket) => {
+      connected(socket);
+      this.#connections.admit(socket);
+    });
     const handle: RequestListener = (request, response) => {
-      this.#answers.set(request.socket, response);
-      this.#handler(request, response);
+      const connection = this.#connections.of(request.socket);
+      if (connection === undefined) return;
+      connection.begin(request, response);
+      this.#handler(request, response, connection);
     };
     this.#server.on('request', handle);
     this.#server.on('checkContinue', handle);
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      answerBroken(error.code, socket, this.#answers.get(socket));
+      answerBroken(error.code, socket, this.#connections.of(socket)?.answer ?? null);
     });
     this.#bound = new Promise((resolve) => {
       this.#server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'));
@@ -192,9 +225,9 @@ const broken: Readonly<Record<string, readonly [number, string, string]>> = {
 function answerBroken(
   code: string | undefined,
   socket: Duplex,
-  answer: ServerResponse | undefined,
+  answer: ServerResponse | null,
 ): void {
-  const begun = answer !== undefined && answer.headersSent && !answer.writableFinished;
+  const begun = answer !== null && answer.headersSent && !answer.writableFinished;
   if (!socket.writable || begun) {
     socket.destroy();
     return;
@@ -212,7 +245,7 @@ function answerBroken(
 }
 
 /** A listener that is bound before its first handler is there. */
-const answerNotYet: RequestListener = (_request, response) => {
+const answerNotYet: Handler = (_request, response) => {
   const body = problemText(503, 'starting', 'The service is starting; try again in a moment.');
   response.writeHead(503, {
     'content-type': problemType,

@@ -2,7 +2,8 @@
  * One HTTP request to one address. The address is a literal that the caller has judged. Nothing is
  * resolved here, no redirect is followed, no connection is shared or kept, and no proxy setting is
  * read from the environment. A certificate must be valid for the host in the URL, whatever the
- * environment says. The body is read up to a limit and no further.
+ * environment says. The body is read up to a limit and no further, and what comes beside it is
+ * bounded by lib/answer-body.ts.
  *
  * The other client, lib/http-client.ts, is for addresses that the operator wrote; it shares
  * connections and resolves names: see docs/decisions/0011-network-cages.md.
@@ -18,6 +19,7 @@ import {
 } from 'node:http';
 import { Agent as SecureAgent, request as requestSecure } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { AnswerBody } from './answer-body.ts';
 import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { codeOf, type HttpFault } from './http-client.ts';
@@ -49,7 +51,8 @@ export type PinnedResult =
     }
   | {
       readonly kind: 'fault';
-      readonly fault: Exclude<HttpFault, 'answer_too_large'>;
+      /** `answer_too_large`: what wraps the answer, not its body, went on and on. */
+      readonly fault: HttpFault;
       /** The request may have reached the other side. */
       readonly sent: boolean;
       /** The status of an answer that broke off; null: no answer had begun. */
@@ -84,8 +87,7 @@ class PinnedExchange {
   readonly #signal: AbortSignal;
   readonly #resolve: (result: PinnedResult) => void;
   readonly #deadlines: Deadline[] = [];
-  readonly #parts: Buffer[] = [];
-  #bytes = 0;
+  readonly #body = new AnswerBody();
   #call: ClientRequest | null = null;
   #connected = false;
   #response: IncomingMessage | null = null;
@@ -109,6 +111,13 @@ class PinnedExchange {
       const secure = 'encrypted' in socket;
       this.#connected = !secure && !socket.connecting;
       socket.once(secure ? 'secureConnect' : 'connect', () => (this.#connected = true));
+      // Beside Node's own listener, which reads the answer.
+      socket.on('data', () => {
+        if (this.#body.isFlooded(socket.bytesRead)) this.#fail('answer_too_large');
+      });
+    });
+    call.on('information', () => {
+      if (this.#body.addInterim()) this.#fail('answer_too_large');
     });
     call.on('response', (response) => this.#begun(response));
     call.on('error', (error) => this.#broken(codeOf(error)));
@@ -157,9 +166,8 @@ class PinnedExchange {
       return this.#answered(false);
     }
     response.on('data', (part: Buffer) => {
-      const room = bodyBytesMax - this.#bytes;
-      this.#bytes += part.length;
-      this.#parts.push(part.length > room ? part.subarray(0, room) : part);
+      const room = bodyBytesMax - this.#body.bytes;
+      this.#body.add(part.length > room ? part.subarray(0, room) : part);
       if (part.length > room) this.#answered(false);
     });
     response.on('end', () => this.#answered(true));
@@ -168,8 +176,7 @@ class PinnedExchange {
 
   #answered(whole: boolean): void {
     const { statusCode: status, headers } = this.#response!;
-    const body = Buffer.concat(this.#parts);
-    this.#settle({ kind: 'answer', status: status!, headers, body, whole });
+    this.#settle({ kind: 'answer', status: status!, headers, body: this.#body.read(), whole });
   }
 
   #broken(code: string | null): void {
@@ -189,7 +196,7 @@ class PinnedExchange {
     this.#settled = true;
     for (const deadline of this.#deadlines) deadline.cancel();
     this.#signal.removeEventListener('abort', this.cancel);
-    this.#parts.length = 0;
+    this.#body.clear();
     this.#call?.destroy();
     this.#resolve(result);
   }

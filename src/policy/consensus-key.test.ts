@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { consensusKey } from './consensus-key.ts';
+import { consensusKey, undress, undressedCharactersMax } from './consensus-key.ts';
 import { anyText } from '../../test/any-text.ts';
 import { runs } from '../../test/runs.ts';
 
@@ -202,9 +202,15 @@ const hostile: Readonly<Record<string, string>> = {
 test('a megabyte of hostile text takes no more than linear time', () => {
   for (const [name, text] of Object.entries(hostile)) {
     const start = process.threadCpuUsage();
-    consensusKey(text);
+    undress(text);
     const { user, system } = process.threadCpuUsage(start);
     const ms = (user + system) / 1_000;
     assert.ok(ms < 10_000, `${name}: ${ms.toFixed(0)} ms`);
   }
+});
+
+test('a text that is longer than any answer is its own key', () => {
+  const longest = `${'a'.repeat(undressedCharactersMax - 1)}.`;
+  assert.equal(consensusKey(longest), longest.slice(0, -1));
+  assert.equal(consensusKey(`a${longest}`), `a${longest}`);
 });

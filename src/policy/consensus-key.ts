@@ -7,14 +7,23 @@
  * fraction, the layout of a JSON value. What it keeps is all that may be meant: "-5" is not "5",
  * "50%" is not "50", "C#" is not "C".
  *
- * Linear in the length of the text, and idempotent: the key of a key is that key.
+ * Linear in the length of the text, and idempotent: the key of a key is that key. A text that is
+ * longer than any answer on which models could agree is its own key: to undress it would hold up
+ * everybody else.
  */
 import { withoutThinkBlock } from '../domain/think-block.ts';
 import { MarkupStripper } from './markup-stripper.ts';
 import { canonicalAnswer } from './canonical-answer.ts';
 import { normalized } from './normalized-text.ts';
 
+export const undressedCharactersMax = 20_000;
+
 export function consensusKey(text: string): string {
+  return text.length > undressedCharactersMax ? text : undress(text);
+}
+
+/** The key of a text of any length. */
+export function undress(text: string): string {
   const bare = withoutFence(withoutThinkBlock(text).trim());
   const json = canonicalAnswer(bare);
   if (json !== null) return json;

@@ -48,8 +48,14 @@ export async function answerText(
   if (decoder === null) return { text: '[in a character set that is not known]', cut: true };
   const decoded = decoder.decode(bytes, { stream: !whole });
   if (decoded.includes('\0')) return { text: '[this is not text]', cut: true };
-  const text = kind.page ? (await import('./page-text.ts')).textOfPage(decoded) : decoded;
+  const text = kind.page ? await pageText(decoded, bytesMax) : decoded;
   return cutToBytes(text, whole, bytesMax);
+}
+
+/** What is beyond the bytes would be cut: a character is at least one of them. */
+async function pageText(page: string, bytesMax: number): Promise<string> {
+  const { textOfPage } = await import('./page-text.ts');
+  return textOfPage(page, bytesMax + 1);
 }
 
 function decoderFor({ charset, page }: TextKind, bytes: Buffer): TextDecoder | null {

@@ -95,6 +95,7 @@ const texts = {
   connect_failed: 'No connection could be made',
   connect_timeout: 'No connection was made in time',
   connection_lost: 'The connection broke off before the answer was whole',
+  answer_too_large: 'Far more came around the answer than an answer needs',
   timeout: 'The answer did not come whole in time',
   cancelled: 'The call was cancelled',
 } as const;

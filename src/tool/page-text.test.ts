@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textOfPage } from './page-text.ts';
+import { sliceCharacters, textOfPage } from './page-text.ts';
 
-test('of a page its words are left, a line for each block', () => {
+test('of a page its words are left, a line for each block', async () => {
   const table: readonly (readonly [page: string, text: string])[] = [
     ['', ''],
     ['plain', 'plain'],
@@ -46,10 +46,10 @@ test('of a page its words are left, a line for each block', () => {
     ['a</p never closed', 'a'],
     ['a</', 'a</'],
   ];
-  for (const [page, text] of table) assert.equal(textOfPage(page), text, page);
+  for (const [page, text] of table) assert.equal(await textOfPage(page), text, page);
 });
 
-test('every page is read in linear time, whatever it holds', () => {
+test('every page is read in linear time, whatever it holds', async () => {
   const n = 1_000_000;
   const pages = {
     opens: '<'.repeat(n),
@@ -74,5 +74,52 @@ test('every page is read in linear time, whatever it holds', () => {
     mixed: '<p>< &amp;</p><b>'.repeat(n / 17),
   };
   // Each page takes some 50 ms; with a step that is not linear it would take minutes.
-  for (const page of Object.values(pages)) assert.ok(textOfPage(page).length <= page.length);
+  for (const page of Object.values(pages)) {
+    assert.ok((await textOfPage(page)).length <= page.length);
+  }
+});
+
+const pauses = () => {
+  const counted = { count: 0, pause: () => Promise.resolve(void counted.count++) };
+  return counted;
+};
+
+test('a large page is read in slices, whatever it holds', async () => {
+  const n = 40 * sliceCharacters;
+  const pages = ['&amp;'.repeat(n / 5), '<b>'.repeat(n / 3), 'word '.repeat(n / 5), '\n'.repeat(n)];
+  for (const page of pages) {
+    const counted = pauses();
+    await textOfPage(page, Infinity, counted.pause);
+    assert.equal(counted.count, Math.ceil(page.length / sliceCharacters) - 1);
+  }
+});
+
+test('where a slice ends changes nothing', async () => {
+  const odd = [
+    '&CounterClockwiseContourIntegral;',
+    '<p title="a > b">x',
+    '  a \n',
+    '<pre>\n\n a </pre>',
+  ];
+  for (const piece of [...odd, odd.join('')]) {
+    const times = Math.ceil((3 * sliceCharacters) / piece.length);
+    const short = await textOfPage(piece.repeat(40));
+    const long = await textOfPage(piece.repeat(times));
+    assert.ok(long.startsWith(short.slice(0, -40)), piece);
+    for (let before = 1; before <= 40; before++) {
+      const moved = await textOfPage(
+        '<i>'.repeat(before) + '<!---->'.repeat(before) + piece.repeat(times),
+      );
+      assert.equal(moved, long, `${piece} ${before}`);
+    }
+  }
+});
+
+test('no more is read of a page than is shown', async () => {
+  const counted = pauses();
+  const text = await textOfPage('<p>word'.repeat(1_000_000), 100, counted.pause);
+  assert.ok(text.startsWith('word\nword\n') && text.length > 100);
+  assert.equal(counted.count, 0);
+  const blank = await textOfPage(`<pre>${' '.repeat(100_000)}\nx`, 100, counted.pause);
+  assert.equal(blank, 'x', 'white space at the end of a line is not shown');
 });

@@ -2,8 +2,10 @@
  * The text of an HTML page, for reading: no markup, no scripts, a line for each block. Tags are
  * found as browsers find them, but no tree is made of them: what is badly nested loses its layout,
  * and nothing else. Every step looks at a character a bounded number of times, whatever the page
- * holds. To be imported when there is a page: its libraries are heavy.
+ * holds, and a large page is read in slices, so that it holds up nobody. To be imported when there
+ * is a page: its libraries are heavy.
  */
+import { setImmediate } from 'node:timers/promises';
 import { decodeHTMLStrict } from 'entities/decode';
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
@@ -20,12 +22,30 @@ const blocks = new Set(
 
 const cells = new Set(['td', 'th']);
 
-/** @param page HTML, whole or its beginning */
-export function textOfPage(page: string): string {
+/** A slice takes some milliseconds, whatever it holds. */
+export const sliceCharacters = 16 * 1024;
+/** Longer than any name of a character, with its & and semicolon. */
+const nameCharactersMax = 64;
+
+/**
+ * @param page HTML, whole or its beginning
+ * @param charactersMax where the text has more than these, the rest of the page is not read
+ * @param pause lets others have their turn, after each slice
+ */
+export async function textOfPage(
+  page: string,
+  charactersMax = Infinity,
+  pause: () => Promise<void> = setImmediate,
+): Promise<string> {
   const reader = new PageReader(page);
   const tokenizer = new Tokenizer({ decodeEntities: false }, reader);
+  for (let at = 0; at < page.length; at += sliceCharacters) {
+    if (at > 0) await pause();
+    tokenizer.write(page.slice(at, at + sliceCharacters));
+    if (reader.characters > charactersMax) return reader.text();
+  }
   // Ends a tag or a declaration that does not end, which would be read as text otherwise.
-  tokenizer.write(`${page}>`);
+  tokenizer.write('>');
   tokenizer.end();
   return reader.text();
 }
@@ -45,6 +65,11 @@ class PageReader implements TokenizerCallbacks {
     this.#page = page;
   }
 
+  /** Of the text so far, at least. */
+  get characters(): number {
+    return this.#out.characters;
+  }
+
   text(): string {
     this.#endText();
     return this.#out.text();
@@ -53,6 +78,7 @@ class PageReader implements TokenizerCallbacks {
   ontext(start: number, end: number): void {
     if (start !== this.#text.end) this.#endText();
     this.#text = { start: start === this.#text.end ? this.#text.start : start, end };
+    if (end - this.#text.start >= sliceCharacters) this.#endPart();
   }
 
   onopentagname(start: number, end: number): void {
@@ -91,6 +117,16 @@ class PageReader implements TokenizerCallbacks {
     if (this.#tag === 'pre') this.#preformatted = Math.max(0, this.#preformatted + deeper);
   }
 
+  /** Takes a long text up to a place where no name of a character is parted. */
+  #endPart(): void {
+    const { start, end } = this.#text;
+    const mark = this.#page.lastIndexOf('&', end - 1);
+    const cut = mark > Math.max(start, end - nameCharactersMax) ? mark : end;
+    this.#text = { start, end: cut };
+    this.#endText();
+    this.#text = { start: cut, end };
+  }
+
   #endText(): void {
     const { start, end } = this.#text;
     this.#text = { start: end, end };
@@ -102,34 +138,58 @@ class PageReader implements TokenizerCallbacks {
 
 /** Runs of white space are one space, empty lines at most one in a row. */
 class Lines {
-  readonly #parts: string[] = [];
+  readonly #kept: string[] = [];
+  #keptCharacters = 0;
+  #line = '';
+  /** Of the line, up to its last character that is no white space. */
+  #solid = 0;
   #atStart = true;
+
+  /** What `text` will have at least, and one for its end. */
+  get characters(): number {
+    return this.#keptCharacters + this.#solid;
+  }
 
   add(text: string, preformatted: boolean): void {
     if (preformatted) {
-      this.#parts.push(text);
+      const [first, ...more] = text.split('\n');
+      this.#extend(first!);
+      for (const line of more) {
+        this.#end();
+        this.#extend(line);
+      }
       this.#atStart = text.endsWith('\n');
       return;
     }
     const plain = text.replaceAll(/[ \t\r\n\f]+/g, ' ');
     const shown = this.#atStart && plain.startsWith(' ') ? plain.slice(1) : plain;
     if (shown === '') return;
-    this.#parts.push(shown);
+    this.#extend(shown);
     this.#atStart = shown.endsWith(' ');
   }
 
   endLine(): void {
-    if (this.#parts.length > 0 && !this.#parts.at(-1)!.endsWith('\n')) this.#parts.push('\n');
+    if (this.#line !== '') this.#end();
     this.#atStart = true;
   }
 
   text(): string {
-    const lines = this.#parts.join('').split('\n');
-    const kept: string[] = [];
-    for (const line of lines) {
-      const trimmed = line.trimEnd();
-      if (trimmed !== '' || (kept.length > 0 && kept.at(-1) !== '')) kept.push(trimmed);
-    }
-    return kept.join('\n').trimEnd();
+    this.#end();
+    return this.#kept.join('\n').trimEnd();
+  }
+
+  #extend(text: string): void {
+    const solid = text.trimEnd().length;
+    if (solid > 0) this.#solid = this.#line.length + solid;
+    this.#line += text;
+  }
+
+  #end(): void {
+    const line = this.#line.slice(0, this.#solid);
+    this.#line = '';
+    this.#solid = 0;
+    if (line === '' && (this.#kept.at(-1) ?? '') === '') return;
+    this.#kept.push(line);
+    this.#keptCharacters += line.length + 1;
   }
 }

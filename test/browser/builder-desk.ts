@@ -69,3 +69,9 @@ export async function assertTabFits(page: Page): Promise<void> {
   const [content, place] = await page.evaluate<[number, number]>(sizes);
   assert.ok(content <= place, `the tab is ${content} wide in a place of ${place}`);
 }
+
+/** Signs out, and leaves the draft in the browser. */
+export async function leave(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('button', { name: 'Sign out, and leave them' }).click();
+}

@@ -138,9 +138,18 @@ browserTest('who signs out is told what would be lost', deskWith(), async (s) =>
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await state(page).getByText('changed, not applied').waitFor();
   await leave.click();
-  await page.getByRole('button', { name: 'Sign out, and lose it' }).click();
+  await page.getByRole('button', { name: 'Sign out, and leave them' }).click();
   await enter(page);
   await page.getByText('What you wrote after that was not kept').waitFor();
+  await leave.click();
+  await page.getByText('This browser keeps 1 draft').waitFor();
+  await page.getByRole('button', { name: 'Sign out, and throw them away' }).click();
+  await page.getByLabel('Administrator token').waitFor();
+  await keeps(page, 0);
+  await enter(page);
+  await state(page).getByText('as in use').waitFor();
+  await leave.click();
+  await page.getByLabel('Administrator token').waitFor();
 });
 
 browserTest('a change is kept though what follows at once is unfinished', deskWith(), async (s) => {

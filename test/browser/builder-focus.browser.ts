@@ -87,6 +87,7 @@ browserTest('a conflict that is settled leads to what changes', deskWith(), asyn
   await pressOn(page, 'Keep mine over theirs');
   await onHeading(page, 'What changes');
   await pressOn(page, 'Sign out');
+  await pressOn(page, 'Sign out, and leave them');
   await page.locator('#token:focus').waitFor();
   await enter(page);
 });

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { untilTrue } from '../chaos/outside.ts';
 import { browserTest } from './browser.ts';
-import { assertTabFits, deskWith, enter, show, signIn, type Desk } from './builder-desk.ts';
+import { assertTabFits, deskWith, enter, leave, show, signIn, type Desk } from './builder-desk.ts';
 
 /**
  * Types the whole text anew, as somebody does who pastes it, and shows what it changes. The tab
@@ -257,7 +257,7 @@ browserTest('who signs out while it is applied begins anew', deskWith(), async (
   });
   await apply(page);
   await page.getByRole('button', { name: 'Applying …' }).waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await leave(page);
   await page.getByLabel('Administrator token').waitFor();
   const applied = page.waitForResponse((answer) => answer.request().method() === 'PUT');
   held.resolve();

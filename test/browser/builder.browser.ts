@@ -8,7 +8,7 @@ import { memberPath } from '../../src/config/locate.ts';
 import type { Page } from 'playwright-core';
 import { browserTest, type View } from './browser.ts';
 import { adminToken } from '../config-program.ts';
-import { answerConfig, deskWith, enter, signIn, stopClock } from './builder-desk.ts';
+import { answerConfig, deskWith, enter, leave, signIn, stopClock } from './builder-desk.ts';
 
 const golden = join(import.meta.dirname, '../golden');
 const everything = readFileSync(join(golden, '0.1-everything.json'), 'utf8');
@@ -233,7 +233,7 @@ browserTest('a draft survives a reload; the token does not', deskWith(), async (
   assert.equal(await page.getByText('Your draft').count(), 0);
   await branch(view, /^echo/).click();
   await page.getByLabel('Name (required)').fill('helper');
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await leave(page);
   await enter(page);
   await page.getByText('Your draft is here again').waitFor();
   await branch(view, /^helper/).waitFor();

@@ -1,6 +1,7 @@
 /** Malformed HTTP at socket level, against both listeners of the program as it is served. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
+import { anotherHost } from '../fake/many-hosts.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { post as requestText, readAll } from '../fake/webhook.ts';
@@ -110,7 +111,8 @@ class Attack implements AsyncDisposable {
     const target = this.#goods[toHook ? 0 : 1 + Math.floor(this.#random() * pages)]!;
     const bytes = malformed(target.good, this.#random);
     const ending = this.#random();
-    const socket = connect(target.port, '127.0.0.1');
+    const localAddress = anotherHost();
+    const socket = connect({ host: '127.0.0.1', port: target.port, localAddress });
     const answer = readAll(socket);
     if (ending < shareLeft) {
       const left = { socket, answered: false };

@@ -63,7 +63,7 @@ export const admin: readonly Fault[] = [
   {
     name: 'Any number of listeners follow the events.',
     file: 'src/admin/http/live.ts',
-    find: 'this.#listeners.size >= listenersMax',
+    find: 'all.length >= listenersMax',
     replace: 'this.#listeners.size < 0',
   },
   {
@@ -134,5 +134,17 @@ export const web: readonly Fault[] = [
     file: 'web/kit/api.ts',
     find: 'headers.set(\'if-match\', `"${ifMatch}"`);',
     replace: "headers.delete('if-match');",
+  },
+  {
+    name: 'A compressed page is sent to who does not take it.',
+    file: 'src/admin/routes/pages.ts',
+    find: 'if (!accepts(accepted, coding)) continue;',
+    replace: '',
+  },
+  {
+    name: 'Readers take the places of the event stream that are the operator’s.',
+    file: 'src/admin/http/live.ts',
+    find: 'readers >= readersMax',
+    replace: 'readers >= listenersMax',
   },
 ];

@@ -68,6 +68,48 @@ export const lib: readonly Fault[] = [
     find: 'rejectUnauthorized: true',
     replace: 'rejectUnauthorized: false',
   },
+  {
+    name: 'What comes around the body of an answer is read without an end.',
+    file: 'src/lib/answer-body.ts',
+    find: 'return readBytes > wrappingBytesMax + wrappingPerByte * this.#bytes;',
+    replace: 'return readBytes < 0;',
+  },
+  {
+    name: 'A server of a tool may send interim answers without an end.',
+    file: 'src/lib/pinned-client.ts',
+    find: "if (this.#body.addInterim()) this.#fail('answer_too_large');",
+    replace: 'this.#body.addInterim();',
+  },
+  {
+    name: 'Everything that is pipelined on a connection is begun at once.',
+    file: 'src/lib/paced-reading.ts',
+    find: 'const full = this.#unanswered >= unansweredMax;',
+    replace: 'const full = false;',
+  },
+  {
+    name: 'Idle strangers keep a known client out.',
+    file: 'src/lib/connection.ts',
+    find: 'this.#idleStrangers.first ?? this.#idle.first ?? this.#busyStrangers.first',
+    replace: 'this.#idle.first',
+  },
+  {
+    name: 'A connection that brings right bearers is cut after so many requests.',
+    file: 'src/lib/connection.ts',
+    find: '--this.#strangerRequests >=',
+    replace: 'this.#strangerRequests >=',
+  },
+  {
+    name: 'A wrong bearer keeps its connection.',
+    file: 'src/lib/connection.ts',
+    find: "    response.setHeader('connection', 'close');\n    const { wrongBearers",
+    replace: '    const { wrongBearers',
+  },
+  {
+    name: 'Wrong bearers are answered as fast as they come.',
+    file: 'src/lib/connection.ts',
+    find: 'if (delayMs === 0) return answer();',
+    replace: 'if (delayMs >= 0) return answer();',
+  },
 ];
 
 export const domain: readonly Fault[] = [

@@ -6,7 +6,14 @@ import { connect, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { ids } from '../../../test/fake/admin-ledger.ts';
-import { live, makeWorld, messageId, openAdmin } from '../../../test/fake/admin-world.ts';
+import {
+  adminToken,
+  live,
+  makeWorld,
+  messageId,
+  openAdmin,
+  withToken,
+} from '../../../test/fake/admin-world.ts';
 import type { Dropped, Frame } from '../../domain/frame.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { EventHub } from '../../events.ts';
@@ -181,7 +188,7 @@ test('of a frame that carries more than it should, the schema alone is told', as
   };
   using streams = new LiveListeners(ring, () => 1);
   const { response, text } = kept();
-  streams.stream('a-0')(response);
+  streams.stream('a-0', 'reader')(response);
   await new Promise(setImmediate);
   assert.match(
     text(),
@@ -205,7 +212,7 @@ test('the ring is asked to wake while somebody listens, and no longer', async ()
   using streams = new LiveListeners(ring, () => 1);
   for (let round = 0; round < 3; round++) {
     const two = [kept().response, kept().response];
-    for (const response of two) streams.stream(null)(response);
+    for (const response of two) streams.stream(null, 'reader')(response);
     assert.equal(waiting, 1);
     for (const response of two) {
       response.destroy();
@@ -257,17 +264,23 @@ test('who is too slow is told how much it did not get, and nothing waits for it'
   brisk.socket.destroy();
 });
 
-test('32 may listen; the next is told so, until one of them leaves', async () => {
+test('24 may listen without the bearer, 32 in all, until one of them leaves', async () => {
   const world = makeWorld();
-  await using admin = await openAdmin(world);
-  const listeners = await Promise.all(Array.from({ length: 32 }, () => listen(admin.port)));
+  await using admin = await openAdmin(world, { access: withToken });
+  const bearer = `Authorization: Bearer ${adminToken}`;
+  const statusOf = async (...lines: string[]): Promise<number> =>
+    (await admin.send('GET', '/api/v1/events', ['Host: localhost', ...lines])).status;
+  const readers = await Promise.all(Array.from({ length: 24 }, () => listen(admin.port)));
   const refused = await admin.get('/api/v1/events');
   assert.equal(refused.status, 503);
   assert.match(refused.body, /"too_many_clients"/);
-  listeners[7]!.socket.destroy();
+  const operators = await Promise.all(Array.from({ length: 8 }, () => listen(admin.port, bearer)));
+  assert.equal(await statusOf(bearer), 503);
   const giveUpAt = Date.now() + 30_000;
-  while ((await admin.get('/api/v1/events')).status === 503) assert.ok(Date.now() < giveUpAt);
-  for (const { socket } of listeners) socket.destroy();
+  readers[7]!.socket.destroy();
+  while ((await statusOf(bearer)) === 503) assert.ok(Date.now() < giveUpAt);
+  while ((await statusOf()) === 503) assert.ok(Date.now() < giveUpAt);
+  for (const { socket } of [...readers, ...operators]) socket.destroy();
 });
 
 test('HEAD is answered at once, and takes no place', async () => {
@@ -302,7 +315,7 @@ test('a comment comes in each pause, and who takes nothing for long is let go', 
   const clock = 1_000_000;
   const frames = new Frames(() => clock);
   using streams = new LiveListeners(frames, () => clock, { beatMs: 5, beatsMax: 3 });
-  const server = createServer((_request, response) => streams.stream(null)(response));
+  const server = createServer((_request, response) => streams.stream(null, 'reader')(response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

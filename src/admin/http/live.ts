@@ -11,10 +11,13 @@ import type { ServerResponse } from 'node:http';
 import type { Dropped, Frame } from '../../domain/frame.ts';
 import type { FrameRing } from '../../frames.ts';
 import type { Stream } from './answer.ts';
+import type { Viewer } from './auth.ts';
 import { frameSchema } from '../schemas/frame.ts';
 import { only } from '../schemas/schema.ts';
 
 export const listenersMax = 32;
+/** Of these, what those without the bearer may have: the operator always finds a place. */
+export const readersMax = 24;
 
 export type LiveTimes = {
   /** How often a comment is sent, so that a connection that is gone is noticed. */
@@ -47,16 +50,19 @@ export class LiveListeners implements Disposable {
     this.#times = { ...usual, ...times };
   }
 
-  /** One more listener would be too many. */
-  get full(): boolean {
-    return this.#closed || this.#listeners.size >= listenersMax;
+  /** One more listener of that kind would be too many. */
+  isFull(asker: Viewer): boolean {
+    const all = [...this.#listeners];
+    const readers = all.filter((listener) => listener.asker === 'reader').length;
+    const tooMany = asker === 'reader' && readers >= readersMax;
+    return this.#closed || all.length >= listenersMax || tooMany;
   }
 
   /** @param lastId the id of the last frame that arrived there; null: begins with the next frame */
-  stream(lastId: string | null): Stream {
+  stream(lastId: string | null, asker: Viewer): Stream {
     return (response) => {
-      if (this.full || response.destroyed) response.destroy();
-      else this.#enter(response, lastId);
+      if (this.isFull(asker) || response.destroyed) response.destroy();
+      else this.#enter(response, lastId, asker);
     };
   }
 
@@ -70,8 +76,9 @@ export class LiveListeners implements Disposable {
     }
   }
 
-  #enter(response: ServerResponse, lastId: string | null): void {
-    const listener: Listener = { response, last: this.#ring.newest, full: false, beats: 0 };
+  #enter(response: ServerResponse, lastId: string | null, asker: Viewer): void {
+    const last = this.#ring.newest;
+    const listener: Listener = { response, asker, last, full: false, beats: 0 };
     this.#listeners.add(listener);
     response.on('close', () => this.#leave(listener));
     response.on('drain', () => {
@@ -168,6 +175,7 @@ export class LiveListeners implements Disposable {
 
 type Listener = {
   readonly response: ServerResponse;
+  readonly asker: Viewer;
   /** The number of the last frame that was written to the listener. */
   last: number;
   /** The listener's connection takes no more for now. */

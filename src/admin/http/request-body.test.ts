@@ -5,6 +5,7 @@ import { createServer, request as ask } from 'node:http';
 import { test } from 'node:test';
 import { adminToken, makeWorld, withToken } from '../../../test/fake/admin-world.ts';
 import { json } from './answer.ts';
+import { bearerStateOf } from './auth.ts';
 import { RequestGuard } from './request-guard.ts';
 import { RouteTable } from '../routes/match.ts';
 import { askRoute, writeRoute, type Route } from '../routes/route.ts';
@@ -80,7 +81,7 @@ async function start() {
   const guard = new RequestGuard(new RouteTable([...routes, described]), world.ports, settings);
   const server = createServer((request, response) => {
     void guard
-      .answer(request, response)
+      .answer(request, response, bearerStateOf(request, withToken))
       .then(({ status, body }) => response.writeHead(status).end(body));
   });
   server.listen(0, '127.0.0.1');

@@ -10,7 +10,7 @@ import type { BearerFault } from '../../domain/event.ts';
 import type { AdminPorts } from '../admin.ts';
 import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { isForeign, isKnownHost, bearerStateOf } from './auth.ts';
+import { isForeign, isKnownHost } from './auth.ts';
 import type { OperatorAccess, BearerState } from './auth.ts';
 import { allowedAt } from '../routes/match.ts';
 import type { MatchedPath, RouteTable } from '../routes/match.ts';
@@ -40,7 +40,12 @@ export class RequestGuard {
     this.#settings = settings;
   }
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+  /** @param bearer what the request shows of one */
+  async answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    bearer: BearerState,
+  ): Promise<Answer> {
     const target = targetOf(request);
     const place = this.#table.find(target.path);
     if (!this.#mayAsk(place, target.host)) return refusals.unknownHost;
@@ -48,7 +53,6 @@ export class RequestGuard {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = [...place.routes.values()].find((one) => one.method === method);
     if (route === undefined) return methodNotAllowed(place);
-    const bearer = bearerStateOf(request, this.#settings.access);
     const refusal = this.#refusalOf(route, request, target.host, bearer);
     if (refusal !== null) return this.#mayShow(route, refusal);
     const { headersDistinct } = request;

@@ -230,6 +230,39 @@ test('an asset is a file of the folder of assets, whatever name is asked for', a
   }
 });
 
+test('an asset comes compressed where that is accepted and possible', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'svc-pages-'));
+  const assets = join(folder.path, 'live', 'assets');
+  await mkdir(assets, { recursive: true });
+  for (const name of ['page.js', 'page.js.br', 'page.js.gz', 'plain.js']) {
+    await writeFile(join(assets, name), name);
+  }
+  await using admin = await openAdmin(makeWorld(), { webRoot: folder.path });
+  const cases: readonly (readonly [string, string, string | null])[] = [
+    ['gzip, deflate, br, zstd', 'page.js.br', 'br'],
+    ['gzip', 'page.js.gz', 'gzip'],
+    ['BR;q=0, gzip ; Q=0.5', 'page.js.gz', 'gzip'],
+    ['br;q=0.000,gzip;q=0', 'page.js', null],
+    ['identity', 'page.js', null],
+    ['*', 'page.js', null],
+    ['', 'page.js', null],
+  ];
+  for (const [accepted, body, coding] of cases) {
+    const head = ['Host: localhost', `Accept-Encoding: ${accepted}`];
+    const came = await admin.send('GET', '/ui/assets/page.js', head);
+    assert.deepEqual([came.body, came.headers.get('content-encoding')], [body, coding], accepted);
+    assert.equal(came.headers.get('vary'), 'accept-encoding');
+    assert.equal(came.headers.get('content-type'), 'text/javascript; charset=utf-8');
+    const asked = await admin.send('HEAD', '/ui/assets/page.js', head);
+    assert.deepEqual([...asked.headers], [...came.headers]);
+    assert.equal(asked.headers.get('content-length'), String(body.length));
+  }
+  const br = ['Host: localhost', 'Accept-Encoding: br'];
+  const own = await admin.send('GET', '/ui/assets/plain.js', br);
+  assert.deepEqual([own.body, own.headers.get('content-encoding')], ['plain.js', null]);
+  assert.equal((await admin.send('GET', '/ui/assets/page.js.br', br)).status, 404);
+});
+
 test('an address that is taken is a problem that names it, for the caller to judge', async () => {
   const world = makeWorld();
   await using admin = await openAdmin(world);

@@ -4,12 +4,14 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ListenAddress } from '../../config/config.ts';
+import { bearerOf } from '../../lib/bearer.ts';
+import type { Peer } from '../../lib/connection.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
 import { sayUnbound } from '../../lib/unbound.ts';
 import type { AdminPorts } from '../admin.ts';
 import { securityHeaders } from './answer.ts';
 import type { Answer } from './answer.ts';
-import type { OperatorAccess } from './auth.ts';
+import { bearerStateOf, type OperatorAccess } from './auth.ts';
 import { RequestGuard } from './request-guard.ts';
 import { LiveListeners } from './live.ts';
 import { MetricsPage } from '../metrics/metrics.ts';
@@ -84,7 +86,7 @@ class Server implements AdminServer {
       return { kind: 'problem', code, message };
     }
     this.#held = held;
-    held.answer((request, response) => void this.#respond(request, response));
+    held.answer((request, response, peer) => void this.#respond(request, response, peer));
     return { kind: 'opened', port: held.port };
   }
 
@@ -97,14 +99,18 @@ class Server implements AdminServer {
   }
 
   /** Answers one request; never rejects. */
-  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
+    const bearer = bearerStateOf(request, this.#options.access);
+    if (bearer === 'operator') peer.known(response);
     let answer: Answer;
     try {
-      answer = await this.#guard.answer(request, response);
+      answer = await this.#guard.answer(request, response, bearer);
     } catch (error) {
       answer = answerError(error, this.#ports.events);
     }
-    send(request, response, answer);
+    const say = (): void => send(request, response, answer);
+    if (answer.status !== 401) say();
+    else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, say);
   }
 }
 

@@ -1,6 +1,6 @@
 import { problem } from '../http/answer.ts';
 import { frameSchema } from '../schemas/frame.ts';
-import { listenersMax, type LiveListeners } from '../http/live.ts';
+import { listenersMax, readersMax, type LiveListeners } from '../http/live.ts';
 import { readRoute, type Route } from './route.ts';
 
 const contentType = 'text/event-stream';
@@ -20,10 +20,13 @@ export function eventsRoute(live: LiveListeners): Route {
     },
     contentType,
     schema: { name: 'Frame', of: frameSchema },
-    problems: { 503: `${listenersMax} listen already.` },
-    answer: ({ 'last-event-id': lastId }) => {
-      if (live.full) {
-        const detail = `${listenersMax} listen already; close one of them.`;
+    problems: { 503: `${listenersMax} listen already, or ${readersMax} without the bearer.` },
+    answer: ({ 'last-event-id': lastId }, { asker }) => {
+      if (live.isFull(asker)) {
+        const detail =
+          asker === 'operator'
+            ? `${listenersMax} listen already; close one of them.`
+            : `${readersMax} listen without the bearer already; bring it, or close one of them.`;
         return problem(503, 'too_many_clients', detail, { 'retry-after': '15' });
       }
       // A proxy that gathers answers would hold the frames back.
@@ -32,7 +35,7 @@ export function eventsRoute(live: LiveListeners): Route {
         status: 200,
         contentType,
         headers,
-        body: live.stream(lastId === '' ? null : lastId),
+        body: live.stream(lastId === '' ? null : lastId, asker),
       };
     },
   });

@@ -21,7 +21,7 @@ export type Pages = {
 
 /**
  * The live view, for whoever may read, and the builder, whose page asks for the bearer first. A
- * file is read each time that it is asked for.
+ * file is read each time that it is asked for, and nothing is compressed while svc runs.
  */
 export function pageRoutes({ folder, builder }: Pages): Route[] {
   const live = pageAt('/ui', join(folder, 'live'), 'The live view', 'reader');
@@ -52,21 +52,51 @@ function pageAt(
       summary: `${name}: its scripts and styles, which hold no data.`,
       parameters: {
         file: { kind: 'segment', summary: 'The name of the file.', charactersMax: 100 },
+        'accept-encoding': {
+          kind: 'header',
+          summary: 'It comes compressed where br or gzip is accepted.',
+          charactersMax: 1_000,
+        },
       },
       contentType: Object.values(types),
       problems: { 404: 'There is no such file.' },
-      answer: ({ file }) => readAsset(folder, file),
+      answer: ({ file, 'accept-encoding': accepted }) => readAsset(folder, file, accepted ?? ''),
     }),
   ];
 }
 
-async function readAsset(folder: string, file: string): Promise<Answer> {
+/** The build leaves each file compressed beside itself; else the file comes as it is. */
+async function readAsset(folder: string, file: string, accepted: string): Promise<Answer> {
   const type = types[extname(file)];
   if (type === undefined || !/^\w[\w.-]*$/.test(file)) return notThere;
   // The file's name changes with its content.
-  const headers = { 'cache-control': 'public, max-age=31536000, immutable' };
-  const answer = await readPage(join(folder, 'assets', file), type);
+  const headers = {
+    'cache-control': 'public, max-age=31536000, immutable',
+    vary: 'accept-encoding',
+  };
+  const path = join(folder, 'assets', file);
+  for (const [coding, ending] of codings) {
+    if (!accepts(accepted, coding)) continue;
+    const answer = await readPage(path + ending, type);
+    if (answer.status !== 200) continue;
+    return { ...answer, headers: { ...headers, 'content-encoding': coding } };
+  }
+  const answer = await readPage(path, type);
   return answer.status === 200 ? { ...answer, headers } : answer;
+}
+
+/** The smaller first. */
+const codings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+/** Whether a coding is named, and not with a weight of 0. Format: RFC 9110, section 12.5.3. */
+function accepts(accepted: string, coding: string): boolean {
+  return accepted.split(',').some((one) => {
+    const [name = '', ...parameters] = one.split(';').map((part) => part.trim().toLowerCase());
+    return name === coding && !parameters.some((weight) => /^q=0(?:\.0{0,3})?$/.test(weight));
+  });
 }
 
 async function readPage(file: string, contentType: string): Promise<Answer> {

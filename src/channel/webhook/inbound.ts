@@ -5,13 +5,15 @@
  * while, so that a client that writes everything before it reads still gets its answer.
  */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
 import { isJsonType } from '../../lib/content-type.ts';
+import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
+import type { Handler } from '../../lib/listener.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
 import type { Receive, Handled } from '../channel.ts';
 import { bodyBytesMax, idReused, methodNotAllowed, refusals, unavailable } from './refusals.ts';
@@ -35,9 +37,9 @@ export type InboundParts = {
 };
 
 /** Makes the handler to put behind the listener. */
-export function createInboundHandler(parts: InboundParts): RequestListener {
+export function createInboundHandler(parts: InboundParts): Handler {
   const handler = new InboundHandler(parts);
-  return (request, response) => handler.answer(request, response);
+  return (request, response, peer) => handler.answer(request, response, peer);
 }
 
 class InboundHandler {
@@ -49,13 +51,18 @@ class InboundHandler {
     this.#matches = createTokenCheck(parts.secret);
   }
 
-  answer(request: IncomingMessage, response: ServerResponse): void {
+  answer(request: IncomingMessage, response: ServerResponse, peer: Peer): void {
     const path = pathOf(request.url ?? '');
     if (path === '/healthz' && (request.method === 'GET' || request.method === 'HEAD')) {
       send(response, 200, '{"status":"ok"}');
       return;
     }
-    const refusal = this.#check(path, request);
+    const refusal = this.#check(path, request, response, peer);
+    if (refusal === refusals.unauthorized) {
+      const bearer = bearerOf(request) === null ? 'missing' : 'wrong';
+      peer.turnAway(bearer, response, () => this.#refuse(request, response, refusal));
+      return;
+    }
     if (refusal !== null) {
       this.#refuse(request, response, refusal);
       return;
@@ -65,12 +72,18 @@ class InboundHandler {
   }
 
   /** Everything that is known before the body. */
-  #check(path: string, request: IncomingMessage): Refusal | null {
+  #check(
+    path: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    peer: Peer,
+  ): Refusal | null {
     if (path === '/healthz') return methodNotAllowed('GET, HEAD');
     if (path !== this.#parts.path) return refusals.notFound;
     if (request.method !== 'POST') return methodNotAllowed('POST');
     const token = bearerOf(request);
     if (token === null || !this.#matches(token)) return refusals.unauthorized;
+    peer.known(response);
     if (!isJsonType(request.headers['content-type'])) return refusals.unsupportedMediaType;
     if (Number(request.headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
     if (this.#parts.stopped.aborted) return unavailable('shutting_down', 1_000);

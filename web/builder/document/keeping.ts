@@ -54,6 +54,17 @@ export function keepNow(): Unkept | null {
   return unkept;
 }
 
+/** Drafts that this browser keeps now, of all tabs and visits. */
+export function keptCount(): number {
+  return drafts.count;
+}
+
+/** Nothing of any draft stays in this browser, but what other tabs have open. */
+export function throwAllAway(): void {
+  useDraft.getState().close();
+  drafts.forgetAll();
+}
+
 /**
  * Offers what other tabs keep now. A browser tells a page of another tab's draft a moment later, so
  * the first look may have missed one that is seconds old.

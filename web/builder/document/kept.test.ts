@@ -164,3 +164,18 @@ test('of more than twenty drafts the oldest go', () => {
   }
   assert.equal(tabOf(all)().begin(baseOf('r1')).offered.length, 20);
 });
+
+test('all drafts go at once, of every tab, and nothing else of the browser', () => {
+  const all = shelf();
+  all.setItem('theme', 'dark');
+  const [one, two] = [tabOf(all)(), tabOf(all)()];
+  for (const [at, page] of [one, two].entries()) {
+    page.begin(baseOf('r1'));
+    page.keep(draftOf(`{ "a": ${at + 1} }`));
+  }
+  all.setItem('svc-builder-draft.torn', '{');
+  assert.equal(one.count, 2);
+  one.forgetAll();
+  assert.equal(two.count, 0);
+  assert.deepEqual([all.length, all.key(0)], [1, 'theme']);
+});

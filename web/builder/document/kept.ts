@@ -92,6 +92,17 @@ export class KeptDrafts {
     this.forget(this.#own);
   }
 
+  /** How many drafts are kept, of all tabs and visits. */
+  get count(): number {
+    return this.#list().length;
+  }
+
+  /** Forgets the drafts of all tabs and visits, also those that cannot be read. */
+  forgetAll(): void {
+    const names = this.#names();
+    tried(() => names.forEach((name) => this.#all().removeItem(name)));
+  }
+
   forget(id: string): void {
     tried(() => this.#all().removeItem(`${place}.${id}`));
   }
@@ -120,13 +131,16 @@ export class KeptDrafts {
 
   /** Newest first. */
   #list(): readonly KeptDraft[] {
-    const shelf = tried(this.#all);
-    const names = Array.from({ length: shelf?.length ?? 0 }, (_, at) => shelf?.key(at) ?? '');
-    return names
-      .filter((name) => name.startsWith(`${place}.`))
+    return this.#names()
       .map((name) => this.#read(name.slice(place.length + 1)))
       .filter((kept) => kept !== null)
       .sort((a, b) => b.savedAt - a.savedAt);
+  }
+
+  #names(): readonly string[] {
+    const shelf = tried(this.#all);
+    const names = Array.from({ length: shelf?.length ?? 0 }, (_, at) => shelf?.key(at) ?? '');
+    return names.filter((name) => name.startsWith(`${place}.`));
   }
 
   /** null: there is no such draft, or it cannot be read. */

@@ -4,7 +4,7 @@ import type { Refused } from '../../kit/api.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { useDraft } from '../document/store.ts';
-import { signOut } from '../shell/leaving.tsx';
+import { signInAgain } from '../shell/leaving.tsx';
 import { apply, lookAgain } from './applying.ts';
 import { GoTo } from './go-to.tsx';
 
@@ -118,7 +118,7 @@ function LookAgain() {
 /** Asks for another token, where the service no longer takes this one. */
 export function Again() {
   return (
-    <Button small className="mt-2" onClick={signOut}>
+    <Button small className="mt-2" onClick={signInAgain}>
       Sign in again; the draft stays
     </Button>
   );

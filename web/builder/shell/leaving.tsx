@@ -1,41 +1,58 @@
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { useToken } from '../../kit/token.ts';
-import { keepNow, useKeeping } from '../document/keeping.ts';
+import { some } from '../../kit/words.ts';
+import { keepNow, keptCount, throwAllAway, useKeeping } from '../document/keeping.ts';
 import { closeOverlay, openOverlay, useOverlay } from './overlay.ts';
 import { unkeptWords } from './unkept-words.ts';
 
-/** Signs out; asks first where that would lose the draft. */
+/** Signs out; asks first where drafts would stay behind, or be lost. */
 export function signOut(): void {
+  if (keepNow() === null && keptCount() === 0) useToken.getState().signOut();
+  else openOverlay('leaving');
+}
+
+/** Leaves for another token, and keeps the draft; asks first where that cannot be. */
+export function signInAgain(): void {
   if (keepNow() === null) useToken.getState().signOut();
   else openOverlay('leaving');
 }
 
-/** Asked of somebody who signs out while the draft cannot be kept. */
+/** Asked of somebody who signs out: what becomes of the drafts? */
 export function Leaving() {
   const open = useOverlay((state) => state.open);
   const unkept = useKeeping((state) => state.unkept);
+  const isOpen = open === 'leaving';
+  const kept = isOpen ? keptCount() : 0;
   const leave = (): void => {
     closeOverlay();
     useToken.getState().signOut();
   };
+  const clear = (): void => {
+    throwAllAway();
+    leave();
+  };
   return (
     <Dialog
-      open={open === 'leaving'}
-      title="Sign out, and lose the draft?"
+      open={isOpen}
+      title="Sign out: what becomes of the drafts?"
       onClose={closeOverlay}
       actions={
         <>
           <Button onClick={closeOverlay}>Stay</Button>
-          <Button kind="danger" onClick={leave}>
-            Sign out, and lose it
+          {kept > 0 ? <Button onClick={leave}>Sign out, and leave them</Button> : null}
+          <Button kind="danger" onClick={clear}>
+            Sign out, and throw them away
           </Button>
         </>
       }
     >
-      <p className="break-words">
-        It is not kept as it is now: {unkept === null ? '' : unkeptWords(unkept)}
-      </p>
+      {unkept === null ? null : (
+        <p className="break-words">Yours is not kept as it is now: {unkeptWords(unkept)}</p>
+      )}
+      {kept > 0 ? (
+        <p>This browser keeps {some(kept, 'draft')}. Whoever uses it next can read that.</p>
+      ) : null}
     </Dialog>
   );
 }
