@@ -79,7 +79,7 @@ export class ConnectionTable {
   #makeRoom(): boolean {
     const first = this.#idleStrangers.first ?? this.#idle.first ?? this.#busyStrangers.first;
     if (first === null) return false;
-    if (first.unanswered > 0) this.#brakes.dropped();
+    if (first.unanswered > 0 || first.answer === null) this.#brakes.dropped();
     this.#forget(first);
     first.socket.destroy();
     return true;
