@@ -170,7 +170,10 @@ test('who applies, checks or reviews such a configuration is told', async () => 
   assert.deepEqual(told(await it.change('public', 'here')), []);
   const applied = told(await it.change('public', 'here', 'elsewhere'));
   assert.equal(applied.length, 1);
-  assert.match(applied[0]!, /1 conversation on webhook has private turns, and echo asks cloud mod/);
+  assert.match(
+    applied[0]!,
+    /1 conversation on webhook holds private texts, and echo asks cloud mod/,
+  );
   const { body } = await it.service.ask('config/validate', {
     method: 'POST',
     body: await it.service.onDisk(),

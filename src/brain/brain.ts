@@ -64,6 +64,8 @@ export interface Desk {
   becomePrivate(): void;
   /** Unanswered turns of the history that no later turn is to see. */
   leaveOut(turns: readonly TurnRow[]): void;
+  /** Unanswered turns of it that failed the model once, which may have been chance. */
+  doubt(turns: readonly TurnRow[]): void;
   /** The notes of that scope, oldest first, without those of this turn. */
   notes(scope: NoteScope): Promise<readonly Note[]>;
   /** Takes effect with the turn's end, in its commit. */

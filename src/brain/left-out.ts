@@ -1,10 +1,11 @@
 /** What some models were not shown of a conversation, as the trace tells it. */
 import type { TurnRow } from '../domain/conversation.ts';
+import { failure } from '../domain/failure.ts';
 import type { Desk } from './brain.ts';
 import type { ModelCall } from './model-call.ts';
-import { turnsIn } from './shield.ts';
+import { isUnanswered, turnsIn } from './shield.ts';
 
-type Asked = Pick<ModelCall, 'model' | 'view'>;
+type Asked = Pick<ModelCall, 'model' | 'view' | 'refusal'>;
 
 /**
  * To be called once the models have been asked.
@@ -26,10 +27,22 @@ export function tellLeftOut(
     }
     if (chosen?.view.private === true) desk.becomePrivate();
   }
-  if (chosen === null || chosen.view.unanswered) return;
-  const shown = turnsIn(history, { ...chosen.view, unanswered: true });
-  const refused = shown.filter(({ reply, quoted }) => reply === null && quoted === undefined);
-  const models = [chosen.model];
-  desk.leaveOut(refused);
-  desk.addStep({ kind: 'left_out', why: 'unanswered', models, turns: refused.length, notes: 0 });
+  if (chosen !== null && !chosen.view.unanswered) tellUnanswered(history, chosen, desk);
+}
+
+/**
+ * The newest is the one to blame, since with those before it somebody was answered. A failure that
+ * may be chance counts only when it comes again.
+ */
+function tellUnanswered(history: readonly TurnRow[], { model, view, refusal }: Asked, desk: Desk) {
+  const shown = turnsIn(history, { ...view, unanswered: true });
+  const unanswered = shown.filter(isUnanswered);
+  const newest = unanswered.at(-1);
+  if (newest === undefined) return;
+  const told = { kind: 'left_out', models: [model], notes: 0 } as const;
+  desk.addStep({ ...told, why: 'unanswered', turns: unanswered.length });
+  const isChance = refusal !== null && failure(refusal).retryable && newest.doubted === undefined;
+  if (isChance) return desk.doubt([newest]);
+  desk.leaveOut([newest]);
+  desk.addStep({ ...told, why: 'refused', turns: 1 });
 }

@@ -1,4 +1,4 @@
-import { failure } from '../domain/failure.ts';
+import { failure, type FailureKind } from '../domain/failure.ts';
 import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, Try } from '../domain/outcome.ts';
 import type { TraceStep } from '../domain/trace.ts';
@@ -43,6 +43,8 @@ export class ModelCall implements Slot {
   outcome: Outcome | null = null;
   /** What it was shown when it was last asked. */
   view: View;
+  /** How it failed before it was asked without the unanswered messages; null: it was not so. */
+  refusal: FailureKind | null = null;
   retries = 0;
   /** Null: it has not ended yet. */
   endedAt: SteadyTime | null = null;
@@ -54,6 +56,7 @@ export class ModelCall implements Slot {
   #askedAt = 0;
   #askedSince: SteadyTime | null = null;
   #tries: readonly Try[] = [];
+  #isUncaused = false;
   #controller: AbortController | null = null;
   #pause: Deadline | null = null;
   #lastFailure: Failed | null = null;
@@ -77,7 +80,6 @@ export class ModelCall implements Slot {
   askAt(dueAt: SteadyTime | null): void {
     if (this.outcome?.kind === 'failed') this.#lastFailure = this.outcome;
     this.outcome = null;
-    // Where it failed without the unanswered messages as well, these were not the cause.
     this.view = { ...this.view, unanswered: true };
     if (dueAt === null || dueAt <= this.#kit.steady()) return this.#ask();
     this.#pause = this.#kit.deadlines.at(dueAt, () => {
@@ -152,6 +154,7 @@ export class ModelCall implements Slot {
     const view = outcome.kind === 'failed' ? this.#lessThan(request, outcome) : null;
     if (view !== null) {
       this.#tries = [...this.#tries, ...outcome.tries];
+      if (outcome.kind === 'failed' && !view.unanswered) this.refusal = outcome.failure.kind;
       this.view = view;
       return this.#ask();
     }
@@ -161,7 +164,9 @@ export class ModelCall implements Slot {
 
   /** With what less the model is asked again; null: that would be no other request. */
   #lessThan(request: ModelRequest, { failure: { kind } }: Failed): View | null {
-    const views = narrower(this.view, kind);
+    // Where it failed without the unanswered messages as well, these are not the cause.
+    if (!this.view.unanswered) this.#isUncaused = true;
+    const views = narrower(this.view, kind).filter((view) => view.unanswered || !this.#isUncaused);
     const less = views.find((view) => {
       const next = this.#requestFor(view);
       return (view.private || next.sensitivity === 'public') && !isSame(next, request);

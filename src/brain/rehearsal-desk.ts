@@ -35,6 +35,8 @@ export class RehearsalDesk implements Desk {
     this.leftOut.push(...turns);
   }
 
+  doubt(): void {}
+
   notes(_scope: NoteScope): Promise<readonly Note[]> {
     return Promise.resolve([...this.#kept]);
   }

@@ -42,9 +42,14 @@ export function viewOf({ locality }: Located): View {
 
 /** The turns that it is shown; the same list where that is all of them. */
 export function turnsIn(history: readonly TurnRow[], view: View): readonly TurnRow[] {
-  const isShown = ({ sensitivity, reply }: TurnRow): boolean =>
-    (view.private || sensitivity === 'public') && (view.unanswered || reply !== null);
+  const isShown = (turn: TurnRow): boolean =>
+    (view.private || turn.sensitivity === 'public') && (view.unanswered || !isUnanswered(turn));
   return history.every(isShown) ? history : history.filter(isShown);
+}
+
+/** A message without an answer; a quoted block is none. */
+export function isUnanswered({ reply, quoted }: TurnRow): boolean {
+  return reply === null && quoted === undefined;
 }
 
 /** The model is elsewhere after all, whatever was declared, or has not shown that it is here. */
@@ -61,13 +66,19 @@ const elsewhere: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'answer_too_large',
 ]);
 
-/** Failures that one message may cause, as with a content filter, for all that stand beside it. */
+/**
+ * Failures that one message may cause, as with a content filter (which may answer 403), for all
+ * that stand beside it.
+ */
 const ofText: ReadonlySet<FailureKind> = new Set<FailureKind>([
   'server_error',
   'rejected',
   'connection_lost',
   'malformed_answer',
   'empty_answer',
+  'answer_too_large',
+  'unauthorized',
+  'timeout',
 ]);
 
 /** With what less the model may answer after this failure: the least change comes first. */

@@ -18,10 +18,10 @@ export async function warnOfPrivateTurns(
     if (brain === undefined || !asksElsewhere(brain)) continue;
     const count = await countOn(channel, reader);
     if (count === 0) continue;
-    const [have, turns] = count === 1 ? ['has', 'its'] : ['have', 'their'];
+    const hold = count === 1 ? 'holds' : 'hold';
     const message =
-      `${plural(count, 'conversation')} on ${channel} ${have} private turns, and ${name} asks ` +
-      `cloud models: they will not see ${turns} private turns`;
+      `${plural(count, 'conversation')} on ${channel} ${hold} private texts, and ${name} asks ` +
+      'cloud models, which will not see those';
     const remedy = 'Route the channel to a brain with local models to have them seen.';
     found.push(problemWithoutPlace('private_not_shown', `routes[${index}]`, message, remedy));
   }

@@ -10,6 +10,8 @@ export type TurnRow = {
   readonly reply: string | null;
   /** The strictest of its message, its brain, and all that the model behind its reply was shown. */
   readonly sensitivity: Sensitivity;
+  /** It had no answer, and its model answered once only without it: another failure is proof. */
+  readonly doubted?: true;
   /** A block that was recalled from an earlier session: nobody said it. Left out: a turn. */
   readonly quoted?: true;
 };

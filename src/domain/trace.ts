@@ -19,11 +19,11 @@ export type TraceStep =
   /**
    * What these models were not shown of the conversation. `private`: it is not for models
    * elsewhere. `unanswered`: these messages had no answer, and the model answered only without
-   * them; no later turn sees them.
+   * them. `refused`: one of these, which no later turn sees.
    */
   | {
       readonly kind: 'left_out';
-      readonly why: 'private' | 'unanswered';
+      readonly why: 'private' | 'unanswered' | 'refused';
       readonly models: readonly ModelName[];
       readonly turns: number;
       readonly notes: number;
@@ -63,10 +63,9 @@ export function sayLeftOut({
   turns,
   notes,
 }: Extract<TraceStep, { kind: 'left_out' }>): string {
+  if (why === 'refused') return 'refuses a message that had no answer: no later turn sees it';
   if (why === 'unanswered') {
-    if (turns === 0) return 'answered only without what was quoted of an earlier session';
-    const what = plural(turns, 'message');
-    return `answered only without ${what} that had no answer, which no later turn sees`;
+    return `answered only without ${plural(turns, 'message')} that had no answer`;
   }
   const what = [
     ...(turns > 0 ? [plural(turns, 'earlier turn')] : []),

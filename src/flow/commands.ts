@@ -2,7 +2,6 @@
  * The commands that svc answers by itself, in order with the conversation's other messages and
  * durable like any reply. They are no part of the history.
  */
-import type { SessionConfig } from '../config/config.ts';
 import { kindTypeOf } from '../channel/kinds.ts';
 import type { QuotedBlock } from '../domain/conversation.ts';
 import type { NoteMove } from '../domain/note.ts';
@@ -42,7 +41,7 @@ export async function answerCommand(
     case 'begin':
       return answer(command, say.begun);
     case 'recall':
-      return recall(kit, route.session, claim, command, decision);
+      return recall(kit, route, claim, command, decision);
     case 'notes':
       return notes(kit, route, claim, command);
     case 'tools':
@@ -56,7 +55,7 @@ export async function answerCommand(
 
 async function recall(
   { ledger }: Kit,
-  session: SessionConfig | null,
+  { session, brain }: ActiveRoute,
   claim: InClaim,
   command: Extract<Intent, { kind: 'recall' }>,
   { move }: SessionDecision,
@@ -67,11 +66,14 @@ async function recall(
   if (asked === null || asked > most) return answer(command, say.recallBadCount(most));
   if (move === null && !claim.memory.empty) return answer(command, say.recallNotEmpty);
   // A session that this very message ends is the newest that has turns.
-  const before = await ledger.recall(claim, asked);
+  // A message without an answer may be one that no model takes.
+  const before = (await ledger.recall(claim, asked)).filter(({ reply }) => reply !== null);
   if (before.length === 0) return answer(command, say.recallNothing);
   const { block, sensitivity, turns } = quote(before);
   const imported = { text: block, sensitivity };
-  return { ...answer(command, say.recalled(turns)), imported };
+  const isHidden = sensitivity === 'private' && brain.sensitivity === 'public';
+  const text = say.recalled(turns) + (isHidden ? ` ${say.recalledHere}` : '');
+  return { ...answer(command, text), imported };
 }
 
 async function notes(

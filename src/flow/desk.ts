@@ -17,6 +17,7 @@ export class TurnDesk implements Desk {
   readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
   readonly leftOut: TurnRow[] = [];
+  readonly doubted: TurnRow[] = [];
   /** Of what comes of this turn; it never becomes weaker. */
   sensitivity: Sensitivity;
   noteMoves: NoteMove[] | null = null;
@@ -50,6 +51,10 @@ export class TurnDesk implements Desk {
 
   leaveOut(turns: readonly TurnRow[]): void {
     this.leftOut.push(...turns);
+  }
+
+  doubt(turns: readonly TurnRow[]): void {
+    this.doubted.push(...turns);
   }
 
   notes(scope: NoteScope): Promise<readonly Note[]> {

@@ -17,7 +17,10 @@ export type TurnTimeline = {
   readonly claimedAt: number;
   readonly decidedAt: number;
   /** What the turn left on its desk. */
-  readonly desk: Pick<TurnDesk, 'steps' | 'noteMoves' | 'toolUses' | 'leftOut' | 'sensitivity'>;
+  readonly desk: Pick<
+    TurnDesk,
+    'steps' | 'noteMoves' | 'toolUses' | 'leftOut' | 'doubted' | 'sensitivity'
+  >;
 };
 
 /**
@@ -50,6 +53,7 @@ export function effectsOf(
     session: decision.move,
     imported: command?.imported ?? null,
     leftOut: desk.leftOut,
+    doubted: desk.doubted,
     notes: command?.notes ?? desk.noteMoves ?? [],
     toolUses: desk.toolUses ?? [],
     trace: {

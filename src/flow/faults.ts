@@ -45,7 +45,14 @@ export async function buryMessage(
   }
   const decision = decideSession(claim.message, claim.memory, commandsOn(route));
   const sensitivity = strictest(claim.message.sensitivity, route.brain.sensitivity);
-  const desk = { steps: [], noteMoves: null, toolUses: null, leftOut: [], sensitivity };
+  const desk = {
+    steps: [],
+    noteMoves: null,
+    toolUses: null,
+    leftOut: [],
+    doubted: [],
+    sensitivity,
+  };
   const timeline = { decision, claimedAt: now, decidedAt: now, desk };
   const effects = effectsOf(kit, route, claim, faultDecision, timeline);
   // A message that ends the process is kept from later turns: it would end the process there, too.

@@ -23,6 +23,7 @@ export const sentences: Readonly<Record<Apology, string>> = {
 /** What is added where a person can begin a new session: what was said before may be the cause. */
 export const waysOut: Partial<Readonly<Record<Apology, (trigger: string) => string>>> = {
   no_answer: (trigger) => `${trigger} begins a new conversation, which may help.`,
+  busy: (trigger) => `If it stays so, ${trigger} begins a new conversation, which may help.`,
   fault: (trigger) => `If it happens again, ${trigger} begins a new conversation.`,
 };
 
@@ -40,6 +41,7 @@ export const commandSentences = {
     turns === 1
       ? 'The last exchange of the session before is in view again.'
       : `The last ${turns} exchanges of the session before are in view again.`,
+  recalledHere: 'What was private in it is shown to models on this machine alone.',
   pairing: (code: string): string =>
     `I do not know you yet. Give this code to the person who runs this service: ${code}. ` +
     'It is good for an hour. Once you are let in, write again: what you wrote was not kept.',

@@ -185,6 +185,8 @@ export type Effects = {
   readonly imported: QuotedBlock | null;
   /** Unanswered turns of the claim's memory that no later turn is to see. */
   readonly leftOut: readonly TurnRow[];
+  /** Unanswered turns of it that are to be `doubted` from now on. */
+  readonly doubted: readonly TurnRow[];
   /** In this order. */
   readonly notes: readonly NoteMove[];
   /** The audit of the tools that were asked for. */
@@ -251,7 +253,10 @@ export interface LedgerReader extends RecordsReader, AsyncDisposable {
   conversation(where: ConversationKey): Promise<ConversationText | null>;
   /** The channels of that type of which something is kept: on a messenger one for each bot. */
   channelKeys(type: string): Promise<readonly ChannelKey[]>;
-  /** How many conversations on channels of that type have private turns; 1,000 stands for more. */
+  /**
+   * How many conversations on channels of that type hold private turns, notes, or messages that
+   * wait; 1,000 stands for more.
+   */
   privateConversations(type: string): Promise<number>;
   /** Every turn of a conversation, or every turn that answers one sender, oldest first. */
   turns(whose: Whose, page: PageAsked): Promise<Page<TurnText>>;

@@ -131,8 +131,8 @@ export const model: readonly Fault[] = [
   {
     name: 'A model elsewhere is shown the private turns of a conversation.',
     file: 'src/brain/shield.ts',
-    find: "(view.private || sensitivity === 'public') && (view.unanswered || reply !== null)",
-    replace: 'view.unanswered || reply !== null',
+    find: "(view.private || turn.sensitivity === 'public') && (view.unanswered || !isUnanswered(turn))",
+    replace: 'view.unanswered || !isUnanswered(turn)',
     seenBy: ['test/private-for-good.test.ts'],
   },
   {
@@ -166,7 +166,7 @@ export const model: readonly Fault[] = [
   {
     name: 'A message that the model refuses fails every turn after it once.',
     file: 'src/brain/left-out.ts',
-    find: 'desk.leaveOut(refused);',
+    find: 'desk.leaveOut([newest]);',
     replace: '',
     seenBy: ['test/refused-message.test.ts'],
   },

@@ -34,7 +34,7 @@ const traceStep = kinds(
   object({ kind: oneOf('shield'), dropped: list(model), kept: integer }),
   object({
     kind: oneOf('left_out'),
-    why: oneOf('private', 'unanswered'),
+    why: oneOf('private', 'unanswered', 'refused'),
     models: list(model),
     turns: integer,
     notes: integer,

@@ -56,11 +56,11 @@ export class AgentRequests {
   }
 
   /** To be called with each answer: from the first one on its model's words are in the turn. */
-  answered({ model, view }: Pick<ModelCall, 'model' | 'view'>): void {
+  answered(asked: Pick<ModelCall, 'model' | 'view' | 'refusal'>): void {
     if (this.#view !== null) return;
+    const { view } = asked;
     this.#view = view;
     const { turn, desk, notes } = this.#parts;
-    const asked = { model, view };
     const secret = notes.filter(({ sensitivity }) => sensitivity === 'private').length;
     tellLeftOut(turn.history, secret, [asked], asked, desk);
     const shown = [...turnsIn(turn.history, view), ...notesIn(notes, view)];

@@ -128,8 +128,8 @@ export class SqliteStorage implements LedgerStorage {
       if (why !== null) this.deadLetters.add(message.id);
       const isOutdated = row.historyVersion < row.lane.historyVersion;
       // Older turns come into the window for those that are left out.
-      const isShorter = (effects?.leftOut.length ?? 0) > 0;
-      if (row.gone || isOutdated || isShorter) this.history.drop(message);
+      const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
+      if (row.gone || isOutdated || isOther) this.history.drop(message);
       else this.history.put(message, memory);
       then();
     });

@@ -239,6 +239,7 @@ suite('a ledger whose commit fails', () => {
         session: null,
         imported: null,
         leftOut: [],
+        doubted: [],
         notes: [],
         toolUses: [],
         trace: null,

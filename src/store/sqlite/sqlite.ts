@@ -19,7 +19,7 @@ import type { OwnerLock } from './files/database-files.ts';
 import type { StoreProblem } from '../problem.ts';
 import { lockedProblem, problemOf } from './files/problem.ts';
 import { lastId, recover } from './ledger/recovery.ts';
-import { openStamps, type PublicNow } from './ledger/stamps.ts';
+import { decideOnce, openStamps, type PublicNow } from './ledger/stamps.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
 import { startWriter, type StartWriter, type Writer } from './write/start-writer.ts';
 import { sqliteLimits, type SqliteLimits } from './ledger/limits.ts';
@@ -64,7 +64,8 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     reader = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     const rows = new WorkingSet(options);
     options.ids.startAfter(lastId(reader));
-    const { stamps, writes: stampWrites } = openStamps(reader, options.publicNow ?? null);
+    const publicNow = decideOnce(path, options.publicNow ?? null);
+    const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
     const { writes, suspects } = recover(reader, rows, now(), stamps, notedFailure(path));
     await journal.write([...stampWrites, ...writes, ['owned']]);
     forgetFailure(path);

@@ -43,6 +43,7 @@ export function effectsOf(
     session: cut > 0.9 ? { reason: 'command', at: acceptedAt } : null,
     imported: imported ? { text: `quoted for ${short(text)}`, sensitivity } : null,
     leftOut: kept > 0.7 && kept <= 0.9 ? memory.turns.filter(isUnanswered) : [],
+    doubted: [],
     notes: world.people ? noteMovesOf(short(text), message, dice.slice(6)) : [],
     toolUses: [],
     trace: {

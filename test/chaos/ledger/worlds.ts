@@ -107,6 +107,7 @@ const nothing: Effects = {
   session: null,
   imported: null,
   leftOut: [],
+  doubted: [],
   notes: [],
   toolUses: [],
   trace: null,

@@ -142,6 +142,7 @@ export function effects(
     session: more.session ?? null,
     imported: more.imported === undefined ? null : { text: more.imported, sensitivity },
     leftOut: more.leftOut ?? [],
+    doubted: [],
     notes: [],
     toolUses: [],
     trace: {

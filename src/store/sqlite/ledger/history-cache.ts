@@ -19,10 +19,12 @@ export const unroutableCursor = 'unroutable_since';
 
 /** Turns that were said in a conversation and may be seen; a quoted block was not said. */
 const theirs =
-  'channel = ?1 AND conversation = ?2 AND left_out = 0 ' +
+  'channel = ?1 AND conversation = ?2 AND left_out < 2 ' +
   'AND (sender IS NOT NULL OR reply IS NOT NULL)';
 
-const columns = 'channel, at, text, reply, private, sender IS NULL AND reply IS NULL AS quoted';
+const columns =
+  'channel, at, text, reply, private, left_out = 1 AS doubted, ' +
+  'sender IS NULL AND reply IS NULL AS quoted';
 
 type TurnRecord = {
   readonly channel: string;
@@ -30,6 +32,7 @@ type TurnRecord = {
   readonly text: string;
   readonly reply: string | null;
   readonly private: number | null;
+  readonly doubted: number;
   readonly quoted: number;
 };
 
@@ -51,7 +54,7 @@ export class HistoryCache {
     );
     this.#turns = db.prepare(
       `SELECT ${columns} FROM turns WHERE channel = ? AND conversation = ? AND session = ? ` +
-        `AND left_out = 0 ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
+        `AND left_out < 2 ORDER BY seq DESC LIMIT ${windowTurnsMax}`,
     );
     this.#first = db.prepare(
       'SELECT at FROM turns WHERE channel = ? AND conversation = ? AND session = ? ' +
@@ -108,9 +111,10 @@ export class HistoryCache {
   /** @returns oldest first */
   #rowsOf(newestFirst: readonly TurnRecord[]): readonly TurnRow[] {
     const rows = newestFirst.map(
-      ({ at, text, reply, private: stamp, channel, quoted }): TurnRow => {
+      ({ at, text, reply, private: stamp, channel, quoted, doubted }): TurnRow => {
         const row = { at, text, reply, sensitivity: this.#stamps.of(stamp, channel) };
-        return quoted === 1 ? { ...row, quoted: true } : row;
+        if (quoted === 1) return { ...row, quoted: true };
+        return doubted === 1 ? { ...row, doubted: true } : row;
       },
     );
     return rows.reverse();

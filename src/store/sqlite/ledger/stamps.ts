@@ -3,11 +3,13 @@
  * schema decides, once and for good: what was said on a channel that a public brain answers is
  * public, all else is private.
  */
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
+import { readFileSync, renameSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Sensitivity } from '../../../domain/sensitivity.ts';
 import type { Write } from '../write/statements.ts';
 
-/** What is public by the configuration of now. */
+/** What is public by a configuration. */
 export type PublicNow = {
   /** The ledger's keys of the channels that a public brain answers. */
   readonly channels: readonly string[];
@@ -34,6 +36,44 @@ export function stampOf(sensitivity: Sensitivity): number {
 }
 
 /**
+ * What was decided for the database at that path; it is kept beside it, so that a backup of before
+ * that is restored under another configuration gets the stamps of the first.
+ * @param now null: nothing is to be decided
+ */
+export function decideOnce(path: string, now: PublicNow | null): PublicNow | null {
+  if (now === null) return null;
+  const file = `${path}.stamps`;
+  if (!existsSync(file)) putWhole(file, JSON.stringify(now));
+  return parseDecision(readFileSync(file, 'utf8'));
+}
+
+/** A power cut leaves the whole file or none. */
+function putWhole(file: string, text: string): void {
+  const draft = `${file}.new`;
+  const open = openSync(draft, 'w', 0o600);
+  try {
+    writeSync(open, text);
+    fsyncSync(open);
+  } finally {
+    closeSync(open);
+  }
+  renameSync(draft, file);
+}
+
+/** A file that cannot be understood leaves nothing public. */
+function parseDecision(text: string): PublicNow {
+  try {
+    const { channels, brains } = JSON.parse(text) as Partial<Record<keyof PublicNow, unknown>>;
+    if (Array.isArray(channels) && Array.isArray(brains)) {
+      return { channels: channels.map(String), brains: brains.map(String) };
+    }
+  } catch {
+    // As above.
+  }
+  return { channels: [], brains: [] };
+}
+
+/**
  * @param now null: what is unstamped stays so, and counts as private meanwhile
  * @returns the stamps, and what is to be written down before a message is worked on
  */
@@ -52,6 +92,7 @@ export function openStamps(
   // Looking at every turn takes a while, and hardly a database needs it.
   if (db.prepare(others).get(brains) !== undefined) {
     writes.push(['turnsOfBrainsBefore', brains], ['inboxOfBrainsBefore', brains]);
+    writes.push(['notesOfTurnsBefore'], ['quotedBefore']);
   }
   writes.push(['notesOfBrainsBefore', brains], ['stampedBefore']);
   return { stamps: new Stamps(now.channels), writes };

@@ -107,10 +107,13 @@ function rowOf(db: DatabaseSync, key: Key, waiting: Waiting | null): Conversatio
 
 type Cut = { readonly session: number; readonly firstAt: number; readonly lastAt: number };
 
-const privateCount =
-  'SELECT count(*) AS n FROM (SELECT DISTINCT channel, conversation FROM turns ' +
+const privateIn = (table: string): string =>
+  `SELECT channel, conversation FROM ${table} ` +
   'WHERE (channel = ?1 OR (channel > ?2 AND channel < ?3)) AND (private = 1 OR ' +
-  '(private IS NULL AND channel NOT IN (SELECT channel FROM public_before))) LIMIT 1000)';
+  '(private IS NULL AND channel NOT IN (SELECT channel FROM public_before)))';
+const privateCount =
+  `SELECT count(*) AS n FROM (${privateIn('turns')} UNION ${privateIn('notes')} ` +
+  `UNION ${privateIn('inbox')} AND state = 0 LIMIT 1000)`;
 
 export function countPrivateConversations(db: DatabaseSync, type: string): number {
   return Number(db.prepare(privateCount).get(type, ...keysOf(type))?.['n']);

@@ -8,6 +8,9 @@ const nothingLeft =
 const notesOfConversation = 'notes WHERE brain IS NULL AND channel = ?1 AND conversation = ?2';
 const notesOfBrain = 'notes WHERE brain = ?1';
 
+const isPublicBefore =
+  '(SELECT stamped FROM owner) = 1 AND channel IN (SELECT channel FROM public_before)';
+
 /** Of a brain that is not among those named; of no brain: not. */
 const ofOtherBrains = 'brain NOT IN (SELECT value FROM json_each(?))';
 
@@ -36,7 +39,7 @@ export const statements = {
     'INSERT INTO turns (channel, conversation, session, seq, at, private, text) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?)',
   turnLeftOut:
-    'UPDATE turns SET left_out = 1 ' +
+    'UPDATE turns SET left_out = ? ' +
     'WHERE channel = ? AND conversation = ? AND session = ? AND at = ? ' +
     'AND reply IS NULL AND sender IS NOT NULL',
   cut:
@@ -67,6 +70,8 @@ export const statements = {
   // Dead, and back: at the end of its lane.
   messageReplayed:
     'UPDATE inbox SET seq = ?, accepted_at = ?, state = 0, attempts = 0, alone = 0, ' +
+    // The brain that would tell its stamp goes with this.
+    `private = coalesce(private, NOT (${isPublicBefore})), ` +
     'settled_at = NULL, failure = NULL, brain = NULL, outcome = NULL, model = NULL ' +
     'WHERE seq = ? AND state = 2',
   replyReplayed:
@@ -120,6 +125,13 @@ export const statements = {
     'UPDATE turns SET private = 1 WHERE private IS NULL ' +
     `AND seq IN (SELECT seq FROM inbox WHERE ${ofOtherBrains})`,
   inboxOfBrainsBefore: `UPDATE inbox SET private = 1 WHERE private IS NULL AND ${ofOtherBrains}`,
+  // What was kept or quoted of private turns.
+  notesOfTurnsBefore:
+    'UPDATE notes SET private = 1 WHERE private IS NULL AND ' +
+    '(channel, conversation) IN (SELECT channel, conversation FROM turns WHERE private = 1)',
+  quotedBefore:
+    'UPDATE turns SET private = 1 WHERE private IS NULL AND sender IS NULL AND reply IS NULL ' +
+    'AND (channel, conversation) IN (SELECT channel, conversation FROM turns WHERE private = 1)',
   notesOfBrainsBefore: `UPDATE notes SET private = 1 WHERE private IS NULL AND ${ofOtherBrains}`,
   stampedBefore: 'UPDATE owner SET stamped = 1',
   cursor:

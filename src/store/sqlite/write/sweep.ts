@@ -8,6 +8,8 @@ const dayMs = 86_400_000;
 
 type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
 
+const nothing: Swept = { rows: 0, deadLetters: [] };
+
 /**
  * Deletes a few of the rows that have been kept long enough: settled messages and replies, dead
  * letters, traces, dedupe keys that have expired, and after a year what operators did.
@@ -17,6 +19,8 @@ type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
  * @returns how many rows went (with 500 of a kind there may be more), and which dead letters
  */
 export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swept {
+  // Until what was kept before has its stamps, the messages tell whose it is.
+  if (db.prepare('SELECT stamped FROM owner').get()?.['stamped'] === 0) return nothing;
   const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
   let rows = 0;
   const deadLetters: string[] = [];

@@ -54,8 +54,10 @@ function turnWrites(
     writes.push(['conversation', channel, conversation, number, startedAt, lastAt]);
   }
   // A session that ends with this turn needs no mark: none of it is seen again.
-  for (const { at } of move === null ? (effects?.leftOut ?? []) : []) {
-    writes.push(['turnLeftOut', channel, conversation, number, at]);
+  if (move === null && effects !== null) {
+    const place = [channel, conversation, number] as const;
+    for (const { at } of effects.doubted) writes.push(['turnLeftOut', 1, ...place, at]);
+    for (const { at } of effects.leftOut) writes.push(['turnLeftOut', 2, ...place, at]);
   }
   if (move !== null) writes.push(['cut', channel, conversation, number, move.at, move.reason]);
   if (imported !== null) {

@@ -10,5 +10,6 @@ ALTER TABLE tool_calls ADD COLUMN private INTEGER;
 CREATE TABLE public_before (channel TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ALTER TABLE owner ADD COLUMN stamped INTEGER NOT NULL DEFAULT 0;
 
--- An unanswered message that its model answered only without: no later turn sees it.
+-- An unanswered message that its model answered only without. 1: so far once, which may have been
+-- chance; 2: no later turn sees it.
 ALTER TABLE turns ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0;
