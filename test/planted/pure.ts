@@ -75,6 +75,12 @@ export const lib: readonly Fault[] = [
     replace: 'return readBytes < 0;',
   },
   {
+    name: 'A model may send interim answers without an end.',
+    file: 'src/lib/http-client.ts',
+    find: "if (this.#body.addInterim()) this.#fail('answer_too_large', null);",
+    replace: 'this.#body.addInterim();',
+  },
+  {
     name: 'A server of a tool may send interim answers without an end.',
     file: 'src/lib/pinned-client.ts',
     find: "if (this.#body.addInterim()) this.#fail('answer_too_large');",
