@@ -79,7 +79,7 @@ test('where the model fails with and without it, nothing is forgotten', async ()
   assert.deepEqual(await stepsOf(service), []);
 });
 
-test('what fell into an outage is there again, also where the first try after it fails', async () => {
+test('what fell into an outage is there again, also after one more hiccup', async () => {
   await using service = await startConfigured({ storage: { path: 'svc.db' } });
   assert.equal((await service.put(withBrain(service, {}))).status, 200);
   await service.model.script({ fail: '500' });
