@@ -8,6 +8,9 @@ const dayMs = 86_400_000;
 
 type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
 
+const isUnstamped =
+  'SELECT stamped = 0 AND EXISTS ' +
+  '(SELECT 1 FROM inbox WHERE brain IS NOT NULL AND private IS NULL) AS "is" FROM owner';
 const nothing: Swept = { rows: 0, deadLetters: [] };
 
 /**
@@ -20,7 +23,7 @@ const nothing: Swept = { rows: 0, deadLetters: [] };
  */
 export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swept {
   // Until what was kept before has its stamps, the messages tell whose it is.
-  if (db.prepare('SELECT stamped FROM owner').get()?.['stamped'] === 0) return nothing;
+  if (db.prepare(isUnstamped).get()?.['is'] === 1) return nothing;
   const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
   let rows = 0;
   const deadLetters: string[] = [];
