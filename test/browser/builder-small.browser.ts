@@ -79,7 +79,7 @@ browserTest('errors are told before warnings', deskWith(), async ({ open }) => {
   await page.getByRole('treeitem', { name: /^echo/ }).click();
   await page.getByLabel('Name (required)').fill('other');
   const problems = page.getByRole('complementary', { name: 'Problems' }).getByRole('listitem');
-  await problems.first().getByText('No brain has this name').waitFor();
+  await problems.first().getByText('No brain has the name "echo"').waitFor();
   await problems.last().getByText('No route names this brain').waitFor();
 });
 
