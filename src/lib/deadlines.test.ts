@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/hand-clock.ts';
+import { later, steadyNow } from './clock.ts';
 import { createDeadlines } from './deadlines.ts';
 
 test('deadlines act in the order of their times, each once', async () => {
   const deadlines = createDeadlines();
   const acted: number[] = [];
+  const start = steadyNow();
 
   await until((resolve) => {
+    // One beginning for all: time goes by between two of these lines.
     for (const ms of [9, 3, 6, 1, 12]) {
-      deadlines.after(ms, () => {
+      deadlines.at(later(start, ms), () => {
         acted.push(ms);
         if (acted.length === 5) resolve();
       });
