@@ -1,0 +1,64 @@
+/**
+ * Where the values of secrets come from. A value that was read stays in this process; nothing here
+ * shows one, and no error, log line or state holds one.
+ */
+import type { FoundSecrets } from '../config/found-secret.ts';
+
+/**
+ * Looks names up: `NAME`, then the file in `NAME_FILE`, then `$CREDENTIALS_DIRECTORY/NAME`, then
+ * the keychain. What was found once stays found for as long as this object lives, so that a running
+ * service keeps the values that it was started with; what was missing is looked for again.
+ */
+export interface SecretLookup {
+  /**
+   * Names that stand nowhere are `missing`. Never rejects.
+   * @param stop ends the wait for a keychain
+   */
+  find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets>;
+}
+
+/**
+ * The keychain of the operating system, for one user. It is write-only from outside of svc: values
+ * go in, and come back to nobody but the service. Only names in the index are ever asked for; with
+ * an empty index nothing but a file is read.
+ */
+export interface Keychain {
+  /** The index: what was stored from here, and when. Reads a file alone. */
+  stored(): Promise<readonly StoredSecret[]>;
+  /** Whether the keychain would answer now; opens no prompt. */
+  state(): Promise<KeychainState>;
+  /** Of names in the index; others are not asked for. May open one prompt, where a person can see it. */
+  read(names: readonly string[], stop?: AbortSignal): Promise<KeychainValues>;
+  set(name: string, value: string, stop?: AbortSignal): Promise<KeychainDone>;
+  /** `absent`: it was neither in the index nor in the store. */
+  delete(name: string, stop?: AbortSignal): Promise<KeychainDone | { readonly kind: 'absent' }>;
+}
+
+/** `setAt`: milliseconds since 1970. */
+export type StoredSecret = { readonly name: string; readonly setAt: number };
+
+export const keychainStates = [
+  'ready',
+  'no_bus',
+  'no_provider',
+  'locked',
+  'no_answer',
+  'denied',
+  'unavailable',
+] as const;
+/** `unavailable`: there is no library for this machine, or it failed in a way that is not known. */
+export type KeychainState = (typeof keychainStates)[number];
+
+export type KeychainFault = {
+  readonly kind: 'fault';
+  readonly state: Exclude<KeychainState, 'ready'>;
+  /** What is so, and what to do: each a sentence of svc's own, never the library's. */
+  readonly message: string;
+  readonly remedy: string;
+};
+
+export type KeychainValues =
+  | { readonly kind: 'read'; readonly values: ReadonlyMap<string, string> }
+  | KeychainFault;
+
+export type KeychainDone = { readonly kind: 'done' } | KeychainFault;
