@@ -1,4 +1,4 @@
-/** Judges what was found of the secrets that a config names. Where they are found is not told here. */
+/** Judges what was found of the secrets that a config names; how they are found is not its own. */
 import type { ChannelKind, OwnSecret, SecretFault } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';

@@ -186,7 +186,7 @@ export class Control implements ConfigControl {
     return this.#useAsItLies(source.file, next);
   }
 
-  /** The file holds the next text; where that is another, the text in use is kept, come what may. */
+  /** The file holds the next text; where that is another one, the text in use is kept. */
   async #useAsItLies(file: string, next: NextConfig): Promise<Applied> {
     const { revision, text } = this.#used;
     const isOther = next.snapshot.revision !== revision;
