@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { isEnvName } from '../../config/formats.ts';
 import { namedSecrets } from '../../config/secrets.ts';
 import { openKeychain } from '../../keychain.ts';
+import { askedToUnlock } from '../../secret-lookup.ts';
 import type { Keychain, KeychainFault } from '../../secrets/secrets.ts';
 import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { isColoured, report, signOf } from '../frame/report.ts';
@@ -12,7 +13,7 @@ import { exitCode, type Io } from '../cli.ts';
 export function keychainOf(io: Io): Keychain {
   const atTerminal = io.stderr.isTTY === true;
   const prompting = (): void => {
-    if (atTerminal) io.stderr.write('The keychain may ask to be unlocked: look for its window.\n');
+    if (atTerminal) io.stderr.write(`${askedToUnlock}\n`);
   };
   return openKeychain({ env: io.env, atTerminal, prompting });
 }

@@ -7,6 +7,8 @@ import { askHidden } from '../frame/hidden-prompt.ts';
 import { tellAudit } from './audit.ts';
 import { isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
 
+const table = { config: { type: 'string' } } as const;
+
 export const secretsSet: Command = {
   name: 'secrets set',
   summary: "Keep a secret in the system's keychain",
@@ -26,10 +28,9 @@ that runs has the value from its next start on.
 
 Exit codes: 0 kept, 1 not kept, 2 wrong usage.
 `,
+  flags: table,
   run,
 };
-
-const table = { config: { type: 'string' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
