@@ -18,7 +18,7 @@ Keeps the value of a secret in the keychain of the operating system, for your us
 Service of a Linux desktop, the keychain of macOS, the Credential Manager of Windows. At a terminal
 it asks for the value, and shows nothing of it. Else it takes the first line of its input:
 
-  pass show telegram | svc secrets set TELEGRAM_TOKEN
+  pass show webhook | svc secrets set WEBHOOK_SECRET
 
 The name is the one that the configuration has in a field that ends in _env. A value in the
 environment, in a file or in a credential of systemd comes before one in the keychain. A service
