@@ -17,7 +17,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   endQuietly(stderr, () => {});
   const cwd = process.cwd();
   const [stop, abandon] = [stopping.signal, abandoning.signal];
-  const secrets = createSecretLookup(env, cwd);
+  const secrets = createSecretLookup({ env, cwd, stderr });
   const io: Io = { stdin, stdout, stderr, env, cwd, secrets, stop, abandon, onHangUp };
   // A command may wait for nothing but a deadline, which holds no process open.
   const hold = setInterval(() => {}, 0x7fffffff);

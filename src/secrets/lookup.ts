@@ -169,7 +169,7 @@ export class Lookup implements ServiceSecrets {
     try {
       const keychain = await this.#settings.keychain!();
       const stored = await keychain.stored();
-      if (stored.kind === 'fault') return unreadIn(names, 'may be in the keychain', stored);
+      if (stored.kind === 'fault') return unreadIn(names, nowhereElse, stored);
       const asked = stored.secrets.map(({ name }) => name).filter((name) => missing.has(name));
       const read = asked.length === 0 ? noneRead : await keychain.read(asked, stop);
       if (read.kind === 'fault') {
@@ -180,10 +180,12 @@ export class Lookup implements ServiceSecrets {
       return inKeychain(names, missing, read.values);
     } catch {
       // What failed had values in its hands, so its error is told nowhere.
-      return unreadIn(names, 'may be in the keychain', brokenKeychain);
+      return unreadIn(names, nowhereElse, brokenKeychain);
     }
   }
 }
+
+const nowhereElse = 'is set nowhere else, and may be in the keychain';
 
 const noneRead = { kind: 'read', values: new Map<string, string>() } as const;
 
