@@ -4,11 +4,9 @@
  * database. While no service does, the command owns the database for as long as it takes.
  */
 import { existsSync } from 'node:fs';
-import { systemClock } from '../../lib/clock.ts';
 import type { Admissions } from '../../domain/gate.ts';
-import { createIdSource } from '../../domain/ids.ts';
 import { listPairings, Pairings } from '../../flow/pairing.ts';
-import { openCursorReader, openLedger, openReader } from '../../storage.ts';
+import { openCursorReader, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { exitCode, type Io } from '../cli.ts';
@@ -22,6 +20,7 @@ import { programVersion } from '../frame/program.ts';
 import { Unanswered, type Bearer } from '../frame/admin-client.ts';
 import { RemoteLedger, type LedgerWrites } from '../frame/remote-ledger.ts';
 import { audited, auditedAdmissions } from './audited.ts';
+import { openOwnLedger } from './own-ledger.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
   readonly io: Io;
@@ -130,15 +129,7 @@ function owning(
         throw new Unanswered(`There is no database ${storagePath} yet: svc makes it.`);
       }
       let failed: unknown = null;
-      const store = await openLedger({
-        storage: config.storage,
-        path: storagePath,
-        publicNow: null,
-        ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
-        ...systemClock,
-        failed: (error) => (failed = error),
-        news: {},
-      });
+      const store = await openOwnLedger(config, storagePath, (error) => (failed = error));
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
