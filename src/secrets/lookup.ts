@@ -138,11 +138,12 @@ export class Lookup implements ServiceSecrets {
     if (named.kind !== 'value') return named;
     const file = await readSecretFile(resolve(this.#settings.cwd, named.value), stop);
     if (file.kind === 'text' && file.text.trim() !== '') return { kind: 'value', value: file.text };
-    const why = { absent: 'does not exist', text: 'is empty' };
-    const fault = file.kind === 'unreadable' ? file.why : why[file.kind];
-    const from = isAbsolute(named.value) ? '' : ', from the folder that svc is started in';
-    const remedy = `Let it name a file that has the value alone${from}; or set ${name} itself.`;
-    return { kind: 'unreadable', message: `${variable} names a file that ${fault}`, remedy };
+    const lacking = { absent: 'a file that does not exist', text: 'a file that is empty' };
+    const what = file.kind === 'unreadable' ? file.what : lacking[file.kind];
+    const begins = 'A path that is not whole begins in the folder that svc is started in.';
+    const set = `Let it name a file that has the value alone, or set ${name} itself.`;
+    const remedy = isAbsolute(named.value) ? set : `${set} ${begins}`;
+    return { kind: 'unreadable', message: `${variable} names ${what}`, remedy };
   }
 
   async #lookInCredential(name: string, stop?: AbortSignal): Promise<InPlace> {
@@ -156,7 +157,7 @@ export class Lookup implements ServiceSecrets {
     if (file.kind === 'text') {
       return file.text.trim() === '' ? { kind: 'empty' } : { kind: 'value', value: file.text };
     }
-    const message = `${name} in $CREDENTIALS_DIRECTORY is a file that ${file.why}`;
+    const message = `${name} in $CREDENTIALS_DIRECTORY is ${file.what}`;
     const remedy = `Mend LoadCredential=${name}:… of the unit, or set ${name} itself.`;
     return { kind: 'unreadable', message, remedy };
   }
