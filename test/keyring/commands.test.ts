@@ -57,7 +57,7 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     });
     assert.match((await svc('secrets where WEBHOOK_SECRET')).out, /keychain +has it, and wins/);
     assert.match((await svc('config check --preflight')).out, /WEBHOOK_SECRET: is in the keychain/);
-    assert.match((await svc('doctor')).out, /keychain: answers, and has 1 secret of svc/);
+    assert.match((await svc('doctor')).out, /keychain: answers; svc has 1 secret there/);
     const deleted = await svc('secrets delete WEBHOOK_SECRET');
     assert.equal(deleted.code, 0);
     assert.match(deleted.err, /names it at channels\[0\]\.token_env.*nowhere else/);
