@@ -92,12 +92,14 @@ suite('the keychain over gnome-keyring', () => {
     await keychainOf(session).set(name, value);
     await keyring.end();
     await session.startKeyring('locked');
+    const prompts = await session.refusePrompts();
     const keychain = keychainOf(session);
     assert.equal(await keychain.state(), 'locked');
     assert.deepEqual(await keychain.holds([name]), { kind: 'held', names: new Set([name]) });
     assert.equal(await stateOf(keychain.read([name])), 'locked');
     assert.equal(await stateOf(keychain.set('SECOND', value)), 'locked');
     assert.equal(await stateOf(keychain.delete(name)), 'locked');
+    assert.equal(prompts(), 0);
     const stored = await keychain.stored();
     const names = stored.kind === 'stored' && stored.secrets.map((one) => one.name);
     assert.deepEqual(names, [name], 'the index is as it was');
@@ -111,11 +113,11 @@ suite('the keychain over gnome-keyring', () => {
     await before.set('SECOND', value);
     await keyring.end();
     await session.startKeyring('locked');
-    let prompts = 0;
-    // No program shows prompts in this session, so the keyring takes its own back.
-    const keychain = keychainOf(session, { atTerminal: true, prompting: () => prompts++ });
+    const prompts = await session.refusePrompts();
+    let told = 0;
+    const keychain = keychainOf(session, { atTerminal: true, prompting: () => told++ });
     assert.equal(await stateOf(keychain.read([name, 'SECOND'])), 'locked');
-    assert.equal(prompts, 1);
+    assert.deepEqual([told, prompts()], [1, 1]);
   });
 
   keyringTest('a keyring that hangs is told within the limit, and its helper is gone', async () => {

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { createClient } from 'dbus-native';
+import { createClient, type MessageBus } from 'dbus-native';
 
 export type Session = AsyncDisposable & {
   /** All the variables of a program of this session. */
@@ -18,6 +18,8 @@ export type Session = AsyncDisposable & {
   readonly home: string;
   /** Starts the keyring and waits until it is on the bus. */
   startKeyring(how: 'unlocked' | 'locked'): Promise<Keyring>;
+  /** Stands where the desktop shows prompts, and refuses each. @returns how many were wanted */
+  refusePrompts(): Promise<() => number>;
 };
 
 export type Keyring = {
@@ -90,6 +92,7 @@ export async function openSession(): Promise<Session> {
     DBUS_SESSION_BUS_ADDRESS: address,
   };
   const daemons = new Set<ChildProcess>();
+  const closing = new AsyncDisposableStack();
   return {
     env,
     home,
@@ -115,7 +118,18 @@ export async function openSession(): Promise<Session> {
         },
       };
     },
+    async refusePrompts() {
+      const prompter = createClient({ busAddress: address });
+      closing.defer(() => closed(prompter));
+      let prompts = 0;
+      prompter.connection.on('message', ({ member }: { readonly member?: string }) => {
+        if (member === 'BeginPrompting') prompts++;
+      });
+      await prompter.requestName('org.gnome.keyring.SystemPrompter', 0);
+      return () => prompts;
+    },
     async [Symbol.asyncDispose]() {
+      await closing.disposeAsync();
       await Promise.all([...daemons].map(endOf));
       await endOf(bus);
       await rm(place, { recursive: true, force: true, maxRetries: 5 });
@@ -151,8 +165,12 @@ async function hasOwner(busAddress: string, wanted: boolean): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   } finally {
-    const closed = once(bus.connection, 'close');
-    bus.connection.end();
-    await closed;
+    await closed(bus);
   }
+}
+
+async function closed({ connection }: MessageBus): Promise<void> {
+  const over = once(connection, 'close');
+  connection.end();
+  await over;
 }
