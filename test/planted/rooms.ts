@@ -7,6 +7,7 @@ import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
 import { cli, preflight, service } from './program.ts';
 import { domain, lib, policy } from './pure.ts';
+import { secrets } from './secrets.ts';
 import { sqlite } from './sqlite.ts';
 import { store } from './store.ts';
 import { tool } from './tool.ts';
@@ -24,6 +25,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   model,
   policy,
   tool,
+  secrets,
   webhook,
   telegram,
   discord,
