@@ -44,7 +44,7 @@ async function everywhere(file: string, env: Record<string, string>) {
   return outcomes.map(({ code, out, err }) => ({ code, said: out + err }));
 }
 
-test('a mounted secret with a line end is the value, as Docker and Kubernetes give it', async () => {
+test('a mounted file with a line end is the value, as in Docker and Kubernetes', async () => {
   await using on = await stage({ admin: { token_env: 'ADMIN_TOKEN' } });
   // A folder of Kubernetes: the names are links through `..data`, which is changed at one stroke.
   await mkdir(on.at('..2026_11_21'));

@@ -1,7 +1,7 @@
 /** The service over a real keyring: found there, kept from there, and told why not. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { suite, test } from 'node:test';
+import { suite } from 'node:test';
 import { openKeychain } from '../../src/keychain.ts';
 import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
 import { untilTrue } from '../chaos/outside.ts';
@@ -10,7 +10,7 @@ import { startReceiver } from '../fake/receiver.ts';
 import { runCommand, startServe } from '../in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../program.ts';
 import { childrenOf } from '../run-svc.ts';
-import { openSession, skip, type Session } from './session.ts';
+import { keyringTest, openSession, type Session } from './session.ts';
 
 async function stage(session: Session) {
   await using parts = new AsyncDisposableStack();
@@ -46,54 +46,60 @@ function isAsked(): boolean {
   });
 }
 
-suite('the service over gnome-keyring', { skip }, () => {
-  test('a secret of the keychain is found at the start, and a variable comes before it', async () => {
-    await using session = await openSession();
-    await session.startKeyring('unlocked');
-    await using on = await stage(session);
-    await on.store('WEBHOOK_SECRET', secret);
-    await on.store('ADMIN_TOKEN', 'not-the-token-of-the-service');
-    const env = { ...session.env, ADMIN_TOKEN: 'the-token-of-the-service' };
-    await using service = startServe(on.file, env);
-    await service.saw('"listening"');
-    assert.equal((await post(on.url, { sender_id: 'ada', text: 'hello' })).status, 200);
-    await on.receiver.waitFor(1);
-    const { out } = await runCommand(['doctor', '--config', on.file], { env });
-    assert.match(out, /✓ WEBHOOK_SECRET: is in the keychain\n✓ ADMIN_TOKEN: is set in the env/);
-    assert.match(out, /✓ keychain: answers; svc has 2 secrets there\n/);
-    assert.equal(await service.stop(), 0);
-    assert.ok(!`${service.log()}${out}`.includes(secret));
-  });
+suite('the service over gnome-keyring', () => {
+  keyringTest(
+    'a secret of the keychain is found at the start, and a variable comes before it',
+    async () => {
+      await using session = await openSession();
+      await session.startKeyring('unlocked');
+      await using on = await stage(session);
+      await on.store('WEBHOOK_SECRET', secret);
+      await on.store('ADMIN_TOKEN', 'not-the-token-of-the-service');
+      const env = { ...session.env, ADMIN_TOKEN: 'the-token-of-the-service' };
+      await using service = startServe(on.file, env);
+      await service.saw('"listening"');
+      assert.equal((await post(on.url, { sender_id: 'ada', text: 'hello' })).status, 200);
+      await on.receiver.waitFor(1);
+      const { out } = await runCommand(['doctor', '--config', on.file], { env });
+      assert.match(out, /✓ WEBHOOK_SECRET: is in the keychain\n✓ ADMIN_TOKEN: is set in the env/);
+      assert.match(out, /✓ keychain: answers; svc has 2 secrets there\n/);
+      assert.equal(await service.stop(), 0);
+      assert.ok(!`${service.log()}${out}`.includes(secret));
+    },
+  );
 
-  test('a locked keychain ends the start where a secret is there alone, and says so', async () => {
-    await using session = await openSession();
-    const keyring = await session.startKeyring('unlocked');
-    await using on = await stage(session);
-    await on.store('WEBHOOK_SECRET', secret);
-    await on.store('ADMIN_TOKEN', 'the-token-of-the-service');
-    await keyring.end();
-    await session.startKeyring('locked');
-    const { env } = session;
-    const refused = await runCommand(['serve', '--config', on.file], { env });
-    assert.equal(refused.code, 78);
-    assert.match(
-      refused.err,
-      /^✗ WEBHOOK_SECRET is kept in the keychain\. The keychain is locked.*channels\[0\]\.token_env\.\n {2}Unlock it/,
-    );
-    assert.doesNotMatch(refused.err, /ADMIN_TOKEN/);
-    const doctor = await runCommand(['doctor', '--config', on.file], { env });
-    assert.equal(doctor.code, 78);
-    assert.match(doctor.out, /\n! keychain: The keychain is locked.*\n {2}Unlock it/);
-    await using service = startServe(on.file, { ...env, WEBHOOK_SECRET: secret });
-    await service.saw('"listening"');
-    assert.match(
-      service.log(),
-      /"admin_token_unset".*ADMIN_TOKEN is kept in the keychain\. The keychain is locked.*read-only/,
-    );
-    assert.equal(await service.stop(), 0);
-  });
+  keyringTest(
+    'a locked keychain ends the start where a secret is there alone, and says so',
+    async () => {
+      await using session = await openSession();
+      const keyring = await session.startKeyring('unlocked');
+      await using on = await stage(session);
+      await on.store('WEBHOOK_SECRET', secret);
+      await on.store('ADMIN_TOKEN', 'the-token-of-the-service');
+      await keyring.end();
+      await session.startKeyring('locked');
+      const { env } = session;
+      const refused = await runCommand(['serve', '--config', on.file], { env });
+      assert.equal(refused.code, 78);
+      assert.match(
+        refused.err,
+        /^✗ WEBHOOK_SECRET is kept in the keychain, which is locked.*\[0\]\.token_env\.\n {2}Unlock/,
+      );
+      assert.doesNotMatch(refused.err, /ADMIN_TOKEN/);
+      const doctor = await runCommand(['doctor', '--config', on.file], { env });
+      assert.equal(doctor.code, 78);
+      assert.match(doctor.out, /\n! keychain: is locked.*\n {2}Unlock it/);
+      await using service = startServe(on.file, { ...env, WEBHOOK_SECRET: secret });
+      await service.saw('"listening"');
+      assert.match(
+        service.log(),
+        /"admin_token_unset".*ADMIN_TOKEN is kept in the keychain, which is locked.*read-only/,
+      );
+      assert.equal(await service.stop(), 0);
+    },
+  );
 
-  test('a keychain that does not answer ends the start within its limit', async () => {
+  keyringTest('a keychain that does not answer ends the start within its limit', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     await using on = await stage(session);
@@ -101,7 +107,7 @@ suite('the service over gnome-keyring', { skip }, () => {
     keyring.halt();
     const { code, err } = await runCommand(['serve', '--config', on.file], { env: session.env });
     assert.equal(code, 78);
-    assert.match(err, /^✗ WEBHOOK_SECRET is kept in the keychain\. .* did not answer in time/);
+    assert.match(err, /^✗ WEBHOOK_SECRET is kept in the keychain, which did not answer in time/);
     await using stopping = startServe(on.file, session.env);
     await untilTrue('the keychain is asked', () => Promise.resolve(isAsked()));
     assert.equal(await stopping.stop(), 0, 'nothing was wrong');
