@@ -167,8 +167,10 @@ test('every place where svc looked is named for each secret that is missing', as
     assert.match(
       said,
       new RegExp(
-        'svc looked for WEBHOOK_SECRET in the environment, WEBHOOK_SECRET_FILE in the environment ' +
-          '\\(empty\\), WEBHOOK_SECRET in \\$CREDENTIALS_DIRECTORY and WEBHOOK_SECRET in the keychain\\.',
+        'svc looked for WEBHOOK_SECRET in the environment, ' +
+          'WEBHOOK_SECRET_FILE in the environment ' +
+          '\\(empty\\), WEBHOOK_SECRET in \\$CREDENTIALS_DIRECTORY ' +
+          'and WEBHOOK_SECRET in the keychain\\.',
       ),
     );
     assert.match(
@@ -178,7 +180,7 @@ test('every place where svc looked is named for each secret that is missing', as
   }
 });
 
-test('an apply finds the file of a new name; a name in use keeps its value to the end', async () => {
+test('an apply finds the file of a new name; a name in use keeps its value', async () => {
   await using folder = await scratch();
   const at = (name: string): string => join(folder.path, name);
   const env = { WEBHOOK_SECRET: ' ', WEBHOOK_SECRET_FILE: at('hook'), OUT_FILE: at('out') };

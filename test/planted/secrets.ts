@@ -1,7 +1,43 @@
-/** Faults of the keychain, and of what is told of it. */
+/** Faults of the look-up of secrets, of the keychain, and of what is told of either. */
 import type { Fault } from './fault.ts';
 
 export const secrets: readonly Fault[] = [
+  {
+    name: 'A variable that is set to nothing hides the file beside it.',
+    file: 'src/secrets/lookup.ts',
+    find: "return value.trim() === '' ? { kind: 'empty' } : { kind: 'value', value };",
+    replace: "return { kind: 'value', value };",
+  },
+  {
+    name: 'A pipe in the place of a secret holds the start for ever.',
+    file: 'src/secrets/secret-file.ts',
+    find: 'O_RDONLY | (O_NONBLOCK ?? 0)',
+    replace: 'O_RDONLY',
+  },
+  {
+    name: 'A file that cannot be read is passed over, and another place counts.',
+    file: 'src/secrets/lookup.ts',
+    find: "if (place.kind === 'unreadable' && source !== 'environment')",
+    replace: 'if (false)',
+  },
+  {
+    name: 'The path of a secret is told, which may be the secret in the wrong place.',
+    file: 'src/secrets/lookup.ts',
+    find: 'message: `${variable} names ${what}`, remedy',
+    replace: 'message: `${variable} names ${what} ${named.value}`, remedy',
+  },
+  {
+    name: 'A service takes the new value of a secret at the next configuration.',
+    file: 'src/secrets/lookup.ts',
+    find: 'this.#held = new Map(found);',
+    replace: 'this.#held = new Map();',
+  },
+  {
+    name: 'Two who miss a secret at once open two prompts.',
+    file: 'src/secrets/lookup.ts',
+    find: 'this.#turns.do(() => this.#findKept(missing, stop));',
+    replace: 'this.#findKept(missing, stop);',
+  },
   {
     name: 'A keychain is asked for names that nobody ever put into it.',
     file: 'src/secrets/keychain/os-keychain.ts',
