@@ -7,8 +7,6 @@ import type {
   Draft,
   Preflighted,
   ConfigTrials,
-  SecretPresence,
-  SecretRow,
   ToolRow,
   Tried,
   TryResult,
@@ -18,7 +16,7 @@ import type { BrainConfig, Config, ConfigProblem, Secrets } from '../config/conf
 import { foldersElsewhere } from '../config/agent-folders.ts';
 import { inspectText, type Inspection } from '../config/inspect.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
-import { isSet, problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
+import { problemsOf, resolveSecrets } from '../config/secrets.ts';
 import { fitWindow } from '../domain/conversation.ts';
 import { sentences } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
@@ -82,21 +80,6 @@ class ServiceTrials implements ConfigTrials {
   async tryBrain(draft: Draft, left: AbortSignal): Promise<Tried> {
     const tried = await this.#trials.take(() => this.#try(draft, left));
     return tried === 'busy' ? { kind: 'busy' } : tried;
-  }
-
-  secrets(): readonly SecretRow[] {
-    return namedSecrets(this.#settings.config()).map((row) => ({
-      ...row,
-      ...this.#look(row.name),
-    }));
-  }
-
-  presence(names: readonly string[]): readonly SecretPresence[] {
-    return names.map((name) => this.#look(name));
-  }
-
-  #look(name: string): SecretPresence {
-    return { name, where: isSet(name, this.#settings.env) ? 'environment' : 'missing' };
   }
 
   async #validated({ validation }: Inspection): Promise<Validated> {

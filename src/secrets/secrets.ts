@@ -17,6 +17,15 @@ export interface SecretLookup {
   find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets>;
 }
 
+/** Of a look-up, for who asks what this process holds; nothing is looked for. */
+export interface HeldSecrets {
+  /**
+   * When the value of a name was found, milliseconds since 1970: what was stored later is not what
+   * this process has. null: it holds none.
+   */
+  foundAt(name: string): number | null;
+}
+
 /**
  * The keychain of the operating system, for one user. It is write-only from outside of svc: values
  * go in, and come back to nobody but the service. Only names in the index are ever asked for; with

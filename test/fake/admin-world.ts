@@ -21,6 +21,7 @@ import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
+import { fakeSecrets } from './admin-secrets.ts';
 import { fakeTrials } from './admin-trials.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
@@ -102,6 +103,7 @@ export function makeWorld(): World {
     pairings: fakePairings(world.calls),
     control: fakeControl(world.calls, revision),
     trials: fakeTrials(world.calls),
+    secrets: fakeSecrets(world.calls),
     events: world.events,
   };
   return world;
