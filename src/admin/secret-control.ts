@@ -16,7 +16,7 @@ export interface SecretControl {
   presence(names: readonly string[]): Promise<readonly SecretPresence[]>;
   /**
    * Changes are made one after the other, in the order of the calls.
-   * @param value as `secretValueFault` lets it be
+   * @param value as `faultOfSecretValue` lets it be
    * @param left aborts when the client has left
    */
   set(name: string, value: string, left: AbortSignal): Promise<SecretChange>;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { own, right, startWalk, type Stop, type Walk } from '../../test/admin-walk.ts';
-import { pathOf } from '../../test/fake/admin-ledger.ts';
+import { ids, pathOf } from '../../test/fake/admin-ledger.ts';
 import { revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
 import { assertDescribed, doneOf, requestOf } from '../../test/open-api.ts';
 import { strayBytesMax } from './http/body.ts';
@@ -132,8 +132,8 @@ test('where the admin server listens for others, what is for this machine is ref
   assert.deepEqual(
     walked.world.audited!.map(({ action, target, status }) => [action, target, status]),
     [
-      ['secret_set', {}, 403],
-      ['secret_deleted', {}, 403],
+      ['secret_set', { name: ids.variable }, 403],
+      ['secret_deleted', { name: ids.variable }, 403],
     ],
   );
 });

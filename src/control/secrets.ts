@@ -40,7 +40,7 @@ export type SecretSettings = {
   readonly events: Pick<Events, 'faulted'>;
 };
 
-/** For so long the state of the keychain is told again as it was. */
+/** For so long the keychain is told again as it was seen. */
 const stateMs = 5_000;
 /** At most so many changes are under way or wait, each for as long as a prompt may stand. */
 const changesMax = 4;
@@ -51,42 +51,54 @@ export function createSecretControl(settings: SecretSettings): SecretControl {
   return new KeychainControl(settings);
 }
 
-/** Times, milliseconds since 1970, by name. */
-type Stored = ReadonlyMap<string, number>;
+/** What the keychain's own list has: times, milliseconds since 1970, by name. */
+type Stored = { readonly names: ReadonlyMap<string, number>; readonly fault: Told | null };
+type Told = Omit<KeychainFault, 'kind'>;
+
+/** `gone`: names of its own list that it lacks all the same. */
+type Seen = { readonly state: KeychainState; readonly gone: ReadonlySet<string> };
 
 class KeychainControl implements SecretControl {
   readonly #settings: SecretSettings;
   readonly #changes = new OneAtATime();
   #changing = 0;
-  #seen: { readonly state: KeychainState; readonly at: SteadyTime } | null = null;
-  #looking: Promise<KeychainState> | null = null;
+  #seen: (Seen & { readonly at: SteadyTime }) | null = null;
+  #looking: Promise<Seen> | null = null;
+  /** What was set since the last look began: it may not have seen it. */
+  readonly #setSince = new Set<string>();
 
   constructor(settings: SecretSettings) {
     this.#settings = settings;
   }
 
   async list(): Promise<SecretList> {
-    const [stored, state] = await Promise.all([this.#stored(), this.#state()]);
+    const stored = await this.#stored();
+    const seen = await this.#see([...stored.names.keys()]);
+    const there = new Map(
+      [...stored.names].filter(([name]) => !seen.gone.has(name) || this.#setSince.has(name)),
+    );
     const used = namedSecrets(this.#settings.config());
-    const names = new Set<string>([...used.map(({ name }) => name), ...stored.keys()]);
+    const names = new Set<string>([...used.map(({ name }) => name), ...there.keys()]);
     const usedAt = new Map<string, readonly string[]>(used.map((one) => [one.name, one.usedAt]));
-    const found = await this.#look([...names], stored);
+    const found = await this.#look([...names], there);
     const rows = found.map((row) => {
       const places = usedAt.get(row.name) ?? [];
-      return { ...row, usedAt: places, restart: this.#isNewer(row, stored, places.length > 0) };
+      return { ...row, usedAt: places, restart: this.#isNewer(row, there, places.length > 0) };
     });
-    return { rows, store: this.#storeIn(state) };
+    return { rows, store: this.#storeOf(seen.state, stored.fault) };
   }
 
   async presence(names: readonly string[]): Promise<readonly SecretPresence[]> {
-    return this.#look(names, await this.#stored());
+    return this.#look(names, (await this.#stored()).names);
   }
 
   set(name: string, value: string, left: AbortSignal): Promise<SecretChange> {
     return this.#change(name, left, async () => {
-      const stored = await this.#stored();
-      if (stored.size >= namesMax && !stored.has(name)) return { kind: 'full' };
-      return this.#settings.keychain.set(name, value, left);
+      const { names } = await this.#stored();
+      if (names.size >= namesMax && !names.has(name)) return { kind: 'full' };
+      const done = await this.#settings.keychain.set(name, value, left);
+      if (done.kind === 'done') this.#setSince.add(name);
+      return done;
     });
   }
 
@@ -107,35 +119,34 @@ class KeychainControl implements SecretControl {
         // Nobody hears the answer any more.
         if (left.aborted) return { kind: 'busy' };
         const done = await act();
-        if (done.kind === 'fault') return this.#failed(done);
-        if (done.kind === 'done') this.#learn('ready');
-        return done.kind === 'absent' ? { kind: 'not_found' } : done;
+        // Its state may be another now.
+        if (done.kind !== 'full') this.#seen = null;
+        if (done.kind === 'absent') return { kind: 'not_found' };
+        if (done.kind !== 'fault') return done;
+        const { state, message, remedy } = done;
+        return { kind: 'unavailable', state, message, remedy };
       });
     } catch {
       // The error is told nowhere: the value was in the hands of what failed.
       this.#faulted('a change of the keychain');
-      return this.#failed({ state: 'unavailable', ...this.#settings.explain('unavailable') });
+      return { kind: 'unavailable', state: 'unavailable', ...this.#explain('unavailable') };
     } finally {
       this.#changing--;
     }
   }
 
-  #failed({ state, message, remedy }: Omit<KeychainFault, 'kind'>): SecretChange {
-    this.#learn(state);
-    return { kind: 'unavailable', state, message, remedy };
-  }
-
   /** What the service holds, it is told to hold; what it lacks is looked for as it would be. */
-  async #look(names: readonly string[], stored: Stored): Promise<readonly SecretPresence[]> {
+  async #look(
+    names: readonly string[],
+    kept: ReadonlyMap<string, number>,
+  ): Promise<readonly SecretPresence[]> {
     const { lookup, beside } = this.#settings;
     const held = names.filter((name) => lookup.foundAt(name) !== null);
-    const [inHand, there] = await Promise.all([
-      lookup.find(held),
-      beside().find(names.filter((name) => lookup.foundAt(name) === null)),
-    ]);
+    const others = names.filter((name) => lookup.foundAt(name) === null);
+    const [inHand, there] = await Promise.all([lookup.find(held), beside().find(others)]);
     return names.map((name) => {
       const found = inHand.get(name) ?? there.get(name);
-      const inKeychain = stored.has(name);
+      const inKeychain = kept.has(name);
       if (found?.kind === 'value') return { name, source: found.source, inKeychain };
       // A place that was named by hand and cannot be read comes before the keychain.
       const counts = inKeychain && found?.kind !== 'unreadable';
@@ -143,8 +154,12 @@ class KeychainControl implements SecretControl {
     });
   }
 
-  #isNewer({ name, source }: SecretPresence, stored: Stored, isUsed: boolean): boolean {
-    const setAt = stored.get(name);
+  #isNewer(
+    { name, source }: SecretPresence,
+    kept: ReadonlyMap<string, number>,
+    isUsed: boolean,
+  ): boolean {
+    const setAt = kept.get(name);
     if (setAt === undefined || source !== 'keychain') return false;
     const foundAt = this.#settings.lookup.foundAt(name);
     return foundAt === null ? isUsed : setAt > foundAt;
@@ -152,43 +167,51 @@ class KeychainControl implements SecretControl {
 
   async #stored(): Promise<Stored> {
     try {
-      const rows = await this.#settings.keychain.stored();
-      return new Map(rows.map(({ name, setAt }) => [name, setAt]));
+      const stored = await this.#settings.keychain.stored();
+      if (stored.kind === 'fault') return { names: new Map(), fault: stored };
+      const names = new Map(stored.secrets.map(({ name, setAt }) => [name, setAt]));
+      return { names, fault: null };
     } catch {
       this.#faulted('the list of what the keychain has');
-      return new Map();
+      const fault = { state: 'unavailable', ...this.#explain('unavailable') } as const;
+      return { names: new Map(), fault };
     }
   }
 
   /** Who asks while it is looked at waits for that look. */
-  #state(): Promise<KeychainState> {
+  #see(names: readonly string[]): Promise<Seen> {
     const seen = this.#seen;
-    const isFresh = seen !== null && this.#settings.steady() - seen.at < stateMs;
-    if (isFresh) return Promise.resolve(seen.state);
-    this.#looking ??= this.#lookAtStore().finally(() => (this.#looking = null));
+    if (seen !== null && this.#settings.steady() - seen.at < stateMs) return Promise.resolve(seen);
+    this.#looking ??= this.#lookAtKeychain(names).finally(() => (this.#looking = null));
     return this.#looking;
   }
 
-  async #lookAtStore(): Promise<KeychainState> {
-    let state: KeychainState = 'unavailable';
+  async #lookAtKeychain(names: readonly string[]): Promise<Seen> {
+    const { keychain, steady } = this.#settings;
+    this.#setSince.clear();
+    let seen: Seen = { state: 'unavailable', gone: new Set() };
     try {
-      state = await this.#settings.keychain.state();
+      seen = { ...seen, state: await keychain.state() };
+      const tells = seen.state === 'ready' || seen.state === 'locked';
+      const held = tells && names.length > 0 ? await keychain.holds(names) : null;
+      if (held?.kind === 'held') seen = { ...seen, gone: new Set(names).difference(held.names) };
     } catch {
       this.#faulted('the state of the keychain');
     }
-    this.#learn(state);
-    return state;
+    this.#seen = { ...seen, at: steady() };
+    return seen;
   }
 
-  #learn(state: KeychainState): void {
-    this.#seen = { state, at: this.#settings.steady() };
+  #storeOf(state: KeychainState, fault: Told | null): SecretStore {
+    const { store: kind } = this.#settings;
+    if (state !== 'ready') return { kind, state, ...this.#explain(state) };
+    if (fault === null) return { kind, state, message: null, remedy: null };
+    return { kind, state: fault.state, message: fault.message, remedy: fault.remedy };
   }
 
-  #storeIn(state: KeychainState): SecretStore {
-    const { store: kind, explain } = this.#settings;
-    if (state === 'ready') return { kind, state, message: null, remedy: null };
-    const { message, remedy } = explain(state);
-    return { kind, state, message, remedy };
+  #explain(state: KeychainFault['state']): Pick<KeychainFault, 'message' | 'remedy'> {
+    const { message, remedy } = this.#settings.explain(state);
+    return { message, remedy };
   }
 
   #faulted(where: string): void {

@@ -61,7 +61,11 @@ export class RequestGuard {
     const mayAskWith = (allowed: readonly string[]): boolean =>
       this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
     const isHere = this.#settings.loopback && isAskedHere(request, target.host);
-    const asking = { asker: bearer === 'operator' ? bearer : 'reader', mayAskWith, isHere } as const;
+    const asking = {
+      asker: bearer === 'operator' ? bearer : 'reader',
+      mayAskWith,
+      isHere,
+    } as const;
     const answer = (): Promise<Answer> => answerOf(route, read, exchange, asking);
     if (route.kind === 'write') return this.#write(route, read, answer);
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();

@@ -1,5 +1,5 @@
 import { formatFault } from '../../config/formats.ts';
-import { secretCharactersMax, secretValueFault } from '../../config/secret-value.ts';
+import { faultOfSecretValue, secretCharactersMax } from '../../config/secret-value.ts';
 import type { AdminPorts } from '../admin.ts';
 import { noContent, problem, tell, type Answer } from '../http/answer.ts';
 import {
@@ -93,8 +93,8 @@ function changes({ secrets }: Ports): Route[] {
         429: 'Too many changes wait.',
       },
       answer: async ({ name }, { body: { value }, left }) => {
-        const fault = secretValueFault(value);
-        if (fault !== null) return byOperator(problem(400, 'invalid_value', sayWrong(fault)));
+        const fault = faultOfSecretValue(value);
+        if (fault !== null) return byOperator(problem(400, 'invalid_value', fault));
         return byOperator(answerOf(await secrets.set(name, value, left)));
       },
     }),
@@ -113,10 +113,6 @@ function changes({ secrets }: Ports): Route[] {
 }
 
 const byOperator = (answer: Answer): Answer => ({ ...answer, told: { principal: 'operator' } });
-
-function sayWrong(fault: string): string {
-  return `The value ${fault}. It is one line of 1 to ${secretCharactersMax} characters.`;
-}
 
 function answerOf(change: SecretChange): Answer {
   switch (change.kind) {
