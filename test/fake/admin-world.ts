@@ -44,15 +44,15 @@ export type World = {
   moveResult: DeadLetterMove;
   /** What was written down of operators' writes; null: nothing can be. */
   audited: AuditRow[] | null;
-  /** Lines of the log, at level info and above. */
+  /** Lines of the log, at the level of the world and above. */
   log(): string;
 };
 
-export function makeWorld(): World {
+export function makeWorld(level: 'debug' | 'info' = 'info'): World {
   const stream = new PassThrough();
   let logged = '';
   stream.on('data', (chunk) => (logged += String(chunk)));
-  const log = createLog({ stream, level: 'info', format: 'json' });
+  const log = createLog({ stream, level, format: 'json' });
   const world = {
     health: { status: 'ok' },
     clockMs: 1_000_000,
