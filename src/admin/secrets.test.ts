@@ -137,10 +137,8 @@ test('what is no name of a variable reaches neither audit nor answer', async () 
     }
     assert.ok(!`${world.log()}${JSON.stringify(world.audited)}`.includes(name), name);
   }
-  assert.deepEqual(
-    world.audited!.map(({ target }) => target),
-    Array(2 * names.length).fill({}),
-  );
+  assert.equal(world.audited!.length, 2 * names.length);
+  for (const { target } of world.audited!) assert.deepEqual(target, {});
 });
 
 const canary = 'Canary-4711-that-somebody-typed';
@@ -148,7 +146,7 @@ const canary = 'Canary-4711-that-somebody-typed';
 /** A request with the canary in each place where a body can go wrong. */
 const malformed: readonly (readonly [string, readonly string[], number])[] = [
   [`{"value": "${canary}`, [asJson], 400],
-  [`${canary}`, [asJson], 400],
+  [canary, [asJson], 400],
   [`["${canary}"]`, [asJson], 400],
   [`{"${canary}": "x"}`, [asJson], 400],
   [`{"value": {"${canary}": 1}}`, [asJson], 400],

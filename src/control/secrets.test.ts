@@ -18,7 +18,7 @@ function configOf(token: string, adminToken: string | null): Config {
   } as unknown as Config;
 }
 
-type Parts = { keychain: FakeKeychain; lookup: FakeLookup; beside: FakeLookup };
+type Parts = { keychain: FakeKeychain; lookup: FakeLookup };
 
 function start(parts: Partial<Parts> = {}) {
   const keychain = parts.keychain ?? fakeKeychain();
@@ -26,8 +26,7 @@ function start(parts: Partial<Parts> = {}) {
   const faults: string[] = [];
   const control = createSecretControl({
     config: () => configOf('BOT', 'ADMIN'),
-    lookup: parts.lookup ?? fakeLookup({ BOT: 'environment', ADMIN: 'file' }, { BOT: 1, ADMIN: 1 }),
-    beside: () => parts.beside ?? fakeLookup({}),
+    lookup: parts.lookup ?? fakeLookup({ BOT: 'environment', ADMIN: 'file' }, 1),
     keychain,
     store: 'secret_service',
     explain: explained,
@@ -65,7 +64,7 @@ test('what the configuration names comes first, then what the keychain alone has
 });
 
 test('a value that was set after it was read needs a restart; one removed is still held', async () => {
-  const lookup = fakeLookup({ BOT: 'keychain', ADMIN: 'environment' }, { BOT: 100, ADMIN: 100 });
+  const lookup = fakeLookup({ BOT: 'keychain', ADMIN: 'environment' }, 100);
   const { control, keychain } = start({ lookup });
   const rowOf = async () => (await control.list()).rows[0];
   keychain.values.set('BOT', { value: 'v', setAt: 99 });
@@ -81,11 +80,12 @@ test('a value that was set after it was read needs a restart; one removed is sti
 });
 
 test('what is asked of a name reads no value of the keychain', async () => {
-  const lookup = fakeLookup({ BOT: 'keychain' }, { BOT: 1 });
-  const beside = fakeLookup({ MOUNTED: 'file', SET: 'environment' });
-  const { control, keychain } = start({ lookup, beside });
-  for (const name of ['KEPT', 'MOUNTED']) keychain.values.set(name, { value: 'v', setAt: 1 });
-  const names = ['BOT', 'MOUNTED', 'SET', 'KEPT', 'NOWHERE', 'toString'];
+  const other = { MOUNTED: 'file', SET: 'environment', BROKEN: 'unreadable' } as const;
+  const lookup = fakeLookup({ BOT: 'keychain' }, 1, other);
+  const { control, keychain } = start({ lookup });
+  for (const name of ['KEPT', 'MOUNTED', 'BROKEN'])
+    keychain.values.set(name, { value: 'v', setAt: 1 });
+  const names = ['BOT', 'MOUNTED', 'SET', 'KEPT', 'BROKEN', 'NOWHERE', 'toString'];
   assert.deepEqual(
     (await control.presence(names)).map(({ name, source, inKeychain }) => {
       return [name, source, inKeychain];
@@ -95,6 +95,7 @@ test('what is asked of a name reads no value of the keychain', async () => {
       ['MOUNTED', 'file', true],
       ['SET', 'environment', false],
       ['KEPT', 'keychain', true],
+      ['BROKEN', 'missing', true],
       ['NOWHERE', 'missing', false],
       ['toString', 'missing', false],
     ],
@@ -162,7 +163,7 @@ test('changes are made in the order in which they were asked for, and few may wa
   await untilCalled(keychain, 1);
   assert.deepEqual(keychain.calls, ['set A'], 'the second waits for the first');
   gate.resolve();
-  assert.deepEqual(await Promise.all(asked), Array(4).fill({ kind: 'done' }));
+  for (const change of await Promise.all(asked)) assert.deepEqual(change, { kind: 'done' });
   assert.deepEqual(keychain.calls, ['set A', 'set A', 'delete A', 'set A']);
   assert.equal(keychain.values.get('A')!.value, 'three');
   assert.deepEqual(await control.set('B', 'x', stays), { kind: 'done' });

@@ -17,26 +17,24 @@ import type { Events } from '../domain/event.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type {
-  HeldSecrets,
   Keychain,
   KeychainDone,
   KeychainFault,
   KeychainState,
-  SecretLookup,
+  PlaceOfSecret,
+  ServiceSecrets,
 } from '../secrets/secrets.ts';
 
 export type SecretSettings = {
   /** The configuration in use. */
   config(): Config;
-  /** What the service reads its secrets with. */
-  readonly lookup: SecretLookup & HeldSecrets;
-  /** The places other than the keychain, as they are at this moment. */
-  beside(): SecretLookup;
+  /** What the service has its secrets from; it holds those of the configuration in use. */
+  readonly lookup: Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'>;
   readonly keychain: Keychain;
   readonly store: StoreKind;
   /** What a state means, and what to do. */
-  explain(state: KeychainFault['state']): Pick<KeychainFault, 'message' | 'remedy'>;
-  steady(): SteadyTime;
+  readonly explain: (state: KeychainFault['state']) => Pick<KeychainFault, 'message' | 'remedy'>;
+  readonly steady: () => SteadyTime;
   readonly events: Pick<Events, 'faulted'>;
 };
 
@@ -140,18 +138,25 @@ class KeychainControl implements SecretControl {
     names: readonly string[],
     kept: ReadonlyMap<string, number>,
   ): Promise<readonly SecretPresence[]> {
-    const { lookup, beside } = this.#settings;
-    const held = names.filter((name) => lookup.foundAt(name) !== null);
-    const others = names.filter((name) => lookup.foundAt(name) === null);
-    const [inHand, there] = await Promise.all([lookup.find(held), beside().find(others)]);
-    return names.map((name) => {
-      const found = inHand.get(name) ?? there.get(name);
+    const { lookup } = this.#settings;
+    const held = await lookup.find(names.filter((name) => lookup.foundAt(name) !== null));
+    const rows: SecretPresence[] = [];
+    for (const name of names) {
       const inKeychain = kept.has(name);
-      if (found?.kind === 'value') return { name, source: found.source, inKeychain };
-      // A place that was named by hand and cannot be read comes before the keychain.
-      const counts = inKeychain && found?.kind !== 'unreadable';
-      return { name, source: counts ? 'keychain' : 'missing', inKeychain };
-    });
+      const found = held.get(name);
+      const source =
+        found?.kind === 'value' ? found.source : await this.#sourceOf(name, inKeychain);
+      rows.push({ name, source, inKeychain });
+    }
+    return rows;
+  }
+
+  /** A place that was named by hand and cannot be read comes before the keychain. */
+  async #sourceOf(name: string, inKeychain: boolean): Promise<SecretPresence['source']> {
+    const places = await this.#settings.lookup.places(name);
+    const first = places.find((place) => isDecisive(place) && place.source !== 'keychain');
+    if (first === undefined) return inKeychain ? 'keychain' : 'missing';
+    return first.state === 'value' ? first.source : 'missing';
   }
 
   #isNewer(
@@ -218,3 +223,6 @@ class KeychainControl implements SecretControl {
     this.#settings.events.faulted({ where, error: new Error('it failed') });
   }
 }
+
+const isDecisive = ({ state }: PlaceOfSecret): boolean =>
+  state === 'value' || state === 'unreadable';

@@ -1,6 +1,7 @@
 /** A keychain in memory, and a look-up of names, as the contracts of src/secrets promise them. */
+import { secretSources } from '../../src/config/found-secret.ts';
 import type { FoundSecret, FoundSecrets, SecretSource } from '../../src/config/found-secret.ts';
-import type { HeldSecrets, Keychain, SecretLookup } from '../../src/secrets/secrets.ts';
+import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
 import type { KeychainFault, KeychainState } from '../../src/secrets/secrets.ts';
 
 export type FakeKeychain = Keychain & {
@@ -75,26 +76,40 @@ export function explained(state: KeychainState) {
   return { message: `It is ${state}.`, remedy: `Mend ${state}.` };
 }
 
-export type FakeLookup = SecretLookup & HeldSecrets & { readonly asked: string[] };
+export type FakeLookup = Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'> & {
+  /** What was asked of it, in order. */
+  readonly asked: string[];
+};
 
-/** @param places what stands where; @param heldSince of those that the process has by now */
-export function fakeLookup(
-  places: Readonly<Record<string, SecretSource>>,
-  heldSince: Readonly<Record<string, number>> = {},
-): FakeLookup {
+type Places = Readonly<Record<string, SecretSource | 'unreadable'>>;
+
+/**
+ * @param held what the process has, and where it was found
+ * @param since when, milliseconds since 1970
+ * @param other what stands where beside that
+ */
+export function fakeLookup(held: Places, since: number, other: Places = {}): FakeLookup {
   const asked: string[] = [];
   return {
     asked,
-    foundAt: (name) => (Object.hasOwn(heldSince, name) ? heldSince[name]! : null),
+    foundAt: (name) => (Object.hasOwn(held, name) ? since : null),
     async find(names): Promise<FoundSecrets> {
       asked.push(...names);
-      return new Map(names.map((name) => [name, foundIn(places, name)]));
+      return new Map(names.map((name) => [name, foundIn(held, name)]));
+    },
+    async places(name) {
+      const place = Object.hasOwn(other, name) ? other[name] : undefined;
+      return secretSources.map((source) => {
+        const isBroken = source === 'file' && place === 'unreadable';
+        const state = isBroken ? 'unreadable' : place === source ? 'value' : 'absent';
+        return { source, text: `${name} in ${source}`, state };
+      });
     },
   };
 }
 
-function foundIn(places: Readonly<Record<string, SecretSource>>, name: string): FoundSecret {
+function foundIn(places: Places, name: string): FoundSecret {
   const source = Object.hasOwn(places, name) ? places[name] : undefined;
-  if (source === undefined) return { kind: 'missing', looked: [] };
+  if (source === undefined || source === 'unreadable') return { kind: 'missing', looked: [] };
   return { kind: 'value', value: `a canary of ${name}`, source, unused: [] };
 }
