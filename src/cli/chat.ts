@@ -119,7 +119,8 @@ async function configuredPartner(file: string, name: string | null, io: Io): Pro
     const report = `svc chat: ${file} has no brain "${name}"; it has ${names}.\n`;
     return { kind: 'refused', report, code: exitCode.usage };
   }
-  const resolved = readSecrets(read.config, io, (path) => path.startsWith(`brains[${index}].`));
+  const concerns = (path: string): boolean => path.startsWith(`brains[${index}].`);
+  const resolved = await readSecrets(read.config, io, concerns);
   if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
   const models = brain.models.map(({ provider, modelId }) => `${provider}/${modelId}`).join(', ');
   return {

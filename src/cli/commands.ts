@@ -51,10 +51,11 @@ async function loadDoctor(): Promise<Command> {
 async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./frame/config-check.ts');
   return createConfigCheck(
-    async (inspection, env) => {
+    async (inspection, { secrets: lookup, stop: left }) => {
       const { runPreflight } = await import('../preflight/preflight.ts');
       const { programVersion } = await import('./frame/program.ts');
-      return runPreflight(inspection, { env, version: programVersion(), heldDatabase: null });
+      const version = programVersion();
+      return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
     async ({ validation, storagePath }) => {
       if (validation.kind === 'invalid' || storagePath === null) return [];

@@ -59,7 +59,12 @@ async function look(
   const examined = await examinePlace(inspection.storagePath);
   const owned = examined === null ? null : examined.kind === 'examined' && examined.owned;
   const [preflight, listeners] = await Promise.all([
-    runPreflight(inspection, { env: io.env, version: programVersion(), heldDatabase: null }),
+    runPreflight(inspection, {
+      lookup: io.secrets,
+      version: programVersion(),
+      heldDatabase: null,
+      left: io.stop,
+    }),
     listenerLines(config, owned),
   ]);
   const ownerPid = examined?.kind === 'examined' ? examined.ownerPid : null;

@@ -10,7 +10,7 @@ import { codeOf, isColoured, report } from './report.ts';
 /** Resolves the secrets of a valid config and reaches what it names; sends no content. */
 export type Preflight = (
   inspection: Inspection,
-  env: Io['env'],
+  io: Pick<Io, 'secrets' | 'stop'>,
 ) => Promise<readonly PreflightLine[]>;
 
 /** What the database of a valid config warns of; it is read beside the service that runs on it. */
@@ -52,7 +52,7 @@ async function run(
   const inspection = withWarnings(inspected, await lookAtStorage(inspected));
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
-  const lines = flags.preflight && valid ? await preflight(inspection, io.env) : [];
+  const lines = flags.preflight && valid ? await preflight(inspection, io) : [];
   if (flags.json) {
     const result = { valid, problems: validation.problems };
     const whole = flags.preflight ? { ...result, preflight: lines } : result;

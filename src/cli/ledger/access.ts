@@ -10,7 +10,6 @@ import { createIdSource } from '../../domain/ids.ts';
 import { listPairings, Pairings } from '../../flow/pairing.ts';
 import { openCursorReader, openLedger, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
-import { readSecrets } from '../frame/boot.ts';
 import { exitCode, type Io } from '../cli.ts';
 import {
   locateServiceStrictly,
@@ -180,13 +179,16 @@ async function remoteAt(location: LedgerLocation, why: string): Promise<RemoteLe
   }
   return new RemoteLedger({
     address,
-    bearer: bearerOf(location, why),
+    bearer: await bearerOf(location, why),
     version: programVersion(),
     stop: location.io.stop,
   });
 }
 
-function bearerOf({ config, source, file, io }: LedgerLocation, why: string): Bearer {
+async function bearerOf(
+  { config, source, file, io }: LedgerLocation,
+  why: string,
+): Promise<Bearer> {
   if (source === 'nothing') {
     const message = `${why}, and only for who has its admin token: mend ${file}, which names it.`;
     return { kind: 'none', message };
@@ -199,11 +201,13 @@ function bearerOf({ config, source, file, io }: LedgerLocation, why: string): Be
       'set that variable for the service and here, and start svc again.';
     return { kind: 'none', message };
   }
-  const read = readSecrets(config, io, () => false);
-  const token = read.kind === 'read' ? read.secrets.get(variable) : undefined;
+  const found = (await io.secrets.find([variable], io.stop)).get(variable);
+  const token = found?.kind === 'value' ? found.value.trim() : undefined;
   if (token !== undefined) return { kind: 'token', variable, token };
-  const message =
-    `${why}, and only for who has its admin token: ` +
-    `set ${variable} here to what the service was started with.`;
+  const remedy =
+    found?.kind === 'unreadable'
+      ? `${found.message}. ${found.remedy}`
+      : `set ${variable} here to what the service was started with.`;
+  const message = `${why}, and only for who has its admin token: ${remedy}`;
   return { kind: 'none', message };
 }
