@@ -19,8 +19,3 @@ export function faultOfSecretValue(value: string): string | null {
   }
   return null;
 }
-
-/** Whether this can be the name of a secret, which is that of an environment variable. */
-export function isSecretName(name: string): boolean {
-  return /^[A-Za-z_][A-Za-z0-9_]{0,254}$/.test(name);
-}
