@@ -28,6 +28,7 @@ function start(parts: Partial<Parts> = {}) {
     config: () => configOf('BOT', 'ADMIN'),
     lookup: parts.lookup ?? fakeLookup({ BOT: 'environment', ADMIN: 'file' }, 1),
     keychain,
+    looks: keychain,
     store: 'secret_service',
     explain: explained,
     steady: () => clock.ms as SteadyTime,
@@ -63,7 +64,7 @@ test('what the configuration names comes first, then what the keychain alone has
   ]);
 });
 
-test('a value that was set after it was read needs a restart; one removed is still held', async () => {
+test('a value set after it was read needs a restart; one removed is still held', async () => {
   const lookup = fakeLookup({ BOT: 'keychain', ADMIN: 'environment' }, 100);
   const { control, keychain } = start({ lookup });
   const rowOf = async () => (await control.list()).rows[0];
@@ -208,7 +209,7 @@ test('at most 200 names are kept, and each of those can be replaced', async () =
   assert.deepEqual(await control.set('MORE', 'x', stays), { kind: 'done' });
 });
 
-test('what a broken keychain throws is told nowhere, with the value that it had in hand', async () => {
+test('what a broken keychain throws is told nowhere: it had the value in hand', async () => {
   const canary = 'a-canary-in-the-hands-of-a-library';
   const broken: FakeKeychain = Object.assign(fakeKeychain(), {
     set: (_name: string, value: string) => Promise.reject(new Error(`cannot keep ${value}`)),

@@ -30,7 +30,9 @@ export type SecretSettings = {
   config(): Config;
   /** What the service has its secrets from; it holds those of the configuration in use. */
   readonly lookup: Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'>;
-  readonly keychain: Keychain;
+  readonly keychain: Pick<Keychain, 'stored' | 'set' | 'delete'>;
+  /** The same one. Who looks opens no prompt, and waits for no change that has one open. */
+  readonly looks: Pick<Keychain, 'state' | 'holds'>;
   readonly store: StoreKind;
   /** What a state means, and what to do. */
   readonly explain: (state: KeychainFault['state']) => Pick<KeychainFault, 'message' | 'remedy'>;
@@ -192,13 +194,13 @@ class KeychainControl implements SecretControl {
   }
 
   async #lookAtKeychain(names: readonly string[]): Promise<Seen> {
-    const { keychain, steady } = this.#settings;
+    const { looks, steady } = this.#settings;
     this.#setSince.clear();
     let seen: Seen = { state: 'unavailable', gone: new Set() };
     try {
-      seen = { ...seen, state: await keychain.state() };
+      seen = { ...seen, state: await looks.state() };
       const tells = seen.state === 'ready' || seen.state === 'locked';
-      const held = tells && names.length > 0 ? await keychain.holds(names) : null;
+      const held = tells && names.length > 0 ? await looks.holds(names) : null;
       if (held?.kind === 'held') seen = { ...seen, gone: new Set(names).difference(held.names) };
     } catch {
       this.#faulted('the state of the keychain');

@@ -33,6 +33,7 @@ export async function startSecretsStage(): Promise<SecretsStage> {
     config: () => config,
     lookup: fakeLookup(held, 1_000, { WEBHOOK_SECRET: 'environment' }),
     keychain,
+    looks: keychain,
     store: 'secret_service',
     explain: explained,
     // Each look is a new one.

@@ -1,4 +1,4 @@
-/** Values of secrets, typed into the live view and the builder: into the keychain, and nowhere else. */
+/** Values of secrets, typed into the live view and the builder: to the keychain alone. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { browserTest, pressOn, type View } from './browser.ts';

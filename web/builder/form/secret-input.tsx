@@ -95,7 +95,7 @@ type StandingProps = {
   readonly byHand: boolean;
 };
 
-/** Where the service finds the variable, and the way to give it a value; the draft never has one. */
+/** Where the service finds the variable, and how to give it a value, which no draft ever has. */
 function Standing({ name, byHand }: StandingProps) {
   const presence = usePresence((state) => state.known.get(name));
   const [asked, setAsked] = useState<SecretPresence | null>(null);
