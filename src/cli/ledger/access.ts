@@ -4,12 +4,11 @@
  * database. While no service does, the command owns the database for as long as it takes.
  */
 import { existsSync } from 'node:fs';
-import { systemClock } from '../../lib/clock.ts';
 import type { Admissions } from '../../domain/gate.ts';
-import { createIdSource } from '../../domain/ids.ts';
 import { listPairings, Pairings } from '../../flow/pairing.ts';
-import { openCursorReader, openLedger, openReader } from '../../storage.ts';
+import { openCursorReader, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
+import { useConfigFile } from '../frame/config-file.ts';
 import { exitCode, type Io } from '../cli.ts';
 import {
   locateServiceStrictly,
@@ -21,10 +20,11 @@ import { programVersion } from '../frame/program.ts';
 import { Unanswered, type Bearer } from '../frame/admin-client.ts';
 import { RemoteLedger, type LedgerWrites } from '../frame/remote-ledger.ts';
 import { audited, auditedAdmissions } from './audited.ts';
+import { openOwnLedger } from './own-ledger.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
   readonly io: Io;
-  /** The configuration file, as the person named it. */
+  /** The configuration file, as a person names it. */
   readonly file: string;
 };
 
@@ -33,7 +33,7 @@ export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
  * @returns the place, or the exit code after the refusal was told
  */
 export function locateLedger(file: string | null, io: Io): Promise<LedgerLocation | number> {
-  return placeBy(locateService, file ?? 'svc.json', io);
+  return placeBy(locateService, file, io);
 }
 
 /** The same for one that changes or copies something. */
@@ -41,16 +41,17 @@ export function locateLedgerStrictly(
   file: string | null,
   io: Io,
 ): Promise<LedgerLocation | number> {
-  return placeBy(locateServiceStrictly, file ?? 'svc.json', io);
+  return placeBy(locateServiceStrictly, file, io);
 }
 
 async function placeBy(
   find: typeof locateService,
-  file: string,
+  given: string | null,
   io: Io,
 ): Promise<LedgerLocation | number> {
+  const file = useConfigFile(given, io);
   const location = await find(file, io);
-  if (location.kind === 'found') return { ...location, io, file };
+  if (location.kind === 'found') return { ...location, io, file: file.name };
   io.stderr.write(location.report);
   return exitCode.config;
 }
@@ -128,15 +129,7 @@ function owning(
         throw new Unanswered(`There is no database ${storagePath} yet: svc makes it.`);
       }
       let failed: unknown = null;
-      const store = await openLedger({
-        storage: config.storage,
-        path: storagePath,
-        publicNow: null,
-        ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
-        ...systemClock,
-        failed: (error) => (failed = error),
-        news: {},
-      });
+      const store = await openOwnLedger(config, storagePath, (error) => (failed = error));
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
