@@ -1,6 +1,6 @@
 import { exitCode, type Io } from './cli/cli.ts';
 import { runCommandLine } from './cli/commands.ts';
-import { askedToUnlock, createSecretLookup, type AtTerminal } from './secret-lookup.ts';
+import { createSecretLookup } from './secret-lookup.ts';
 import { endProcess, watchThreads } from './cli/frame/exit.ts';
 import { listenForSignals } from './cli/frame/signals.ts';
 
@@ -17,7 +17,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   endQuietly(stderr, () => {});
   const cwd = process.cwd();
   const [stop, abandon] = [stopping.signal, abandoning.signal];
-  const secrets = createSecretLookup(env, cwd, personAt(stderr));
+  const secrets = createSecretLookup({ env, cwd, stderr });
   const io: Io = { stdin, stdout, stderr, env, cwd, secrets, stop, abandon, onHangUp };
   // A command may wait for nothing but a deadline, which holds no process open.
   const hold = setInterval(() => {}, 0x7fffffff);
@@ -30,12 +30,6 @@ export async function main(argv: readonly string[]): Promise<void> {
     clearInterval(hold);
   }
   endSoon();
-}
-
-/** Whoever is at a terminal is told when the keychain waits for them. */
-function personAt(stderr: NodeJS.WriteStream): AtTerminal {
-  const atTerminal = stderr.isTTY;
-  return { atTerminal, prompting: () => void (atTerminal && stderr.write(`${askedToUnlock}\n`)) };
 }
 
 const lingerMs = 1_000;

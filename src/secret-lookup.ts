@@ -2,24 +2,34 @@
 import { Lookup } from './secrets/lookup.ts';
 import type { ServiceSecrets } from './secrets/secrets.ts';
 
-export type AtTerminal = {
-  /** Whether a person is at a terminal of this process. */
-  readonly atTerminal: boolean;
-  /** Is called when the keychain may be waiting for a person. */
-  readonly prompting: () => void;
+export type SecretSurroundings = {
+  /** Nothing of it is told. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the paths in it begin. */
+  readonly cwd: string;
+  /** Where a person is told that the keychain waits for them, where it is a terminal. */
+  readonly stderr: { readonly isTTY?: boolean; write(text: string): unknown };
 };
 
 export const askedToUnlock = 'The keychain may ask to be unlocked: look for its window.';
 
-/**
- * @param env nothing of it is told
- * @param cwd where the paths in it begin
- */
-export function createSecretLookup(
-  env: Readonly<Record<string, string | undefined>>,
-  cwd: string,
-  person: AtTerminal = { atTerminal: false, prompting: () => {} },
-): ServiceSecrets {
-  const keychain = async () => (await import('./keychain.ts')).openKeychain({ env, ...person });
+/** Over the environment and the keychain, which is loaded when a name stands nowhere else. */
+export function createSecretLookup({ env, cwd, stderr }: SecretSurroundings): ServiceSecrets {
+  const atTerminal = stderr.isTTY === true;
+  const prompting = (): void => {
+    if (atTerminal) stderr.write(`${askedToUnlock}\n`);
+  };
+  const keychain = async () => {
+    const { openKeychain } = await import('./keychain.ts');
+    return openKeychain({ env, atTerminal, prompting });
+  };
   return new Lookup({ env, cwd, keychain, now: Date.now });
+}
+
+/** The places beside the keychain, for who asks that in another way, and as they are now. */
+export function createLookupBeside({
+  env,
+  cwd,
+}: Pick<SecretSurroundings, 'env' | 'cwd'>): ServiceSecrets {
+  return new Lookup({ env, cwd, keychain: null, now: Date.now });
 }

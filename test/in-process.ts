@@ -49,13 +49,14 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
   const input = new PassThrough();
   let hangUp = (): void => stop.abort();
   const variables = { HOME: tmpdir(), ...env };
+  const stderr = Object.assign(err, { isTTY: terminal });
   const io: Io = {
     stdin: Object.assign(input, { isTTY: terminal }),
     stdout: Object.assign(out, { isTTY: terminal }),
-    stderr: Object.assign(err, { isTTY: terminal }),
+    stderr,
     env: variables,
     cwd,
-    secrets: createSecretLookup(variables, cwd),
+    secrets: createSecretLookup({ env: variables, cwd, stderr }),
     stop: stop.signal,
     abandon: abandon.signal,
     onHangUp: (act) => (hangUp = act),

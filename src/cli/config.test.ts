@@ -44,7 +44,7 @@ suite('svc config', () => {
       stderr,
       env,
       cwd,
-      secrets: createSecretLookup(env, cwd),
+      secrets: createSecretLookup({ env, cwd, stderr }),
       stop: new AbortController().signal,
       abandon: new AbortController().signal,
       onHangUp: () => {},

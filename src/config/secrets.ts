@@ -91,8 +91,8 @@ export function sayWhy({ found }: Pick<MissingSecret, 'found'>): string {
 /** Where a name was looked for, then the line that a person can type: a sentence each. */
 export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
   if (found.kind === 'unreadable') return [found.remedy];
-  const set = `Set it in the environment: export ${name}=…${orStore(name, found)}`;
-  return [...sayLooked(found), set];
+  const set = `Set it in the environment: export ${name}=…`;
+  return [...sayLooked(found), set, ...orStore(name, found)];
 }
 
 function sayLooked({ looked }: Missing): string[] {
@@ -102,9 +102,9 @@ function sayLooked({ looked }: Missing): string[] {
   return [`svc looked for ${places.length === 0 ? last : `${places.join(', ')} and ${last}`}.`];
 }
 
-function orStore(name: string, { looked }: Missing): string {
+function orStore(name: string, { looked }: Missing): string[] {
   const isFit = looked.some(({ source }) => source === 'keychain');
-  return isFit ? `, or store it in the keychain: svc secrets set ${name}` : '';
+  return isFit ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
 }
 
 /** What is missing, as problems: one for each place that wants it. */
@@ -116,8 +116,8 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
       if (found.kind === 'unreadable') {
         return problemWithoutPlace('secret_unreadable', path, message, found.remedy);
       }
-      const set = 'Set it and restart svc, or name a variable that is set';
-      const remedy = [...sayLooked(found), `${set}${orStore(name, found)}.`].join(' ');
+      const set = 'Set it and restart svc, or name a variable that is set.';
+      const remedy = [...sayLooked(found), set, ...orStore(name, found)].join(' ');
       return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { EnvName } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
-import { createSecretLookup } from '../secret-lookup.ts';
+import { createLookupBeside } from '../secret-lookup.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import type { PreflightLine } from './lines.ts';
 import { lineOfIdentity, runPreflight } from './preflight.ts';
@@ -77,7 +77,7 @@ suite('the preflight', () => {
     assert.equal(inspection.validation.kind, 'valid', JSON.stringify(inspection.validation));
     const surroundings = { version: '0.0.0', heldDatabase: held };
     return runPreflight(inspection, {
-      lookup: createSecretLookup({ HOOK: 'a-long-enough-secret', ...env }, folder),
+      lookup: createLookupBeside({ env: { HOOK: 'a-long-enough-secret', ...env }, cwd: folder }),
       ...surroundings,
     });
   }

@@ -30,7 +30,6 @@ type InPlace =
   | { readonly kind: 'empty' | 'absent' }
   | { readonly kind: 'unreadable'; readonly message: string; readonly remedy: string };
 
-type Held = { readonly found: FoundSecret; readonly at: number };
 type Missing = Extract<FoundSecret, { kind: 'missing' }>;
 
 const sourcesBeside = ['environment', 'file', 'credential'] as const;
@@ -39,16 +38,28 @@ type SourceBeside = (typeof sourcesBeside)[number];
 export class Lookup implements ServiceSecrets {
   readonly #settings: LookupSettings;
   readonly #turns = new OneAtATime();
-  #held: ReadonlyMap<string, Held> = new Map();
+  /** When the look began that came to this; milliseconds since 1970. */
+  readonly #foundAt = new WeakMap<FoundSecret, number>();
+  #held: FoundSecrets = new Map();
 
   constructor(settings: LookupSettings) {
     this.#settings = settings;
   }
 
   async find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets> {
-    const held = this.#held;
+    const [at, held] = [this.#settings.now(), this.#held];
+    const found = await this.#find(names, held, stop);
+    for (const [name, one] of found) if (!held.has(name)) this.#foundAt.set(one, at);
+    return found;
+  }
+
+  async #find(
+    names: readonly string[],
+    held: FoundSecrets,
+    stop: AbortSignal | undefined,
+  ): Promise<FoundSecrets> {
     const entries = [...new Set(names)].map(async (name) => {
-      return [name, held.get(name)?.found ?? (await this.#findBeside(name, stop))] as const;
+      return [name, held.get(name) ?? (await this.#findBeside(name, stop))] as const;
     });
     const found = new Map(await Promise.all(entries));
     const left = [...found].filter(([name, { kind }]) => kind === 'missing' && !held.has(name));
@@ -60,19 +71,12 @@ export class Lookup implements ServiceSecrets {
   }
 
   hold(found: FoundSecrets): void {
-    const at = this.#settings.now();
-    const before = this.#held;
-    this.#held = new Map(
-      [...found].map(([name, one]) => {
-        const held = before.get(name);
-        return [name, held?.found === one ? held : { found: one, at }];
-      }),
-    );
+    this.#held = new Map(found);
   }
 
   foundAt(name: string): number | null {
     const held = this.#held.get(name);
-    return held?.found.kind === 'value' ? held.at : null;
+    return held?.kind === 'value' ? (this.#foundAt.get(held) ?? null) : null;
   }
 
   async places(name: string): Promise<readonly PlaceOfSecret[]> {
@@ -138,11 +142,12 @@ export class Lookup implements ServiceSecrets {
     if (named.kind !== 'value') return named;
     const file = await readSecretFile(resolve(this.#settings.cwd, named.value), stop);
     if (file.kind === 'text' && file.text.trim() !== '') return { kind: 'value', value: file.text };
-    const why = { absent: 'does not exist', text: 'is empty' };
-    const fault = file.kind === 'unreadable' ? file.why : why[file.kind];
-    const from = isAbsolute(named.value) ? '' : ', from the folder that svc is started in';
-    const remedy = `Let it name a file that has the value alone${from}; or set ${name} itself.`;
-    return { kind: 'unreadable', message: `${variable} names a file that ${fault}`, remedy };
+    const lacking = { absent: 'a file that does not exist', text: 'a file that is empty' };
+    const what = file.kind === 'unreadable' ? file.what : lacking[file.kind];
+    const begins = 'A path that is not whole begins in the folder that svc is started in.';
+    const set = `Let it name a file that has the value alone, or set ${name} itself.`;
+    const remedy = isAbsolute(named.value) ? set : `${set} ${begins}`;
+    return { kind: 'unreadable', message: `${variable} names ${what}`, remedy };
   }
 
   async #lookInCredential(name: string, stop?: AbortSignal): Promise<InPlace> {
@@ -156,7 +161,7 @@ export class Lookup implements ServiceSecrets {
     if (file.kind === 'text') {
       return file.text.trim() === '' ? { kind: 'empty' } : { kind: 'value', value: file.text };
     }
-    const message = `${name} in $CREDENTIALS_DIRECTORY is a file that ${file.why}`;
+    const message = `${name} in $CREDENTIALS_DIRECTORY is ${file.what}`;
     const remedy = `Mend LoadCredential=${name}:… of the unit, or set ${name} itself.`;
     return { kind: 'unreadable', message, remedy };
   }
@@ -169,7 +174,7 @@ export class Lookup implements ServiceSecrets {
     try {
       const keychain = await this.#settings.keychain!();
       const stored = await keychain.stored();
-      if (stored.kind === 'fault') return unreadIn(names, 'may be in the keychain', stored);
+      if (stored.kind === 'fault') return unreadIn(names, nowhereElse, stored);
       const asked = stored.secrets.map(({ name }) => name).filter((name) => missing.has(name));
       const read = asked.length === 0 ? noneRead : await keychain.read(asked, stop);
       if (read.kind === 'fault') {
@@ -180,10 +185,12 @@ export class Lookup implements ServiceSecrets {
       return inKeychain(names, missing, read.values);
     } catch {
       // What failed had values in its hands, so its error is told nowhere.
-      return unreadIn(names, 'may be in the keychain', brokenKeychain);
+      return unreadIn(names, nowhereElse, brokenKeychain);
     }
   }
 }
+
+const nowhereElse = 'is set nowhere else, and may be in the keychain';
 
 const noneRead = { kind: 'read', values: new Map<string, string>() } as const;
 

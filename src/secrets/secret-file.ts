@@ -5,8 +5,8 @@ import { open } from 'node:fs/promises';
 export type SecretFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'absent' }
-  /** Ends a sentence that begins with `a file that`, and says nothing of its content. */
-  | { readonly kind: 'unreadable'; readonly why: string };
+  /** `what` it is instead of a file with a value: `a folder`. Nothing of its content. */
+  | { readonly kind: 'unreadable'; readonly what: string };
 
 export const secretFileBytesMax = 65_536;
 
@@ -25,8 +25,8 @@ export async function readSecretFile(path: string, stop?: AbortSignal): Promise<
   const limit = AbortSignal.timeout(readMs);
   const signal = stop === undefined ? limit : AbortSignal.any([stop, limit]);
   const { promise: over, resolve: end } = Promise.withResolvers<SecretFile>();
-  const giveUp = (): void => end(unreadable('did not give its content in time'));
-  if (signal.aborted) return unreadable('was not waited for');
+  const giveUp = (): void => end(unreadable('a file that did not give its content in time'));
+  if (signal.aborted) return unreadable('a file that was not waited for');
   signal.addEventListener('abort', giveUp, { once: true });
   try {
     return await Promise.race([over, read(path)]);
@@ -39,8 +39,8 @@ async function read(path: string): Promise<SecretFile> {
   try {
     await using handle = await open(path, O_RDONLY | (O_NONBLOCK ?? 0));
     const facts = await handle.stat();
-    if (facts.isDirectory()) return unreadable('is a folder');
-    if (!facts.isFile()) return unreadable('is a pipe or a device');
+    if (facts.isDirectory()) return unreadable('a folder');
+    if (!facts.isFile()) return unreadable('a pipe or a device');
     const bytes = Buffer.alloc(secretFileBytesMax + 1);
     let length = 0;
     while (length < bytes.length) {
@@ -48,7 +48,7 @@ async function read(path: string): Promise<SecretFile> {
       if (bytesRead === 0) break;
       length += bytesRead;
     }
-    if (length > secretFileBytesMax) return unreadable('has more than 64 KiB');
+    if (length > secretFileBytesMax) return unreadable('a file that has more than 64 KiB');
     const decoder = new TextDecoder('utf-8', { fatal: true });
     return { kind: 'text', text: decoder.decode(bytes.subarray(0, length)) };
   } catch (error) {
@@ -58,12 +58,13 @@ async function read(path: string): Promise<SecretFile> {
 
 function unreadBecause({ code }: NodeJS.ErrnoException): SecretFile {
   if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-  if (code === 'EISDIR') return unreadable('is a folder');
-  if (code === 'ENXIO') return unreadable('is a pipe or a device');
-  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return unreadable('is not UTF-8 text');
-  return unreadable(`cannot be read (${code ?? 'unknown error'})`);
+  if (code === 'EISDIR') return unreadable('a folder');
+  if (code === 'ENXIO') return unreadable('a pipe or a device');
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
+    return unreadable('a file that is not UTF-8 text');
+  return unreadable(`a file that cannot be read (${code ?? 'unknown error'})`);
 }
 
-function unreadable(why: string): SecretFile {
-  return { kind: 'unreadable', why };
+function unreadable(what: string): SecretFile {
+  return { kind: 'unreadable', what };
 }

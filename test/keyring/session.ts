@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { test } from 'node:test';
 import { createClient } from 'dbus-native';
 
 export type Session = AsyncDisposable & {
@@ -30,7 +31,12 @@ export type Keyring = {
 const programs = ['dbus-daemon', 'gnome-keyring-daemon'];
 
 /** Why the tests that need a keyring cannot run here; false: they can. */
-export const skip = whyNot();
+const skip = whyNot();
+
+/** A test that needs a keyring; where there is none, it is skipped and says so. */
+export function keyringTest(name: string, act: () => Promise<void>): void {
+  void test(name, { skip }, act);
+}
 
 function whyNot(): string | false {
   if (process.env['SVC_NO_KEYRING'] === '1') return 'SVC_NO_KEYRING says that there is no keyring';

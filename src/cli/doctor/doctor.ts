@@ -9,6 +9,8 @@ import { runPreflight } from '../../preflight/preflight.ts';
 import { programVersion, versionAt } from '../frame/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { clockLine } from './clock.ts';
+import { keychainOf } from '../secrets/secrets.ts';
+import { keychainLines } from './keychain.ts';
 import { listenerLines } from './listeners.ts';
 import { openFilesLines } from './open-files.ts';
 import { examinePlace, storageLines } from './storage.ts';
@@ -72,6 +74,7 @@ async function look(
   const newestAt = examined?.kind === 'examined' ? examined.newestAt : null;
   return [
     ...preflight,
+    ...(await keychainLines(keychainOf(io), io.stop)),
     ...(await storageLines(inspection.storagePath, examined)),
     ...openFilesLines(ownerPid),
     ...listeners,

@@ -1,7 +1,7 @@
 /** From a configuration file to what the service runs on, or to the reasons why it cannot. */
 import type { Config, ConfigProblem, EnvName, Secrets } from '../../config/config.ts';
-import type { FoundSecrets } from '../../config/found-secret.ts';
 import type { Inspection } from '../../config/inspect.ts';
+import type { FoundSecrets } from '../../config/found-secret.ts';
 import {
   howToSet,
   namedSecrets,
@@ -46,18 +46,20 @@ export type SecretsRead =
  * or cannot be used, and where it was looked for.
  * @param concerns which places of the configuration are about to be used; all when left out. No
  *   other is looked up.
+ * @param needs which of them cannot do without; all of them when left out
  */
 export async function readSecrets(
   config: Config,
   { secrets: lookup, stop }: Io,
   concerns: (path: string) => boolean = () => true,
+  needs: (path: string) => boolean = concerns,
 ): Promise<SecretsRead> {
   const wanted = namedSecrets(config).filter(({ usedAt }) => usedAt.some(concerns));
   const names: readonly EnvName[] = wanted.map(({ name }) => name);
   const found = await lookup.find(names, stop);
   const { secrets, missing, unfit, warnings } = resolveSecrets(config, found);
-  const unset = missing.filter(({ usedAt }) => usedAt.some(concerns));
-  const unusable = unfit.filter(({ path }) => concerns(path));
+  const unset = missing.filter(({ usedAt }) => usedAt.some(needs));
+  const unusable = unfit.filter(({ path }) => needs(path));
   const said = [...unset.map(sayUnset), ...unusable.map(say)];
   if (said.length === 0) return { kind: 'read', secrets, found, warnings };
   return { kind: 'refused', report: said.join('') };

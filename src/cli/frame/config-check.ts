@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import type { Command, Io } from '../cli.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
 import { findConfigFile, inspectConfigFile } from './config-file.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
 import type { PreflightLine } from '../../preflight/lines.ts';
@@ -61,7 +61,7 @@ async function run(
   } else {
     io.stdout.write(report(file.name, inspection, lines, isColoured(io.stdout, io.env)));
   }
-  return codeOf(inspection, lines);
+  return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
 }
 
 function withWarnings(inspection: Inspection, more: readonly ConfigProblem[]): Inspection {

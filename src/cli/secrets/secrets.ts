@@ -58,7 +58,7 @@ export function isName(word: string | undefined): word is string {
 }
 
 export const noName =
-  'Name one secret, as the configuration does: letters, digits and _, such as TELEGRAM_TOKEN.';
+  'Name one secret, as the configuration does: letters, digits and _, such as WEBHOOK_SECRET.';
 
 export function warn(io: Io, message: string): void {
   io.stderr.write(`${signOf('warning', isColoured(io.stderr, io.env))} ${message}\n`);

@@ -56,7 +56,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const file = useConfigFile(given, io);
   const location = await locateService(file, io);
   const stand =
-    location.kind === 'refused' ? location.report : standBy(location.config, file.name, port, io);
+    location.kind === 'refused'
+      ? location.report
+      : await standBy(location.config, file.name, port, io);
   if (typeof stand === 'string') {
     io.stderr.write(stand);
     return exitCode.config;
