@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { suite } from 'node:test';
 import type { SecretList } from '../../src/admin/secret-control.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver } from '../fake/receiver.ts';
 import { startCommand } from '../in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../program.ts';
-import { openSession, skip, type Session } from './session.ts';
+import { keyringTest, openSession, type Session } from './session.ts';
 
 const token = 'an-administrator-token-of-the-tests';
 const name = 'REPLY_SECRET';
@@ -116,8 +116,8 @@ async function filesBelow(folder: string): Promise<readonly string[]> {
   return Promise.all(files.map((one) => readFile(join(one.parentPath, one.name), 'latin1')));
 }
 
-suite('secrets by the admin API over gnome-keyring', { skip }, () => {
-  test('a value that was put is used, replaced, removed, and told nowhere', async () => {
+suite('secrets by the admin API over gnome-keyring', () => {
+  keyringTest('a value that was put is used, replaced, removed, and told nowhere', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
     await using started = await start(session);
@@ -161,7 +161,7 @@ suite('secrets by the admin API over gnome-keyring', { skip }, () => {
     assert.match(all, /"action":"secret_set","target":\{"name":"REPLY_SECRET","principal":/);
   });
 
-  test('while the keyring hangs, its state is told, and messages are answered', async () => {
+  keyringTest('while the keyring hangs, its state is told, and messages are answered', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     await using started = await start(session);

@@ -79,11 +79,12 @@ export const admin: readonly Fault[] = [
     replace: 'given.length <= parameter.charactersMax ? given',
   },
   {
-    name: 'An answer says back the beginning of a value that was no JSON.',
+    name: 'An answer says back how a value begins that was no text of JSON’s form.',
     file: 'src/admin/http/request-body.ts',
     find: 'if (error instanceof SyntaxError) return refused(refusals.notJson);',
     replace:
-      "if (error instanceof SyntaxError) return refused(problem(400, 'invalid_json', error.message));",
+      'if (error instanceof SyntaxError)\n      ' +
+      "return refused(problem(400, 'invalid_json', error.message));",
   },
   {
     name: 'Changes of the keychain overtake one another.',
