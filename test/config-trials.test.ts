@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Preflighted, Validated } from '../src/admin/config-trials.ts';
+import { explainKeychain } from '../src/keychain.ts';
 import { asks, inTurn } from './agent-stage.ts';
 import { untilTrue } from './chaos/outside.ts';
 import { startFakeOllama } from './fake/ollama.ts';
@@ -265,18 +266,22 @@ test('a draft is checked where the file lies, and its world is looked at', async
 
 test('of a secret its presence is told, and of no variable its value', async () => {
   await using started = await start();
+  const set = { source: 'environment', inKeychain: false } as const;
+  const { message, remedy } = explainKeychain('no_bus');
   assert.deepEqual(JSON.parse((await started.send('GET', 'secrets')).body), {
     rows: [
-      { name: 'WEBHOOK_SECRET', usedAt: ['channels[0].token_env'], where: 'environment' },
-      { name: 'ADMIN_TOKEN', usedAt: ['admin.token_env'], where: 'environment' },
+      { name: 'WEBHOOK_SECRET', ...set, usedAt: ['channels[0].token_env'], restart: false },
+      { name: 'ADMIN_TOKEN', ...set, usedAt: ['admin.token_env'], restart: false },
     ],
+    store: { kind: 'secret_service', state: 'no_bus', message, remedy },
   });
   const names = ['UNUSED_CANARY', 'NOT_SET', 'toString', 'API_KEY'];
   const asked = JSON.stringify({ names });
   assert.deepEqual(JSON.parse((await started.send('POST', 'secrets/presence', asked)).body), {
     rows: names.map((name) => ({
       name,
-      where: /CANARY|KEY/.test(name) ? 'environment' : 'missing',
+      source: /CANARY|KEY/.test(name) ? 'environment' : 'missing',
+      inKeychain: false,
     })),
   });
   for (const wrong of [['a b'], Array(201).fill('A'), ['sk-proj-aaaaaaaaaaaaaaaa'], 'A', [1]]) {
@@ -294,4 +299,24 @@ test('of a secret its presence is told, and of no variable its value', async () 
   const other = { ...hosted, models: [hostedModel(started, { api_key_env: 'UNUSED_CANARY' })] };
   await started.tryIt(started.draft(other));
   for (const value of values) assert.ok(!started.program.log().includes(value));
+});
+
+test('where there is no keychain, no value is taken, and the answer says what to do', async () => {
+  await using started = await start();
+  const canary = 'a-value-that-is-kept-nowhere';
+  const path = 'secrets/API_KEY';
+  const put = await started.send('PUT', path, JSON.stringify({ value: canary }));
+  const { code, detail, state, remedy } = JSON.parse(put.body) as Record<string, string>;
+  assert.deepEqual([put.status, code, state], [503, 'keychain_unavailable', 'no_bus']);
+  const told = explainKeychain('no_bus');
+  assert.deepEqual([detail, remedy], [`${told.message} ${told.remedy}`, told.remedy]);
+  assert.equal((await started.send('DELETE', path)).status, 503);
+  for (const method of ['PUT', 'DELETE']) {
+    const body = method === 'PUT' ? JSON.stringify({ value: canary }) : undefined;
+    const refused = await started.send(method, 'secrets/ADMIN_TOKEN', body);
+    assert.equal(refused.status, 403);
+    assert.match(refused.body, /"set_by_hand"/);
+  }
+  await started.program.saw('"action":"secret_deleted"');
+  assert.ok(!started.program.log().includes(canary));
 });

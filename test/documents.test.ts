@@ -108,9 +108,11 @@ test('every curl line of the admin guide is answered', async () => {
       .replace('$REVISION', revision)
       .replace('$EARLIER', ids.revision)
       .replace('$CONVERSATION', encodeURIComponent(ids.conversation))
-      .replace('$SENDER', ids.sender);
+      .replace('$SENDER', ids.sender)
+      .replace('$NAME', ids.variable);
     const { method, path, head, body } = curlOf(filled);
-    assert.equal((await admin.send(method, path, head, body)).status, 200, line);
+    const { status } = await admin.send(method, path, head, body);
+    assert.ok(status === 200 || status === 204, `${status}: ${line}`);
   }
 });
 

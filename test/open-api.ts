@@ -23,7 +23,7 @@ export type Operation = {
   security: object[];
   parameters: Parameter[];
   requestBody?: { content: Record<string, { schema?: Schema; example: unknown }> };
-  responses: Record<string, { content: Content }>;
+  responses: Record<string, { content?: Content }>;
 };
 export type OpenApi = {
   openapi: string;
@@ -40,6 +40,9 @@ export function operationsOf({ paths }: OpenApi): readonly Operation[] {
     })),
   );
 }
+
+/** The status of an operation that did what it was asked. */
+export const doneOf = ({ responses }: Operation): number => ('204' in responses ? 204 : 200);
 
 /** The header lines and the body that the operation wants. @param revision for If-Match */
 export function requestOf(
@@ -62,8 +65,14 @@ export function assertDescribed(
   answer: { readonly status: number; readonly headers: Headers; readonly body: string },
 ): void {
   const where = `${method} ${path} ${answer.status}`;
-  const mediaType = (answer.headers.get('content-type') ?? '').split(';')[0]!;
-  const described = responses[answer.status]?.content[mediaType];
+  const type = answer.headers.get('content-type');
+  const told = responses[answer.status];
+  if (told !== undefined && told.content === undefined) {
+    assert.deepEqual([type, answer.body], [null, ''], `${where} has no body`);
+    return;
+  }
+  const mediaType = (type ?? '').split(';')[0]!;
+  const described = told?.content?.[mediaType];
   assert.ok(described !== undefined, `${where} (${mediaType}) is not described`);
   const { schema } = described;
   if (schema === undefined) return;

@@ -15,6 +15,7 @@ import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
+import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {
   readonly version: string;
@@ -42,6 +43,7 @@ export type AdminPorts = {
   readonly pairings: Admissions;
   readonly control: ConfigControl;
   readonly trials: ConfigTrials;
+  readonly secrets: SecretControl;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 

@@ -4,7 +4,7 @@ import { answered, ids, pathOf, said } from '../../test/fake/admin-ledger.ts';
 import { adminToken, live, makeWorld, openAdmin, revision } from '../../test/fake/admin-world.ts';
 import { withToken } from '../../test/fake/admin-world.ts';
 import type { Reply } from '../../test/fake/admin-world.ts';
-import { assertDescribed, operationsOf, requestOf } from '../../test/open-api.ts';
+import { assertDescribed, doneOf, operationsOf, requestOf } from '../../test/open-api.ts';
 import type { OpenApi } from '../../test/open-api.ts';
 import type { AuditRow } from '../domain/audit.ts';
 import type { Pairing } from '../domain/gate.ts';
@@ -23,6 +23,8 @@ import type { ConfigNames, RouteStatus, Status } from './admin.ts';
 import type { frameSchema } from './schemas/frame.ts';
 import type { pairingsSchema } from './schemas/gate.ts';
 import type * as lists from './schemas/records.ts';
+import type * as kept from './schemas/secrets.ts';
+import type { SecretList, SecretPresence } from './secret-control.ts';
 import type * as asks from './schemas/trials.ts';
 import type * as questions from './config-trials.ts';
 import type { Described } from './schemas/schema.ts';
@@ -82,8 +84,8 @@ test('the schemas are of the types that the program has', () => {
     Same<Described<typeof asks.validatedSchema>, questions.Validated>,
     Same<Described<typeof asks.preflightedSchema>, questions.Preflighted>,
     Same<Described<typeof asks.tryResultSchema>, questions.TryResult>,
-    Same<Described<typeof asks.secretsSchema>, Rows<questions.SecretRow>>,
-    Same<Described<typeof asks.presenceSchema>, Rows<questions.SecretPresence>>,
+    Same<Described<typeof kept.secretsSchema>, SecretList>,
+    Same<Described<typeof kept.presenceSchema>, Rows<SecretPresence>>,
   ];
   const fits: Fits extends readonly true[] ? true : false = true;
   assert.ok(fits);
@@ -97,7 +99,8 @@ test('every operation answers as the API describes it', async () => {
     const { head: more, body } = requestOf(operation, revision);
     const sent = [...asOperator, ...more];
     const answer = await started.admin.send(operation.method, pathOf(operation), sent, body);
-    assert.equal(answer.status, 200, `${operation.method} ${operation.path}: ${answer.body}`);
+    const where = `${operation.method} ${operation.path}: ${answer.body}`;
+    assert.equal(answer.status, doneOf(operation), where);
     assertDescribed(started.api, operation, answer);
   }
 });

@@ -16,10 +16,6 @@ export interface ConfigTrials {
   preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'>;
   /** Asks a brain of a draft. @param left aborts when the client has left */
   tryBrain(draft: Draft, left: AbortSignal): Promise<Tried>;
-  /** The variables that the configuration in use names. */
-  secrets(): Promise<readonly SecretRow[]>;
-  /** @param names of variables */
-  presence(names: readonly string[]): Promise<readonly SecretPresence[]>;
 }
 
 export type Validated = { readonly valid: boolean; readonly problems: readonly ConfigProblem[] };
@@ -88,8 +84,3 @@ export type ToolRow = {
   readonly arguments: string;
   readonly result: string | null;
 };
-
-export type SecretPresence = { readonly name: string; readonly where: 'environment' | 'missing' };
-
-/** `usedAt` are places in the configuration. */
-export type SecretRow = SecretPresence & { readonly usedAt: readonly string[] };

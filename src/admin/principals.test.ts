@@ -60,6 +60,8 @@ operator POST /api/v1/config/preflight
 operator POST /api/v1/config/try
 operator GET /api/v1/secrets
 operator POST /api/v1/secrets/presence
+operator PUT /api/v1/secrets/{name}
+operator DELETE /api/v1/secrets/{name}
 `;
 
 test('each route has the principal that is written down here, and no route has none', async () => {

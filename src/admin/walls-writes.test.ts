@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { own, right, startWalk, type Stop, type Walk } from '../../test/admin-walk.ts';
-import { pathOf } from '../../test/fake/admin-ledger.ts';
+import { ids, pathOf } from '../../test/fake/admin-ledger.ts';
 import { revision, withToken, type Reply } from '../../test/fake/admin-world.ts';
-import { assertDescribed, requestOf } from '../../test/open-api.ts';
+import { assertDescribed, doneOf, requestOf } from '../../test/open-api.ts';
 import { strayBytesMax } from './http/body.ts';
 
 const here = 'Host: 127.0.0.1:2112';
@@ -24,6 +24,8 @@ function ask({ admin }: Walk, { operation }: Stop, head: readonly string[]): Pro
   const { head: more, body } = requestOf(operation, revision);
   return admin.send(operation.method, pathOf(operation), [...head, ...more], body);
 }
+
+const isOnlyHere = ({ route }: Stop): boolean => route.kind === 'write' && route.onlyHere === true;
 
 function codeOf({ body }: Reply): string {
   return (JSON.parse(body) as { code: string }).code;
@@ -81,14 +83,59 @@ test('what a page of our own sends is done', async () => {
     for (const lines of [
       [here, 'Origin: http://127.0.0.1:2112'],
       ['Host: LOCALHOST:80', 'Origin: http://localhost:80'],
-      // A proxy changed the host.
-      [here, 'Origin: https://svc.example'],
       [here, 'Sec-Fetch-Site: same-origin'],
     ]) {
       const { status } = await ask(walked, stop, [right, ...lines]);
-      assert.equal(status, 200, `${stop.route.method} ${stop.route.path} with ${lines.join()}`);
+      const where = `${stop.route.method} ${stop.route.path} with ${lines.join()}`;
+      assert.equal(status, doneOf(stop.operation), where);
     }
   }
+});
+
+test('through a proxy a page of our own does all but what is for this machine alone', async () => {
+  await using walked = await startWalk({ access: withToken, allowedHosts: ['svc.example'] });
+  const { world } = walked;
+  const ways = [
+    // A proxy changed the host.
+    [here, 'Origin: https://svc.example'],
+    ['Host: svc.example'],
+    [here, 'Forwarded: for=192.0.2.60'],
+    [here, 'Via: 1.1 proxy'],
+    [here, 'X-Forwarded-For: 192.0.2.60'],
+    [here, 'X-Forwarded-Host: svc.example'],
+    [here, 'X-Real-IP: 192.0.2.60'],
+  ];
+  assert.equal(acts(walked).filter(isOnlyHere).length, 2);
+  for (const stop of acts(walked)) {
+    for (const lines of ways) {
+      const before = world.calls.length;
+      const answer = await ask(walked, stop, [right, ...lines]);
+      const where = `${stop.route.method} ${stop.route.path} with ${lines.join()}`;
+      assertDescribed(walked.api, stop.operation, answer);
+      if (!isOnlyHere(stop)) {
+        assert.equal(answer.status, doneOf(stop.operation), where);
+        continue;
+      }
+      assert.deepEqual([answer.status, codeOf(answer)], [403, 'loopback_only'], where);
+      assert.equal(world.calls.length, before, `${where} did something`);
+    }
+  }
+});
+
+test('where the admin server listens for others, what is for this machine is refused', async () => {
+  await using walked = await startWalk({ access: withToken, loopback: false });
+  for (const stop of acts(walked).filter(isOnlyHere)) {
+    const answer = await ask(walked, stop, [right, here]);
+    assert.deepEqual([answer.status, codeOf(answer)], [403, 'loopback_only']);
+  }
+  assert.equal(walked.world.calls.length, 0);
+  assert.deepEqual(
+    walked.world.audited!.map(({ action, target, status }) => [action, target, status]),
+    [
+      ['secret_set', { name: ids.variable }, 403],
+      ['secret_deleted', { name: ids.variable }, 403],
+    ],
+  );
 });
 
 test('a read that a foreign page asks for is kept from it', async () => {
@@ -204,7 +251,8 @@ test('a body that nobody wants may come along, and its client may wait to be ask
     const send = (lines: readonly string[], body: string): Promise<Reply> =>
       admin.send(method, pathOf(stop.operation), [own, right, ...matchOf(stop), ...lines], body);
     const most = 'x'.repeat(strayBytesMax);
-    assert.equal((await send([`Content-Length: ${strayBytesMax}`], most)).status, 200);
+    const { status } = await send([`Content-Length: ${strayBytesMax}`], most);
+    assert.equal(status, doneOf(stop.operation));
     assert.equal((await send(['Expect: 100-continue', 'Content-Length: 2'], '{}')).status, 100);
   }
 });

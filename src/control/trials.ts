@@ -7,8 +7,6 @@ import type {
   Draft,
   Preflighted,
   ConfigTrials,
-  SecretPresence,
-  SecretRow,
   ToolRow,
   Tried,
   TryResult,
@@ -88,17 +86,6 @@ class ServiceTrials implements ConfigTrials {
     return tried === 'busy' ? { kind: 'busy' } : tried;
   }
 
-  async secrets(): Promise<readonly SecretRow[]> {
-    const named = namedSecrets(this.#settings.config());
-    const found = await this.#settings.lookup.find(named.map(({ name }) => name));
-    return named.map((row) => ({ ...row, ...whereOf(row.name, found) }));
-  }
-
-  async presence(names: readonly string[]): Promise<readonly SecretPresence[]> {
-    const found = await this.#settings.lookup.find(names);
-    return names.map((name) => whereOf(name, found));
-  }
-
   #find(config: Config, stop: AbortSignal): Promise<FoundSecrets> {
     const names = namedSecrets(config).map(({ name }) => name);
     return this.#settings.lookup.find(names, stop);
@@ -153,11 +140,6 @@ class ServiceTrials implements ConfigTrials {
     mask.add(secrets.values());
     return mask;
   }
-}
-
-function whereOf(name: string, found: FoundSecrets): SecretPresence {
-  const one = found.get(name);
-  return { name, where: one?.kind === 'value' ? 'environment' : 'missing' };
 }
 
 /** Bounds what is under way at once; nobody waits for a seat. */

@@ -1,13 +1,16 @@
 /** The admin server of a run: its address, who may write, and what it is told by. */
 import type { AdminPorts, Health, PlanView } from '../admin/admin.ts';
+import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
 import type { Config, Secrets } from '../config/config.ts';
 import type { Control } from '../control/control.ts';
 import type { EventHub } from '../events.ts';
 import type { Host } from './host.ts';
+import { explainKeychain, openKeychain } from '../keychain.ts';
 import { createTokenCheck } from '../lib/bearer.ts';
 import type { Lifetime } from '../lib/lifetime.ts';
+import { createSecretControl } from '../control/secrets.ts';
 import { createTrials } from '../control/trials.ts';
 import type { Setup } from './run.ts';
 import { openAdmin, type ServiceKit } from '../service.ts';
@@ -100,6 +103,28 @@ function portsOf(setup: Setup, parts: AdminParts): AdminPorts {
       reader,
       log,
     }),
+    secrets: secretsOf(setup, parts),
     events,
   };
 }
+
+/** Where a change opens a prompt, it stands on the screen of this machine. */
+function secretsOf({ env, lookup }: Setup, { kit, events, control }: AdminParts): SecretControl {
+  const surroundings = { env, atTerminal: false };
+  return createSecretControl({
+    config: () => control.used.config,
+    lookup,
+    keychain: openKeychain(surroundings),
+    looks: openKeychain(surroundings),
+    store: storeKinds[process.platform] ?? 'none',
+    explain: explainKeychain,
+    steady: kit.steady,
+    events,
+  });
+}
+
+const storeKinds: Partial<Record<NodeJS.Platform, StoreKind>> = {
+  linux: 'secret_service',
+  darwin: 'keychain',
+  win32: 'credential_manager',
+};

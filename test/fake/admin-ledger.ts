@@ -25,6 +25,7 @@ export const ids = {
   code: 'ACDEFGHJ',
   brain: 'main',
   revision: '0123456789ab',
+  variable: 'WEBHOOK_SECRET_NAME',
   use: '0123456789abcdefghjkmn:1:0',
 };
 export const said = 'where is my parcel';
@@ -42,6 +43,7 @@ export function pathOf({ path }: { readonly path: string }): string {
     .replace('{brain}', ids.brain)
     .replace('{key}', ids.use)
     .replace('{revision}', ids.revision)
+    .replace('{name}', ids.variable)
     .replace('{file}', () => scriptOf(path.includes('builder') ? 'builder' : 'live'));
 }
 

@@ -21,6 +21,7 @@ import type { DeadLetterMove } from '../../src/store/store.ts';
 import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
+import { fakeSecrets } from './admin-secrets.ts';
 import { fakeTrials } from './admin-trials.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
@@ -43,15 +44,15 @@ export type World = {
   moveResult: DeadLetterMove;
   /** What was written down of operators' writes; null: nothing can be. */
   audited: AuditRow[] | null;
-  /** Lines of the log, at level info and above. */
+  /** Lines of the log, at the level of the world and above. */
   log(): string;
 };
 
-export function makeWorld(): World {
+export function makeWorld(level: 'debug' | 'info' = 'info'): World {
   const stream = new PassThrough();
   let logged = '';
   stream.on('data', (chunk) => (logged += String(chunk)));
-  const log = createLog({ stream, level: 'info', format: 'json' });
+  const log = createLog({ stream, level, format: 'json' });
   const world = {
     health: { status: 'ok' },
     clockMs: 1_000_000,
@@ -102,6 +103,7 @@ export function makeWorld(): World {
     pairings: fakePairings(world.calls),
     control: fakeControl(world.calls, revision),
     trials: fakeTrials(world.calls),
+    secrets: fakeSecrets(world.calls),
     events: world.events,
   };
   return world;

@@ -61,6 +61,44 @@ export const admin: readonly Fault[] = [
     replace: 'String((error as Error).message)',
   },
   {
+    name: 'A secret is taken where the admin server listens for other machines.',
+    file: 'src/admin/http/request-guard.ts',
+    find: 'const isHere = this.#settings.loopback && isAskedHere(',
+    replace: 'const isHere = isAskedHere(',
+  },
+  {
+    name: 'Whoever comes by a proxy passes for somebody at this machine.',
+    file: 'src/admin/http/auth.ts',
+    find: 'if (ofProxies.some((name) => headersDistinct[name] !== undefined)) return false;',
+    replace: '',
+  },
+  {
+    name: 'A secret that was put into a path stands in the audit.',
+    file: 'src/admin/http/values.ts',
+    find: 'given.length <= parameter.charactersMax && !isWrong ? given',
+    replace: 'given.length <= parameter.charactersMax ? given',
+  },
+  {
+    name: 'An answer says back how a value begins that was no text of JSON’s form.',
+    file: 'src/admin/http/request-body.ts',
+    find: 'if (error instanceof SyntaxError) return refused(refusals.notJson);',
+    replace:
+      'if (error instanceof SyntaxError)\n      ' +
+      "return refused(problem(400, 'invalid_json', error.message));",
+  },
+  {
+    name: 'Changes of the keychain overtake one another.',
+    file: 'src/control/secrets.ts',
+    find: 'return await this.#changes.do(async',
+    replace: 'return await ((act: () => Promise<SecretChange>) => act())(async',
+  },
+  {
+    name: 'Nobody is told that a new value needs a restart.',
+    file: 'src/control/secrets.ts',
+    find: 'foundAt === null ? isUsed : setAt > foundAt',
+    replace: 'foundAt === null && isUsed && setAt > 0',
+  },
+  {
     name: 'Any number of listeners follow the events.',
     file: 'src/admin/http/live.ts',
     find: 'all.length >= listenersMax',

@@ -35,7 +35,10 @@ const limitMs = 30_000;
 /** For requests that open connections, or ask models, before the answer. */
 export const longLimitMs = 120_000;
 
-/** @param path below /api/v1/, each part already encoded */
+/**
+ * @param path below /api/v1/, each part already encoded
+ * @returns of an answer without a body, null as its value
+ */
 export async function ask<T>(path: string, question: Question = {}): Promise<Answered<T>> {
   const { signal, limitMs: ownMs = limitMs } = question;
   const late = new AbortController();
@@ -46,7 +49,7 @@ export async function ask<T>(path: string, question: Question = {}): Promise<Ans
     const text = await response.text();
     if (response.ok) {
       const etag = response.headers.get('etag')?.replaceAll('"', '') ?? null;
-      return { kind: 'ok', value: JSON.parse(text) as T, etag };
+      return { kind: 'ok', value: (text === '' ? null : JSON.parse(text)) as T, etag };
     }
     return refusedWith(response.status, text);
   } catch (error) {

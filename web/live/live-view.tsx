@@ -14,6 +14,7 @@ import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
 import { People } from './people/people.tsx';
 import { Providers } from './providers/providers.tsx';
+import { Secrets } from './secrets/secrets.tsx';
 import { Tools } from './tools/tools.tsx';
 
 type LiveViewEntry = {
@@ -37,6 +38,7 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'tools', title: 'Tools', shows: Tools },
   { name: 'people', title: 'People', shows: People },
   { name: 'config', title: 'Configuration', shows: Configuration },
+  { name: 'secrets', title: 'Secrets', shows: Secrets },
   { name: 'audit', title: 'Audit', shows: Audit },
 ];
 

@@ -5,7 +5,8 @@ import { only, type Described, type Schema } from '../schemas/schema.ts';
 /** What a route answers, and the headers that every answer of the admin server carries. */
 export type Answer = {
   readonly status: number;
-  readonly contentType: string;
+  /** null: the answer has no body. */
+  readonly contentType: string | null;
   readonly body: string | Buffer | Stream;
   readonly headers?: Readonly<Record<string, string>>;
   /** What a write adds to the log line about it, beside the ids of its path; never text. */
@@ -41,6 +42,9 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 export function json(status: number, value: unknown): Answer {
   return { status, contentType: 'application/json', body: JSON.stringify(value) };
 }
+
+/** It is done, and there is nothing to tell. */
+export const noContent: Answer = { status: 204, contentType: null, body: '' };
 
 /** The value with the fields that the schema describes, and no others. */
 export function tell<const S>(schema: S & Schema, value: Described<S>): Answer {

@@ -5,6 +5,7 @@
  * `operator` has shown the administrator's bearer as well: texts and every write are theirs.
  */
 import type { IncomingMessage } from 'node:http';
+import { rangeOf } from '../../lib/address-range.ts';
 import { bearerOf, type TokenCheck } from '../../lib/bearer.ts';
 
 export type Principal = 'prober' | 'reader' | 'operator';
@@ -58,6 +59,23 @@ export function isForeign(
   if (sites.some((site) => site.toLowerCase().includes('cross-site'))) return true;
   const origins = headersDistinct['origin'] ?? [];
   return origins.length > 1 || origins.some((origin) => !isOwn(origin, host, allowed));
+}
+
+const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+/**
+ * Whether the caller is on this machine: the connection begins here, goes to one of this machine's
+ * loopback names, and nothing in it tells of a proxy. A proxy on this machine that tells nothing of
+ * itself, and an SSH tunnel, cannot be told from a person who sits here.
+ */
+export function isAskedHere(
+  { headersDistinct, socket }: IncomingMessage,
+  host: string | undefined,
+): boolean {
+  if (rangeOf(socket.remoteAddress ?? '') !== 'loopback' || !isKnownHost(host, [])) return false;
+  if (ofProxies.some((name) => headersDistinct[name] !== undefined)) return false;
+  const origins = headersDistinct['origin'] ?? [];
+  return origins.every((origin) => isKnownHost(origin.replace(/^https?:\/\//i, ''), []));
 }
 
 function isOwn(origin: string, host: string | undefined, allowed: readonly string[]): boolean {

@@ -19,7 +19,7 @@ export type RequestRead =
   | { readonly kind: 'refused'; readonly answer: Answer };
 
 /** Who asks, as far as the request shows it. */
-export type Caller = Pick<RequestInput, 'asker' | 'mayAskWith'>;
+export type Caller = Pick<RequestInput, 'asker' | 'mayAskWith' | 'isHere'>;
 
 /** Waits for the end of the body, so that the route acts only if all of the body came. */
 export async function readRequest(

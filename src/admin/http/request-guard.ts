@@ -1,8 +1,8 @@
 /**
  * Lets a request through to its route, or says why not. The checks, in their order: host name (421)
  * → path (404) → method (405) → a write from a foreign page (403) → bearer (401; 403 where the
- * service is read-only) → parameters (400) → what the request must bring (request-body.ts) → the
- * route itself.
+ * service is read-only) → this machine, where it is for this machine alone (403) → parameters (400)
+ * → what the request must bring (request-body.ts) → the route itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditRow } from '../../domain/audit.ts';
@@ -10,7 +10,7 @@ import type { BearerFault } from '../../domain/event.ts';
 import type { AdminPorts } from '../admin.ts';
 import { problem } from './answer.ts';
 import type { Answer } from './answer.ts';
-import { isForeign, isKnownHost } from './auth.ts';
+import { isAskedHere, isForeign, isKnownHost } from './auth.ts';
 import type { OperatorAccess, BearerState } from './auth.ts';
 import { allowedAt } from '../routes/match.ts';
 import type { MatchedPath, RouteTable } from '../routes/match.ts';
@@ -60,8 +60,13 @@ export class RequestGuard {
     const exchange = { request, response };
     const mayAskWith = (allowed: readonly string[]): boolean =>
       this.#isKnown(target.host, allowed) && !isForeign(request, target.host, allowed);
-    const asker = bearer === 'operator' ? bearer : 'reader';
-    const answer = (): Promise<Answer> => answerOf(route, read, exchange, { asker, mayAskWith });
+    const isHere = this.#settings.loopback && isAskedHere(request, target.host);
+    const asking = {
+      asker: bearer === 'operator' ? bearer : 'reader',
+      mayAskWith,
+      isHere,
+    } as const;
+    const answer = (): Promise<Answer> => answerOf(route, read, exchange, asking);
     if (route.kind === 'write') return this.#write(route, read, answer);
     return request.method === 'GET' ? this.#reveal(route, read, answer) : answer();
   }
@@ -156,6 +161,7 @@ async function answerOf(
   exchange: Exchange,
   asking: Caller,
 ): Promise<Answer> {
+  if (route.kind === 'write' && route.onlyHere === true && !asking.isHere) return refusals.notHere;
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
   const read = await readRequest(route, exchange, asking);
   if (read.kind === 'refused') return read.answer;
@@ -208,6 +214,12 @@ const refusals = {
       'observability.allowed_hosts.',
   ),
   notFound: problem(404, 'not_found', 'There is nothing at this path; the live view is at /ui.'),
+  notHere: problem(
+    403,
+    'loopback_only',
+    'This is done from the machine of svc alone, at 127.0.0.1 or localhost, and only while the ' +
+      'admin server listens there. From elsewhere, go there by SSH, and use the svc command.',
+  ),
   crossSite: problem(
     403,
     'cross_site',

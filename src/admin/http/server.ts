@@ -114,17 +114,20 @@ class Server implements AdminServer {
   }
 }
 
-/** A streamed answer has no length: it ends with its connection. */
+/**
+ * A streamed answer has no length: it ends with its connection. One without a body tells neither
+ * length nor type (RFC 9110, section 8.6).
+ */
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
   const { status, contentType, body, headers } = answer;
   const bytes = typeof body === 'function' ? null : Buffer.from(body);
   response.writeHead(status, {
     ...securityHeaders,
-    'content-type': contentType,
-    ...(bytes !== null && { 'content-length': bytes.length }),
+    ...(contentType !== null && { 'content-type': contentType }),
+    ...(contentType !== null && bytes !== null && { 'content-length': bytes.length }),
     ...headers,
   });
-  if (request.method === 'HEAD') response.end();
+  if (request.method === 'HEAD' || contentType === null) response.end();
   else if (typeof body === 'function') body(response);
   else response.end(bytes);
 }

@@ -1,5 +1,6 @@
 /** The values that a request gives to a route, of its path, query and head, checked. */
 import type { IncomingMessage } from 'node:http';
+import { formatFault } from '../../config/formats.ts';
 import { isPlace } from '../../domain/page.ts';
 import type { Parameter, Parameters, Values } from '../routes/route.ts';
 
@@ -64,8 +65,11 @@ function valueOf(parameter: Parameter, given: string | undefined): Value | undef
       return parameter.words.find((word) => word === given);
     case 'place':
       return given.length <= parameter.charactersMax && isPlace(given) ? given : undefined;
+    case 'segment': {
+      const isWrong = parameter.format !== undefined && formatFault(parameter.format, given);
+      return given.length <= parameter.charactersMax && !isWrong ? given : undefined;
+    }
     case 'header':
-    case 'segment':
     case 'text':
       return given.length <= parameter.charactersMax ? given : undefined;
     default:
@@ -83,8 +87,10 @@ function limitOf(parameter: Parameter): string {
       return `one of ${parameter.words.join(', ')}`;
     case 'place':
       return 'the "next" of a page, as it was given';
-    case 'header':
     case 'segment':
+      if (parameter.format === 'env') return 'not the name of an environment variable';
+      return `at most ${parameter.charactersMax} characters long`;
+    case 'header':
     case 'text':
       return `at most ${parameter.charactersMax} characters long`;
     default:

@@ -16,6 +16,7 @@ import { planRoutes } from './plan.ts';
 import { eventsRoute } from './events.ts';
 import { pageRoutes } from './pages.ts';
 import { recordRoutes } from './records.ts';
+import { secretRoutes } from './secrets.ts';
 import { trialRoutes } from './trials.ts';
 import { readRoute, type Route } from './route.ts';
 
@@ -43,6 +44,7 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...agentRoutes(ports),
     ...configRoutes(ports),
     ...trialRoutes(ports),
+    ...secretRoutes(ports),
     ...pageRoutes({ folder: parts.webRoot, builder: access === 'operator' }),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);

@@ -71,7 +71,9 @@ function operationOf(route: Route): unknown {
     ...(body !== undefined && { requestBody: requestOf(body) }),
     security: securityOf(route),
     responses: {
-      200: { description: summary, content },
+      ...(mediaTypes.length === 0
+        ? { 204: { description: summary } }
+        : { 200: { description: summary, content } }),
       ...Object.fromEntries([...others, ...problems]),
       ...signInOf(route, content),
       default: problemOf('An error.'),
@@ -161,15 +163,21 @@ function schemaOf(parameter: Parameter): unknown {
       return { type: 'integer', minimum: 0, maximum: 999_999_999_999_999 };
     case 'word':
       return { type: 'string', enum: parameter.words };
+    case 'segment': {
+      const pattern = parameter.format === 'env' ? { pattern: envPattern } : {};
+      return { type: 'string', maxLength: parameter.charactersMax, ...pattern };
+    }
     case 'header':
     case 'place':
-    case 'segment':
     case 'text':
       return { type: 'string', maxLength: parameter.charactersMax };
     default:
       return parameter satisfies never;
   }
 }
+
+/** What `formatFault` asks of a name at the least. */
+const envPattern = '^[A-Za-z_][A-Za-z0-9_]*$';
 
 function refTo(name: string): unknown {
   return { $ref: `#/components/schemas/${name}` };

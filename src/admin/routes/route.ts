@@ -16,7 +16,13 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
  */
 export type Parameter =
   | { readonly kind: 'header'; readonly summary: string; readonly charactersMax: number }
-  | { readonly kind: 'segment'; readonly summary: string; readonly charactersMax: number }
+  | {
+      readonly kind: 'segment';
+      readonly summary: string;
+      readonly charactersMax: number;
+      /** What is no name of a variable may be a secret in the wrong place: it is told nowhere. */
+      readonly format?: 'env';
+    }
   | { readonly kind: 'text'; readonly summary: string; readonly charactersMax: number }
   /** The `next` of a page before. */
   | { readonly kind: 'place'; readonly summary: string; readonly charactersMax: number }
@@ -84,6 +90,8 @@ export type RequestInput<B = Body, M = string | undefined> = {
   readonly asker: Viewer;
   /** Whether the caller could ask the same with these host names allowed. */
   readonly mayAskWith: (allowedHosts: readonly string[]) => boolean;
+  /** The caller is on this machine, as far as can be seen. */
+  readonly isHere: boolean;
   /** Aborts when the client leaves before it has its answer. */
   readonly left: AbortSignal;
 };
@@ -107,7 +115,10 @@ type Entry<P extends Parameters, B = Body, M = string | undefined> = {
   /** One sentence for the API's description. */
   readonly summary: string;
   readonly parameters?: P;
-  /** The type of the answers; several where the type depends on what is asked for. */
+  /**
+   * The type of the answers; several where the type depends on what is asked for. An empty list:
+   * what is done is answered with 204 and no body, not with 200.
+   */
   readonly contentType: string | readonly string[];
   /** Other statuses than 200 with a body of the same kind, and what they mean. */
   readonly statuses?: Readonly<Record<number, string>>;
@@ -143,6 +154,8 @@ export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string |
   readonly method: Exclude<Method, 'GET'>;
   readonly principal: 'operator';
   readonly action: string;
+  /** From another machine it is refused, before anything of it is read. */
+  readonly onlyHere?: boolean;
   readonly body?: B;
   /** Declared: the request must name in If-Match what it changes; the sentence says what. */
   readonly ifMatch?: M;

@@ -1,27 +1,22 @@
 import type { ConfigProblem } from '../../config/config.ts';
-import { formatFault } from '../../config/formats.ts';
 import { refusedSchemas } from '../schemas/config.ts';
 import { problem, tell, type Answer } from '../http/answer.ts';
 import type { AdminPorts } from '../admin.ts';
 import { channelTypeNamed } from '../channel-named.ts';
 import {
   draftSchema,
-  namesSchema,
   preflightedSchema,
-  presenceSchema,
-  secretsSchema,
   tryResultSchema,
   validatedSchema,
 } from '../schemas/trials.ts';
 import type { Tried } from '../config-trials.ts';
 import type { Described } from '../schemas/schema.ts';
-import { askRoute, readRoute, writeRoute, type Body, type Route } from './route.ts';
+import { askRoute, writeRoute, type Body, type Route } from './route.ts';
 
 type Ports = Pick<AdminPorts, 'trials'>;
 
 const contentType = 'application/json';
 const configBytesMax = 1_048_576;
-const namesMax = 200;
 
 const example = JSON.stringify({
   channels: [
@@ -49,9 +44,9 @@ const configText = {
   example,
 } as const satisfies Body;
 
-/** What an operator may ask about a configuration before it is used, and where secrets are. */
+/** What an operator may ask about a configuration before it is used. */
 export function trialRoutes(ports: Ports): Route[] {
-  return [...checks(ports), trial(ports), ...secrets(ports)];
+  return [...checks(ports), trial(ports)];
 }
 
 function checks({ trials }: Ports): Route[] {
@@ -160,44 +155,6 @@ function answerOf(tried: Tried): Answer {
 
 function withProblems(code: string, detail: string, problems: readonly ConfigProblem[]): Answer {
   return problem(422, code, detail, {}, { problems });
-}
-
-function secrets({ trials }: Ports): Route[] {
-  return [
-    readRoute({
-      path: '/api/v1/secrets',
-      principal: 'operator',
-      summary: 'The variables that the configuration in use names, and whether each is set.',
-      contentType,
-      schema: { name: 'Secrets', of: secretsSchema },
-      answer: async () => tell(secretsSchema, { rows: await trials.secrets() }),
-    }),
-    askRoute({
-      path: '/api/v1/secrets/presence',
-      summary: 'Whether variables are set; never what they hold.',
-      contentType,
-      body: {
-        kind: 'json',
-        summary: `Up to ${namesMax} names of variables.`,
-        bytesMax: 65_536,
-        example: { names: ['WEBHOOK_SECRET'] },
-        schema: { name: 'VariableNames', of: namesSchema },
-      },
-      schema: { name: 'SecretPresence', of: presenceSchema },
-      answer: async (_values, { body: { names } }) => {
-        const fault = faultIn(names);
-        if (fault !== null) return malformed(fault);
-        return tell(presenceSchema, { rows: await trials.presence(names) });
-      },
-    }),
-  ];
-}
-
-/** No name is repeated in the answer: it may be a secret in the wrong place. */
-function faultIn(names: readonly string[]): string | null {
-  if (names.length > namesMax) return `names has more than ${namesMax} entries.`;
-  const at = names.findIndex((name) => formatFault('env', name) !== null);
-  return at < 0 ? null : `names[${at}] is not the name of an environment variable.`;
 }
 
 function malformed(what: string): Answer {

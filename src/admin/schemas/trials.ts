@@ -62,11 +62,3 @@ export const tryResultSchema = object({
     }),
   ),
 });
-
-const where = oneOf('environment', 'missing');
-
-export const secretsSchema = object({
-  rows: list(object({ name: text, usedAt: list(text), where })),
-});
-export const namesSchema = object({ names: list(text) });
-export const presenceSchema = object({ rows: list(object({ name: text, where })) });

@@ -2,16 +2,23 @@
 import { useEffect } from 'react';
 import { create } from 'zustand';
 import { formatFault } from '../../../src/config/formats.ts';
+import type { SecretPresence } from '../../../src/admin/secret-control.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { ask } from '../../kit/api.ts';
 import { useDraft } from '../document/store.ts';
 import { isList, isObject } from '../document/value.ts';
 
-type Where = 'environment' | 'missing' | (string & {});
-type Answer = { readonly rows: readonly { readonly name: string; readonly where: Where }[] };
+type Answer = { readonly rows: readonly SecretPresence[] };
 
-type Presence = { readonly where: ReadonlyMap<string, Where> };
-export const usePresence = create<Presence>(() => ({ where: new Map() }));
+type Presence = {
+  readonly known: ReadonlyMap<string, SecretPresence>;
+  /** Grows when something was changed, so that all are asked for again. */
+  readonly round: number;
+};
+export const usePresence = create<Presence>(() => ({ known: new Map(), round: 0 }));
+
+/** To be called when a value was set. */
+export const askAgain = (): void => usePresence.setState(({ round }) => ({ round: round + 1 }));
 
 const restMs = 300;
 const namesMax = 200;
@@ -35,6 +42,7 @@ export function namesIn(value: Json): readonly string[] {
 /** Keeps what is known up to date with the draft; to be used once. */
 export function usePresenceAsked(): void {
   const names = useDraft((state) => namesIn(state.document).slice(0, namesMax).join(' '));
+  const round = usePresence((state) => state.round);
   useEffect(() => {
     if (names === '') return undefined;
     const giveUp = new AbortController();
@@ -45,13 +53,15 @@ export function usePresenceAsked(): void {
       clearTimeout(timer);
       giveUp.abort();
     };
-  }, [names]);
+    // A round begins anew.
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+  }, [names, round]);
 }
 
 async function askPresence(names: readonly string[], signal: AbortSignal): Promise<void> {
   const question = { method: 'POST', body: { names }, signal } as const;
   const answer = await ask<Answer>('secrets/presence', question);
   if (answer.kind === 'refused') return;
-  const known = answer.value.rows.map(({ name, where }) => [name, where] as const);
-  usePresence.setState({ where: new Map(known) });
+  const known = answer.value.rows.map((row) => [row.name, row] as const);
+  usePresence.setState({ known: new Map(known) });
 }

@@ -1,12 +1,15 @@
 import { useId, useState } from 'react';
+import type { SecretPresence } from '../../../src/admin/secret-control.ts';
 import { channelKinds } from '../../../src/channel/kinds.ts';
 import { formatFault } from '../../../src/config/formats.ts';
 import { inputLook } from '../../kit/field.tsx';
-import { State } from '../../kit/state.tsx';
+import { Button } from '../../kit/button.tsx';
+import { SecretDialog } from '../../kit/secret-dialog.tsx';
+import { SourceBadge } from '../../kit/secret-source.tsx';
 import { useDraft } from '../document/store.ts';
 import { wordOf } from '../document/value.ts';
 import { useProblems, useValue } from './at.ts';
-import { namesIn, usePresence } from './presence.ts';
+import { askAgain, namesIn, usePresence } from './presence.ts';
 import { aboutOf, Row, type InputProps } from './row.tsx';
 import { idOf } from '../shell/going.ts';
 import { keyOf } from './words.tsx';
@@ -50,7 +53,7 @@ export function SecretInput({ path, field, required }: InputProps) {
       field={field}
       required={required}
       problems={problems}
-      aside={<Badge name={stands} />}
+      aside={<Standing name={stands} byHand={path.join('.') === 'admin.token_env'} />}
     >
       <input
         {...about}
@@ -86,16 +89,28 @@ export function SecretInput({ path, field, required }: InputProps) {
   );
 }
 
-/** Whether the service can read the variable. */
-function Badge({ name }: { readonly name: string }) {
-  const where = usePresence((state) => state.where.get(name));
-  if (where === undefined) return null;
+type StandingProps = {
+  readonly name: string;
+  /** The value is none that the service takes: it opens this page. */
+  readonly byHand: boolean;
+};
+
+/** Where the service finds the variable, and how to give it a value, which no draft ever has. */
+function Standing({ name, byHand }: StandingProps) {
+  const presence = usePresence((state) => state.known.get(name));
+  const [asked, setAsked] = useState<SecretPresence | null>(null);
+  if (presence === undefined) return null;
+  const word = presence.inKeychain ? 'Replace' : 'Set';
   return (
-    <span className="text-sm">
-      {where === 'missing' ? (
-        <State tone="bad">not set where svc runs</State>
-      ) : (
-        <State tone="good">set: {where}</State>
+    <span className="flex flex-wrap items-center gap-x-2 text-sm">
+      <SourceBadge source={presence.source} />
+      {byHand ? null : (
+        <Button small aria-label={`${word} ${name}`} onClick={() => setAsked(presence)}>
+          {word} …
+        </Button>
+      )}
+      {asked === null ? null : (
+        <SecretDialog presence={asked} onClose={() => setAsked(null)} onDone={askAgain} />
       )}
     </span>
   );

@@ -50,6 +50,9 @@ export function Names({ names }: { readonly names: ConfigNames }) {
               <code className="wrap-anywhere">{name}</code>
             </li>
           ))}
+          <li>
+            <Link to={{ view: 'secrets' }}>where they are set</Link>
+          </li>
         </List>
       </Fact>
       <Fact name="To change it">

@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import type { ConfigInUse, ConfigRow } from '../../../src/admin/config-control.ts';
-import type { SecretRow } from '../../../src/admin/config-trials.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Button } from '../../kit/button.tsx';
 import { Refusal } from '../../kit/notice.tsx';
@@ -13,7 +12,7 @@ import { count, moment } from '../../kit/words.ts';
 import { useRefresh } from '../use-refresh.ts';
 import { Earlier } from './earlier.tsx';
 
-/** Secrets, the text, and what was before: nothing of it is there without the bearer. */
+/** The text, and what was before: nothing of it is there without the bearer. */
 export function OfOperator() {
   const token = useToken((state) => state.token);
   return token === null ? null : <Shown />;
@@ -37,7 +36,6 @@ function Shown() {
           <History rows={history.value.rows} now={now.value} onRestored={again} />
         )}
       </Panel>
-      <Secrets />
       <Panel title="Text in use">
         <Refusal refused={now.refused} />
         {now.value === null ? null : <Text now={now.value} />}
@@ -115,52 +113,5 @@ function Text({ now: { text, file } }: { readonly now: ConfigInUse }) {
         <AsWritten text={text} lines />
       </pre>
     </>
-  );
-}
-
-const secretColumns: readonly Column<SecretRow>[] = [
-  { title: 'Variable', cell: ({ name }) => <code>{name}</code> },
-  {
-    title: 'Where',
-    cell: ({ where }) =>
-      where === 'missing' ? (
-        <State tone="bad">missing</State>
-      ) : (
-        <State tone="good">set in the environment</State>
-      ),
-  },
-  {
-    title: 'Named by',
-    cell: ({ usedAt }) => (
-      <ul>
-        {usedAt.map((path) => (
-          <li key={path}>
-            <code>{path}</code>
-          </li>
-        ))}
-      </ul>
-    ),
-  },
-];
-
-function Secrets() {
-  const { value, refused, again } = useAsked<{ readonly rows: readonly SecretRow[] }>('secrets');
-  useRefresh(['plan_used'], again);
-  return (
-    <Panel title="Secrets">
-      <p className="max-w-prose text-soft">
-        Whether each variable is set where svc runs. Values are shown nowhere.
-      </p>
-      <Refusal refused={refused} />
-      {value === null ? null : (
-        <Table
-          name="Secrets"
-          columns={secretColumns}
-          rows={value.rows}
-          keyOf={({ name }) => name}
-          none="The configuration names no secret."
-        />
-      )}
-    </Panel>
   );
 }

@@ -1,0 +1,115 @@
+/** A keychain in memory, and a look-up of names, as the contracts of src/secrets promise them. */
+import { secretSources } from '../../src/config/found-secret.ts';
+import type { FoundSecret, FoundSecrets, SecretSource } from '../../src/config/found-secret.ts';
+import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
+import type { KeychainFault, KeychainState } from '../../src/secrets/secrets.ts';
+
+export type FakeKeychain = Keychain & {
+  readonly values: Map<string, { readonly value: string; readonly setAt: number }>;
+  /** What was asked of it, in order; no value. */
+  readonly calls: string[];
+  now: KeychainState;
+  /** What is in its list, and no more in its store. */
+  readonly lost: Set<string>;
+  /** While it is there, each call of the store waits for it. */
+  hold: Promise<void> | null;
+  clockMs: number;
+};
+
+export function fakeKeychain(): FakeKeychain {
+  const values: FakeKeychain['values'] = new Map();
+  const asked = async (call: string): Promise<KeychainFault | null> => {
+    keychain.calls.push(call);
+    await keychain.hold;
+    return keychain.now === 'ready' ? null : faultIn(keychain.now);
+  };
+  const keychain: FakeKeychain = {
+    values,
+    calls: [],
+    now: 'ready',
+    lost: new Set(),
+    hold: null,
+    clockMs: 2_000_000,
+    stored: async () => ({
+      kind: 'stored',
+      secrets: [...values].map(([name, { setAt }]) => ({ name, setAt })),
+    }),
+    async state() {
+      await asked('state');
+      return keychain.now;
+    },
+    async holds(names) {
+      const fault = await asked('holds');
+      if (fault !== null && fault.state !== 'locked') return fault;
+      const there = names.filter((name) => values.has(name) && !keychain.lost.has(name));
+      return { kind: 'held', names: new Set(there) };
+    },
+    async read(names) {
+      const fault = await asked(`read ${names.join(' ')}`);
+      if (fault !== null) return fault;
+      const found = names.flatMap((name) => {
+        const one = values.get(name);
+        return one === undefined ? [] : [[name, one.value] as const];
+      });
+      return { kind: 'read', values: new Map(found) };
+    },
+    async set(name, value) {
+      const fault = await asked(`set ${name}`);
+      if (fault !== null) return fault;
+      values.set(name, { value, setAt: keychain.clockMs });
+      return { kind: 'done' };
+    },
+    async delete(name) {
+      const fault = await asked(`delete ${name}`);
+      if (fault !== null) return fault;
+      return { kind: values.delete(name) ? 'done' : 'absent' };
+    },
+  };
+  return keychain;
+}
+
+function faultIn(state: KeychainFault['state']): KeychainFault {
+  return { kind: 'fault', state, ...explained(state) };
+}
+
+export function explained(state: KeychainState) {
+  return { message: `It is ${state}.`, remedy: `Mend ${state}.` };
+}
+
+export type FakeLookup = Pick<ServiceSecrets, 'find' | 'foundAt' | 'places'> & {
+  /** What was asked of it, in order. */
+  readonly asked: string[];
+};
+
+type Places = Readonly<Record<string, SecretSource | 'unreadable'>>;
+
+/**
+ * @param held what the process has, and where it was found
+ * @param since when, milliseconds since 1970
+ * @param other what stands where beside that
+ */
+export function fakeLookup(held: Places, since: number, other: Places = {}): FakeLookup {
+  const asked: string[] = [];
+  return {
+    asked,
+    foundAt: (name) => (Object.hasOwn(held, name) ? since : null),
+    async find(names): Promise<FoundSecrets> {
+      asked.push(...names);
+      return new Map(names.map((name) => [name, foundIn(held, name)]));
+    },
+    async places(name) {
+      const place = Object.hasOwn(other, name) ? other[name] : undefined;
+      return secretSources.map((source) => {
+        const isBroken = source === 'file' && place === 'unreadable';
+        const state = isBroken ? 'unreadable' : place === source ? 'value' : 'absent';
+        return { source, text: `${name} in ${source}`, state };
+      });
+    },
+  };
+}
+
+function foundIn(places: Places, name: string): FoundSecret {
+  const source = Object.hasOwn(places, name) ? places[name] : undefined;
+  if (source === undefined || source === 'unreadable') return { kind: 'missing', looked: [] };
+  return { kind: 'value', value: `a canary of ${name}`, source, unused: [] };
+}

@@ -1,0 +1,91 @@
+import { useState } from 'react';
+import type { SecretList, SecretRow, SecretStore } from '../../../src/admin/secret-control.ts';
+import { Button } from '../../kit/button.tsx';
+import { Notice, Refusal } from '../../kit/notice.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { SecretDialog } from '../../kit/secret-dialog.tsx';
+import { OtherWays, storeNames } from '../../kit/secret-source.tsx';
+import { State } from '../../kit/state.tsx';
+import { Table } from '../../kit/table.tsx';
+import { useAsked } from '../../kit/use-asked.ts';
+import { OperatorOnly } from '../operator-only.tsx';
+import { useRefresh } from '../use-refresh.ts';
+import { columnsWith } from './columns.tsx';
+import { RemoveSecret } from './remove-secret.tsx';
+
+/** Where the secrets of the configuration stand, and the keychain's to set and to remove. */
+export function Secrets() {
+  return (
+    <>
+      <Panel title="Secrets">
+        <p className="max-w-prose text-soft">
+          Where the value of each variable comes from: the first of environment, file, systemd
+          credential and keychain that has one. Values are shown nowhere.
+        </p>
+        <OperatorOnly may="see where they are set">
+          <Shown />
+        </OperatorOnly>
+      </Panel>
+    </>
+  );
+}
+
+type Doing = { readonly what: 'set' | 'remove'; readonly row: SecretRow } | null;
+
+function Shown() {
+  const { value, refused, again } = useAsked<SecretList>('secrets');
+  useRefresh(['plan_used', 'operator_wrote'], again);
+  const [doing, setDoing] = useState<Doing>(null);
+  const close = (): void => setDoing(null);
+  return (
+    <>
+      <Refusal refused={refused} />
+      {value === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : (
+        <>
+          <Store store={value.store} onAgain={again} />
+          <Table
+            name="Secrets"
+            columns={columnsWith((what, row) => setDoing({ what, row }))}
+            rows={value.rows}
+            keyOf={({ name }) => name}
+            none="The configuration names no secret."
+          />
+        </>
+      )}
+      {doing?.what === 'set' ? (
+        <SecretDialog presence={doing.row} onClose={close} onDone={again} />
+      ) : null}
+      {doing?.what === 'remove' ? (
+        <RemoveSecret row={doing.row} onClose={close} onDone={again} />
+      ) : null}
+    </>
+  );
+}
+
+type StoreProps = { readonly store: SecretStore; readonly onAgain: () => void };
+
+function Store({ store, onAgain }: StoreProps) {
+  const { kind, state, message, remedy } = store;
+  if (state === 'ready') {
+    return (
+      <p className="flex flex-wrap gap-x-2">
+        Keychain ({storeNames[kind]}): <State tone="good">ready</State>
+      </p>
+    );
+  }
+  return (
+    <Notice tone="wait">
+      <div className="flex flex-col gap-2">
+        <p>
+          Keychain ({storeNames[kind]}): {message} {remedy}
+        </p>
+        <OtherWays name="NAME" />
+        <Button small className="self-start" onClick={onAgain}>
+          Look again
+        </Button>
+      </div>
+    </Notice>
+  );
+}
