@@ -3,12 +3,18 @@
  * libraries are loaded by that process alone.
  */
 import { OsKeychain, type KeychainSurroundings } from './secrets/keychain/os-keychain.ts';
+import { faultOf } from './secrets/keychain/faults.ts';
 import { helperFault, parseQuestion, type Answer, type Sign } from './secrets/keychain/wire.ts';
-import type { Keychain } from './secrets/secrets.ts';
+import type { Keychain, KeychainFault } from './secrets/secrets.ts';
 
 /** Asks nothing and reads nothing yet. */
 export function openKeychain(surroundings: KeychainSurroundings): Keychain {
   return new OsKeychain(surroundings);
+}
+
+/** What a person is told of a keychain in this state: what is so, and what to do. */
+export function describeKeychain(state: KeychainFault['state']): KeychainFault {
+  return faultOf({ state, reason: null });
 }
 
 /**

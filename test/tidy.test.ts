@@ -81,7 +81,7 @@ function faultOf({ from, to }: Import): string | null {
     return `${from} imports a station: ${to}`;
   }
   if (meetsStation && !isContract(to)) return `${from} imports ${to}: meet at the contract`;
-  if (/^src\/(?:cli|preflight)\//.test(from) && stations.includes(there) && !isContract(to)) {
+  if (/^src\/(?:cli|preflight|setup)\//.test(from) && stations.includes(there) && !isContract(to)) {
     return `${from} names a class; only src/keychain.ts, service.ts and storage.ts do: ${to}`;
   }
   return null;

@@ -3,6 +3,7 @@ import { kindOf } from '../channel/kinds.ts';
 import { documentOf, lineFor, secretsOf } from './document.ts';
 import { hear } from './findings.ts';
 import { backOrLeave, bad, choice, code, good, page, quote, text } from './page-parts.ts';
+import { textField } from './page-parts.ts';
 import { textOf } from '../config/templates/templates.ts';
 import type { Line, Page } from './setup.ts';
 import type { SetupState, Step, Written } from './state.ts';
@@ -72,12 +73,12 @@ export function pageOfFirst(
       });
     }
     case 'asking': {
-      const ask = `${heard.name} wrote, and was given the code ${heard.code}.`;
+      const ask = `${heard.name} wrote to the bot, and was given a code in that chat.`;
       return page(first, title, {
-        lines: [text(ask), text('Does your chat show the same code?')],
+        lines: [...(heard.said === null ? [] : [bad(heard.said)]), text(ask)],
+        fields: [textField('code', 'The code')],
         choices: [
-          choice('let_in', `Yes: let ${heard.name} in`),
-          choice('again', 'No: go on waiting'),
+          choice('let_in', 'Let in whose code it is', { takes: ['code'] }),
           choice('done', 'Not now', { role: 'skip' }),
         ],
       });

@@ -45,10 +45,7 @@ class Session implements SetupSession {
     this.#world = world;
     this.#page = pageOf(this.#state);
     this.#act();
-    void world.served.then((end) => {
-      this.#ended.resolve(end);
-      this.#become({ ...this.#state, step: { at: 'over', end: { kind: 'served' } }, effect: null });
-    });
+    void this.#outlive(world);
   }
 
   get revision(): number {
@@ -102,6 +99,12 @@ class Session implements SetupSession {
     this.#pouch.clear();
     this.#ended.resolve({ kind: 'left' });
     await this.#under;
+  }
+
+  async #outlive({ served }: SetupWorld): Promise<void> {
+    const end = await served;
+    this.#ended.resolve(end);
+    this.#become({ ...this.#state, step: { at: 'over', end: { kind: 'served' } }, effect: null });
   }
 
   #become(state: SetupState): void {

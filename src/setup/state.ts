@@ -154,7 +154,8 @@ export type PlaceFound = {
 /** What came of the first message. */
 export type Heard =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'asking'; readonly name: string; readonly code: string }
+  /** Somebody was given a code, which they alone know. `said`: what the last one typed came to. */
+  | { readonly kind: 'asking'; readonly name: string; readonly said: string | null }
   | { readonly kind: 'let_in'; readonly name: string }
   | { readonly kind: 'reply'; readonly said: string; readonly text: string }
   | { readonly kind: 'problem'; readonly message: string };
@@ -190,7 +191,8 @@ export type Effect =
   | { readonly kind: 'start' }
   /** Says something for the person where it can; else waits for what they say. */
   | { readonly kind: 'hear'; readonly type: ChannelType | null }
-  | { readonly kind: 'let_in'; readonly code: string };
+  /** `name`: of whom the code is thought to be. */
+  | { readonly kind: 'let_in'; readonly code: string; readonly name: string };
 
 /** `document` is the whole file. */
 export type WritePlan = {

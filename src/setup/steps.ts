@@ -262,13 +262,13 @@ function atStart(state: SetupState, choice: string): SetupState {
   return over(state, state.facts.written === null ? 'left' : 'written');
 }
 
-function atFirst(state: SetupState, choice: string): SetupState {
+function atFirst(state: SetupState, choice: string, fields: Fields): SetupState {
   const { step } = state;
   if (step.at !== 'first') return state;
   if (choice === 'done') return over(state, 'serving');
   if (choice === 'let_in' && step.heard.kind === 'asking') {
-    const { code } = step.heard;
-    return stay(state, { step, effect: { kind: 'let_in', code } });
+    const code = fields['code'] ?? '';
+    return stay(state, { step, effect: { kind: 'let_in', code, name: step.heard.name } });
   }
   if (choice === 'again') {
     const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;
