@@ -24,6 +24,7 @@ const floors: Record<string, number> = {
   control: 6,
   preflight: 6,
   run: 6,
+  setup: 6,
   'rehearsal.ts': 6,
   'main.ts': 6,
   'service.ts': 6,
