@@ -10,18 +10,13 @@ export type Opener = { readonly file: string; readonly args: readonly string[] }
  * there is no display, or the browser stands outside of the system that the file is in (WSL).
  */
 export function openerFor(path: string, platform: NodeJS.Platform, env: Env): Opener | null {
-  switch (platform) {
-    case 'darwin':
-      return { file: 'open', args: [path] };
-    case 'win32':
-      // `start` belongs to a shell, which reads a path of its own way; this is what it does.
-      return { file: 'rundll32.exe', args: ['url.dll,FileProtocolHandler', path] };
-    default: {
-      const hasDisplay = [env['DISPLAY'], env['WAYLAND_DISPLAY']].some((one) => one);
-      if (!hasDisplay || env['WSL_DISTRO_NAME']) return null;
-      return { file: 'xdg-open', args: [path] };
-    }
+  if (platform === 'darwin') return { file: 'open', args: [path] };
+  if (platform === 'win32') {
+    // `start` belongs to a shell, which reads a path in a way of its own; this is what it calls.
+    return { file: 'rundll32.exe', args: ['url.dll,FileProtocolHandler', path] };
   }
+  const hasDisplay = [env['DISPLAY'], env['WAYLAND_DISPLAY']].some((one) => one);
+  return hasDisplay && !env['WSL_DISTRO_NAME'] ? { file: 'xdg-open', args: [path] } : null;
 }
 
 /** How long an opener may take to fail; one that runs on is the browser itself. */

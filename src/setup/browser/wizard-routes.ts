@@ -1,29 +1,32 @@
 /** What the wizard's listener answers: its page, the sign-in, its state, and the answers to it. */
 import { join } from 'node:path';
-import { json, problem, type Answer } from '../../admin/http/answer.ts';
+import { json, problem, type Answer as HttpAnswer } from '../../admin/http/answer.ts';
 import { unauthorized, type Refusals } from '../../admin/http/request-guard.ts';
 import { RouteTable } from '../../admin/routes/match.ts';
 import { pageAt } from '../../admin/routes/pages.ts';
 import { askRoute, readRoute, signInRoute, type Route } from '../../admin/routes/route.ts';
-import { object, text } from '../../admin/schemas/schema.ts';
+import { integer, map, object, text } from '../../admin/schemas/schema.ts';
+import type { SetupSession } from '../setup.ts';
 import type { SignIn, Withdrawn } from './sign-in.ts';
-import type { WizardDesk } from './wizard-desk.ts';
+import type { WizardState } from './wizard.ts';
 
 export type WizardParts = {
-  readonly desk: WizardDesk;
+  readonly session: Pick<SetupSession, 'revision' | 'page' | 'answer' | 'changed'>;
   readonly signIn: SignIn;
   /** The folder of the built pages, one folder each. */
   readonly webRoot: string;
   /** Aborts when the listener closes, so that no question waits on. */
   readonly closing: AbortSignal;
+  /** Is told which revision goes out to the page. */
+  readonly onShown: (revision: number) => void;
 };
 
 const contentType = 'application/json';
 /** How long a question for the next state waits for one: less than a page waits for an answer. */
 export const waitMs = 20_000;
 const codeBytesMax = 1_024;
-/** The longest answer is a message to try, or a token, with what JSON makes of either. */
-const answerBytesMax = 64 * 1_024;
+/** A few fields of 4,096 characters, with what JSON makes of them. */
+const answerBytesMax = 128 * 1_024;
 
 export function wizardRoutes(parts: WizardParts): RouteTable {
   const folder = join(parts.webRoot, 'setup');
@@ -44,6 +47,7 @@ function trade({ signIn }: WizardParts): Route {
       example: { code: 'AAAAAAAAAAAAAAAAAAAAAA' },
       schema: { name: 'SignIn', of: object({ code: text }) },
     },
+    problems: { 403: 'The code is none, is too old, or was used before.' },
     answer: (_values, { body }) => {
       const traded = signIn.trade(body.code);
       if (traded.kind === 'token') return json(200, { token: traded.token });
@@ -52,8 +56,9 @@ function trade({ signIn }: WizardParts): Route {
   });
 }
 
-/** Asked again with the version that is shown, it waits for the next one. */
-function state({ desk, signIn, closing }: WizardParts): Route {
+/** Asked again with the revision that is shown, it waits for the next one. */
+function state(parts: WizardParts): Route {
+  const { session, signIn, closing } = parts;
   return readRoute({
     path: '/api/v1/setup',
     principal: 'operator',
@@ -62,50 +67,60 @@ function state({ desk, signIn, closing }: WizardParts): Route {
     parameters: {
       after: {
         kind: 'integer',
-        summary: 'Waits until it shows something else than this version, at most 20 s.',
+        summary: 'Waits until it shows another revision than this one, at most 20 s.',
         min: 0,
         max: Number.MAX_SAFE_INTEGER,
-        otherwise: 0,
+        otherwise: Number.MAX_SAFE_INTEGER,
       },
     },
     answer: async ({ after }, { left }) => {
       const { ended } = signIn;
       const ends = AbortSignal.any([left, closing, ended, AbortSignal.timeout(waitMs)]);
-      if (after === desk.version) await desk.changed(after, ends);
-      return ended.aborted ? signedOut(signIn) : stateOf(desk);
+      // It rejects when the signal aborts: then what is shown now is told.
+      if (after === session.revision) await session.changed(after, ends).catch(() => {});
+      return ended.aborted ? signedOut(signIn) : stateOf(parts);
     },
   });
 }
 
-function answer({ desk }: WizardParts): Route {
+function answer(parts: WizardParts): Route {
   return askRoute({
     path: '/api/v1/setup/answer',
-    summary: 'Answers the step that is shown; what follows is shown in its time.',
+    summary: 'Answers the page that is shown; what follows is shown in its time.',
     contentType,
     body: {
-      kind: 'text',
-      summary: 'The answer, which may hold a secret: it is told to nobody.',
+      kind: 'json',
+      summary: 'The choice, the fields that go with it, and to which revision they belong.',
       bytesMax: answerBytesMax,
-      example: '{"kind":"back"}',
+      example: { revision: 1, choice: 'back', fields: {} },
+      schema: {
+        name: 'SetupAnswer',
+        of: object({ revision: integer, choice: text, fields: map(text) }),
+      },
     },
-    answer: (_values, { body }) => {
-      const fault = desk.answer(parsed(body));
-      return fault === null ? stateOf(desk) : problem(409, 'not_taken', fault);
+    problems: {
+      409: 'The page has changed since.',
+      422: 'The page has no such choice, or a field is empty or too long.',
+    },
+    answer: (_values, { body: { revision, choice, fields } }) => {
+      const outcome = parts.session.answer({ choice, fields }, revision);
+      switch (outcome) {
+        case 'taken':
+          return stateOf(parts);
+        case 'stale':
+          return problem(409, 'stale', 'The step has changed since; what it shows now is here.');
+        case 'not_offered':
+          return problem(422, 'not_offered', 'Fill in what is asked for, in 4,096 characters.');
+        default:
+          return outcome satisfies never;
+      }
     },
   });
 }
 
-function stateOf(desk: WizardDesk): Answer {
-  return json(200, { version: desk.version, shown: desk.shown() });
-}
-
-/** What is no JSON is no answer either; its text, which may be a secret, is in no error. */
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
+function stateOf({ session: { revision, page }, onShown }: WizardParts): HttpAnswer {
+  onShown(revision);
+  return json(200, { revision, page } satisfies WizardState);
 }
 
 const again = 'Press Enter in the terminal where svc init runs: it opens a new page.';
@@ -136,7 +151,7 @@ export function wizardRefusals(signIn: SignIn): Refusals {
   };
 }
 
-function signedOut({ withdrawn: why }: SignIn): Answer {
+function signedOut({ withdrawn: why }: SignIn): HttpAnswer {
   if (why === null) return unauthorized(`Nobody is signed in. ${again}`);
   return unauthorized(withdrawn[why], `signed_out_${why}`);
 }

@@ -1,37 +1,23 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import { text as readText } from 'node:stream/consumers';
 import { webRoot } from '../../../test/fake/admin-world.ts';
+import { fakeSession, plainPage } from '../../../test/fake/setup-session.ts';
 import type { Traded } from './sign-in.ts';
-import type { WizardDesk } from './wizard-desk.ts';
 import { openWizardServer } from './wizard-server.ts';
 
 type Reply = { readonly status: number; readonly text: string; readonly json: Json };
 type Json = Readonly<Record<string, unknown>>;
 type Ask = { method?: string; headers?: Record<string, string | string[]>; body?: unknown };
 
-/** A wizard with a counter for a state. */
 async function start() {
-  const woken = new Set<() => void>();
-  const [taken, told, faults]: [unknown[], Traded[], unknown[]] = [[], [], []];
-  const desk = {
-    version: 1,
-    shown: () => ({ step: 'model' }),
-    changed(_known: number, stop: AbortSignal) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      woken.add(resolve);
-      stop.addEventListener('abort', () => resolve(), { once: true });
-      return promise;
-    },
-    answer(sent: unknown) {
-      taken.push(sent);
-      return sent === null ? 'That is no answer.' : null;
-    },
-  } satisfies WizardDesk;
+  const [shown, told, faults]: [number[], Traded[], unknown[]] = [[], [], []];
+  const session = fakeSession();
   const server = await openWizardServer({
-    desk,
+    session,
     webRoot,
+    onShown: (revision) => shown.push(revision),
     onTraded: (traded) => told.push(traded),
     onFault: (error) => faults.push(error),
   });
@@ -41,13 +27,13 @@ async function start() {
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     const asked = request(new URL(path, origin), { method, headers });
     asked.on('error', reject);
-    asked.on('response', (response) => {
-      readText(response).then((text) => {
-        const isJson = /json/.test(String(response.headers['content-type']));
-        const json = isJson ? (JSON.parse(text) as Json) : {};
-        resolve({ status: response.statusCode ?? 0, text, json });
-      }, reject);
-    });
+    const read = async (response: IncomingMessage): Promise<void> => {
+      const text = await readText(response);
+      const isJson = /json/.test(String(response.headers['content-type']));
+      const json = isJson ? (JSON.parse(text) as Json) : {};
+      resolve({ status: response.statusCode ?? 0, text, json });
+    };
+    asked.on('response', (response) => void read(response).catch(reject));
     asked.end(body === undefined ? undefined : JSON.stringify(body));
     return promise;
   };
@@ -62,21 +48,18 @@ async function start() {
     origin,
     ask,
     post,
-    taken,
+    session,
+    taken: session.taken,
     told,
-    faults,
-    waiting: () => woken.size,
-    change(): void {
-      desk.version++;
-      for (const wake of woken) wake();
-      woken.clear();
-    },
+    shown,
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       assert.deepEqual(faults, []);
     },
   };
 }
+
+const choice = { revision: 1, choice: 'llama', fields: {} };
 
 type Started = Awaited<ReturnType<typeof start>>;
 
@@ -99,7 +82,7 @@ test('the code of the link is traded for a token, and with it the state is told'
   assert.match(server.offer(), /^http:\/\/127\.0\.0\.1:\d+\/setup#[\w-]{22}$/);
   const headers = await enter(started);
   const state = await ask('/api/v1/setup', { headers });
-  assert.deepEqual(state.json, { version: 1, shown: { step: 'model' } });
+  assert.deepEqual(state.json, { revision: 1, page: plainPage });
   assert.deepEqual(
     told.map(({ kind }) => kind),
     ['token'],
@@ -113,7 +96,7 @@ test('without the token, or with another, nothing is told and nothing is taken',
   await enter(started);
   for (const headers of [{}, { authorization: 'Bearer x' }, { cookie: 'token=x' }]) {
     assert.equal((await ask('/api/v1/setup', { headers })).status, 401);
-    assert.equal((await post('/api/v1/setup/answer', { kind: 'back' }, headers)).status, 401);
+    assert.equal((await post('/api/v1/setup/answer', choice, headers)).status, 401);
   }
   assert.deepEqual(taken, []);
 });
@@ -126,7 +109,7 @@ test('another host name is refused everywhere, even with the token', async () =>
   for (const path of ['/setup', '/api/v1/setup', '/nowhere']) {
     assert.equal((await ask(path, { headers })).status, 421);
   }
-  assert.equal((await post('/api/v1/setup/answer', {}, headers)).status, 421);
+  assert.equal((await post('/api/v1/setup/answer', choice, headers)).status, 421);
   assert.equal((await post('/api/v1/sign-in', { code }, headers)).status, 421);
   assert.deepEqual(taken, []);
   for (const host of ['127.0.0.1', 'localhost:1', '[::1]']) {
@@ -147,15 +130,15 @@ test('a page from elsewhere can neither sign in nor answer', async () => {
     { 'sec-fetch-site': 'cross-site' },
   ];
   for (const headers of foreign) {
-    const answered = await post('/api/v1/setup/answer', {}, { ...token, ...headers });
+    const answered = await post('/api/v1/setup/answer', choice, { ...token, ...headers });
     assert.equal(answered.status, 403);
     assert.equal(answered.json['code'], 'cross_site');
     assert.equal((await post('/api/v1/sign-in', { code }, headers)).status, 403);
   }
   assert.deepEqual(taken, []);
   const own = { ...token, origin, 'sec-fetch-site': 'same-origin' };
-  assert.equal((await post('/api/v1/setup/answer', { kind: 'back' }, own)).status, 200);
-  assert.deepEqual(taken, [{ kind: 'back' }]);
+  assert.equal((await post('/api/v1/setup/answer', choice, own)).status, 200);
+  assert.deepEqual(taken, [{ choice: 'llama', fields: {} }]);
   assert.equal((await post('/api/v1/sign-in', { code }, own)).status, 200, 'it was not used up');
 });
 
@@ -166,7 +149,7 @@ test('the second use of a code is told, and signs the page out while it waits', 
   const { json } = await post('/api/v1/sign-in', { code });
   const headers = { authorization: `Bearer ${String(json['token'])}` };
   const waiting = ask('/api/v1/setup?after=1', { headers });
-  await until(() => started.waiting() > 0);
+  await until(() => started.session.waiting() > 0);
   const second = await post('/api/v1/sign-in', { code });
   assert.equal(second.status, 403);
   assert.equal(second.json['code'], 'code_used_twice');
@@ -174,19 +157,19 @@ test('the second use of a code is told, and signs the page out while it waits', 
   assert.equal(status, 401);
   assert.equal(problem['code'], 'signed_out_code_used_twice');
   assert.match(String(problem['detail']), /a second time.*Press Enter/);
-  assert.equal((await post('/api/v1/setup/answer', {}, headers)).status, 401);
+  assert.equal((await post('/api/v1/setup/answer', choice, headers)).status, 401);
   assert.deepEqual(told.at(-1), { kind: 'refused', why: 'used_twice' });
 });
 
 test('a question that names the version waits for the next one', async () => {
   await using started = await start();
-  const { ask, change } = started;
+  const { ask, session } = started;
   const headers = await enter(started);
   const waiting = ask('/api/v1/setup?after=1', { headers });
-  await until(() => started.waiting() > 0);
-  change();
-  assert.equal((await waiting).json['version'], 2);
-  assert.equal((await ask('/api/v1/setup?after=1', { headers })).json['version'], 2);
+  await until(() => started.session.waiting() > 0);
+  session.show({ title: 'Another' });
+  assert.equal((await waiting).json['revision'], 2);
+  assert.equal((await ask('/api/v1/setup?after=1', { headers })).json['revision'], 2);
 });
 
 test('closing ends a question that waits', async () => {
@@ -194,24 +177,40 @@ test('closing ends a question that waits', async () => {
   const { ask } = started;
   const headers = await enter(started);
   const waiting = ask('/api/v1/setup?after=1', { headers });
-  await until(() => started.waiting() > 0);
+  await until(() => started.session.waiting() > 0);
   await started[Symbol.asyncDispose]();
   assert.equal((await waiting).status, 200);
 });
 
-test('an answer is bounded, and what is no answer says so without its text', async () => {
+test('an answer is bounded, belongs to one page, and is one that the page offers', async () => {
   await using started = await start();
-  const { ask, post, taken } = started;
+  const { ask, post, session } = started;
   const headers = { ...(await enter(started)), 'content-type': 'application/json' };
-  const large = await post('/api/v1/setup/answer', { text: 'x'.repeat(70_000) }, headers);
-  assert.equal(large.status, 413);
-  const type = { 'content-type': 'text/plain' };
-  assert.equal((await post('/api/v1/setup/answer', {}, { ...headers, ...type })).status, 415);
-  assert.deepEqual(taken, []);
-  const broken = await ask('/api/v1/setup/answer', { method: 'POST', headers, body: undefined });
-  assert.equal(broken.status, 409);
-  assert.equal(broken.json['detail'], 'That is no answer.');
+  const say = (body: unknown, more = {}): Promise<Reply> =>
+    post('/api/v1/setup/answer', body, { ...headers, ...more });
+  assert.equal((await say({ ...choice, fields: { a: 'x'.repeat(140_000) } })).status, 413);
+  assert.equal((await say(choice, { 'content-type': 'text/plain' })).status, 415);
+  assert.equal((await say({ ...choice, choice: 'nothing' })).json['code'], 'not_offered');
+  assert.equal((await say({ ...choice, revision: 0 })).json['code'], 'stale');
+  assert.equal((await say({ ...choice, fields: { secret: 7 } })).status, 400);
+  assert.equal((await ask('/api/v1/setup/answer', { method: 'POST', headers })).status, 400);
+  assert.deepEqual(session.taken, []);
   assert.equal((await post('/api/v1/sign-in', { code: 'x'.repeat(2_000) })).status, 413);
+});
+
+test('what was sent is in no answer', async () => {
+  await using started = await start();
+  const { ask, post } = started;
+  const headers = await enter(started);
+  const answers = [
+    await post('/api/v1/setup/answer', { ...choice, fields: { key: 'canary-1' } }, headers),
+    await post('/api/v1/setup/answer', { ...choice, fields: { key: ['canary-2'] } }, headers),
+    await post('/api/v1/setup/answer', 'canary-3', headers),
+    await post('/api/v1/sign-in', { code: 'canary-4' }),
+    await post('/api/v1/sign-in', ['canary-5']),
+    await ask('/api/v1/setup', { headers }),
+  ];
+  assert.doesNotMatch(answers.map(({ text }) => text).join('\n'), /canary/);
 });
 
 test('every answer forbids what a page of svc never does', async () => {

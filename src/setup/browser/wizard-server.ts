@@ -10,13 +10,14 @@ import type { Events } from '../../domain/event.ts';
 import { createListeners, type Held } from '../../lib/listener.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { SignIn, type Traded } from './sign-in.ts';
-import type { WizardDesk } from './wizard-desk.ts';
-import { wizardRefusals, wizardRoutes } from './wizard-routes.ts';
+import { wizardRefusals, wizardRoutes, type WizardParts } from './wizard-routes.ts';
 
 export type WizardOptions = {
-  readonly desk: WizardDesk;
+  readonly session: WizardParts['session'];
   /** The folder of the built pages, one folder each. */
   readonly webRoot: string;
+  /** Is told which revision goes out to the page; must not throw. */
+  readonly onShown: (revision: number) => void;
   /** Is told of each code that came and was once offered; must not throw. */
   readonly onTraded: (traded: Traded) => void;
   /** Is told of what is wrong in svc itself; must not throw. */
@@ -41,7 +42,7 @@ const graceMs = 1_000;
 export async function openWizardServer(
   options: WizardOptions,
 ): Promise<WizardServer | WizardUnbound> {
-  const { desk, webRoot, onTraded, onFault, clock = systemClock } = options;
+  const { session, webRoot, onShown, onTraded, onFault, clock = systemClock } = options;
   const held = await createListeners().take({ host: '127.0.0.1', port: 0 });
   if (held.kind === 'fault') return held;
   const signIn = new SignIn(clock.steady, onTraded);
@@ -49,7 +50,7 @@ export async function openWizardServer(
   const access: OperatorAccess = { kind: 'bearer', matches: signIn.matches };
   const events = eventsTo(onFault);
   const guard = new RequestGuard(
-    wizardRoutes({ desk, signIn, webRoot, closing: closing.signal }),
+    wizardRoutes({ session, signIn, webRoot, closing: closing.signal, onShown }),
     // Nothing here writes by the guard's knowledge, so there is nothing to keep.
     { now: clock.now, audit: () => Promise.resolve(true), events },
     { loopback: true, allowedHosts: () => [], access, refusals: wizardRefusals(signIn) },
