@@ -19,7 +19,9 @@ export function StepForm({ page: { fields, choices }, onAnswer }: Props) {
   const [faults, setFaults] = useState<Faults>({});
   const [refused, setRefused] = useState<string | null>(null);
   const [isSent, setSent] = useState(false);
-  if (choices.length === 0) return null;
+  // The Enter key in a field does this.
+  const first = (choices.find(({ takes }) => takes.length > 0) ?? choices[0])?.id;
+  if (first === undefined) return null;
   const inputOf = (name: string): HTMLInputElement | null => {
     const input = form.current?.elements.namedItem(name);
     return input instanceof HTMLInputElement ? input : null;
@@ -30,8 +32,8 @@ export function StepForm({ page: { fields, choices }, onAnswer }: Props) {
     const written = taken.map((field) => [field.name, inputOf(field.name)?.value ?? ''] as const);
     const found = faultsOf(taken, new Map(written));
     setFaults(found);
-    const [first] = Object.keys(found);
-    if (first !== undefined) return inputOf(first)?.focus();
+    const [missing] = Object.keys(found);
+    if (missing !== undefined) return inputOf(missing)?.focus();
     setSent(true);
     const answer = onAnswer({ choice: choice.id, fields: Object.fromEntries(written) });
     // From here on nothing in this page holds what was typed, whatever becomes of it.
@@ -44,7 +46,7 @@ export function StepForm({ page: { fields, choices }, onAnswer }: Props) {
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const choice = choices.find(({ takes }) => takes.length > 0) ?? choices[0];
+    const choice = choices.find(({ id: other }) => other === first);
     if (choice !== undefined) void take(choice);
   };
   return (
@@ -58,7 +60,12 @@ export function StepForm({ page: { fields, choices }, onAnswer }: Props) {
         />
       ))}
       {refused === null ? null : <Notice tone="bad">{refused}</Notice>}
-      <Choices choices={choices} isSent={isSent} onTake={(choice) => void take(choice)} />
+      <Choices
+        choices={choices}
+        first={first}
+        isSent={isSent}
+        onTake={(choice) => void take(choice)}
+      />
     </form>
   );
 }
@@ -109,15 +116,21 @@ function Asked({ field: { name, label, kind, value, isOptional }, id, fault }: A
 
 type ChoicesProps = {
   readonly choices: readonly Choice[];
+  /** Id of the choice that submitting the form takes. */
+  readonly first: string;
   readonly isSent: boolean;
   readonly onTake: (choice: Choice) => void;
 };
 
 /** What leads on comes first, one below the other; ways around it stand in one row below. */
-function Choices({ choices, isSent, onTake }: ChoicesProps) {
+function Choices({ choices, first, isSent, onTake }: ChoicesProps) {
   const forward = choices.filter(({ role }) => role === 'forward');
   const around = choices.filter(({ role }) => role !== 'forward');
-  const taking = (choice: Choice) => ({ choice, isSent, onTake: () => onTake(choice) });
+  const taking = (choice: Choice) => ({
+    choice,
+    isSent,
+    onTake: choice.id === first ? null : () => onTake(choice),
+  });
   return (
     <div className="flex flex-col gap-4">
       {forward.length === 0 ? null : (
@@ -142,7 +155,8 @@ type TakenProps = {
   readonly choice: Choice;
   readonly isMain: boolean;
   readonly isSent: boolean;
-  readonly onTake: () => void;
+  /** Null: it submits the form. */
+  readonly onTake: (() => void) | null;
 };
 
 function Taken({ choice: { label, hint, role }, isMain, isSent, onTake }: TakenProps) {
@@ -152,7 +166,7 @@ function Taken({ choice: { label, hint, role }, isMain, isSent, onTake }: TakenP
     <div className="flex min-w-0 flex-col gap-1">
       <Button
         kind={kind}
-        onClick={onTake}
+        {...(onTake === null ? { type: 'submit' } : { onClick: onTake })}
         aria-disabled={isSent}
         aria-describedby={hint === null ? undefined : id}
         className="max-w-full self-start text-start wrap-anywhere"
