@@ -1,12 +1,20 @@
-import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
+import { logLevels } from '../lib/log.ts';
 import { readSkills } from '../service.ts';
 import { createCommandLog, readConfig, readLogLevel, readSecrets } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
+import { findConfigFile, sayChoice, type ConfigFile } from './frame/config-file.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 import { plainText } from './frame/plain-text.ts';
 import { programVersion } from './frame/program.ts';
+
+const table = {
+  config: { type: 'string' },
+  brain: { type: 'string' },
+  demo: { type: 'boolean' },
+  explain: { type: 'boolean' },
+  'log-level': { type: 'string', values: logLevels },
+} as const;
 
 export const chat: Command = {
   name: 'chat',
@@ -30,16 +38,9 @@ talks to a practice model, which is a small program with fixed answers and no la
 line, or ends. From a pipe, every line is a message, and only the replies go to standard output;
 the exit code is 1 when a message got no answer.
 `,
+  flags: table,
   run,
 };
-
-const table = {
-  config: { type: 'string' },
-  brain: { type: 'string' },
-  demo: { type: 'boolean' },
-  explain: { type: 'boolean' },
-  'log-level': { type: 'string' },
-} as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table);
@@ -50,8 +51,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (demo && config !== null) {
     return wrongUsage(io, 'chat', '--demo and --config exclude each other.');
   }
-  const file = config ?? 'svc.json';
-  const practising = demo || (config === null && !(await exists(resolve(io.cwd, file))));
+  const file = findConfigFile(config, io);
+  const practising = demo || file.by === 'none';
   const partner = practising ? await practicePartner() : await configuredPartner(file, brain, io);
   if (partner.kind === 'refused') {
     io.stderr.write(partner.report);
@@ -108,7 +109,7 @@ async function practicePartner(): Promise<Partner> {
   };
 }
 
-async function configuredPartner(file: string, name: string | null, io: Io): Promise<Partner> {
+async function configuredPartner(file: ConfigFile, name: string | null, io: Io): Promise<Partner> {
   const read = await readConfig(file, io);
   if (read.kind === 'refused') return { ...read, code: exitCode.config };
   const { brains, routes } = read.config;
@@ -116,25 +117,22 @@ async function configuredPartner(file: string, name: string | null, io: Io): Pro
   const brain = brains[index];
   if (brain === undefined) {
     const names = brains.map((one) => `"${one.name}"`).join(', ');
-    const report = `svc chat: ${file} has no brain "${name}"; it has ${names}.\n`;
+    const report = `svc chat: ${file.name} has no brain "${name}"; it has ${names}.\n`;
     return { kind: 'refused', report, code: exitCode.usage };
   }
   const resolved = readSecrets(read.config, io, (path) => path.startsWith(`brains[${index}].`));
   if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
+  const chosen = sayChoice(file);
   const models = brain.models.map(({ provider, modelId }) => `${provider}/${modelId}`).join(', ');
   return {
     kind: 'brain',
     brain,
     channel: routes.find((route) => route.brain === brain.name)?.channel ?? null,
     secrets: resolved.secrets,
-    introduction: `You talk to the brain "${brain.name}" (${models}).`,
+    introduction: [
+      `You talk to the brain "${brain.name}" (${models}).`,
+      ...(chosen === null ? [] : [chosen]),
+    ].join('\n'),
     close: () => Promise.resolve(),
   };
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }

@@ -5,6 +5,17 @@
  */
 import type { Readable, Writable } from 'node:stream';
 
+/**
+ * The flags of one command, by name. `values`: what may follow it, for the completion in a shell;
+ * left out, nothing is known of it.
+ */
+export type FlagTable = Readonly<
+  Record<
+    string,
+    { readonly type: 'string' | 'boolean'; readonly values?: readonly string[] | 'file' }
+  >
+>;
+
 export interface Command {
   /** As typed: `serve`, `config check`. */
   readonly name: string;
@@ -12,6 +23,10 @@ export interface Command {
   readonly summary: string;
   /** The whole page for `svc help <name>`. */
   readonly usage: string;
+  /** What it takes besides arguments; `--help` goes without saying. */
+  readonly flags: FlagTable;
+  /** The words that its first argument is chosen from, or that it is the path of a file. */
+  readonly takes?: readonly string[] | 'file';
   /** @returns the exit code */
   run(args: readonly string[], io: Io): Promise<number>;
 }

@@ -8,6 +8,8 @@ const entries: readonly Entry[] = [
   { name: 'demo', load: async () => (await import('./demo/demo.ts')).demo },
   { name: 'serve', load: async () => (await import('./serve.ts')).serve },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
+  { name: 'send', load: async () => (await import('./talk/send.ts')).send },
+  { name: 'receive', load: async () => (await import('./talk/receive.ts')).receive },
   { name: 'status', load: async () => (await import('./live/status.ts')).status },
   { name: 'tail', load: async () => (await import('./live/tail.ts')).tail },
   { name: 'messages', load: async () => (await import('./ledger/messages.ts')).messages },
@@ -79,6 +81,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
   const [first = 'help'] = argv;
   if (first === '--version' || first === '-v') return runCommandLine(['version'], io);
   if (first === 'help' || first === '--help' || first === '-h') return help(argv.slice(1), io);
+  if (first === 'internal') return runInternal(argv, io);
   const entry = find(argv);
   if (entry === null) return notFound(argv, io);
   const command = await entry.load();
@@ -88,6 +91,12 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
     return exitCode.fine;
   }
   return command.run(args, io);
+}
+
+/** What svc starts itself for; nobody types it, so that no help and no completion names it. */
+async function runInternal(argv: readonly string[], io: Io): Promise<number> {
+  const { runKeychainHelper } = await import('./internal/keychain.ts');
+  return argv.join(' ') === 'internal keychain' ? runKeychainHelper(io) : notFound(argv, io);
 }
 
 /** The longest name that the arguments begin with. */

@@ -11,6 +11,7 @@ export const configSchema: Command = {
 
 Prints the JSON Schema (2020-12) of the configuration file. Save it and name it in
 "$schema" at the top of svc.json, and an editor completes and checks the fields.`,
+  flags: {},
   run(args, io) {
     const parsed = parseFlags(args, {});
     if (parsed.kind === 'wrong') {

@@ -1,5 +1,5 @@
 import { notYet } from '../config/unsupported.ts';
-import type { Log } from '../lib/log.ts';
+import { logLevels, type Log } from '../lib/log.ts';
 import type { Ending } from '../run/run.ts';
 import {
   createCommandLog,
@@ -9,8 +9,14 @@ import {
   readSecrets,
 } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
+import { sayChoice, useConfigFile } from './frame/config-file.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 import { packageRoot, programVersion } from './frame/program.ts';
+
+const table = {
+  config: { type: 'string' },
+  'log-level': { type: 'string', values: logLevels },
+} as const;
 
 export const serve: Command = {
   name: 'serve',
@@ -28,10 +34,9 @@ Exit codes: 0 stopped as asked, 1 failed at its start or later, 2 wrong usage, 7
 configuration, a secret, an address or the storage does not allow a start (1 where a restart may
 help: the database is in use, or its disk failed or is full).
 `,
+  flags: table,
   run,
 };
-
-const table = { config: { type: 'string' }, 'log-level': { type: 'string' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const onReload = latchHangUps(io);
@@ -39,7 +44,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (parsed.kind === 'wrong') return wrongUsage(io, 'serve', parsed.message);
   const level = readLogLevel(parsed.flags['log-level'], 'info');
   if ('fault' in level) return wrongUsage(io, 'serve', level.fault);
-  const file = parsed.flags.config ?? 'svc.json';
+  const file = useConfigFile(parsed.flags.config, io);
   const read = await readConfig(file, io);
   if (read.kind === 'refused') return refuse(io, read.report);
   const { config, inspection } = read;
@@ -51,6 +56,8 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const warnings = [...inspection.validation.problems, ...resolved.warnings];
   const log = createCommandLog(io, level.level);
   log.scrub(secrets.values());
+  const chosen = sayChoice(file);
+  if (chosen !== null && io.stderr.isTTY !== true) log.info('config_found', chosen);
   logWarnings(log, warnings);
   const { runService } = await import('../run/run.ts');
   const ending = await runService({

@@ -9,6 +9,7 @@ export const version: Command = {
 
 Prints the version of svc on one line.
 `,
+  flags: {},
   run(args, io) {
     const parsed = parseFlags(args, {});
     if (parsed.kind === 'wrong') return Promise.resolve(wrongUsage(io, 'version', parsed.message));

@@ -2,7 +2,7 @@
  * A key of Standard Webhooks (https://www.standardwebhooks.com): `whsec_`, then base64 of 24 to 64
  * bytes.
  */
-export const signingKeyPrefix = 'whsec_';
+const signingKeyPrefix = 'whsec_';
 const [bytesMin, bytesMax] = [24, 64];
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 

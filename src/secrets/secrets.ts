@@ -24,9 +24,14 @@ export interface SecretLookup {
  */
 export interface Keychain {
   /** The index: what was stored from here, and when. Reads a file alone. */
-  stored(): Promise<readonly StoredSecret[]>;
+  stored(): Promise<StoredSecrets>;
   /** Whether the keychain would answer now; opens no prompt. */
-  state(): Promise<KeychainState>;
+  state(stop?: AbortSignal): Promise<KeychainState>;
+  /**
+   * Which of these names the store itself has, of those in the index. No value is read where the
+   * system can tell without, and no prompt opens: a locked store tells it too.
+   */
+  holds(names: readonly string[], stop?: AbortSignal): Promise<KeychainHoldings>;
   /** Of names in the index; others are not asked for. May open one prompt, where a person can see it. */
   read(names: readonly string[], stop?: AbortSignal): Promise<KeychainValues>;
   set(name: string, value: string, stop?: AbortSignal): Promise<KeychainDone>;
@@ -36,6 +41,15 @@ export interface Keychain {
 
 /** `setAt`: milliseconds since 1970. */
 export type StoredSecret = { readonly name: string; readonly setAt: number };
+
+/** A fault: the index cannot be read. It is left as it is, and no name is asked for. */
+export type StoredSecrets =
+  | { readonly kind: 'stored'; readonly secrets: readonly StoredSecret[] }
+  | KeychainFault;
+
+export type KeychainHoldings =
+  | { readonly kind: 'held'; readonly names: ReadonlySet<string> }
+  | KeychainFault;
 
 export const keychainStates = [
   'ready',

@@ -5,7 +5,6 @@
  * Any 2xx is success. 410 ends the delivery for good. Everything else may be tried again: a
  * receiver that refuses or redirects today may be put right within the schedule.
  */
-import { createHmac } from 'node:crypto';
 import type { Mapping } from '../../config/config.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Failure, FailureKind } from '../../domain/failure.ts';
@@ -13,7 +12,7 @@ import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { later, type Clock } from '../../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
 import { retryAfterMs } from '../../lib/retry-after.ts';
-import { signingKeyPrefix } from '../../config/signing-key.ts';
+import { signatureOf, signingKeyBytes } from '../../lib/webhook-signature.ts';
 import { createReplyWriter } from './wire.ts';
 
 const tryMs = 15_000;
@@ -49,7 +48,7 @@ export function createDeliver(parts: OutboundParts): Deliver {
   if (parts.secret !== null) {
     fixed['authorization'] = `Bearer ${Buffer.from(parts.secret, 'utf8').toString('latin1')}`;
   }
-  const key = parts.signingKey === null ? null : bytesOf(parts.signingKey);
+  const key = parts.signingKey === null ? null : signingKeyBytes(parts.signingKey);
   return async (reply, attempt, signal) => {
     const body = write(reply);
     const timestamp = String(Math.floor(now() / 1_000));
@@ -60,7 +59,7 @@ export function createDeliver(parts: OutboundParts): Deliver {
       'svc-attempt': String(attempt.number),
     };
     if (key !== null) {
-      headers['webhook-signature'] = signatureOf(`${reply.id}.${timestamp}.${body}`, key);
+      headers['webhook-signature'] = signatureOf({ id: reply.id, timestamp, body }, key);
     }
     if (attempt.possibleDuplicate) headers['svc-possible-duplicate'] = 'true';
     if (attempt.late) headers['svc-late'] = 'true';
@@ -75,14 +74,6 @@ export function createDeliver(parts: OutboundParts): Deliver {
     } as const;
     return outcomeOf(await http.send(request, signal), now());
   };
-}
-
-function bytesOf(signingKey: string): Uint8Array {
-  return Buffer.from(signingKey.slice(signingKeyPrefix.length), 'base64');
-}
-
-function signatureOf(signed: string, key: Uint8Array): string {
-  return `v1,${createHmac('sha256', key).update(signed, 'utf8').digest('base64')}`;
 }
 
 function outcomeOf(result: HttpResult, now: number): DeliveryOutcome {

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
 import { revisionOf } from '../../config/inspect.ts';
-import type { LogLevel } from '../../lib/log.ts';
+import { logLevels, type LogLevel } from '../../lib/log.ts';
 import type { Ending, Listening } from '../../run/run.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
@@ -15,6 +15,13 @@ import { makeDemoFolder, removeDemoFolder } from './folder.ts';
 import { doubtOf } from './model-doubt.ts';
 import { createPracticeModel, practiceModelName } from './practice-model.ts';
 import { closeServer, createReceiver, findPort, listenNear } from './servers.ts';
+
+const table = {
+  model: { type: 'string' },
+  port: { type: 'string' },
+  db: { type: 'string', values: 'file' },
+  'log-level': { type: 'string', values: logLevels },
+} as const;
 
 export const demo: Command = {
   name: 'demo',
@@ -31,15 +38,9 @@ The brain asks a practice model: a small program with fixed answers, no language
   --db <file>          keep the conversations in this file (default: a temporary one)
   --log-level <level>  debug, info, warn or error (default: warn)
 `,
+  flags: table,
   run,
 };
-
-const table = {
-  model: { type: 'string' },
-  port: { type: 'string' },
-  db: { type: 'string' },
-  'log-level': { type: 'string' },
-} as const;
 
 const ports = { webhook: 8090, receiver: 8091, model: 8092, admin: 2112 };
 

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { inspectConfig, type Inspection } from '../../config/inspect.ts';
+import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
+import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../frame/plain-text.ts';
 import type { PreflightLine } from '../../preflight/lines.ts';
@@ -12,6 +12,8 @@ import { clockLine } from './clock.ts';
 import { listenerLines } from './listeners.ts';
 import { openFilesLines } from './open-files.ts';
 import { examinePlace, storageLines } from './storage.ts';
+
+const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
 export const doctor: Command = {
   name: 'doctor',
@@ -29,16 +31,15 @@ anywhere, and may be run while svc runs.
 Exit codes: 0 fine (warnings too), 1 a check failed, 2 wrong usage, 78 the configuration has a
 problem or a secret is missing.
 `,
+  flags: table,
   run,
 };
-
-const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'doctor', parsed.message);
-  const file = parsed.flags.config ?? 'svc.json';
-  const inspection = await inspectConfig(resolve(io.cwd, file), io.env);
+  const file = findConfigFile(parsed.flags.config, io);
+  const inspection = await inspectConfigFile(file, io);
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
   const lines = valid ? await look(inspection, validation.config, io) : [];
@@ -46,7 +47,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     io.stdout.write(`${plainJson({ valid, problems: validation.problems, checks: lines }, 2)}\n`);
   } else {
     const coloured = isColoured(io.stdout, io.env);
-    io.stdout.write(report(file, inspection, lines, coloured, 'check'));
+    io.stdout.write(report(file.name, inspection, lines, coloured, 'check'));
   }
   return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
 }

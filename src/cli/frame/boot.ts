@@ -1,10 +1,10 @@
 /** From a configuration file to what the service runs on, or to the reasons why it cannot. */
-import { resolve } from 'node:path';
 import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
-import { inspectConfig, type Inspection } from '../../config/inspect.ts';
+import type { Inspection } from '../../config/inspect.ts';
 import { howToSet, resolveSecrets, sayUnset, type MissingSecret } from '../../config/secrets.ts';
 import { createLog, logLevels, type Log, type LogLevel } from '../../lib/log.ts';
 import type { Io } from '../cli.ts';
+import { inspectConfigFile, type ConfigFile } from './config-file.ts';
 import { isColoured, report } from './report.ts';
 
 /** Text for a person, to be followed by exit code 78. */
@@ -15,11 +15,14 @@ export type ConfigRead =
   | Refusal;
 
 /** Reads and checks a configuration file; a refusal names every problem. */
-export async function readConfig(file: string, io: Io): Promise<ConfigRead> {
-  const inspection = await inspectConfig(resolve(io.cwd, file), io.env);
+export async function readConfig(file: ConfigFile, io: Io): Promise<ConfigRead> {
+  const inspection = await inspectConfigFile(file, io);
   const { validation } = inspection;
   if (validation.kind === 'valid') return { kind: 'read', config: validation.config, inspection };
-  return { kind: 'refused', report: report(file, inspection, [], isColoured(io.stderr, io.env)) };
+  return {
+    kind: 'refused',
+    report: report(file.name, inspection, [], isColoured(io.stderr, io.env)),
+  };
 }
 
 export type SecretsRead =

@@ -1,8 +1,7 @@
-import { resolve } from 'node:path';
-import { inspectConfig } from '../../config/inspect.ts';
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import type { Command, Io } from '../cli.ts';
+import { findConfigFile, inspectConfigFile } from './config-file.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
 import type { PreflightLine } from '../../preflight/lines.ts';
 import { codeOf, isColoured, report } from './report.ts';
@@ -27,16 +26,18 @@ Nothing is started, and without --preflight nothing is reached.
 Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
 78 the file has a problem or a secret is missing.`;
 
+const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
+
 export function createConfigCheck(preflight: Preflight, lookAtStorage: LookAtStorage): Command {
   return {
     name: 'config check',
     summary: 'Check a configuration file',
     usage,
+    flags: table,
+    takes: 'file',
     run: (args, io) => run(args, io, preflight, lookAtStorage),
   };
 }
-
-const table = { preflight: { type: 'boolean' }, json: { type: 'boolean' } } as const;
 
 async function run(
   args: readonly string[],
@@ -47,8 +48,8 @@ async function run(
   const parsed = parseFlags(args, table, 1);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'config check', parsed.message);
   const { flags, positionals } = parsed;
-  const file = positionals[0] ?? 'svc.json';
-  const inspected = await inspectConfig(resolve(io.cwd, file), io.env);
+  const file = findConfigFile(positionals[0] ?? null, io);
+  const inspected = await inspectConfigFile(file, io);
   const inspection = withWarnings(inspected, await lookAtStorage(inspected));
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
@@ -58,7 +59,7 @@ async function run(
     const whole = flags.preflight ? { ...result, preflight: lines } : result;
     io.stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
   } else {
-    io.stdout.write(report(file, inspection, lines, isColoured(io.stdout, io.env)));
+    io.stdout.write(report(file.name, inspection, lines, isColoured(io.stdout, io.env)));
   }
   return codeOf(inspection, lines);
 }

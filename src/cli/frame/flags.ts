@@ -1,9 +1,6 @@
 import { parseArgs } from 'node:util';
 import { nearest } from '../../config/nearest.ts';
-import { exitCode, type Io } from '../cli.ts';
-
-/** The flags of one command. `value` names what follows a flag that takes something. */
-export type FlagTable = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+import { exitCode, type FlagTable, type Io } from '../cli.ts';
 
 export type Flags<Table extends FlagTable> = {
   readonly [Name in keyof Table]: Table[Name]['type'] extends 'boolean' ? boolean : string | null;
@@ -28,7 +25,9 @@ export function parseFlags<const Table extends FlagTable>(
   table: Table,
   most = 0,
 ): ParsedFlags<Table> {
-  const options = { ...table } as Record<string, { type: 'string' | 'boolean' }>;
+  const options = Object.fromEntries(
+    Object.entries(table).map(([name, { type }]) => [name, { type }]),
+  );
   const { tokens } = parseArgs({
     args: [...args],
     options,

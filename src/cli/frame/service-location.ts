@@ -5,9 +5,8 @@
  * nothing listens at the address in the file, the address in the kept text is tried.
  */
 import { connect } from 'node:net';
-import { resolve } from 'node:path';
 import type { Config, ConfigProblem, ListenAddress } from '../../config/config.ts';
-import { inspectConfig, inspectText, type Inspection } from '../../config/inspect.ts';
+import { inspectText, type Inspection } from '../../config/inspect.ts';
 import { parseDocument } from '../../config/parse.ts';
 import { ProblemList } from '../../config/problems.ts';
 import type { Document } from '../../config/schema.ts';
@@ -15,6 +14,7 @@ import { checkShape } from '../../config/shape.ts';
 import { listKept, readKept } from '../../control/history.ts';
 import { originOf } from './admin-client.ts';
 import type { Refusal } from './boot.ts';
+import { inspectConfigFile, type ConfigFile } from './config-file.ts';
 import type { Io } from '../cli.ts';
 import { isColoured, report, signOf } from './report.ts';
 
@@ -32,10 +32,10 @@ export type ServiceLocation = {
 /**
  * For a command that reads. It is told when the file cannot be used, and refused where there is
  * neither a file nor a history of it.
- * @param name of the file, as the person wrote it
  */
-export async function locateService(name: string, io: Io): Promise<ServiceLocation | Refusal> {
-  const inspection = await inspectConfig(resolve(io.cwd, name), io.env);
+export async function locateService(named: ConfigFile, io: Io): Promise<ServiceLocation | Refusal> {
+  const { name } = named;
+  const inspection = await inspectConfigFile(named, io);
   const { file, validation, storagePath } = inspection;
   const kept = await newestKept(file, io);
   const keptAt = kept === null ? [] : addressesOf(kept.config);
@@ -60,12 +60,12 @@ export async function locateService(name: string, io: Io): Promise<ServiceLocati
 
 /** For a command that writes or copies: goes by a file without problems alone. */
 export async function locateServiceStrictly(
-  name: string,
+  named: ConfigFile,
   io: Io,
 ): Promise<ServiceLocation | Refusal> {
-  const inspection = await inspectConfig(resolve(io.cwd, name), io.env);
+  const inspection = await inspectConfigFile(named, io);
   const { validation, storagePath } = inspection;
-  if (validation.kind === 'invalid') return refusalOf(name, inspection, io);
+  if (validation.kind === 'invalid') return refusalOf(named.name, inspection, io);
   const { config } = validation;
   return { kind: 'found', source: 'file', config, storagePath, addresses: addressesOf(config) };
 }

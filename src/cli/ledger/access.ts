@@ -11,6 +11,7 @@ import { listPairings, Pairings } from '../../flow/pairing.ts';
 import { openCursorReader, openLedger, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
 import { readSecrets } from '../frame/boot.ts';
+import { useConfigFile } from '../frame/config-file.ts';
 import { exitCode, type Io } from '../cli.ts';
 import {
   locateServiceStrictly,
@@ -25,7 +26,7 @@ import { audited, auditedAdmissions } from './audited.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
   readonly io: Io;
-  /** The configuration file, as the person named it. */
+  /** The configuration file, as a person names it. */
   readonly file: string;
 };
 
@@ -34,7 +35,7 @@ export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
  * @returns the place, or the exit code after the refusal was told
  */
 export function locateLedger(file: string | null, io: Io): Promise<LedgerLocation | number> {
-  return placeBy(locateService, file ?? 'svc.json', io);
+  return placeBy(locateService, file, io);
 }
 
 /** The same for one that changes or copies something. */
@@ -42,16 +43,17 @@ export function locateLedgerStrictly(
   file: string | null,
   io: Io,
 ): Promise<LedgerLocation | number> {
-  return placeBy(locateServiceStrictly, file ?? 'svc.json', io);
+  return placeBy(locateServiceStrictly, file, io);
 }
 
 async function placeBy(
   find: typeof locateService,
-  file: string,
+  given: string | null,
   io: Io,
 ): Promise<LedgerLocation | number> {
+  const file = useConfigFile(given, io);
   const location = await find(file, io);
-  if (location.kind === 'found') return { ...location, io, file };
+  if (location.kind === 'found') return { ...location, io, file: file.name };
   io.stderr.write(location.report);
   return exitCode.config;
 }

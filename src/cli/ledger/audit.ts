@@ -2,7 +2,7 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { Page, PageAsked } from '../../domain/page.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import type { Command, Io } from '../cli.ts';
-import { limitRange, runList } from './pages.ts';
+import { limitRange, pageFlags, runList } from './pages.ts';
 import { left, localTime, right, table } from './table.ts';
 
 export const audit: Command = {
@@ -20,6 +20,7 @@ thousand.
   --config <file>  the configuration file (default: svc.json)
   --json           print {"rows", "next"}
 `,
+  flags: pageFlags,
   run,
 };
 

@@ -7,6 +7,8 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { locateLedgerStrictly } from './access.ts';
 import { bytesText } from './table.ts';
 
+const table = { config: { type: 'string' } } as const;
+
 export const backup: Command = {
   name: 'backup',
   summary: 'Copy the database, also while svc runs',
@@ -21,10 +23,10 @@ there only when it is whole. An existing file is never replaced.
 To restore: stop svc, put the copy where storage.path says, remove the old file's -wal and -shm,
 start svc. Replies that were delivered after the backup go out again, with the same ids.
 `,
+  flags: table,
+  takes: 'file',
   run,
 };
-
-const table = { config: { type: 'string' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);

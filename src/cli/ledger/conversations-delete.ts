@@ -7,6 +7,12 @@ import { locateLedgerStrictly, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';
 
+const table = {
+  sender: { type: 'string' },
+  yes: { type: 'boolean' },
+  config: { type: 'string' },
+} as const;
+
 export const conversationsDelete: Command = {
   name: 'conversations delete',
   summary: 'Delete a conversation, or all that a sender said',
@@ -20,14 +26,9 @@ At a terminal it asks first.
   --yes            do not ask; needed where there is no terminal
   --config <file>  the configuration file (default: svc.json)
 `,
+  flags: table,
   run,
 };
-
-const table = {
-  sender: { type: 'string' },
-  yes: { type: 'boolean' },
-  config: { type: 'string' },
-} as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const name = conversationsDelete.name;

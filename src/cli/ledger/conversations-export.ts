@@ -6,6 +6,8 @@ import { locateLedger, reading } from './access.ts';
 import { allRows } from './pages.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';
 
+const table = { sender: { type: 'string' }, config: { type: 'string' } } as const;
+
 export const conversationsExport: Command = {
   name: 'conversations export',
   summary: 'Write all turns of a conversation, or of a sender, as JSON Lines',
@@ -17,10 +19,9 @@ Writes every turn to standard output, oldest first, one JSON object a line.
   --sender <id>    all that one sender said on the channel, and the answers
   --config <file>  the configuration file (default: svc.json)
 `,
+  flags: table,
   run,
 };
-
-const table = { sender: { type: 'string' }, config: { type: 'string' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const name = conversationsExport.name;

@@ -12,6 +12,8 @@ import { indented } from './story-page.ts';
 import { left, localTime, right, table } from './table.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';
 
+const showFlags = { ...pageFlags, sender: { type: 'string' } } as const;
+
 export const conversationsList: Command = {
   name: 'conversations list',
   summary: 'List the conversations that are kept',
@@ -25,6 +27,7 @@ and how many messages wait. Without storage there are none.
   --config <file>  the configuration file (default: svc.json)
   --json           print {"rows", "next"}
 `,
+  flags: pageFlags,
   run: list,
 };
 
@@ -45,6 +48,7 @@ agent keeps of the conversation.
 
 An id that begins with a dash goes behind "--".
 `,
+  flags: showFlags,
   run: show,
 };
 
@@ -81,8 +85,6 @@ function listPage({ rows }: Page<ConversationRow>, { storagePath }: LedgerLocati
     ]),
   );
 }
-
-const showFlags = { ...pageFlags, sender: { type: 'string' } } as const;
 
 async function show(args: readonly string[], io: Io): Promise<number> {
   const name = conversationsShow.name;

@@ -8,6 +8,14 @@ import { plainLine } from '../frame/plain-text.ts';
 import { locateLedgerStrictly, reading, writing, type LedgerLocation } from './access.ts';
 import { allRows } from './pages.ts';
 
+const replayTable = {
+  all: { type: 'boolean' },
+  reason: { type: 'string' },
+  config: { type: 'string' },
+} as const;
+
+const discardTable = { reason: { type: 'string' }, config: { type: 'string' } } as const;
+
 export const deadLettersReplay: Command = {
   name: 'dead-letters replay',
   summary: 'Try dead letters again',
@@ -23,6 +31,7 @@ a message runs again as if it had come now. When svc is stopped they wait for it
 
 Exit codes: 0 all of them, 1 at least one could not be, 2 wrong usage, 78 configuration.
 `,
+  flags: replayTable,
   run: replay,
 };
 
@@ -38,14 +47,9 @@ Deletes dead letters for good.
 
 Exit codes: 0 all of them, 1 at least one could not be, 2 wrong usage, 78 configuration.
 `,
+  flags: discardTable,
   run: discard,
 };
-
-const replayTable = {
-  all: { type: 'boolean' },
-  reason: { type: 'string' },
-  config: { type: 'string' },
-} as const;
 
 async function replay(args: readonly string[], io: Io): Promise<number> {
   const name = deadLettersReplay.name;
@@ -91,8 +95,6 @@ async function collect(
   if (ids.length === 0) location.io.stderr.write('There are no such dead letters.\n');
   return ids.length === 0 ? exitCode.fine : ids;
 }
-
-const discardTable = { reason: { type: 'string' }, config: { type: 'string' } } as const;
 
 async function discard(args: readonly string[], io: Io): Promise<number> {
   const name = deadLettersDiscard.name;

@@ -6,9 +6,11 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson, plainLine } from '../frame/plain-text.ts';
 import { locateLedger, reading, type LedgerLocation } from './access.ts';
-import { limitRange, runList } from './pages.ts';
+import { limitRange, pageFlags, runList } from './pages.ts';
 import { indented } from './story-page.ts';
 import { left, localTime, right, table } from './table.ts';
+
+const showTable = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
 export const deadLettersList: Command = {
   name: 'dead-letters list',
@@ -23,6 +25,7 @@ many there are of each reason, then the letters themselves, newest first. No tex
   --config <file>  the configuration file (default: svc.json)
   --json           print {"reasons", "rows", "next"}
 `,
+  flags: pageFlags,
   run: list,
 };
 
@@ -36,6 +39,7 @@ Shows a dead letter: what it says, when it was tried, and why each try failed.
   --config <file>  the configuration file (default: svc.json)
   --json           print it as JSON
 `,
+  flags: showTable,
   run: show,
 };
 
@@ -77,8 +81,6 @@ function listPage({ reasons, rows }: LettersPage): string {
   );
   return `${plural(all, 'dead letter')}\n\n${byReason}\n${letters}`;
 }
-
-const showTable = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
 async function show(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, showTable, 1);

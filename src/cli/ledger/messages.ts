@@ -11,6 +11,16 @@ import type { LedgerLocation } from './access.ts';
 import { fullPage, limitRange, pageFlags, printList } from './pages.ts';
 import { left, length, localTime, right, table } from './table.ts';
 
+const flagTable = {
+  ...pageFlags,
+  channel: { type: 'string' },
+  brain: { type: 'string' },
+  state: { type: 'string' },
+  outcome: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+} as const;
+
 export const messages: Command = {
   name: 'messages',
   summary: 'List messages and how their turns ended',
@@ -35,18 +45,9 @@ tells all about one of them.
 
 With storage it is read from the database, whether svc runs or not; without, from the running svc.
 `,
+  flags: flagTable,
   run,
 };
-
-const flagTable = {
-  ...pageFlags,
-  channel: { type: 'string' },
-  brain: { type: 'string' },
-  state: { type: 'string' },
-  outcome: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-} as const;
 
 type Given = Readonly<Record<keyof MessageFilter, string | null>>;
 

@@ -10,6 +10,18 @@ import { indented } from './story-page.ts';
 import { localTime } from './table.ts';
 import { locate } from './whose.ts';
 
+const listFlags = {
+  brain: { type: 'string' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
+const clearFlags = {
+  brain: { type: 'string' },
+  yes: { type: 'boolean' },
+  config: { type: 'string' },
+} as const;
+
 export const notesList: Command = {
   name: 'notes list',
   summary: 'List the notes that an agent keeps',
@@ -23,6 +35,7 @@ Lists the notes of one conversation, or those that a brain keeps of all its conv
   --config <file>  the configuration file (default: svc.json)
   --json           print {"rows"}
 `,
+  flags: listFlags,
   run: list,
 };
 
@@ -39,14 +52,9 @@ asks first.
   --yes            do not ask; needed where there is no terminal
   --config <file>  the configuration file (default: svc.json)
 `,
+  flags: clearFlags,
   run: clear,
 };
-
-const listFlags = {
-  brain: { type: 'string' },
-  config: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
 
 async function list(args: readonly string[], io: Io): Promise<number> {
   const { name } = notesList;
@@ -74,12 +82,6 @@ function told(of: NotesOf): (note: NoteText) => string {
     return `${localTime(at)}${where}\n${indented(text)}`;
   };
 }
-
-const clearFlags = {
-  brain: { type: 'string' },
-  yes: { type: 'boolean' },
-  config: { type: 'string' },
-} as const;
 
 async function clear(args: readonly string[], io: Io): Promise<number> {
   const { name } = notesClear;

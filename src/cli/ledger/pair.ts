@@ -6,6 +6,12 @@ import { plainLine } from '../frame/plain-text.ts';
 import { listingPairings, locateLedgerStrictly, pairing } from './access.ts';
 import { left, localTime, table } from './table.ts';
 
+const flagTable = {
+  list: { type: 'boolean' },
+  remove: { type: 'string' },
+  config: { type: 'string' },
+} as const;
+
 export const pair: Command = {
   name: 'pair',
   summary: 'Let someone in on a messenger, by their code',
@@ -24,14 +30,9 @@ The list is read from the database, whether svc runs or not. Letting in and remo
 is done over its admin address, with the admin token.
 Exit codes: 0 done, 1 not done, 2 wrong usage, 78 configuration.
 `,
+  flags: flagTable,
   run,
 };
-
-const flagTable = {
-  list: { type: 'boolean' },
-  remove: { type: 'string' },
-  config: { type: 'string' },
-} as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, flagTable, 1);

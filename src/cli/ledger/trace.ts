@@ -6,6 +6,12 @@ import { plainJson } from '../frame/plain-text.ts';
 import { locateLedger, reading, type LedgerLocation } from './access.ts';
 import { storyPage } from './story-page.ts';
 
+const table = {
+  text: { type: 'boolean' },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
 export const trace: Command = {
   name: 'trace',
   summary: 'Tell everything that happened to one message',
@@ -21,14 +27,9 @@ The id is the "message_id" that the webhook's 200 gave, or that of a dead letter
 
 With storage it is read from the database, whether svc runs or not; without, from the running svc.
 `,
+  flags: table,
   run,
 };
-
-const table = {
-  text: { type: 'boolean' },
-  config: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);

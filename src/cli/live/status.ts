@@ -7,6 +7,8 @@ import { isColoured } from '../frame/report.ts';
 import { adminClientAt, findAdmin } from './admin-at.ts';
 import { statusPage } from './status-page.ts';
 
+const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
+
 export const status: Command = {
   name: 'status',
   summary: 'Tell how the running svc is',
@@ -22,10 +24,9 @@ token, and tells nobody's words.
 Exit codes: 0 svc works, 1 it is failing or does not answer, 2 wrong usage, 78 there is no
 configuration file. A channel or a provider that is down is told, and is no reason for a 1.
 `,
+  flags: table,
   run,
 };
-
-const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table);

@@ -14,6 +14,12 @@ import { plainJson, plainLine } from '../frame/plain-text.ts';
 import { programVersion } from '../frame/program.ts';
 import { adminClientAt, findAdmin } from './admin-at.ts';
 
+const table = {
+  kind: { type: 'string', values: frameKinds },
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+} as const;
+
 export const tail: Command = {
   name: 'tail',
   summary: 'Follow what the running svc does',
@@ -31,14 +37,9 @@ ${kindsPage()}
 Exit codes: 0 it was ended, 1 no running svc answers, 2 wrong usage, 78 there is no
 configuration file.
 `,
+  flags: table,
   run,
 };
-
-const table = {
-  kind: { type: 'string' },
-  config: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
 
 /** So long that three of svc's comments must have been missing. */
 const silenceMs = 50_000;

@@ -1,0 +1,119 @@
+/**
+ * Which configuration file a command goes by: the one that `--config` names, else the one that the
+ * variable `SVC_CONFIG` names, else the first that is there of a few places. What was named is
+ * taken as it is: where it is missing, no other file takes its place.
+ */
+import { lstatSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { defaultStoragePath, inspectConfig, type Inspection } from '../../config/inspect.ts';
+import type { ConfigProblem } from '../../config/config.ts';
+import type { Io } from '../cli.ts';
+
+export type ConfigFile = {
+  /** For people: as it was written, `svc.json` in the working folder, else the whole path. */
+  readonly name: string;
+  /** Absolute. */
+  readonly path: string;
+  /** `found`: nobody named it; `none`: neither is one there, and the first place is meant. */
+  readonly by: 'flag' | 'variable' | 'found' | 'none';
+  /** Where it was looked for, in order; empty where it was named. */
+  readonly looked: readonly string[];
+};
+
+type Place = { readonly name: string; readonly path: string };
+
+export type Surroundings = Pick<Io, 'cwd' | 'env'> & {
+  readonly platform?: NodeJS.Platform;
+  /** Whether anything has this path. */
+  readonly isThere?: (path: string) => boolean;
+};
+
+/**
+ * Chooses the file, without reading it.
+ * @param given what `--config` names, or an argument in its place; null: it was not given
+ */
+export function findConfigFile(given: string | null, surroundings: Surroundings): ConfigFile {
+  const { cwd, env, isThere = isInPlace } = surroundings;
+  if (given !== null) return namedBy('flag', given, cwd);
+  const named = env['SVC_CONFIG'] ?? '';
+  if (named !== '') return namedBy('variable', named, cwd);
+  const places = placesOf(surroundings);
+  const found = places.find(({ path }) => isThere(path));
+  const looked = places.map(({ path }) => path);
+  return { ...(found ?? places[0]), by: found === undefined ? 'none' : 'found', looked };
+}
+
+/** The same, and says at a terminal which file it is where that is not plain to see. */
+export function useConfigFile(given: string | null, io: Io): ConfigFile {
+  const file = findConfigFile(given, io);
+  const told = sayChoice(file);
+  if (told !== null && io.stderr.isTTY === true) io.stderr.write(`${told}\n`);
+  return file;
+}
+
+/** Null where the person sees it: the file was named in the command, or is `./svc.json`. */
+export function sayChoice({ by, name }: ConfigFile): string | null {
+  if (by === 'variable') return `The configuration is ${name} (SVC_CONFIG).`;
+  return by === 'found' && name !== usualName ? `The configuration is ${name}.` : null;
+}
+
+/** Reads and checks the file; that none was found is a problem which names every place. */
+export async function inspectConfigFile(file: ConfigFile, { env }: Io): Promise<Inspection> {
+  const inspection = await inspectConfig(file.path, env);
+  const { validation } = inspection;
+  const problems = validation.problems.map((problem) =>
+    problem.code === 'file_missing' ? { ...problem, ...sayMissing(file, problem) } : problem,
+  );
+  return { ...inspection, validation: { ...validation, problems } };
+}
+
+function sayMissing(
+  { by, looked }: ConfigFile,
+  { message }: ConfigProblem,
+): Pick<ConfigProblem, 'message' | 'remedy'> {
+  if (by === 'none') {
+    return {
+      message: `there is no configuration; it was looked for at ${listed(looked)}`,
+      remedy: 'Make one with `svc init`, or name one with --config; `svc demo` needs none.',
+    };
+  }
+  if (by === 'variable') {
+    return {
+      message: `${message}, which SVC_CONFIG names`,
+      remedy: 'Let SVC_CONFIG name a file that is there, or unset it.',
+    };
+  }
+  return { message, remedy: 'Name another file, or make one with `svc init`.' };
+}
+
+const usualName = 'svc.json';
+
+function placesOf({
+  cwd,
+  env,
+  platform = process.platform,
+}: Surroundings): readonly [Place, ...Place[]] {
+  const ofUser = join(dirname(defaultStoragePath(env, platform)), usualName);
+  const ofMachine = platform === 'win32' ? [] : ['/etc/svc/svc.json'];
+  const others = [ofUser, ...ofMachine].map((path) => ({ name: path, path }));
+  return [{ name: usualName, path: resolve(cwd, usualName) }, ...others];
+}
+
+function namedBy(by: 'flag' | 'variable', name: string, cwd: string): ConfigFile {
+  return { name, path: resolve(cwd, name), by, looked: [] };
+}
+
+/** A link to nowhere and what cannot be looked at are there: reading it says what is wrong. */
+function isInPlace(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== 'ENOENT' && code !== 'ENOTDIR';
+  }
+}
+
+function listed(paths: readonly string[]): string {
+  return [paths.slice(0, -1).join(', '), paths.at(-1)].join(' and ');
+}

@@ -1,0 +1,220 @@
+import type { Config, Secrets } from '../../config/config.ts';
+import { endsWithin } from '../../lib/lifetime.ts';
+import { Unanswered, type Bearer } from '../frame/admin-client.ts';
+import { readSecrets } from '../frame/boot.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { useConfigFile } from '../frame/config-file.ts';
+import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
+import { plainText } from '../frame/plain-text.ts';
+import { programVersion } from '../frame/program.ts';
+import { RemoteLedger } from '../frame/remote-ledger.ts';
+import { locateService, whereSvcListens, type ServiceLocation } from '../frame/service-location.ts';
+import { sayHowFar, watchAnswer, type Watched } from './answer-watch.ts';
+import { postMessage } from './message-post.ts';
+import { StandIn } from './stand-in.ts';
+import { replyChecks, webhookIn, type WebhookPlace } from './webhook-place.ts';
+
+const waitSeconds = { usual: 120, most: 3_600 } as const;
+
+const table = {
+  as: { type: 'string' },
+  wait: { type: 'string' },
+  config: { type: 'string' },
+} as const;
+
+export const send: Command = {
+  name: 'send',
+  summary: 'Say something to the running svc, and print its answer',
+  usage: `Usage: svc send <text> [--as <sender>] [--wait <seconds>] [--config <file>]
+
+Sends a message to the webhook of the running svc, and prints the answer. It needs the webhook's
+secret. It sees the answer in one of two ways: as the operator, over the admin server, where the
+configuration has storage and an admin block whose token is set here; and by standing in as the
+receiver, where replies go to this machine and nothing listens there. Then it takes the answer to
+its own message alone; svc keeps all others, and tries them again.
+
+  --as <sender>     who says it: messages of one sender are one conversation (default: your name)
+  --wait <seconds>  how long to wait for the answer, 1 to ${waitSeconds.most} (default: ${waitSeconds.usual})
+  --config <file>   the configuration file (default: svc.json)
+
+Exit codes: 0 the answer was printed, 1 it could not be had (whether svc has the message is said),
+2 wrong usage, 78 the configuration has no webhook, or a secret is missing.
+`,
+  flags: table,
+  run,
+};
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table, Infinity);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'send', parsed.message);
+  const { flags, positionals } = parsed;
+  const text = positionals.join(' ');
+  if (text.trim() === '') return wrongUsage(io, 'send', 'Say what: svc send "Hello"');
+  const seconds =
+    flags.wait === null ? waitSeconds.usual : wholeNumber(flags.wait, 1, waitSeconds.most);
+  if (seconds === null) {
+    const range = `a number of seconds from 1 to ${waitSeconds.most}`;
+    return wrongUsage(io, 'send', `--wait is ${range}; "${flags.wait}" is none.`);
+  }
+  const file = useConfigFile(flags.config, io);
+  const location = await locateService(file, io);
+  if (location.kind === 'refused') return refuse(io, location.report);
+  const place = webhookIn(location.config);
+  if (place === null || !place.isRouted) return refuse(io, sayNoWebhook(file.name, place));
+  const wanted = `${place.path}.token_env`;
+  const read = readSecrets(location.config, io, (path) => path === wanted);
+  if (read.kind === 'refused') return refuse(io, read.report);
+  const sender = flags.as ?? io.env['USER'] ?? io.env['USERNAME'] ?? 'me';
+  const talk = new Talk({ io, location, place, secrets: read.secrets, waitMs: seconds * 1_000 });
+  return talk.say({ sender, text });
+}
+
+function refuse(io: Io, report: string): number {
+  io.stderr.write(report);
+  return exitCode.config;
+}
+
+function sayNoWebhook(name: string, place: WebhookPlace | null): string {
+  if (place === null) {
+    return `${name} has no webhook channel, and only to one can this be said: add one, or try svc chat.\n`;
+  }
+  return `No route of ${name} names the webhook, so svc does not listen there: add one to "routes".\n`;
+}
+
+type Setting = {
+  readonly io: Io;
+  readonly location: ServiceLocation;
+  readonly place: WebhookPlace;
+  readonly secrets: Secrets;
+  readonly waitMs: number;
+};
+
+/** A reply that the admin server tells of is on its way to the receiver at that moment. */
+const deliveryMs = 3_000;
+
+/** One message and its answer, by every way in which the answer can be seen. */
+class Talk {
+  readonly #setting: Setting;
+
+  constructor(setting: Setting) {
+    this.#setting = setting;
+  }
+
+  async say(said: { readonly sender: string; readonly text: string }): Promise<number> {
+    const { io, place, secrets } = this.#setting;
+    await using service = await this.#service();
+    const reading = await this.#mayRead(service);
+    const standIn = await this.#standIn();
+    await using _own = typeof standIn === 'string' ? null : standIn;
+    const secret = secrets.get(place.webhook.tokenEnv)!;
+    const posted = await postMessage(place.webhook, secret, said, io.stop);
+    if (posted.kind === 'refused') {
+      io.stderr.write(`${posted.message}\n`);
+      return exitCode.failed;
+    }
+    const { id } = posted;
+    if (typeof standIn !== 'string') standIn.expect(id);
+    else if (reading !== true) {
+      io.stderr.write(
+        `svc has the message (${id}). Its answer cannot be shown: ${standIn}; and ${reading}.\n`,
+      );
+      return exitCode.failed;
+    }
+    return this.#wait(id, { service, mayRead: reading === true, standIn });
+  }
+
+  async #wait(
+    id: string,
+    by: {
+      readonly service: RemoteLedger | null;
+      readonly mayRead: boolean;
+      readonly standIn: StandIn | string;
+    },
+  ): Promise<number> {
+    const { io, waitMs } = this.#setting;
+    const enough = new AbortController();
+    const over = AbortSignal.any([io.stop, AbortSignal.timeout(waitMs), enough.signal]);
+    const { service, mayRead, standIn } = by;
+    const seen: Promise<Watched | 'over'>[] = [whenAborted(over)];
+    if (service !== null) seen.push(watchAnswer(service, id, mayRead, over));
+    if (typeof standIn !== 'string') {
+      seen.push(standIn.reply.then(({ text }) => ({ kind: 'reply', texts: [text] })));
+    }
+    const answer = await Promise.race(seen).finally(() => enough.abort());
+    if (answer === 'over') return this.#sayOver(id, service);
+    if (answer.kind === 'none') {
+      io.stderr.write(`${answer.why} See svc trace ${id}\n`);
+      return exitCode.failed;
+    }
+    for (const text of answer.texts) io.stdout.write(`${plainText(text)}\n`);
+    if (typeof standIn !== 'string') await endsWithin(standIn.reply, deliveryMs);
+    return exitCode.fine;
+  }
+
+  async #sayOver(id: string, service: RemoteLedger | null): Promise<number> {
+    const { io, waitMs } = this.#setting;
+    if (io.stop.aborted) {
+      io.stderr.write(`Given up. svc has the message (${id}) and goes on with it.\n`);
+      return exitCode.failed;
+    }
+    const far = service === null ? 'svc has the message' : await sayHowFar(service, id);
+    io.stderr.write(`No answer came within ${waitMs / 1_000} s. ${far}. See svc trace ${id}\n`);
+    return exitCode.failed;
+  }
+
+  /** Null: the admin server is switched off. */
+  async #service(): Promise<RemoteLedger | null> {
+    const { io, location } = this.#setting;
+    const address = await whereSvcListens(location.addresses, io);
+    if (address === null) return null;
+    return new RemoteLedger({
+      address,
+      bearer: this.#bearer(location.config),
+      version: programVersion(),
+      stop: io.stop,
+      answerMs: 5_000,
+    });
+  }
+
+  #bearer({ admin }: Config): Bearer {
+    if (admin === null) {
+      return { kind: 'none', message: 'without an admin block nobody may read it' };
+    }
+    const token = this.#setting.secrets.get(admin.tokenEnv);
+    if (token !== undefined) return { kind: 'token', variable: admin.tokenEnv, token };
+    return {
+      kind: 'none',
+      message: `${admin.tokenEnv}, with which it may be read, is not set here`,
+    };
+  }
+
+  /** True, or why the text of an answer may not be read, as the end of a sentence. */
+  async #mayRead(service: RemoteLedger | null): Promise<true | string> {
+    const { config } = this.#setting.location;
+    if (config.storage === null) return 'without storage svc keeps no text of it to read';
+    if (service === null) return 'the admin server, which would tell it, is switched off';
+    const bearer = this.#bearer(config);
+    if (bearer.kind === 'none') return bearer.message;
+    try {
+      await service.list();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+      return `the admin server does not tell it (${error.message.replace(/\.$/, '')})`;
+    }
+  }
+
+  #standIn(): Promise<StandIn | string> {
+    const { place, secrets } = this.#setting;
+    const read = replyChecks(place.webhook, secrets);
+    if (read.kind === 'read') return StandIn.open(place.webhook, read.checks);
+    return Promise.resolve(`${read.name}, by which a reply of svc is known, is not set here`);
+  }
+}
+
+function whenAborted(signal: AbortSignal): Promise<'over'> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve('over');
+    signal.addEventListener('abort', () => resolve('over'), { once: true });
+  });
+}
