@@ -71,6 +71,8 @@ export function fakeSession(first: Page = plainPage): FakeSession {
       return promise.finally(() => waiting.delete(resolve));
     },
     end: ended.resolve,
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      ended.resolve({ kind: 'left' });
+    },
   };
 }

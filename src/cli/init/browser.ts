@@ -20,23 +20,34 @@ type Surroundings = Pick<Io, 'stdin' | 'stderr' | 'env' | 'stop'> & {
   readonly platform?: NodeJS.Platform;
 };
 
-/** How long a browser may take to show its page before the link is told as well. */
-const pageMs = 10_000;
-/** How long the end waits for a page that has still to be told of it. */
-const lastPageMs = 5_000;
+export type FaceTimes = {
+  /** How long a browser may take to show its page before the link is told as well. */
+  readonly pageMs: number;
+  /** From then on a code is not waited for. */
+  readonly codeMs: number;
+  /** How long the end waits for a page that has still to be told of it. */
+  readonly lastPageMs: number;
+};
+
+const faceTimes: FaceTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000 };
 
 /**
  * Leads a person through the session on a page of their browser.
  * @returns how the session ended; what it started runs until then. It ends the session itself only
  *   where nobody can come any more: no code is good, and nobody is there to ask for another.
  */
-export async function showInBrowser(session: SetupSession, io: Surroundings): Promise<SetupEnd> {
-  return new BrowserFace(session, io).run();
+export async function showInBrowser(
+  session: SetupSession,
+  io: Surroundings,
+  times: FaceTimes = faceTimes,
+): Promise<SetupEnd> {
+  return new BrowserFace(session, io, times).run();
 }
 
 class BrowserFace {
   readonly #session: SetupSession;
   readonly #io: Surroundings;
+  readonly #waits: FaceTimes;
   /** The last page has gone out. */
   readonly #shown = Promise.withResolvers<void>();
   /** Nobody can sign in any more. */
@@ -47,10 +58,13 @@ class BrowserFace {
   #isInviting = false;
   #isClosed = false;
   #canAskAgain = true;
+  /** A code is out that is good, as far as is known here. */
+  #hasCode = true;
 
-  constructor(session: SetupSession, io: Surroundings) {
+  constructor(session: SetupSession, io: Surroundings, times: FaceTimes) {
     this.#session = session;
     this.#io = io;
+    this.#waits = times;
   }
 
   async run(): Promise<SetupEnd> {
@@ -68,7 +82,7 @@ class BrowserFace {
       void this.#invite(server);
       await Promise.race([ended, this.#shown.promise, this.#alone.promise, aborted(this.#io.stop)]);
       const isWatched = this.#isSignedIn && !this.#io.stop.aborted;
-      if (isWatched) await endsWithin(this.#shown.promise, lastPageMs);
+      if (isWatched) await endsWithin(this.#shown.promise, this.#waits.lastPageMs);
     } finally {
       this.#isClosed = true;
       lines.close();
@@ -89,6 +103,7 @@ class BrowserFace {
     lines.on('line', () => void this.#invite(server));
     lines.on('close', () => {
       this.#canAskAgain = false;
+      this.#endAlone();
     });
     return lines;
   }
@@ -98,16 +113,18 @@ class BrowserFace {
     this.#isInviting = true;
     this.#settle();
     const url = server.offer();
-    this.#later(codeMs, () => this.#expired());
+    this.#hasCode = true;
+    this.#later(this.#waits.codeMs, () => this.#expired());
     const isOpened = await this.#open(url);
     this.#isInviting = false;
-    if (this.#isClosed) return this.#settle();
-    const here = `  ${url}\n\nThe link is good for one minute, and for one page.`;
-    if (!isOpened) {
-      return this.#say(`Open this in a browser on this machine:\n\n${here} Ctrl-C ends svc.`);
-    }
+    // It was used, or given up, before the opener had ended.
+    if (this.#isClosed || !this.#hasCode) return this.#settle();
+    const here =
+      `in a browser on this machine:\n\n  ${url}\n\n` +
+      'The link is good for one minute, and for one page. Ctrl-C ends svc.';
+    if (!isOpened) return this.#say(`Open this ${here}`);
     this.#say('A page opens in your browser: the first run goes on there. Ctrl-C ends svc.');
-    this.#later(pageMs, () => this.#say(`If no page came, open this in a browser:\n\n${here}`));
+    this.#later(this.#waits.pageMs, () => this.#say(`If no page came, open this ${here}`));
   }
 
   async #open(url: string): Promise<boolean> {
@@ -123,8 +140,14 @@ class BrowserFace {
     return false;
   }
 
+  /** Nobody is there, and nobody can come. */
+  #endAlone(): void {
+    if (!this.#canAskAgain && !this.#hasCode && !this.#isSignedIn) this.#alone.resolve();
+  }
+
   #traded(traded: Traded): void {
     if (traded.kind === 'token') {
+      this.#hasCode = false;
       this.#settle();
       this.#isSignedIn = true;
       return this.#say(`The page is there. Enter opens another in its place.`);
@@ -135,15 +158,15 @@ class BrowserFace {
       'The link was used a second time, so somebody else may have it: the page is signed out. ' +
         'Enter opens a new one, Ctrl-C ends svc.',
     );
-    if (!this.#canAskAgain) this.#alone.resolve();
+    this.#endAlone();
   }
 
   #expired(): void {
     this.#settle();
-    if (this.#canAskAgain)
-      return this.#say('No page came, and the link is too old now. Enter: anew.');
-    this.#say('No page came within a minute. Run it again where a browser is.');
-    this.#alone.resolve();
+    this.#hasCode = false;
+    const how = this.#canAskAgain ? 'Enter opens another.' : 'Run it again where a browser is.';
+    this.#say(`No page came within a minute, and the link is too old now. ${how}`);
+    this.#endAlone();
   }
 
   #showed(revision: number): void {
