@@ -114,12 +114,12 @@ async function valuesOf(
   names: readonly string[],
   entry: MakeEntry,
 ): Promise<Readonly<Record<string, string>>> {
-  const values: Record<string, string> = {};
+  const values: [string, string][] = [];
   for (const name of names) {
     const value = await entry(name).getPassword();
-    if (value !== null) values[name] = value;
+    if (value !== null) values.push([name, value]);
   }
-  return values;
+  return Object.fromEntries(values);
 }
 
 /**

@@ -50,23 +50,23 @@ export function stateOfMessage(
  * The names of errors that a bus answers with.
  * @see https://dbus.freedesktop.org/doc/api/html/group__DBusProtocol.html
  */
-const busErrors: Readonly<Record<string, HelperFault['state']>> = {
-  'org.freedesktop.DBus.Error.ServiceUnknown': 'no_provider',
-  'org.freedesktop.DBus.Error.NameHasNoOwner': 'no_provider',
-  'org.freedesktop.DBus.Error.UnknownMethod': 'no_provider',
-  'org.freedesktop.DBus.Error.UnknownInterface': 'no_provider',
-  'org.freedesktop.DBus.Error.UnknownObject': 'no_provider',
-  'org.freedesktop.DBus.Error.NoReply': 'no_answer',
-  'org.freedesktop.DBus.Error.Timeout': 'no_answer',
-  'org.freedesktop.DBus.Error.TimedOut': 'no_answer',
-  'org.freedesktop.DBus.Error.Disconnected': 'no_bus',
-  'org.freedesktop.DBus.Error.NoServer': 'no_bus',
-  'org.freedesktop.DBus.Error.AccessDenied': 'denied',
-  'org.freedesktop.Secret.Error.IsLocked': 'locked',
-};
+const busErrors: ReadonlyMap<string, HelperFault['state']> = new Map([
+  ['org.freedesktop.DBus.Error.ServiceUnknown', 'no_provider'],
+  ['org.freedesktop.DBus.Error.NameHasNoOwner', 'no_provider'],
+  ['org.freedesktop.DBus.Error.UnknownMethod', 'no_provider'],
+  ['org.freedesktop.DBus.Error.UnknownInterface', 'no_provider'],
+  ['org.freedesktop.DBus.Error.UnknownObject', 'no_provider'],
+  ['org.freedesktop.DBus.Error.NoReply', 'no_answer'],
+  ['org.freedesktop.DBus.Error.Timeout', 'no_answer'],
+  ['org.freedesktop.DBus.Error.TimedOut', 'no_answer'],
+  ['org.freedesktop.DBus.Error.Disconnected', 'no_bus'],
+  ['org.freedesktop.DBus.Error.NoServer', 'no_bus'],
+  ['org.freedesktop.DBus.Error.AccessDenied', 'denied'],
+  ['org.freedesktop.Secret.Error.IsLocked', 'locked'],
+]);
 
 /** Whatever keeps the program from starting that the bus would start: there is none. */
 export function stateOfBusError(name: string): HelperFault['state'] {
   if (name.startsWith('org.freedesktop.DBus.Error.Spawn.')) return 'no_provider';
-  return busErrors[name] ?? 'unavailable';
+  return busErrors.get(name) ?? 'unavailable';
 }
