@@ -215,7 +215,8 @@ export type Found =
   /** A problem: nothing was written. */
   | { readonly of: 'write'; readonly written: Written | { readonly problem: string } }
   | { readonly of: 'start'; readonly problem: string | null }
-  | { readonly of: 'hear' | 'let_in'; readonly heard: Heard };
+  | { readonly of: 'hear'; readonly heard: Heard }
+  | { readonly of: 'let_in'; readonly heard: Heard };
 
 /**
  * What happens to a state. Of a secret field `fields` says `pasted`, or nothing where it was left
