@@ -4,7 +4,7 @@
  */
 import { findPort } from '../cli/demo/servers.ts';
 import type { FoundSecret } from '../config/found-secret.ts';
-import { describeKeychain } from '../keychain.ts';
+import { explainKeychain } from '../keychain.ts';
 import { endsWithin } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
 import type { Keychain, SecretLookup } from '../secrets/secrets.ts';
@@ -114,7 +114,7 @@ class World implements SetupWorld {
   ): Promise<PlaceFound> {
     const { keychain, lookup, platform } = this.#options;
     const [state, found] = await Promise.all([keychain.state(signal), lookup.find(names, signal)]);
-    const fault = state === 'ready' ? null : describeKeychain(state);
+    const fault = state === 'ready' ? null : explainKeychain(state);
     return {
       keychain: state,
       told: fault && `${fault.message} ${fault.remedy}`,
