@@ -17,7 +17,7 @@ export const setup: readonly Fault[] = [
   {
     name: 'A link of yesterday still lets in.',
     file: 'src/setup/browser/sign-in.ts',
-    find: " || this.#steady() - code.offeredAt > codeMs;",
+    find: ' || this.#steady() - code.offeredAt > codeMs;',
     replace: ';',
   },
   {
