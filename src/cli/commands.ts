@@ -6,6 +6,7 @@ type Entry = { readonly name: string; load(): Promise<Command> };
 
 const entries: readonly Entry[] = [
   { name: 'demo', load: async () => (await import('./demo/demo.ts')).demo },
+  { name: 'init', load: async () => (await import('./init/init.ts')).createInit() },
   { name: 'serve', load: async () => (await import('./serve.ts')).serve },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
   { name: 'send', load: async () => (await import('./talk/send.ts')).send },

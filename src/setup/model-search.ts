@@ -1,4 +1,7 @@
 /** Which models could be asked now: what runs near, and for which vendors a key stands somewhere. */
+import { later, steadyNow } from '../lib/clock.ts';
+import { createDeadlines } from '../lib/deadlines.ts';
+import { createHttpClient, type HttpClient } from '../lib/http-client.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import type { ModelDraft, ModelsFound } from './state.ts';
 import { localityOf, vendors } from './vendors.ts';
@@ -13,21 +16,22 @@ export type SearchOptions = {
 };
 
 const usualLocal = 'http://127.0.0.1:11434';
-const listBytesMax = 4 * 1024 * 1024;
+const bodyBytesMax = 4 * 1024 * 1024;
 
 export async function lookForModels(
   { env, lookup, hostedHere, lookMs }: SearchOptions,
   signal: AbortSignal,
 ): Promise<ModelsFound> {
   const local = localBaseUrl(env['OLLAMA_HOST']);
-  const end = (): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(lookMs)]);
+  const http = createHttpClient(createDeadlines());
+  await using closed = new AsyncDisposableStack();
+  closed.defer(() => http.close());
+  const read = (url: string): Promise<unknown> => readJson(http, url, lookMs, signal);
+  const names = vendors.map(({ keyEnv }) => keyEnv);
   const [tags, models, keys] = await Promise.all([
-    readJson(`${local}/api/tags`, end()),
-    readJson(`${hostedHere}/models`, end()),
-    lookup.find(
-      vendors.map(({ keyEnv }) => keyEnv),
-      signal,
-    ),
+    read(`${local}/api/tags`),
+    read(`${hostedHere}/models`),
+    lookup.find(names, signal),
   ]);
   const here = tags === null ? null : modelsOfTags(tags, local);
   const hosted = models === null ? null : modelsOfList(models, hostedHere);
@@ -60,12 +64,18 @@ export function localBaseUrl(host: string | undefined): string {
 }
 
 /** What it is as JSON; null: nobody answers there in time, or something else does. */
-async function readJson(url: string, signal: AbortSignal): Promise<unknown> {
+async function readJson(
+  http: HttpClient,
+  url: string,
+  lookMs: number,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const deadlineAt = later(steadyNow(), lookMs);
+  const request = { method: 'GET', headers: {}, body: null, deadlineAt, bodyBytesMax } as const;
+  const result = await http.send({ ...request, url: new URL(url) }, signal);
+  if (result.kind === 'fault' || result.status !== 200) return null;
   try {
-    const response = await fetch(url, { signal, redirect: 'error' });
-    if (!response.ok) return null;
-    const text = await response.text();
-    return text.length > listBytesMax ? null : (JSON.parse(text) as unknown);
+    return JSON.parse(result.body) as unknown;
   } catch {
     return null;
   }
