@@ -22,10 +22,11 @@ export function afterFinding(state: SetupState, found: Found): SetupState {
     case 'write':
       return fileWritten(state, found.written);
     case 'start': {
-      const { problem } = found;
+      const { problem, liveView } = found;
       if (problem !== null) return stay(state, { step: { at: 'start', problem } });
       return stay(state, {
         step: { at: 'first', heard: { kind: 'nothing' } },
+        facts: { liveView },
         effect: hear(state),
       });
     }
@@ -40,11 +41,14 @@ export function afterFinding(state: SetupState, found: Found): SetupState {
   }
 }
 
-/** The channel whose first message is waited for; of a kept file the first that it has. */
-export function hear({ draft, facts }: SetupState): Effect {
+/**
+ * The channel whose first message is waited for; of a kept file the first that it has.
+ * @param says what is said for the person where svc can say it; null: a greeting
+ */
+export function hear({ draft, facts }: SetupState, says: string | null = null): Effect {
   const kept = facts.file?.kind === 'there' ? facts.file.channels[0] : undefined;
   const type = draft.channel?.kind === 'channel' ? draft.channel.type : kept;
-  return { kind: 'hear', type: type ?? null };
+  return { kind: 'hear', type: type ?? null, says };
 }
 
 function fileFound(state: SetupState, file: Extract<Found, { of: 'look_at_file' }>['file']) {

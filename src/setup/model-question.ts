@@ -73,7 +73,7 @@ function brainOf(model: ModelChoice, practice: string | null): BrainConfig | str
   const channel = { kind: 'channel', type: 'webhook', bot: null } as const;
   const draft = { file: 'new', model, channel, access: null, pasted: [], keep: null } as const;
   const place = { ...usualPlace, practice };
-  const facts = { file: null, models: null, place, written: null };
+  const facts = { file: null, models: null, place, written: null, liveView: null };
   const validation = validateText(textOf(documentOf(draft, facts)));
   if (validation.kind === 'valid') return validation.config.brains[0]!;
   return validation.problems.find(({ severity }) => severity === 'error')!.message;

@@ -1,5 +1,5 @@
 /** The file, the start, and the first message. Pure. */
-import { kindOf } from '../channel/kinds.ts';
+import { kindOf, type ChannelType } from '../channel/kinds.ts';
 import { documentOf, lineFor, secretsOf } from './document.ts';
 import { hear } from './findings.ts';
 import { backOrLeave, bad, choice, code, good, page, quote, text } from './page-parts.ts';
@@ -83,11 +83,21 @@ export function pageOfFirst(
         ],
       });
     }
-    case 'reply':
+    case 'reply': {
+      const lines = [
+        text('It was said:'),
+        quote(heard.said),
+        good('The answer:'),
+        quote(heard.text),
+      ];
+      if (isMessengerOf(state)) return page(first, title, { lines, choices: [done] });
+      const say = choice('say', 'Say it', { takes: ['says'] });
       return page(first, title, {
-        lines: [text('It was said:'), quote(heard.said), good('The answer:'), quote(heard.text)],
-        choices: [done],
+        lines,
+        fields: [textField('says', 'Say something')],
+        choices: [done, say],
       });
+    }
     case 'problem':
       return page(first, title, {
         lines: [bad(heard.message)],
@@ -98,10 +108,20 @@ export function pageOfFirst(
   }
 }
 
-function waitOf(state: SetupState, again: boolean): string {
+/** The channel whose first message it is. */
+function heardType(state: SetupState): ChannelType | null {
   const wish = hear(state);
-  const type = wish.kind === 'hear' ? wish.type : null;
-  if (type === null || !kindOf(type).isMessenger) return 'Sending it a first message …';
+  return wish.kind === 'hear' ? wish.type : null;
+}
+
+function isMessengerOf(state: SetupState): boolean {
+  const type = heardType(state);
+  return type !== null && kindOf(type).isMessenger;
+}
+
+function waitOf(state: SetupState, again: boolean): string {
+  const type = heardType(state);
+  if (type === null || !kindOf(type).isMessenger) return 'Waiting for the answer …';
   const { channel } = state.draft;
   const bot = channel?.kind === 'channel' ? channel.bot : null;
   const whom = bot ?? `your bot on ${kindOf(type).name}`;
@@ -112,7 +132,7 @@ export function pageOfOver(
   { facts, draft }: SetupState,
   { end }: Extract<Step, { readonly at: 'over' }>,
 ): Page {
-  const { written } = facts;
+  const { written, liveView } = facts;
   const lines = written === null ? [] : linesOf(written);
   switch (end.kind) {
     case 'left': {
@@ -128,7 +148,9 @@ export function pageOfOver(
       const hand = draft.keep === 'by_hand' ? startLines(written) : [];
       const next = again.length + hand.length > 0 ? [text('The next time:')] : [];
       const runs = good('svc is running. It ends with this command.');
-      return page('last', 'Running', { lines: [...lines, runs, ...next, ...again, ...hand] });
+      const seen = liveView === null ? [] : [text('What happens is shown at'), code(liveView)];
+      const all = [...lines, runs, ...seen, ...next, ...again, ...hand];
+      return page('last', 'Running', { lines: all });
     }
     default:
       return end satisfies never;

@@ -15,7 +15,7 @@ import { lineFor } from './document.ts';
 import { firstAnswerMs } from './pages-model.ts';
 import type { Pouch } from './session.ts';
 import type { SetupEnd } from './setup.ts';
-import type { Heard } from './state.ts';
+import type { Effect, Heard } from './state.ts';
 import type { WorldOptions } from './world.ts';
 
 /** `since`: milliseconds since 1970. */
@@ -26,6 +26,8 @@ type Up = {
   readonly since: number;
 };
 
+type Hearing = Extract<Effect, { readonly kind: 'hear' }>;
+
 const hello = 'Hello!';
 const lookEveryMs = 250;
 
@@ -34,6 +36,7 @@ export class RunningService implements AsyncDisposable {
   readonly #served = Promise.withResolvers<SetupEnd>();
   readonly #stopping = new AbortController();
   #up: Up | null = null;
+  #liveView: string | null = null;
   #run: Promise<unknown> = Promise.resolve();
 
   constructor(options: WorldOptions) {
@@ -83,8 +86,9 @@ export class RunningService implements AsyncDisposable {
       webRoot,
       stop: AbortSignal.any([stop, this.#stopping.signal]),
       abandon,
-      onListening: (_at, inside) => {
+      onListening: ({ admin }, inside) => {
         this.#up = { inside, config, secrets, since: Date.now() };
+        this.#liveView = admin;
         up.resolve(null);
       },
     }).then((ending) => this.#over(ending, up.resolve));
@@ -98,11 +102,16 @@ export class RunningService implements AsyncDisposable {
     this.#up = null;
   }
 
+  /** Where it is; null: it has none, or does not run yet. */
+  get liveView(): string | null {
+    return this.#liveView;
+  }
+
   /** The next news of the first message. */
-  async hear(type: ChannelType | null, signal: AbortSignal): Promise<Heard> {
+  async hear({ type, says }: Hearing, signal: AbortSignal): Promise<Heard> {
     const up = this.#up;
     if (up === null) return { kind: 'problem', message: 'svc does not run any more.' };
-    if (type === null || !kindOf(type).isMessenger) return sayHello(up, signal);
+    if (type === null || !kindOf(type).isMessenger) return say(up, says ?? hello, signal);
     return listen(up, type, signal);
   }
 
@@ -129,7 +138,7 @@ function failed({ message }: Exclude<Ending, { readonly kind: 'ended' }>): Setup
 }
 
 /** Says something for the person, and takes the answer in the place of whoever gets replies. */
-async function sayHello({ config, secrets }: Up, signal: AbortSignal): Promise<Heard> {
+async function say({ config, secrets }: Up, text: string, signal: AbortSignal): Promise<Heard> {
   const place = webhookIn(config);
   if (place === null) return problem('There is no webhook to say something to.');
   const { webhook } = place;
@@ -138,7 +147,7 @@ async function sayHello({ config, secrets }: Up, signal: AbortSignal): Promise<H
   const standIn = await StandIn.open(webhook, read.checks);
   if (typeof standIn === 'string') return problem(`The answer cannot be shown here: ${standIn}.`);
   await using receiver = standIn;
-  const said = { sender: 'me', text: hello };
+  const said = { sender: 'me', text };
   const posted = await postMessage(webhook, secrets.get(webhook.tokenEnv) ?? '', said, signal);
   if (posted.kind === 'refused') return problem(posted.message);
   receiver.expect(posted.id);
@@ -147,7 +156,7 @@ async function sayHello({ config, secrets }: Up, signal: AbortSignal): Promise<H
     receiver.reply,
     AbortSignal.any([signal, AbortSignal.timeout(firstAnswerMs)]),
   );
-  return reply === null ? problem(late) : { kind: 'reply', said: hello, text: reply.text };
+  return reply === null ? problem(late) : { kind: 'reply', said: text, text: reply.text };
 }
 
 function problem(message: string): Heard {

@@ -88,6 +88,8 @@ export type Facts = {
   readonly models: ModelsFound | null;
   readonly place: PlaceFound | null;
   readonly written: Written | null;
+  /** Of the service that runs; null: it does not, or has none. */
+  readonly liveView: string | null;
 };
 
 /** `path` is as a person would type it. */
@@ -189,8 +191,8 @@ export type Effect =
     }
   | { readonly kind: 'write'; readonly plan: WritePlan }
   | { readonly kind: 'start' }
-  /** Says something for the person where it can; else waits for what they say. */
-  | { readonly kind: 'hear'; readonly type: ChannelType | null }
+  /** Says `says` (null: a greeting) for the person where it can; else waits for what they say. */
+  | { readonly kind: 'hear'; readonly type: ChannelType | null; readonly says: string | null }
   /** `name`: of whom the code is thought to be. */
   | { readonly kind: 'let_in'; readonly code: string; readonly name: string };
 
@@ -214,7 +216,8 @@ export type Found =
   | { readonly of: 'look_at_place'; readonly place: PlaceFound }
   /** A problem: nothing was written. */
   | { readonly of: 'write'; readonly written: Written | { readonly problem: string } }
-  | { readonly of: 'start'; readonly problem: string | null }
+  /** `liveView`: where it is; null: there is none, or it did not start. */
+  | { readonly of: 'start'; readonly problem: string | null; readonly liveView: string | null }
   | { readonly of: 'hear'; readonly heard: Heard }
   | { readonly of: 'let_in'; readonly heard: Heard };
 

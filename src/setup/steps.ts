@@ -20,7 +20,7 @@ export function begin(): SetupState {
   return {
     step: { at: 'file' },
     draft: { file: 'new', model: null, channel: null, access: null, pasted: [], keep: null },
-    facts: { file: null, models: null, place: null, written: null },
+    facts: { file: null, models: null, place: null, written: null, liveView: null },
     trail: [],
     effect: { kind: 'look_at_file' },
   };
@@ -282,9 +282,10 @@ function atFirst(state: SetupState, choice: string, fields: Fields): SetupState 
     const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;
     return stay(state, { step: quiet, effect: { kind: 'let_in', code, name: step.heard.name } });
   }
-  if (choice === 'again') {
+  if (choice === 'again' || choice === 'say') {
     const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;
-    return stay(state, { step: quiet, effect: hear(state) });
+    const says = choice === 'say' ? (fields['says'] ?? null) : null;
+    return stay(state, { step: quiet, effect: hear(state, says) });
   }
   return state;
 }

@@ -59,7 +59,13 @@ async function tokenOf(
 function configOf(type: ChannelType, platform: string | null) {
   const channel = { kind: 'channel', type, bot: null } as const;
   const draft = { file: 'new', channel, access: null, pasted: [], keep: null } as const;
-  const facts = { file: null, models: null, place: { ...usualPlace, platform }, written: null };
+  const facts = {
+    file: null,
+    models: null,
+    place: { ...usualPlace, platform },
+    written: null,
+    liveView: null,
+  };
   const document = documentOf({ ...draft, model: { kind: 'practice' } }, facts);
   const validation = validateText(textOf(document));
   const config = validation.kind === 'valid' ? validation.config.channels[0] : undefined;

@@ -92,10 +92,12 @@ class World implements SetupWorld {
         return { of, place: await this.#lookAtPlace(effect, signal) };
       case 'write':
         return { of, written: await writeAll(effect.plan, { ...this.#options, pouch }, signal) };
-      case 'start':
-        return { of, problem: await this.#service.start(pouch) };
+      case 'start': {
+        const problem = await this.#service.start(pouch);
+        return { of, problem, liveView: this.#service.liveView };
+      }
       case 'hear':
-        return { of, heard: await this.#service.hear(effect.type, signal) };
+        return { of, heard: await this.#service.hear(effect, signal) };
       case 'let_in':
         return { of, heard: await this.#service.letIn(effect.code, effect.name) };
       default:

@@ -26,6 +26,7 @@ export const plainPage: Page = {
       role: 'forward',
     },
     { id: 'skip', label: 'Skip', hint: null, takes: [], role: 'skip' },
+    { id: 'leave', label: 'Leave', hint: null, takes: [], role: 'leave' },
   ],
   work: null,
 };
@@ -61,6 +62,10 @@ export function fakeSession(first: Page = plainPage): FakeSession {
       if (isEmpty) return 'not_offered';
       taken.push(answer);
       this.onAnswer(answer);
+      if (choice.role === 'leave') {
+        this.show({ step: 'last', title: 'Left', choices: [] });
+        this.end({ kind: 'left' });
+      }
       return 'taken';
     },
     changed(since, signal) {
@@ -71,8 +76,6 @@ export function fakeSession(first: Page = plainPage): FakeSession {
       return promise.finally(() => waiting.delete(resolve));
     },
     end: ended.resolve,
-    async [Symbol.asyncDispose]() {
-      ended.resolve({ kind: 'left' });
-    },
+    async [Symbol.asyncDispose]() {},
   };
 }

@@ -150,7 +150,8 @@ test('it ends once the last page was shown, and what was begun goes on', async (
 
 test('Ctrl-C ends it at once, and leaves no file behind', async () => {
   const face = await start({ opens: 'well' });
-  await until(() => face.files().length > 0);
+  await until(() => face.said().includes('A page opens in your browser'));
+  assert.equal(face.files().length, 1);
   face.stop();
   assert.deepEqual(await face.ended, { kind: 'left' });
   assert.deepEqual(face.files(), []);

@@ -12,7 +12,7 @@ import { openerFor, openInBrowser } from '../../setup/browser/person-browser.ts'
 import { writeRedirectFile, type RedirectFile } from '../../setup/browser/redirect-file.ts';
 import { codeMs, type Traded } from '../../setup/browser/sign-in.ts';
 import { openWizardServer, type WizardServer } from '../../setup/browser/wizard-server.ts';
-import type { SetupEnd, SetupSession } from '../../setup/setup.ts';
+import type { Choice, SetupEnd, SetupSession } from '../../setup/setup.ts';
 import type { Io } from '../cli.ts';
 import { packageRoot } from '../frame/program.ts';
 
@@ -33,8 +33,9 @@ const faceTimes: FaceTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000 };
 
 /**
  * Leads a person through the session on a page of their browser.
- * @returns how the session ended; what it started runs until then. It ends the session itself only
- *   where nobody can come any more: no code is good, and nobody is there to ask for another.
+ * @param io its `stop` has to end a service that the session started
+ * @returns how the session ended; what it started runs until then. It leaves by itself only where
+ *   nobody can come any more: no code is good, and nobody is there to ask for another.
  */
 export async function showInBrowser(
   session: SetupSession,
@@ -89,12 +90,21 @@ class BrowserFace {
       this.#settle();
       await server[Symbol.asyncDispose]();
     }
-    if (!this.#isOver) await this.#session[Symbol.asyncDispose]();
+    if (this.#session.page.step !== 'last') await this.#leave();
+    else if (!this.#io.stop.aborted) this.#say('The page is done. What was started runs on here.');
     return ended;
   }
 
-  get #isOver(): boolean {
-    return this.#session.page.step === 'last' && !this.#io.stop.aborted;
+  /** Ends the way where it stands; a service that was started ends by the signal. */
+  async #leave(): Promise<void> {
+    const { ended } = this.#session;
+    for (;;) {
+      const { revision, page } = this.#session;
+      if (page.step === 'last') return;
+      const leave = page.choices.find(({ role }) => role === 'leave') ?? page.choices.find(isDone);
+      if (leave === undefined) await Promise.race([this.#session.changed(revision), ended]);
+      else this.#session.answer({ choice: leave.id, fields: {} }, revision);
+    }
   }
 
   /** Each line asks for a new page; the line itself is looked at by nobody. */
@@ -194,6 +204,8 @@ class BrowserFace {
     this.#io.stderr.write(`${text}\n`);
   }
 }
+
+const isDone = ({ id }: Choice): boolean => id === 'done';
 
 function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

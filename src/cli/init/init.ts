@@ -11,6 +11,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
 import { parseFlags, wrongUsage, type Flags } from '../frame/flags.ts';
 import { packageRoot, programVersion } from '../frame/program.ts';
+import { showInBrowser } from './browser.ts';
 import { TerminalFace } from './terminal-face.ts';
 import { writeUnasked } from './unasked.ts';
 
@@ -20,6 +21,7 @@ const channels = channelKinds
 
 const table = {
   yes: { type: 'boolean' },
+  browser: { type: 'boolean' },
   dir: { type: 'string', values: 'file' },
   channel: { type: 'string', values: channels },
   provider: { type: 'string', values: ['ollama', 'openai'] },
@@ -35,7 +37,7 @@ export function createInit(places: WorldOptions['places'] = {}): Command {
   return {
     name: 'init',
     summary: 'Make a configuration, step by step, and start it',
-    usage: `Usage: svc init [--dir <folder>] [--channel-url <url>]
+    usage: `Usage: svc init [--browser] [--dir <folder>] [--channel-url <url>]
        svc init --yes --channel <type> --provider <provider> --model <id> [--base-url <url>]
                 [--channel-url <url>] [--dir <folder>]
 
@@ -43,8 +45,10 @@ Asks a few questions and writes svc.json: a model first, a real answer from it, 
 come from, the secrets for it, and who may talk. Nothing is written before the last step, and a file
 that is there already is never overwritten. At the end svc runs, until Ctrl-C.
 
-With --yes it asks nothing: it writes the file, checks it, and prints what starts it.
+With --browser it asks on a page of this machine, which it opens in your browser. With --yes it asks
+nothing: it writes the file, checks it, and prints what starts it.
 
+  --browser             ask on a page; the link to it is good for one minute, and for one page
   --dir <folder>        where svc.json is to be (default: the current folder)
   --channel <type>      ${channels.join(', ')}
   --provider <name>     ollama: a local runtime; openai: whoever speaks that API
@@ -73,8 +77,10 @@ async function run(
   const shown = flags.dir === null ? 'svc.json' : join(flags.dir, 'svc.json');
   const place = { file: resolve(io.cwd, shown), shown };
   if (flags.yes) return writeUnasked(flags, place, io, lookupIn(io.env));
-  if (io.stdin.isTTY !== true || io.stdout.isTTY !== true) {
-    return wrongUsage(io, 'init', 'There is no terminal to ask at: say --yes, and what is wanted.');
+  const atTerminal = io.stdin.isTTY === true && io.stdout.isTTY === true;
+  if (!atTerminal && !flags.browser) {
+    const remedy = 'say --browser, or --yes and what is wanted';
+    return wrongUsage(io, 'init', `There is no terminal to ask at: ${remedy}.`);
   }
   return walk(flags, place, io, places);
 }
@@ -86,7 +92,8 @@ function faultOf(flags: InitFlags): string | null {
     if (url === null || readBaseUrl(url) !== null) continue;
     return `--${name} is an http or https address without a query; "${url}" is none.`;
   }
-  if (flags.yes) return null;
+  if (flags.yes)
+    return flags.browser ? 'With --yes nothing is asked, so --browser is for nothing.' : null;
   const given = (['channel', 'provider', 'model', 'base-url'] as const).find(
     (name) => flags[name] !== null,
   );
@@ -121,7 +128,10 @@ async function walk(
   });
   const session = openSetup(world);
   try {
-    return codeOf(await new TerminalFace(session, io, () => leaving.abort()).run(), io);
+    const face = flags.browser
+      ? showInBrowser(session, io)
+      : new TerminalFace(session, io, () => leaving.abort()).run();
+    return codeOf(await face, io);
   } finally {
     await endsWithin(Promise.resolve(session[Symbol.asyncDispose]()), closeMs);
     await world[Symbol.asyncDispose]();

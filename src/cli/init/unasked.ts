@@ -36,6 +36,7 @@ export async function writeUnasked(
     models: null,
     place: { ...usualPlace, set, platform },
     written: null,
+    liveView: null,
   };
   const text = textOf(documentOf(draft, facts));
   const inspection = await inspectText(text, file, io.env);
