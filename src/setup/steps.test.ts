@@ -12,7 +12,7 @@ import { begin, next } from './steps.ts';
 import { vendors } from './vendors.ts';
 
 const local = { kind: 'model', provider: 'local_runtime', locality: 'local' } as const;
-const model = { ...local, modelId: 'llama3.2', baseUrl: null, apiKeyEnv: null };
+const nearModel = { ...local, modelId: 'llama3.2', baseUrl: null, apiKeyEnv: null };
 const document = {
   channels: [{ type: 'webhook', token_env: 'A', webhook: { outbound_url: 'http://127.0.0.1:9' } }],
   brains: [
@@ -45,7 +45,7 @@ const outcomes: { [Kind in Effect['kind']]: readonly Extract<Found, { of: Kind }
   look_for_models: [
     { of: 'look_for_models', models: { near: [], empty: [], keyed: [] } },
     { of: 'look_for_models', models: { near: [], empty: ['http://a'], keyed: [vendors[0]!] } },
-    { of: 'look_for_models', models: { near: [model], empty: [], keyed: [] } },
+    { of: 'look_for_models', models: { near: [nearModel], empty: [], keyed: [] } },
   ],
   ask_model: [
     { of: 'ask_model', outcome: { kind: 'answer', text: 'Hello.', ms: 3 } },
@@ -69,8 +69,8 @@ const outcomes: { [Kind in Effect['kind']]: readonly Extract<Found, { of: Kind }
     { of: 'write', written: { problem: 'The disk is full.' } },
   ],
   start: [
-    { of: 'start', problem: null },
-    { of: 'start', problem: 'The address is taken.' },
+    { of: 'start', problem: null, liveView: 'http://a/ui' },
+    { of: 'start', problem: 'The address is taken.', liveView: null },
   ],
   hear: [
     { of: 'hear', heard: { kind: 'asking', name: 'Ada', said: null } },
@@ -89,6 +89,7 @@ const typed: Readonly<Record<string, readonly string[]>> = {
   model_id: ['some-model'],
   ids: ['1 2', 'ada'],
   code: ['K7WX3MQA'],
+  says: ['And now?'],
 };
 
 function fillings(page: Page, { takes }: Choice): Record<string, string>[] {

@@ -171,8 +171,8 @@ function atChannel(state: SetupState, choice: string): SetupState {
 
 function toKeep(state: SetupState, channel: ChannelChoice): SetupState {
   const chosen = { ...state.draft, channel, access: null, keep: null };
-  const needed = secretsOf(chosen, { place: null }).map(({ name }) => name);
-  const draft = { ...chosen, pasted: chosen.pasted.filter((name) => needed.includes(name)) };
+  const needed = new Set(secretsOf(chosen, { place: null }).map(({ name }) => name));
+  const draft = { ...chosen, pasted: chosen.pasted.filter((name) => needed.has(name)) };
   const names = namesToLookFor({ ...state, draft });
   const practises = draft.model?.kind === 'practice';
   const effect: Effect = { kind: 'look_at_place', names, practises };

@@ -7,7 +7,7 @@ import type { FoundSecret } from '../config/found-secret.ts';
 import { explainKeychain } from '../keychain.ts';
 import { endsWithin } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
-import type { Keychain, SecretLookup } from '../secrets/secrets.ts';
+import type { Keychain, ServiceSecrets } from '../secrets/secrets.ts';
 import { usualPlace } from './document.ts';
 import { lookAtFile } from './file-look.ts';
 import { askModel } from './model-question.ts';
@@ -26,7 +26,7 @@ export type WorldOptions = {
   /** The same as a person would type it. */
   readonly shown: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly lookup: SecretLookup;
+  readonly lookup: ServiceSecrets;
   readonly keychain: Keychain;
   readonly version: string;
   readonly webRoot: URL;
