@@ -22,8 +22,9 @@ await using bundle = await rolldown({
   input,
   platform: 'node',
   cwd: root,
-  // Discord's libraries stay where npm put them: few load them, and they have their own undici.
-  external: [/^node:/, /^@discordjs\//],
+  // Discord's libraries stay where npm put them: few load them, and they have their own undici. So
+  // do those for a keychain: one of them is no JavaScript.
+  external: [/^node:/, /^@discordjs\//, /^@napi-rs\/keyring$/, /^dbus-native$/],
   resolve: {
     alias: {
       undici: join(root, 'scripts', 'undici-agent.js'),

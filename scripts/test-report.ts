@@ -37,6 +37,17 @@ function isFailure({ state, error }: Result): boolean {
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
 
+/** What was not tested, and why; empty if everything was. */
+export function skippedOf(files: readonly FileOutcome[]): string {
+  const skipped = files
+    .flatMap(({ results }) => results)
+    .filter(({ kind, state }) => kind === 'test' && state === 'skipped');
+  const byReason = Map.groupBy(skipped, ({ why }) => why ?? 'the tests do not say why');
+  return [...byReason]
+    .map(([why, { length }]) => `SKIPPED ${length} ${length === 1 ? 'test' : 'tests'}: ${why}`)
+    .join('\n');
+}
+
 /** The totals as node:test gives them. @param ms how long the run took */
 export function summaryOf({ files }: Outcome, ms: number): string {
   const results = files.flatMap((outcome) => outcome.results);

@@ -14,6 +14,8 @@ export type Result = {
   /** 0: the file itself, which is a suite of the worker. */
   readonly nesting: number;
   readonly state: 'passed' | 'failed' | 'cancelled' | 'skipped' | 'todo';
+  /** Why it was skipped, where the test says so. */
+  readonly why: string | null;
   /** `src/lib/log.test.ts:12`, or nothing where node:test does not know. */
   readonly at: string;
   /** The error with its stack; null where only a test inside of it failed. */
@@ -65,7 +67,8 @@ function resultOf(data: Complete): Result {
   const { name, nesting, file, line, details } = data;
   const kind = details.type === 'suite' ? 'suite' : 'test';
   const at = file === undefined ? '' : `${file}:${line}`;
-  return { kind, name, nesting, state: stateOf(data), at, error: errorOf(details.error) };
+  const why = typeof data.skip === 'string' ? data.skip : null;
+  return { kind, name, nesting, state: stateOf(data), why, at, error: errorOf(details.error) };
 }
 
 function stateOf({ skip, todo, details }: Complete): Result['state'] {

@@ -7,7 +7,7 @@ import { join, matchesGlob, relative } from 'node:path';
 import { absences, testsMin } from './attendance.ts';
 import type { FileOutcome } from './file-run.ts';
 import { runFiles } from './test-pool.ts';
-import { failuresOf, hasFailed, summaryOf } from './test-report.ts';
+import { failuresOf, hasFailed, skippedOf, summaryOf } from './test-report.ts';
 import { rememberTimes, slowestFirst } from './test-times.ts';
 
 /** Why a file needs a process of its own. A test that can be mended is not listed. */
@@ -36,6 +36,8 @@ const failures = failuresOf(outcome.files, root);
 const faults = [...outcome.faults, ...absent].map((fault) => fault.replaceAll(`${root}/`, ''));
 if (failures !== '') console.log(`\n${failures}`);
 for (const fault of faults) console.log(`✖ ${fault}`);
+const skipped = skippedOf(outcome.files);
+if (skipped !== '') console.log(skipped);
 console.log(summaryOf(outcome, performance.now() - startedAt));
 if (failures !== '' || faults.length > 0) process.exitCode = 1;
 

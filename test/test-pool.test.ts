@@ -176,8 +176,8 @@ test('a whole run has at least so many tests', () => {
   const one: FileOutcome = {
     file: 'a.test.ts',
     results: [
-      { kind: 'test', name: 'a', nesting: 1, state: 'passed', at: '', error: null },
-      { kind: 'suite', name: 'b', nesting: 1, state: 'passed', at: '', error: null },
+      { kind: 'test', name: 'a', nesting: 1, state: 'passed', why: null, at: '', error: null },
+      { kind: 'suite', name: 'b', nesting: 1, state: 'passed', why: null, at: '', error: null },
     ],
     ms: 1,
     cpuMs: 1,

@@ -6,6 +6,7 @@ type Entry = { readonly name: string; load(): Promise<Command> };
 
 const entries: readonly Entry[] = [
   { name: 'demo', load: async () => (await import('./demo/demo.ts')).demo },
+  { name: 'init', load: async () => (await import('./init/init.ts')).createInit() },
   { name: 'serve', load: async () => (await import('./serve.ts')).serve },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
   { name: 'send', load: async () => (await import('./talk/send.ts')).send },
@@ -26,6 +27,10 @@ const entries: readonly Entry[] = [
   { name: 'notes list', load: async () => (await notes()).notesList },
   { name: 'notes clear', load: async () => (await notes()).notesClear },
   { name: 'audit', load: async () => (await import('./ledger/audit.ts')).audit },
+  { name: 'secrets set', load: async () => (await import('./secrets/set.ts')).secretsSet },
+  { name: 'secrets list', load: async () => (await import('./secrets/list.ts')).secretsList },
+  { name: 'secrets where', load: async () => (await import('./secrets/where.ts')).secretsWhere },
+  { name: 'secrets delete', load: async () => (await import('./secrets/delete.ts')).secretsDelete },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
@@ -59,10 +64,11 @@ async function loadCompletion(): Promise<Command> {
 async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./frame/config-check.ts');
   return createConfigCheck(
-    async (inspection, env) => {
+    async (inspection, { secrets: lookup, stop: left }) => {
       const { runPreflight } = await import('../preflight/preflight.ts');
       const { programVersion } = await import('./frame/program.ts');
-      return runPreflight(inspection, { env, version: programVersion(), heldDatabase: null });
+      const version = programVersion();
+      return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
     async ({ validation, storagePath }) => {
       if (validation.kind === 'invalid' || storagePath === null) return [];
@@ -87,6 +93,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
   const [first = 'help'] = argv;
   if (first === '--version' || first === '-v') return runCommandLine(['version'], io);
   if (first === 'help' || first === '--help' || first === '-h') return help(argv.slice(1), io);
+  if (first === 'internal') return runInternal(argv, io);
   const entry = find(argv);
   if (entry === null) return notFound(argv, io);
   const command = await entry.load();
@@ -96,6 +103,12 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
     return exitCode.fine;
   }
   return command.run(args, io);
+}
+
+/** What svc starts itself for; nobody types it, so that no help and no completion names it. */
+async function runInternal(argv: readonly string[], io: Io): Promise<number> {
+  const { runKeychainHelper } = await import('./internal/keychain.ts');
+  return argv.join(' ') === 'internal keychain' ? runKeychainHelper(io) : notFound(argv, io);
 }
 
 /** The longest name that the arguments begin with. */

@@ -47,8 +47,13 @@ const badUserId: FormatFault = {
   remedy: 'Write the numeric id in quotes, such as "123456789".',
 };
 
+/** Whether this can name a secret: an environment variable, and nothing that looks like a value. */
+export function isEnvName(text: string): boolean {
+  return /^[A-Za-z_]\w{0,127}$/.test(text) && !looksSecret(text);
+}
+
 function envFault(text: string): FormatFault | null {
-  if (/^[A-Za-z_]\w{0,127}$/.test(text) && !looksSecret(text)) return null;
+  if (isEnvName(text)) return null;
   return {
     code: 'value_not_name',
     message: 'this is not the name of an environment variable; it may be a secret itself',

@@ -6,12 +6,14 @@
  * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
  * throw, a signal while something does not end), what was opened by then is closed.
  */
-import { channelKeyFor, isListener } from '../channel/kinds.ts';
+import type { ChannelHealth } from '../channel/channel.ts';
+import { channelKeyFor, isListener, type ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, ListenAddress, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
 import { warnOfModels } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
+import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import { createEvents, type EventHub } from '../events.ts';
 import { sayLost } from './draining.ts';
@@ -26,7 +28,9 @@ import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
+import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { StoreProblem } from '../store/problem.ts';
+import type { Ledger, LedgerReader } from '../store/store.ts';
 
 export type { Ending } from './run-state.ts';
 
@@ -35,8 +39,10 @@ export type Setup = {
   readonly text: string;
   /** Where the configuration lies, absolute; relative paths are taken from its folder. */
   readonly file: string;
-  /** Where secrets were looked up. */
+  /** For the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where secrets were looked up; it holds those of the configuration. */
+  readonly lookup: ServiceSecrets;
   /** Calls the given function when the file is to be read again; null: the text is in no file. */
   readonly onReload: ((reload: () => void) => void) | null;
   /** First characters of the file's digest. */
@@ -54,7 +60,16 @@ export type Setup = {
   readonly stop: AbortSignal;
   /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
   readonly abandon?: AbortSignal;
-  readonly onListening?: (at: Listening) => void;
+  readonly onListening?: (at: Listening, inside: Inside) => void;
+};
+
+/** The running service, for who started it in this process and stands where an operator does. */
+export type Inside = {
+  readonly ledger: Ledger;
+  readonly reader: LedgerReader;
+  readonly admissions: Admissions;
+  /** The channels in use, each with its health. */
+  readonly channels: () => readonly (ChannelHealth & { readonly type: ChannelType })[];
 };
 
 export type Listening = { readonly webhook: string | null; readonly admin: string | null };
@@ -164,7 +179,7 @@ class Run {
       readonly warnings: ConfigSnapshot['warnings'];
     },
   ): Promise<Ending | null> {
-    const { revision, config, secrets, onReload, file, env, log } = this.#setup;
+    const { revision, config, secrets, onReload, file, env, lookup, log } = this.#setup;
     const { ledger, reader } = store;
     const { now, steady, random } = kit;
     const host = new Host({ ledger, events: this.#events, ids, now, steady, random });
@@ -178,7 +193,8 @@ class Run {
     const source = onReload && { file, env, onReload };
     const first = firstOf(this.#setup, skills.warnings);
     const stop = this.#state.over;
-    const control = new Control({ source, host, kit, reader, log, stop, onUsed }, first);
+    const parts = { source, host, kit, reader, lookup, log, stop, onUsed };
+    const control = new Control(parts, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       kit,
@@ -191,7 +207,11 @@ class Run {
       warnings: () => [...control.warnings, ...this.#alerts.warnings()],
     });
     if (admin?.kind === 'problem') return { ...admin, kind: 'refused' };
-    sayListening(this.#setup, this.#events, admin?.port ?? null);
+    const { pairings: admissions } = host;
+    const channels = (): ReturnType<Inside['channels']> =>
+      host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
+    const inside = { ledger, reader, admissions, channels };
+    sayListening(this.#setup, this.#events, admin?.port ?? null, inside);
     return null;
   }
 
@@ -249,7 +269,12 @@ function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): Confi
   return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
 }
 
-function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
+function sayListening(
+  setup: Setup,
+  events: Events,
+  adminPort: number | null,
+  inside: Inside,
+): void {
   const { channels, routes, observability } = setup.config;
   const configured = channels.find(isListener);
   const isRouted = routes.some(({ channel }) => channel === configured?.type);
@@ -259,7 +284,7 @@ function sayListening(setup: Setup, events: Events, adminPort: number | null): v
     admin: adminPort === null ? null : `http://${textAt(observability.address, adminPort)}/ui`,
   };
   events.noticed({ code: 'listening', message: 'svc is listening.', details: { ...at } });
-  setup.onListening?.(at);
+  setup.onListening?.(at, inside);
 }
 
 /** Port 0 stands for whichever was free. */

@@ -7,6 +7,7 @@ import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
 import { cli, preflight, service } from './program.ts';
 import { domain, lib, policy } from './pure.ts';
+import { setup } from './setup.ts';
 import { sqlite } from './sqlite.ts';
 import { store } from './store.ts';
 import { tool } from './tool.ts';
@@ -32,4 +33,5 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   preflight,
   service,
   web,
+  setup,
 };

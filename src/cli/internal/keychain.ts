@@ -1,0 +1,38 @@
+/**
+ * `svc internal keychain`: the helper process of the keychain. It reads one question, answers it,
+ * and ends; when nobody waits for the answer any more, it ends at once.
+ */
+import { fstatSync, writeSync } from 'node:fs';
+import { answerKeychain } from '../../keychain.ts';
+import { exitCode, type Io } from '../cli.ts';
+import { readFirstLine } from '../frame/first-line.ts';
+
+/** Above the three that every process has: nothing else that writes can reach it. */
+const answersFd = 3;
+/** Many names, or one value with every character escaped. */
+const questionCharactersMax = 1_048_576;
+
+export async function runKeychainHelper({ stdin, stderr, env, stop }: Io): Promise<number> {
+  if (!canAnswer()) {
+    stderr.write('svc internal keychain: svc starts this by itself; see "svc help secrets".\n');
+    return exitCode.usage;
+  }
+  const say = (line: string): void => void writeSync(answersFd, `${line}\n`);
+  const { line } = await readFirstLine(stdin, questionCharactersMax, stop);
+  // What the keychain's library has under way would keep the process from ending.
+  stdin.once('end', () => process.kill(process.pid, 'SIGKILL'));
+  stdin.resume();
+  await answerKeychain(line ?? '', env, say);
+  stdin.removeAllListeners('end');
+  stdin.destroy();
+  return exitCode.fine;
+}
+
+function canAnswer(): boolean {
+  try {
+    const facts = fstatSync(answersFd);
+    return facts.isFIFO() || facts.isSocket();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,21 @@
+/** What can be kept as the value of a secret. Pure: pages ask it too. */
+
+/** Windows keeps 2,560 bytes of UTF-16 for one credential: CRED_MAX_CREDENTIAL_BLOB_SIZE. */
+export const secretCharactersMax = 1_280;
+
+/**
+ * @returns what is wrong with the value, as a sentence that shows nothing of it; null: it can be kept
+ */
+export function faultOfSecretValue(value: string): string | null {
+  if (value.trim() === '') return 'The value is empty.';
+  if (/[\r\n\u2028\u2029]/.test(value)) return 'The value has more than one line; it can have one.';
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u0008\u000B-\u001F\u007F]/.test(value)) {
+    return 'The value has control characters; was it pasted as a whole?';
+  }
+  if (!value.isWellFormed()) return 'The value is not well-formed Unicode text.';
+  if (value.length > secretCharactersMax) {
+    return `The value has more than ${secretCharactersMax.toLocaleString('en')} characters.`;
+  }
+  return null;
+}

@@ -1,0 +1,139 @@
+/**
+ * What the helper process does: it answers one question. A keychain's library blocks the thread
+ * that calls it, and an open prompt keeps its process from ending; so it is never loaded in the
+ * service, and whoever started this process ends it.
+ */
+import { execFile } from 'node:child_process';
+import type { AsyncEntry } from '@napi-rs/keyring';
+import { stateOfMessage } from './library-messages.ts';
+import { keychainService, lookIntoSecretService, type Look } from './secret-service.ts';
+import { helperFault, type Answer, type HelperFault, type Question } from './wire.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** @param prompting is called before anything that may open a prompt and wait for a person */
+export async function answerQuestion(
+  question: Question,
+  env: Env,
+  prompting: () => void,
+): Promise<Answer> {
+  const names = 'names' in question ? question.names : [question.name];
+  const look = await lookAround(names, env);
+  if (look.kind === 'fault') return look;
+  if (question.ask === 'look') {
+    return { kind: 'seen', names: [...look.names.keys()], locked: look.keyring === 'locked' };
+  }
+  const asked = { ...question, ...(question.ask === 'read' && { names: [...look.names.keys()] }) };
+  if (asked.ask === 'read' && asked.names.length === 0) return { kind: 'values', values: {} };
+  if (asked.ask === 'delete' && look.names.size === 0) return { kind: 'absent' };
+  const lock = lockOf(asked.ask, look);
+  if (lock !== null && !question.canPrompt) return lock;
+  // Whether macOS opens a dialog is known only once it has.
+  const mayPrompt = lock !== null || process.platform === 'darwin';
+  if (question.canPrompt && mayPrompt) prompting();
+  return act(asked);
+}
+
+type Looked = Exclude<Look, HelperFault>;
+
+/** What keeps the library from answering at once, where no person unlocks; null: nothing. */
+function lockOf(ask: 'read' | 'set' | 'delete', { names, keyring }: Looked): HelperFault | null {
+  if (ask === 'set' && keyring === 'none') return helperFault('locked', 'no_keyring');
+  const isLocked = ask === 'set' ? keyring === 'locked' : [...names.values()].includes('locked');
+  return isLocked ? helperFault('locked') : null;
+}
+
+async function lookAround(names: readonly string[], env: Env): Promise<Look> {
+  if (process.platform === 'darwin') return lookIntoMacKeychain(names);
+  if (process.platform === 'win32') return lookIntoCredentials(names);
+  return lookIntoSecretService(names, env);
+}
+
+/** What `security` ends with: 44 is errSecItemNotFound, 36 errSecInteractionNotAllowed. */
+const securityCodes: Readonly<Record<number, HelperFault['state']>> = {
+  36: 'denied',
+  37: 'no_provider',
+};
+
+/** Without `-w`, `security` tells the attributes of an item and not its value. */
+async function lookIntoMacKeychain(names: readonly string[]): Promise<Look> {
+  const found = new Map<string, 'open' | 'locked'>();
+  for (const name of names) {
+    const words = ['find-generic-password', '-s', keychainService, '-a', name];
+    const code = await codeOf('/usr/bin/security', words);
+    if (code === 0) found.set(name, 'open');
+    else if (code !== 44) return helperFault(securityCodes[code] ?? 'unavailable');
+  }
+  return { kind: 'looked', names: found, keyring: 'open' };
+}
+
+/** @returns the exit code; -1: it could not be started, or was ended */
+function codeOf(program: string, args: readonly string[]): Promise<number> {
+  return new Promise((resolve) => {
+    execFile(program, [...args], (error) => {
+      if (error === null) resolve(0);
+      else resolve(typeof error.code === 'number' ? error.code : -1);
+    });
+  });
+}
+
+/** Windows tells what is there by giving it: the values are dropped here. */
+async function lookIntoCredentials(names: readonly string[]): Promise<Look> {
+  const read = await withLibrary(async (entry) => {
+    const found = new Map<string, 'open' | 'locked'>();
+    for (const name of names) {
+      if ((await entry(name).getPassword()) !== null) found.set(name, 'open');
+    }
+    return { kind: 'looked', names: found, keyring: 'open' } as const;
+  });
+  return read;
+}
+
+function act(question: Exclude<Question, { ask: 'look' }>): Promise<Answer> {
+  return withLibrary<Answer>(async (entry) => {
+    switch (question.ask) {
+      case 'read':
+        return { kind: 'values', values: await valuesOf(question.names, entry) };
+      case 'set':
+        await entry(question.name).setPassword(question.value);
+        return (await entry(question.name).getPassword()) === question.value
+          ? { kind: 'done' }
+          : helperFault('unavailable', 'not_kept');
+      case 'delete':
+        return { kind: (await entry(question.name).deleteCredential()) ? 'done' : 'absent' };
+      default:
+        return question satisfies never;
+    }
+  });
+}
+
+type MakeEntry = (name: string) => AsyncEntry;
+
+/** One after the other: the first may open a prompt, and none is asked after one that failed. */
+async function valuesOf(
+  names: readonly string[],
+  entry: MakeEntry,
+): Promise<Readonly<Record<string, string>>> {
+  const values: [string, string][] = [];
+  for (const name of names) {
+    const value = await entry(name).getPassword();
+    if (value !== null) values.push([name, value]);
+  }
+  return Object.fromEntries(values);
+}
+
+/**
+ * Without the store's name the library falls back, on a machine without a bus, to the memory of
+ * the kernel, says that it has stored, and has nothing after a restart.
+ */
+const pinned = { linux: { store: 'secret-service' } } as const;
+
+async function withLibrary<T>(use: (entry: MakeEntry) => Promise<T>): Promise<T | HelperFault> {
+  const library = await import('@napi-rs/keyring').catch(() => null);
+  if (library === null) return helperFault('unavailable', 'no_library');
+  try {
+    return await use((name) => new library.AsyncEntry(keychainService, name, pinned));
+  } catch (error) {
+    return helperFault(stateOfMessage(error instanceof Error ? error.message : ''));
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * A desktop's session as far as secrets go: a bus of its own and a real gnome-keyring on it, in
+ * folders of its own. Nothing of the machine's own session is reached.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createClient } from 'dbus-native';
+
+export type Session = AsyncDisposable & {
+  /** All the variables of a program of this session. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly home: string;
+  /** Starts the keyring and waits until it is on the bus. */
+  startKeyring(how: 'unlocked' | 'locked'): Promise<Keyring>;
+};
+
+export type Keyring = {
+  readonly pid: number;
+  /** It does not answer until it goes on. */
+  halt(): void;
+  goOn(): void;
+  end(): Promise<void>;
+};
+
+const programs = ['dbus-daemon', 'gnome-keyring-daemon'];
+
+/** Why the tests that need a keyring cannot run here; false: they can. */
+export const skip = whyNot();
+
+function whyNot(): string | false {
+  if (process.env['SVC_NO_KEYRING'] === '1') return 'SVC_NO_KEYRING says that there is no keyring';
+  const missing = programs.filter((program) => !isThere(program));
+  return missing.length > 0 && `there is no ${missing.join(' and no ')}: apt install gnome-keyring`;
+}
+
+function isThere(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The bus starts no program by itself, so no keyring but the one of the test is ever there. */
+function busConfig(folder: string): string {
+  return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <type>session</type>
+  <listen>unix:dir=${folder}</listen>
+  <auth>EXTERNAL</auth>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+`;
+}
+
+export async function openSession(): Promise<Session> {
+  const place = await mkdtemp(join(tmpdir(), 'svc-ring-'));
+  const [home, runtime] = [join(place, 'home'), join(place, 'run')];
+  await mkdir(home, { mode: 0o700 });
+  await mkdir(runtime, { mode: 0o700 });
+  const file = join(place, 'bus.conf');
+  await writeFile(file, busConfig(runtime));
+  const bus = spawn('dbus-daemon', [`--config-file=${file}`, '--nofork', '--print-address=1'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [address] = (await once(createInterface({ input: bus.stdout }), 'line')) as [string];
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    XDG_RUNTIME_DIR: runtime,
+    DBUS_SESSION_BUS_ADDRESS: address,
+  };
+  const daemons = new Set<ChildProcess>();
+  return {
+    env,
+    home,
+    async startKeyring(how) {
+      const words = ['--foreground', '--components=secrets'];
+      if (how === 'unlocked') words.push('--unlock');
+      const daemon = spawn('gnome-keyring-daemon', words, {
+        env,
+        stdio: ['pipe', 'ignore', 'ignore'],
+      });
+      daemons.add(daemon);
+      daemon.stdin.on('error', () => {});
+      // The password of the keyring that it makes, or unlocks.
+      daemon.stdin.end('of the tests');
+      await hasOwner(address, true);
+      return {
+        pid: daemon.pid!,
+        halt: () => void daemon.kill('SIGSTOP'),
+        goOn: () => void daemon.kill('SIGCONT'),
+        async end() {
+          await endOf(daemon);
+          await hasOwner(address, false);
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...daemons].map(endOf));
+      await endOf(bus);
+      await rm(place, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+const ownerMs = 60_000;
+
+/** Waits until the name of the keyring is owned, or is not. */
+async function hasOwner(busAddress: string, wanted: boolean): Promise<void> {
+  const bus = createClient({ busAddress });
+  const lastAt = performance.now() + ownerMs;
+  try {
+    for (;;) {
+      const owned = await bus.invoke<unknown>({
+        destination: 'org.freedesktop.DBus',
+        path: '/org/freedesktop/DBus',
+        interface: 'org.freedesktop.DBus',
+        member: 'NameHasOwner',
+        signature: 's',
+        body: ['org.freedesktop.secrets'],
+      });
+      if (owned === wanted) return;
+      if (performance.now() > lastAt) throw new Error('the keyring did not come, or did not go');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  } finally {
+    const closed = once(bus.connection, 'close');
+    bus.connection.end();
+    await closed;
+  }
+}
