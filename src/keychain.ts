@@ -2,8 +2,8 @@
  * The keychain of the operating system, and the process that asks it: their names in code. The
  * libraries are loaded by that process alone.
  */
-import { OsKeychain, type KeychainSurroundings } from './secrets/keychain/os-keychain.ts';
 import { faultOf } from './secrets/keychain/faults.ts';
+import { OsKeychain, type KeychainSurroundings } from './secrets/keychain/os-keychain.ts';
 import { helperFault, parseQuestion, type Answer, type Sign } from './secrets/keychain/wire.ts';
 import type { Keychain, KeychainFault } from './secrets/secrets.ts';
 
@@ -12,8 +12,10 @@ export function openKeychain(surroundings: KeychainSurroundings): Keychain {
   return new OsKeychain(surroundings);
 }
 
-/** What a person is told of a keychain in this state: what is so, and what to do. */
-export function describeKeychain(state: KeychainFault['state']): KeychainFault {
+/** What a state means, and what to do: sentences. */
+export function explainKeychain(
+  state: KeychainFault['state'],
+): Pick<KeychainFault, 'message' | 'remedy'> {
   return faultOf({ state, reason: null });
 }
 

@@ -1,5 +1,6 @@
 import { exitCode, type Io } from './cli/cli.ts';
 import { runCommandLine } from './cli/commands.ts';
+import { createSecretLookup } from './secret-lookup.ts';
 import { endProcess, watchThreads } from './cli/frame/exit.ts';
 import { listenForSignals } from './cli/frame/signals.ts';
 
@@ -16,7 +17,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   endQuietly(stderr, () => {});
   const cwd = process.cwd();
   const [stop, abandon] = [stopping.signal, abandoning.signal];
-  const io: Io = { stdin, stdout, stderr, env, cwd, stop, abandon, onHangUp };
+  const secrets = createSecretLookup({ env, cwd, stderr });
+  const io: Io = { stdin, stdout, stderr, env, cwd, secrets, stop, abandon, onHangUp };
   // A command may wait for nothing but a deadline, which holds no process open.
   const hold = setInterval(() => {}, 0x7fffffff);
   try {

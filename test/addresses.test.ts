@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { runService, type Listening } from '../src/run/run.ts';
+import { createLookupBeside } from '../src/secret-lookup.ts';
 import { validateText } from '../src/config/validate.ts';
 import { createLog } from '../src/lib/log.ts';
 import type { EnvName } from '../src/config/config.ts';
@@ -60,6 +61,7 @@ test('the default admin address that is taken is warned of, and the service runs
     text: '',
     file: '/nowhere/svc.json',
     env: {},
+    lookup: createLookupBeside({ env: {}, cwd: '/' }),
     onReload: null,
     revision: 'test',
     storagePath: null,

@@ -12,6 +12,7 @@ import type { EnvName } from '../src/config/config.ts';
 import { validateText } from '../src/config/validate.ts';
 import { createLog } from '../src/lib/log.ts';
 import { runService, type Ending, type Setup } from '../src/run/run.ts';
+import { createLookupBeside } from '../src/secret-lookup.ts';
 import { freePort, webhookConfig } from './program.ts';
 
 const nowhere = 'http://127.0.0.1:9';
@@ -57,6 +58,7 @@ export function setupOf(folder: string, document: Document) {
     text,
     file: join(folder, 'svc.json'),
     env: {},
+    lookup: createLookupBeside({ env: {}, cwd: folder }),
     onReload: () => {},
     revision: 'test',
     storagePath: config.storage === null ? null : join(folder, 'svc.db'),

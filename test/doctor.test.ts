@@ -67,7 +67,10 @@ test('beside a running service everything is fine', async (t) => {
   const surroundings = { cwd: on.folder, env: { WEBHOOK_SECRET: secret } };
   const { code, out, err } = await outcomeOf(['doctor'], surroundings);
   assert.deepEqual([code, err], [0, ''], out);
-  assert.match(out, /✓ WEBHOOK_SECRET: is set\n✓ local_runtime\/llama3\.2 .* has the model\n/);
+  assert.match(
+    out,
+    /✓ WEBHOOK_SECRET: is set in the environment\n✓ local_runtime\/llama3\.2 .* has the model\n/,
+  );
   assert.match(out, /\n✓ database: is sound, and of this version \(\d+ KiB\)\n/);
   assert.match(out, /\n✓ owner: a running svc .*holds the database\n✓ rights: only the owner may/);
   assert.match(
@@ -183,7 +186,10 @@ test('a missing secret and a problem of the file end with 78', async (t) => {
   const on = await stage(t);
   const missing = await on.doctor('', { WEBHOOK_SECRET: '' });
   assert.equal(missing.code, 78);
-  assert.match(missing.out, /✗ WEBHOOK_SECRET: is empty; it is used at channels\[0\]\.token_env/);
+  assert.match(
+    missing.out,
+    /✗ WEBHOOK_SECRET: is set, but empty; it is used at channels\[0\]\.token_env/,
+  );
   const invalid = await stage(t, { routes: [] });
   const { code, out } = await invalid.doctor();
   assert.equal(code, 78);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { PassThrough, Writable } from 'node:stream';
 import type { Io } from '../src/cli/cli.ts';
 import { runCommandLine } from '../src/cli/commands.ts';
+import { createSecretLookup } from '../src/secret-lookup.ts';
 import { secret } from './program.ts';
 import { root } from './run-svc.ts';
 
@@ -47,12 +48,15 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
   const err = terminal ? out : new Heard();
   const input = new PassThrough();
   let hangUp = (): void => stop.abort();
+  const variables = { HOME: tmpdir(), ...env };
+  const stderr = Object.assign(err, { isTTY: terminal });
   const io: Io = {
     stdin: Object.assign(input, { isTTY: terminal }),
     stdout: Object.assign(out, { isTTY: terminal }),
-    stderr: Object.assign(err, { isTTY: terminal }),
-    env: { HOME: tmpdir(), ...env },
+    stderr,
+    env: variables,
     cwd,
+    secrets: createSecretLookup({ env: variables, cwd, stderr }),
     stop: stop.signal,
     abandon: abandon.signal,
     onHangUp: (act) => (hangUp = act),

@@ -46,8 +46,8 @@ test('every problem of the file is told at once, with its place and a remedy', a
 
 test('every missing secret is named, with the places that want it', async () => {
   const said = await serve(good);
-  assert.match(said, /REFUSAL_HOOK is not set .*channels\[0\]\.token_env/);
-  assert.match(said, /REFUSAL_OUT is not set .*channels\[0\]\.webhook\.outbound_token_env/);
+  assert.match(said, /REFUSAL_HOOK is not set; .*channels\[0\]\.token_env/);
+  assert.match(said, /REFUSAL_OUT is not set; .*channels\[0\]\.webhook\.outbound_token_env/);
 });
 
 test('a signing key that is none is refused without a word of it', async () => {

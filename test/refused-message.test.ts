@@ -103,6 +103,22 @@ test('only the message that is to blame is left out for good', async () => {
   assert.match(await service.say('and now?'), /my name is Ada/);
 });
 
+test('an agent’s turn that ends without an answer leaves nothing out for good', async () => {
+  await using service = await startConfigured({ storage: { path: 'svc.db' } });
+  assert.equal((await service.put(withBrain(service, agent))).status, 200);
+  await service.model.script(picky('400'));
+  await service.say('FAIL');
+  await service.model.script((call) => {
+    if (call.text.includes('FAIL')) return { fail: '400' };
+    if (call.text.includes('"role":"tool"')) return { fail: '400' };
+    return { answer: '', calls: [{ name: 'time', arguments: {} }] };
+  });
+  assert.match(await service.say('two'), /^Sorry, I have no answer/);
+  assert.ok(service.model.calls.some((call) => call.text.includes('"role":"tool"')));
+  await service.model.script((call) => ({ answer: wordsOf(call).join(' | ') }));
+  assert.match(await service.say('three'), /FAIL/);
+});
+
 test('what a model refuses is not recalled, and a recalled block is not left out', async () => {
   const settings = { storage: { path: 'svc.db' }, session: { recall_max: 5 } };
   await using service = await startConfigured(settings);

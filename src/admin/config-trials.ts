@@ -17,9 +17,9 @@ export interface ConfigTrials {
   /** Asks a brain of a draft. @param left aborts when the client has left */
   tryBrain(draft: Draft, left: AbortSignal): Promise<Tried>;
   /** The variables that the configuration in use names. */
-  secrets(): readonly SecretRow[];
+  secrets(): Promise<readonly SecretRow[]>;
   /** @param names of variables */
-  presence(names: readonly string[]): readonly SecretPresence[];
+  presence(names: readonly string[]): Promise<readonly SecretPresence[]>;
 }
 
 export type Validated = { readonly valid: boolean; readonly problems: readonly ConfigProblem[] };

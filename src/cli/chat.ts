@@ -120,7 +120,8 @@ async function configuredPartner(file: ConfigFile, name: string | null, io: Io):
     const report = `svc chat: ${file.name} has no brain "${name}"; it has ${names}.\n`;
     return { kind: 'refused', report, code: exitCode.usage };
   }
-  const resolved = readSecrets(read.config, io, (path) => path.startsWith(`brains[${index}].`));
+  const concerns = (path: string): boolean => path.startsWith(`brains[${index}].`);
+  const resolved = await readSecrets(read.config, io, concerns);
   if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
   const chosen = sayChoice(file);
   const models = brain.models.map(({ provider, modelId }) => `${provider}/${modelId}`).join(', ');

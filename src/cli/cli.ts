@@ -4,6 +4,7 @@
  * configuration or a secret (so that a supervisor does not restart it in a loop).
  */
 import type { Readable, Writable } from 'node:stream';
+import type { ServiceSecrets } from '../secrets/secrets.ts';
 
 /**
  * The flags of one command, by name. `values`: what may follow it, for the completion in a shell;
@@ -38,6 +39,8 @@ export type Io = {
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Where the values of secrets come from, for all that this process does. */
+  readonly secrets: ServiceSecrets;
   /** Aborts at the first SIGINT or SIGTERM, or hang-up that nobody wanted to be told of. */
   readonly stop: AbortSignal;
   /** Aborts when what is in hand is not to be waited for any more. It comes after `stop`. */

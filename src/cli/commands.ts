@@ -27,6 +27,10 @@ const entries: readonly Entry[] = [
   { name: 'notes list', load: async () => (await notes()).notesList },
   { name: 'notes clear', load: async () => (await notes()).notesClear },
   { name: 'audit', load: async () => (await import('./ledger/audit.ts')).audit },
+  { name: 'secrets set', load: async () => (await import('./secrets/set.ts')).secretsSet },
+  { name: 'secrets list', load: async () => (await import('./secrets/list.ts')).secretsList },
+  { name: 'secrets where', load: async () => (await import('./secrets/where.ts')).secretsWhere },
+  { name: 'secrets delete', load: async () => (await import('./secrets/delete.ts')).secretsDelete },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
@@ -54,10 +58,11 @@ async function loadDoctor(): Promise<Command> {
 async function loadConfigCheck(): Promise<Command> {
   const { createConfigCheck } = await import('./frame/config-check.ts');
   return createConfigCheck(
-    async (inspection, env) => {
+    async (inspection, { secrets: lookup, stop: left }) => {
       const { runPreflight } = await import('../preflight/preflight.ts');
       const { programVersion } = await import('./frame/program.ts');
-      return runPreflight(inspection, { env, version: programVersion(), heldDatabase: null });
+      const version = programVersion();
+      return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
     async ({ validation, storagePath }) => {
       if (validation.kind === 'invalid' || storagePath === null) return [];

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, before, suite, test } from 'node:test';
+import { createSecretLookup } from '../secret-lookup.ts';
 import type { Command, Io } from './cli.ts';
 import { createConfigCheck } from './frame/config-check.ts';
 import { configSchema } from './config-schema.ts';
@@ -43,6 +44,7 @@ suite('svc config', () => {
       stderr,
       env,
       cwd,
+      secrets: createSecretLookup({ env, cwd, stderr }),
       stop: new AbortController().signal,
       abandon: new AbortController().signal,
       onHangUp: () => {},

@@ -49,10 +49,12 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (read.kind === 'refused') return refuse(io, read.report);
   const { config, inspection } = read;
   const missing = notYet(config);
-  const resolved = readSecrets(config, io);
   if (missing.length > 0) return refuse(io, missing.map((one) => `✗ ${one}\n`).join(''));
+  const resolved = await readSecrets(config, io);
+  if (io.stop.aborted) return exitCode.fine;
   if (resolved.kind === 'refused') return refuse(io, resolved.report);
   const { secrets } = resolved;
+  io.secrets.hold(resolved.found);
   const warnings = [...inspection.validation.problems, ...resolved.warnings];
   const log = createCommandLog(io, level.level);
   log.scrub(secrets.values());
@@ -65,6 +67,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     text: inspection.text,
     file: inspection.file,
     env: io.env,
+    lookup: io.secrets,
     onReload,
     revision: inspection.revision,
     storagePath: inspection.storagePath,

@@ -18,11 +18,11 @@ export type FoundSecret =
       /** Every place that was asked, as a person would find it, in order. */
       readonly looked: readonly SecretPlace[];
     }
-  /** A place that was named for it by hand cannot be read; no place after it was asked. */
+  /** A place where it was put by hand cannot be read; no place after it was asked. */
   | {
       readonly kind: 'unreadable';
-      readonly source: 'file' | 'credential';
-      /** Begins with a verb: `names a file that …`. */
+      readonly source: Exclude<SecretSource, 'environment'>;
+      /** Begins with the name of a variable: `TOKEN_FILE names a file that …`. No full stop. */
       readonly message: string;
       readonly remedy: string;
     };

@@ -19,6 +19,7 @@ export const problemCodes = {
   duplicate_key: error('One object has the same key twice.'),
   // the environment
   secret_missing: error('A variable that the configuration names is not set.'),
+  secret_unreadable: error('The place that has the value of a variable cannot be read.'),
   secret_unfit: error('The value of a variable cannot be used for what names it.'),
   // fields
   unknown_key: error('There is no such field here.'),
@@ -85,6 +86,7 @@ export const problemCodes = {
   read_root_mount: warning('Below the folder that an agent may read, others are mounted.'),
   admin_unserved: warning('The admin block has no effect while observability is off.'),
   admin_token_unset: warning("The administrator's variable is not set: the service is read-only."),
+  secret_file_unused: warning('The file of a secret is not used, since its variable is set too.'),
   short_token: warning('A secret is shorter than 16 characters.'),
   secret_trimmed: warning('White space around a secret was left out.'),
   too_many_problems: warning('There are more problems than are told at once.'),

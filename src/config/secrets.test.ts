@@ -1,10 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Config } from './config.ts';
-import { problemsOf, resolveSecrets } from './secrets.ts';
+import type { FoundSecret, FoundSecrets } from './found-secret.ts';
+import { problemsOf, resolveSecrets, sayMissing } from './secrets.ts';
 import { validateText } from './validate.ts';
 
 const long = 'x'.repeat(16);
+
+const names = ['HOOK', 'OUT', 'BOT', 'KEY', 'DATABASE', 'ADMIN'];
+
+/** What a look-up finds that has nothing but an environment. */
+function inEnv(env: Record<string, string>, more: readonly string[] = []): FoundSecrets {
+  return new Map(
+    [...names, ...more].map((name): [string, FoundSecret] => {
+      const value = env[name] ?? '';
+      if (value.trim() !== '') {
+        return [name, { kind: 'value', value, source: 'environment', unused: [] }];
+      }
+      const text = `${name} in the environment`;
+      const place = { source: 'environment', text, empty: name in env } as const;
+      return [name, { kind: 'missing', looked: [place] }];
+    }),
+  );
+}
 
 function configOf(): Config {
   const hosted = { provider: 'openai', locality: 'cloud', api_key_env: 'KEY' };
@@ -39,19 +57,18 @@ function configOf(): Config {
 }
 
 test('every secret that a config names is looked up, and every missing one is named', () => {
-  const { secrets, missing, warnings } = resolveSecrets(configOf(), { OUT: '', BOT: ' \n' });
+  const { secrets, missing, warnings } = resolveSecrets(configOf(), inEnv({ OUT: '', BOT: ' \n' }));
   assert.equal(secrets.size, 0);
-  assert.deepEqual(missing, [
-    { name: 'HOOK', usedAt: ['channels[0].token_env'], empty: false },
-    { name: 'OUT', usedAt: ['channels[0].webhook.outbound_token_env'], empty: true },
-    { name: 'BOT', usedAt: ['channels[1].token_env'], empty: true },
-    {
-      name: 'KEY',
-      usedAt: ['brains[0].models[0].api_key_env', 'brains[0].models[1].api_key_env'],
-      empty: false,
-    },
-    { name: 'DATABASE', usedAt: ['storage.url_env'], empty: false },
-  ]);
+  assert.deepEqual(
+    missing.map((one) => [sayMissing(one), one.usedAt]),
+    [
+      ['HOOK is not set', ['channels[0].token_env']],
+      ['OUT is set, but empty', ['channels[0].webhook.outbound_token_env']],
+      ['BOT is set, but empty', ['channels[1].token_env']],
+      ['KEY is not set', ['brains[0].models[0].api_key_env', 'brains[0].models[1].api_key_env']],
+      ['DATABASE is not set', ['storage.url_env']],
+    ],
+  );
   assert.deepEqual(
     warnings.map(({ code, path }) => [code, path]),
     [['admin_token_unset', 'admin.token_env']],
@@ -61,7 +78,7 @@ test('every secret that a config names is looked up, and every missing one is na
 
 test('a complete environment gives every value and no warning', () => {
   const env = { HOOK: long, OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'd', ADMIN: long };
-  const { secrets, missing, warnings } = resolveSecrets(configOf(), env);
+  const { secrets, missing, warnings } = resolveSecrets(configOf(), inEnv(env));
   assert.deepEqual(Object.fromEntries(secrets), env);
   assert.deepEqual([missing, warnings], [[], []]);
 });
@@ -69,7 +86,7 @@ test('a complete environment gives every value and no warning', () => {
 test('line ends around a value go without a word, other white space with a warning', () => {
   const rest = { OUT: 'o', BOT: 'b', DATABASE: 'd' };
   const env = { ...rest, HOOK: `${long}\r\n`, KEY: ' k ', ADMIN: long };
-  const { secrets, warnings } = resolveSecrets(configOf(), env);
+  const { secrets, warnings } = resolveSecrets(configOf(), inEnv(env));
   assert.deepEqual([...secrets.values()], [long, 'o', 'b', 'k', 'd', long]);
   assert.deepEqual(
     warnings.map(({ code, path }) => [code, path]),
@@ -86,7 +103,7 @@ test('a short token that guards the service is a warning, and is not repeated', 
     DATABASE: 'd',
     ADMIN: 'x'.repeat(15),
   };
-  const { warnings, missing } = resolveSecrets(configOf(), env);
+  const { warnings, missing } = resolveSecrets(configOf(), inEnv(env));
   assert.deepEqual(missing, []);
   assert.deepEqual(
     warnings.map(({ code, path }) => [code, path]),
@@ -103,7 +120,7 @@ test('a value that cannot sign is an error at its field, told without the value'
   const [hook, ...others] = config.channels;
   const signing = { ...hook, outboundSigningEnv: 'SIGN' } as (typeof config.channels)[0];
   const look = (env: Record<string, string>) =>
-    resolveSecrets({ ...config, channels: [signing, ...others] }, env);
+    resolveSecrets({ ...config, channels: [signing, ...others] }, inEnv(env, ['SIGN']));
   assert.ok(look({}).missing.some(({ name }) => name === 'SIGN'));
   assert.deepEqual(look({ SIGN: `whsec_${'A'.repeat(32)}\n` }).unfit, []);
   const { unfit } = look({ SIGN: `whsec_${'A'.repeat(28)}` });
@@ -116,12 +133,8 @@ test('a value that cannot sign is an error at its field, told without the value'
 });
 
 test('what is missing is a problem at each place that wants it', () => {
-  const { missing } = resolveSecrets(configOf(), {
-    HOOK: long,
-    OUT: long,
-    BOT: long,
-    DATABASE: long,
-  });
+  const env = { HOOK: long, OUT: long, BOT: long, DATABASE: long };
+  const { missing } = resolveSecrets(configOf(), inEnv(env));
   assert.deepEqual(
     problemsOf(missing).map(({ severity, code, path }) => [severity, code, path]),
     [

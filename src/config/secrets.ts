@@ -1,12 +1,15 @@
-/** Reads the secrets that a config names, each once, from the environment it is given. */
+/** Judges what was found of the secrets that a config names; how they are found is not its own. */
 import type { ChannelKind, OwnSecret, SecretFault } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
+import type { FoundSecret, FoundSecrets, SecretSource } from './found-secret.ts';
 import { problemWithoutPlace } from './problems.ts';
 
 export type NamedSecret = { readonly name: EnvName; readonly usedAt: readonly string[] };
-/** `empty`: it is set, to nothing but white space. */
-export type MissingSecret = NamedSecret & { readonly empty: boolean };
+/** `found` says why there is no value. */
+export type MissingSecret = NamedSecret & { readonly found: Unfound };
+type Unfound = Exclude<FoundSecret, { readonly kind: 'value' }>;
+type Missing = Extract<FoundSecret, { readonly kind: 'missing' }>;
 
 export type ResolvedSecrets = {
   readonly secrets: Secrets;
@@ -14,11 +17,9 @@ export type ResolvedSecrets = {
   readonly missing: readonly MissingSecret[];
   /** Values that cannot be what they are named for: errors that say nothing of the value. */
   readonly unfit: readonly ConfigProblem[];
-  /** Without line and column: they are about the environment, not about the file. */
+  /** Without line and column: they are about the surroundings, not about the file. */
   readonly warnings: readonly ConfigProblem[];
 };
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 type Use = {
   readonly name: EnvName;
@@ -30,52 +31,44 @@ type Use = {
 const tokenLengthMin = 16;
 
 /**
- * Looks up every `_env` name. Not set, empty, and nothing but white space are all missing; line
- * ends around a value are left out (files and `$(cat …)` put them there), and other white space
- * around it too, with a warning. The administrator's token is the one that may be missing: the
- * service is read-only then, and a warning says so.
- * @param env usually `process.env`; nothing of it is printed
+ * Judges every `_env` name that was looked for; names that were not are left out. Line ends around
+ * a value are left out (files and `$(cat …)` put them there), and other white space around it too,
+ * with a warning. The administrator's token is the one that may be missing: the service is
+ * read-only then, and a warning says so.
  */
-export function resolveSecrets(config: Config, env: Env): ResolvedSecrets {
+export function resolveSecrets(config: Config, found: FoundSecrets): ResolvedSecrets {
   const secrets = new Map<EnvName, string>();
-  const missing = new Map<EnvName, string[]>();
+  const missing = new Map<EnvName, { usedAt: string[]; found: Unfound }>();
   const unfit: ConfigProblem[] = [];
   const warnings: ConfigProblem[] = [];
-  const trimmed = new Set<EnvName>();
+  const seen = new Set<EnvName>();
   for (const { name, path, kind, fault } of usesOf(config)) {
-    const given = givenOf(name, env);
-    const value = given.trim();
-    if (value === '') {
-      if (kind === 'admin') warnings.push(tokenUnset(name, path));
-      else missing.set(name, [...(missing.get(name) ?? []), path]);
+    const one = found.get(name);
+    if (one === undefined) continue;
+    if (one.kind !== 'value') {
+      if (kind === 'admin') warnings.push(tokenUnset(name, path, one));
+      else if (missing.has(name)) missing.get(name)!.usedAt.push(path);
+      else missing.set(name, { usedAt: [path], found: one });
       continue;
     }
+    const given = one.value.replace(/^[\r\n]+|[\r\n]+$/g, '');
+    const value = given.trim();
     secrets.set(name, value);
     const wrong = fault?.(value) ?? null;
     if (wrong !== null) unfit.push(cannotBeUsed(name, path, wrong));
-    if (value !== given && !trimmed.has(name)) warnings.push(trimmedAway(name, path));
-    trimmed.add(name);
+    if (!seen.has(name)) {
+      if (value !== given) warnings.push(trimmedAway(name, path));
+      if (one.unused.includes('file')) warnings.push(fileUnused(name, path));
+    }
+    seen.add(name);
     if (kind !== 'key' && value.length < tokenLengthMin) warnings.push(tooShort(name, path));
   }
   return {
     secrets,
-    missing: [...missing].map(([name, usedAt]) => {
-      return { name, usedAt, empty: Object.hasOwn(env, name) && env[name] !== undefined };
-    }),
+    missing: [...missing].map(([name, one]) => ({ name, ...one })),
     unfit,
     warnings,
   };
-}
-
-/** The value without line ends around it; empty: not set. Inherited names are not variables. */
-function givenOf(name: string, env: Env): string {
-  const given = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
-  return given.replace(/^[\r\n]+|[\r\n]+$/g, '');
-}
-
-/** Whether a variable has a value that could be a secret. */
-export function isSet(name: string, env: Env): boolean {
-  return givenOf(name, env).trim() !== '';
 }
 
 /** The variables that a config names, in its order, each with every place that wants it. */
@@ -84,25 +77,66 @@ export function namedSecrets(config: Config): readonly NamedSecret[] {
   return [...places].map(([name, uses]) => ({ name, usedAt: uses.map(({ path }) => path) }));
 }
 
-/** The line that a person can type. */
-export function howToSet(name: string): string {
-  return `Set it in the environment: export ${name}=…`;
+/** What keeps a name from having a value: a sentence without its full stop. */
+export function sayMissing({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
+  return found.kind === 'unreadable' ? found.message : `${name} ${sayWhy({ found })}`;
 }
 
-/** `is not set`, or that it is set to nothing. */
-export function sayUnset({ empty }: MissingSecret): string {
-  return empty ? 'is set, but empty,' : 'is not set';
+/** The same for a line that begins with the name already. */
+export function sayWhy({ found }: Pick<MissingSecret, 'found'>): string {
+  if (found.kind === 'unreadable') return found.message;
+  return found.looked.some(({ empty }) => empty) ? 'is set, but empty' : 'is not set';
+}
+
+/** Where a name was looked for, then the line that a person can type: a sentence each. */
+export function howToSet({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string[] {
+  if (found.kind === 'unreadable') return [found.remedy];
+  const set = `Set it in the environment: export ${name}=…`;
+  return [...sayLooked(found), set, ...orStore(name, found)];
+}
+
+function sayLooked({ looked }: Missing): string[] {
+  const places = looked.map(({ text, empty }) => (empty ? `${text} (empty)` : text));
+  const last = places.pop();
+  if (last === undefined) return [];
+  return [`svc looked for ${places.length === 0 ? last : `${places.join(', ')} and ${last}`}.`];
+}
+
+function orStore(name: string, { looked }: Missing): string[] {
+  const isFit = looked.some(({ source }) => source === 'keychain');
+  return isFit ? [`Or store it in the keychain: svc secrets set ${name}`] : [];
 }
 
 /** What is missing, as problems: one for each place that wants it. */
 export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigProblem[] {
   return missing.flatMap((one) =>
     one.usedAt.map((path) => {
-      const message = `${one.name} ${sayUnset(one)} in the environment of svc`;
-      const remedy = 'Set it and restart svc, or name a variable that is set.';
-      return problemWithoutPlace('secret_missing', path, message, remedy);
+      const { name, found } = one;
+      const message = sayMissing(one);
+      if (found.kind === 'unreadable') {
+        return problemWithoutPlace('secret_unreadable', path, message, found.remedy);
+      }
+      const set = 'Set it and restart svc, or name a variable that is set.';
+      const remedy = [...sayLooked(found), set, ...orStore(name, found)].join(' ');
+      return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );
+}
+
+/** Ends a sentence that begins with the name of a secret. */
+export function sayFoundIn(source: SecretSource, name: string): string {
+  switch (source) {
+    case 'environment':
+      return 'is set in the environment';
+    case 'file':
+      return `is in the file that ${name}_FILE names`;
+    case 'credential':
+      return 'is a credential, in $CREDENTIALS_DIRECTORY';
+    case 'keychain':
+      return 'is in the keychain';
+    default:
+      return source satisfies never;
+  }
 }
 
 /** Every place of a config that names a variable; `token` guards something of ours. */
@@ -129,14 +163,15 @@ function* usesOf(config: Config): Generator<Use> {
   }
 }
 
-function tokenUnset(name: EnvName, path: string): ConfigProblem {
-  const message = `${name} is not set, so the service is read-only`;
-  return problemWithoutPlace(
-    'admin_token_unset',
-    path,
-    message,
-    `Set ${name} to switch writing on.`,
-  );
+function tokenUnset(name: EnvName, path: string, found: Unfound): ConfigProblem {
+  const message = `${sayMissing({ name, found })}, so the service is read-only`;
+  const remedy = found.kind === 'unreadable' ? found.remedy : `Set ${name} to switch writing on.`;
+  return problemWithoutPlace('admin_token_unset', path, message, remedy);
+}
+
+function fileUnused(name: EnvName, path: string): ConfigProblem {
+  const message = `${name} is set, and so ${name}_FILE beside it is not used`;
+  return problemWithoutPlace('secret_file_unused', path, message, 'Unset one of the two.');
 }
 
 function cannotBeUsed(name: EnvName, path: string, wrong: SecretFault): ConfigProblem {

@@ -26,6 +26,7 @@ import type { Host } from '../run/host.ts';
 import type { Log } from '../lib/log.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type { Plan } from '../run/plan.ts';
+import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { ServiceKit } from '../service.ts';
 import { newWarnings, prepareConfig } from './prepare-config.ts';
 import type { AskedBy, ConfigSnapshot, NextConfig } from './prepare-config.ts';
@@ -39,6 +40,7 @@ export type ControlParts = {
   readonly host: Host;
   readonly kit: ServiceKit;
   readonly reader: PrivateTurns;
+  readonly lookup: ServiceSecrets;
   readonly log: Log;
   /** Aborted: no new configuration is taken. */
   readonly stop: AbortSignal;
@@ -162,7 +164,7 @@ export class Control implements ConfigControl {
     const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
     if (isEdited && !mayReplace) return fileChanged(file, disk);
     const byHand = disk.revision === inspection.revision;
-    const next = await this.#prepare(inspection, source, { mayAskWith, byHand });
+    const next = await this.#prepare(inspection, { mayAskWith, byHand });
     if (next.kind === 'refused') return next;
     if (byHand) return this.#useAsItLies(file, next);
     return (await this.#save(file, next, disk)) ?? this.#useSaved(file, next, disk);
@@ -173,7 +175,7 @@ export class Control implements ConfigControl {
     if (stop.aborted) return rolledBack(stopping);
     if (source === null) return notSaved(inNoFile);
     const inspection = await inspectConfig(source.file, source.env, 'file');
-    const next = await this.#prepare(inspection, source, { mayAskWith: () => true, byHand: true });
+    const next = await this.#prepare(inspection, { mayAskWith: () => true, byHand: true });
     if (next.kind === 'refused') {
       // The text in use stands nowhere else on the disk.
       const { revision, text } = this.#used;
@@ -184,10 +186,7 @@ export class Control implements ConfigControl {
     return this.#useAsItLies(source.file, next);
   }
 
-  /**
-   * The file holds the next text already; where that is another one, the text in use is kept,
-   * whatever comes of it.
-   */
+  /** The file holds the next text; where that is another one, the text in use is kept. */
   async #useAsItLies(file: string, next: NextConfig): Promise<Applied> {
     const { revision, text } = this.#used;
     const isOther = next.snapshot.revision !== revision;
@@ -199,9 +198,8 @@ export class Control implements ConfigControl {
     return applied;
   }
 
-  #prepare(inspection: Inspection, { env }: ConfigSource, by: AskedBy) {
-    const { log, kit, reader } = this.#parts;
-    return prepareConfig(inspection, { env, log, kit, reader, used: this.#used, ...by });
+  #prepare(inspection: Inspection, by: AskedBy) {
+    return prepareConfig(inspection, { ...this.#parts, used: this.#used, ...by });
   }
 
   /** Keeps the texts in use and on the disk, then replaces the file. Null: it is replaced. */
@@ -246,8 +244,8 @@ export class Control implements ConfigControl {
     return applied;
   }
 
-  async #use({ plan, snapshot }: NextConfig): Promise<Applied> {
-    const { host, kit, onUsed, stop } = this.#parts;
+  async #use({ plan, snapshot, found }: NextConfig): Promise<Applied> {
+    const { host, kit, lookup, onUsed, stop } = this.#parts;
     if (stop.aborted) return rolledBack(stopping);
     try {
       const problem = await host.use(plan);
@@ -259,6 +257,7 @@ export class Control implements ConfigControl {
     const before = this.#used;
     const changes = sentencesOf(changesOf(locate(before.text).value, locate(snapshot.text).value));
     this.#used = snapshot;
+    lookup.hold(found);
     this.#usedAt = kit.now();
     this.#notApplied = null;
     onUsed(plan);

@@ -7,12 +7,15 @@ import type { Inspection } from '../config/inspect.ts';
 import { isObject } from '../config/json-value.ts';
 import { locate, type Json } from '../config/locate.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
-import { problemsOf, resolveSecrets } from '../config/secrets.ts';
+import type { FoundSecrets } from '../config/found-secret.ts';
+import { namedSecrets, problemsOf, resolveSecrets } from '../config/secrets.ts';
 import type { Log } from '../lib/log.ts';
 import type { Plan } from '../run/plan.ts';
 import { createPlan, readSkills, type ServiceKit } from '../service.ts';
+import type { SecretLookup } from '../secrets/secrets.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
-import { invalid, onlyByHand, restartRequired, secretMissing, wouldLockOut } from './refusals.ts';
+import { invalid, onlyByHand, restartRequired, rolledBack } from './refusals.ts';
+import { secretMissing, stopping, wouldLockOut } from './refusals.ts';
 
 /** What a plan was made of. */
 export type ConfigSnapshot = {
@@ -29,15 +32,19 @@ export type NextConfig = {
   readonly kind: 'next';
   readonly snapshot: ConfigSnapshot;
   readonly plan: Plan;
+  /** What it runs on. */
+  readonly found: FoundSecrets;
 };
 
 export type PrepareParts = AskedBy & {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** It holds the secrets of the configuration in use. */
+  readonly lookup: SecretLookup;
   readonly log: Log;
   readonly kit: ServiceKit;
   readonly reader: PrivateTurns;
   /** The configuration in use. */
   readonly used: ConfigSnapshot;
+  readonly stop: AbortSignal;
 };
 
 /** Who wants it to be used. */
@@ -49,7 +56,7 @@ export type AskedBy = {
 
 export async function prepareConfig(
   { validation, text, revision, storagePath, folder }: Inspection,
-  { env, log, kit, reader, used, mayAskWith, byHand }: PrepareParts,
+  { lookup, log, kit, reader, used, stop, mayAskWith, byHand }: PrepareParts,
 ): Promise<NextConfig | ConfigRefused> {
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
@@ -59,7 +66,10 @@ export async function prepareConfig(
   if (elsewhere.length > 0) return onlyByHand(elsewhere);
   const { enabled, allowedHosts } = config.observability;
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
-  const { secrets, missing, unfit, warnings } = resolveSecrets(config, env);
+  const names = namedSecrets(config).map(({ name }) => name);
+  const found = await lookup.find(names, stop);
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found);
+  if (stop.aborted) return rolledBack(stopping);
   if (missing.length > 0) return secretMissing([...problemsOf(missing), ...unfit]);
   if (unfit.length > 0) return invalid(unfit);
   log.scrub(secrets.values());
@@ -68,7 +78,8 @@ export async function prepareConfig(
   const plan = createPlan(revision, config, secrets, kit, skills.texts);
   const unseen = await warnOfPrivateTurns(config, reader);
   const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
-  return { kind: 'next', snapshot: { text, revision, config, storagePath, warnings: all }, plan };
+  const snapshot = { text, revision, config, storagePath, warnings: all };
+  return { kind: 'next', snapshot, plan, found };
 }
 
 /** Warnings that the configuration before had as well were told with that one. */

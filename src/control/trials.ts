@@ -18,7 +18,8 @@ import type { BrainConfig, Config, ConfigProblem, Secrets } from '../config/conf
 import { foldersElsewhere } from '../config/agent-folders.ts';
 import { inspectText, type Inspection } from '../config/inspect.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
-import { isSet, problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
+import type { FoundSecrets } from '../config/found-secret.ts';
+import { problemsOf, namedSecrets, resolveSecrets } from '../config/secrets.ts';
 import { fitWindow } from '../domain/conversation.ts';
 import { sentences } from '../flow/sentences.ts';
 import type { Log } from '../lib/log.ts';
@@ -26,13 +27,16 @@ import { Mask } from '../lib/mask.ts';
 import { warnOfPrivateTurns, type PrivateTurns } from './private-warning.ts';
 import { sentenceOfFolders } from './refusals.ts';
 import { Rehearsal, type ModelAnswer, type Rehearsed } from '../rehearsal.ts';
+import type { SecretLookup } from '../secrets/secrets.ts';
 import { createTrialKit, readSkills, type ServiceKit } from '../service.ts';
 
 export type TrialSettings = {
   /** Absolute: relative paths of a draft are taken from its folder. */
   readonly file: string;
-  /** Where secrets are looked up. */
+  /** For the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** It holds the secrets of the configuration in use. */
+  readonly lookup: SecretLookup;
   /** The database that this process has open; null: none. */
   readonly heldDatabase: string | null;
   /** The configuration in use. */
@@ -66,12 +70,12 @@ class ServiceTrials implements ConfigTrials {
   }
 
   async preflight(text: string, left: AbortSignal): Promise<Preflighted | 'busy'> {
-    const { env, kit, heldDatabase } = this.#settings;
+    const { lookup, kit, heldDatabase } = this.#settings;
     return this.#preflights.take(async () => {
       const inspection = await this.#inspect(text);
       const { runPreflight } = await import('../preflight/preflight.ts');
       const { version } = kit;
-      const found = await runPreflight(inspection, { env, version, heldDatabase, left });
+      const found = await runPreflight(inspection, { lookup, version, heldDatabase, left });
       const lines = found.map(({ mark: kind, subject, message, remedy }) => {
         return { kind, subject, message, remedy };
       });
@@ -84,19 +88,20 @@ class ServiceTrials implements ConfigTrials {
     return tried === 'busy' ? { kind: 'busy' } : tried;
   }
 
-  secrets(): readonly SecretRow[] {
-    return namedSecrets(this.#settings.config()).map((row) => ({
-      ...row,
-      ...this.#look(row.name),
-    }));
+  async secrets(): Promise<readonly SecretRow[]> {
+    const named = namedSecrets(this.#settings.config());
+    const found = await this.#settings.lookup.find(named.map(({ name }) => name));
+    return named.map((row) => ({ ...row, ...whereOf(row.name, found) }));
   }
 
-  presence(names: readonly string[]): readonly SecretPresence[] {
-    return names.map((name) => this.#look(name));
+  async presence(names: readonly string[]): Promise<readonly SecretPresence[]> {
+    const found = await this.#settings.lookup.find(names);
+    return names.map((name) => whereOf(name, found));
   }
 
-  #look(name: string): SecretPresence {
-    return { name, where: isSet(name, this.#settings.env) ? 'environment' : 'missing' };
+  #find(config: Config, stop: AbortSignal): Promise<FoundSecrets> {
+    const names = namedSecrets(config).map(({ name }) => name);
+    return this.#settings.lookup.find(names, stop);
   }
 
   async #validated({ validation }: Inspection): Promise<Validated> {
@@ -126,7 +131,7 @@ class ServiceTrials implements ConfigTrials {
     if (fields.length > 0) {
       return { kind: 'restart_required', fields, detail: sentenceOfFolders(fields) };
     }
-    const { secrets, missing } = resolveSecrets(config, this.#settings.env);
+    const { secrets, missing } = resolveSecrets(config, await this.#find(config, left));
     const lacking = problemsOf(missing).filter(({ path }) => path.startsWith(`brains[${index}].`));
     if (lacking.length > 0) return { kind: 'secret_missing', problems: lacking };
     const skills = await skillsOf(own, brain.name);
@@ -134,18 +139,25 @@ class ServiceTrials implements ConfigTrials {
     this.#settings.log.scrub(secrets.values());
     const routed = config.routes.find((route) => route.brain === brain.name)?.channel ?? null;
     const place = { channel: draft.channel ?? routed, skills: skills.text };
+    const mask = await this.#maskOf(secrets, left);
     const rehearsal = new Rehearsal(brain, secrets, createTrialKit(this.#settings.kit), place);
     const rehearsed = await rehearsal.ask(draft.text, fitWindow(draft.turns), left);
-    return { kind: 'tried', result: told(brain, rehearsed, this.#maskOf(secrets)) };
+    return { kind: 'tried', result: told(brain, rehearsed, mask) };
   }
 
   /** A model or a file may give a secret back; the operator's page may not show it either. */
-  #maskOf(secrets: Secrets): Mask {
+  async #maskOf(secrets: Secrets, left: AbortSignal): Promise<Mask> {
     const mask = new Mask();
-    mask.add(resolveSecrets(this.#settings.config(), this.#settings.env).secrets.values());
+    const used = this.#settings.config();
+    mask.add(resolveSecrets(used, await this.#find(used, left)).secrets.values());
     mask.add(secrets.values());
     return mask;
   }
+}
+
+function whereOf(name: string, found: FoundSecrets): SecretPresence {
+  const one = found.get(name);
+  return { name, where: one?.kind === 'value' ? 'environment' : 'missing' };
 }
 
 /** Bounds what is under way at once; nobody waits for a seat. */

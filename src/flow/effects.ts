@@ -52,8 +52,9 @@ export function effectsOf(
         : { at: message.acceptedAt, text: said, reply: answered, sensitivity: desk.sensitivity },
     session: decision.move,
     imported: command?.imported ?? null,
-    leftOut: desk.leftOut,
-    doubted: desk.doubted,
+    // Nobody is to blame for a turn that failed without them, too.
+    leftOut: answered === null ? [] : desk.leftOut,
+    doubted: answered === null ? [] : desk.doubted,
     notes: command?.notes ?? desk.noteMoves ?? [],
     toolUses: desk.toolUses ?? [],
     trace: {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { EnvName } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
+import { createLookupBeside } from '../secret-lookup.ts';
 import { closedPort } from '../../test/fake/closed-port.ts';
 import type { PreflightLine } from './lines.ts';
 import { lineOfIdentity, runPreflight } from './preflight.ts';
@@ -76,7 +77,7 @@ suite('the preflight', () => {
     assert.equal(inspection.validation.kind, 'valid', JSON.stringify(inspection.validation));
     const surroundings = { version: '0.0.0', heldDatabase: held };
     return runPreflight(inspection, {
-      env: { HOOK: 'a-long-enough-secret', ...env },
+      lookup: createLookupBeside({ env: { HOOK: 'a-long-enough-secret', ...env }, cwd: folder }),
       ...surroundings,
     });
   }
@@ -134,7 +135,7 @@ suite('the preflight', () => {
       fit.find(({ secret }) => secret),
       undefined,
     );
-    assert.equal(find(fit, 'SIGN'), 'ok: is set');
+    assert.equal(find(fit, 'SIGN'), 'ok: is set in the environment');
   });
 
   test('two providers at one address are looked at one by one', async () => {

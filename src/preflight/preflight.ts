@@ -10,11 +10,14 @@ import type { ChannelKind } from '../channel/kind.ts';
 import { isMessenger, kindOf } from '../channel/kinds.ts';
 import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
-import { howToSet, resolveSecrets, type ResolvedSecrets } from '../config/secrets.ts';
+import type { FoundSecrets } from '../config/found-secret.ts';
+import { howToSet, namedSecrets, resolveSecrets, sayFoundIn } from '../config/secrets.ts';
+import { sayWhy, type MissingSecret, type ResolvedSecrets } from '../config/secrets.ts';
 import { createEvents } from '../events.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog } from '../lib/log.ts';
 import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
+import type { SecretLookup } from '../secrets/secrets.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 import { providerLines } from './models.ts';
 import { repliesLine } from './replies.ts';
@@ -23,8 +26,7 @@ import { storageLine } from './storage.ts';
 const checkMs = 10_000;
 
 export type Surroundings = {
-  /** Where secrets are looked up. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly lookup: SecretLookup;
   readonly version: string;
   /** The database that this process has open, which the preflight leaves alone; null: none. */
   readonly heldDatabase: string | null;
@@ -39,12 +41,14 @@ export type Surroundings = {
  */
 export async function runPreflight(
   inspection: Inspection,
-  { env, version, heldDatabase, left }: Surroundings,
+  { lookup, version, heldDatabase, left }: Surroundings,
 ): Promise<readonly PreflightLine[]> {
   const { validation, storagePath } = inspection;
   if (validation.kind === 'invalid') return [];
   const { config } = validation;
-  const resolved = resolveSecrets(config, env);
+  const names = namedSecrets(config).map(({ name }) => name);
+  const found = await lookup.find(names, left);
+  const resolved = resolveSecrets(config, found);
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const log = createLog({ stream: silence, level: 'error', format: 'text' });
   const kit = createServiceKit(createEvents({ log, ...systemClock }), version);
@@ -60,7 +64,7 @@ export async function runPreflight(
       folderLines(config),
       storagePath === null ? null : storageLine(storagePath, heldDatabase),
     ]);
-    const lines = [...secretLines(resolved), ...providers, ...channels, ...folders];
+    const lines = [...secretLines(resolved, found), ...providers, ...channels, ...folders];
     return storage === null ? lines : [...lines, storage];
   } finally {
     left?.removeEventListener('abort', leave);
@@ -68,18 +72,24 @@ export async function runPreflight(
   }
 }
 
-function secretLines(resolved: ResolvedSecrets): PreflightLine[] {
+const sayHowToSet = (one: MissingSecret): string => howToSet(one).join(' ');
+
+function secretLines(resolved: ResolvedSecrets, found: FoundSecrets): PreflightLine[] {
   const { secrets, missing, unfit, warnings } = resolved;
-  const found = [...secrets.keys()].map((name) => ok(name, 'is set'));
-  const faults = missing.map(({ name, usedAt, empty }) => {
-    const message = `is ${empty ? 'empty' : 'not set'}; it is used at ${usedAt.join(' and ')}`;
-    return { ...failed(name, message, howToSet(name)), secret: true };
+  const set = [...secrets.keys()].flatMap((name) => {
+    const one = found.get(name);
+    return one?.kind === 'value' ? [ok(name, sayFoundIn(one.source, name))] : [];
+  });
+  const faults = missing.map((one) => {
+    const { name, usedAt } = one;
+    const message = `${sayWhy(one)}; it is used at ${usedAt.join(' and ')}`;
+    return { ...failed(name, message, sayHowToSet(one)), secret: true };
   });
   const wrong = unfit.map(({ path, message, remedy }) => {
     return { ...failed(path, message, remedy), secret: true };
   });
   const doubts = warnings.map(({ path, message, remedy }) => warning(path, message, remedy));
-  return [...found, ...faults, ...wrong, ...doubts];
+  return [...set, ...faults, ...wrong, ...doubts];
 }
 
 async function channelLine(

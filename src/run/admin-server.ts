@@ -59,7 +59,7 @@ function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAcces
 }
 
 function portsOf(setup: Setup, parts: AdminParts): AdminPorts {
-  const { version, file, env, log, storagePath: heldDatabase } = setup;
+  const { version, file, env, lookup, log, storagePath: heldDatabase } = setup;
   const { kit, events, host, control } = parts;
   const { ledger, reader } = parts.store;
   const view = (): PlanView => {
@@ -93,6 +93,7 @@ function portsOf(setup: Setup, parts: AdminParts): AdminPorts {
     trials: createTrials({
       file,
       env,
+      lookup,
       heldDatabase,
       config: () => control.used.config,
       kit,

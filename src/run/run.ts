@@ -28,6 +28,7 @@ import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
+import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { StoreProblem } from '../store/problem.ts';
 import type { Ledger, LedgerReader } from '../store/store.ts';
 
@@ -38,8 +39,10 @@ export type Setup = {
   readonly text: string;
   /** Where the configuration lies, absolute; relative paths are taken from its folder. */
   readonly file: string;
-  /** Where secrets were looked up. */
+  /** For the place of the default database. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where secrets were looked up; it holds those of the configuration. */
+  readonly lookup: ServiceSecrets;
   /** Calls the given function when the file is to be read again; null: the text is in no file. */
   readonly onReload: ((reload: () => void) => void) | null;
   /** First characters of the file's digest. */
@@ -176,7 +179,7 @@ class Run {
       readonly warnings: ConfigSnapshot['warnings'];
     },
   ): Promise<Ending | null> {
-    const { revision, config, secrets, onReload, file, env, log } = this.#setup;
+    const { revision, config, secrets, onReload, file, env, lookup, log } = this.#setup;
     const { ledger, reader } = store;
     const { now, steady, random } = kit;
     const host = new Host({ ledger, events: this.#events, ids, now, steady, random });
@@ -190,7 +193,8 @@ class Run {
     const source = onReload && { file, env, onReload };
     const first = firstOf(this.#setup, skills.warnings);
     const stop = this.#state.over;
-    const control = new Control({ source, host, kit, reader, log, stop, onUsed }, first);
+    const parts = { source, host, kit, reader, lookup, log, stop, onUsed };
+    const control = new Control(parts, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
       kit,

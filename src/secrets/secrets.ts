@@ -2,20 +2,51 @@
  * Where the values of secrets come from. A value that was read stays in this process; nothing here
  * shows one, and no error, log line or state holds one.
  */
-import type { FoundSecrets } from '../config/found-secret.ts';
+import type { FoundSecrets, SecretSource } from '../config/found-secret.ts';
 
 /**
  * Looks names up: `NAME`, then the file in `NAME_FILE`, then `$CREDENTIALS_DIRECTORY/NAME`, then
- * the keychain. What was found once stays found for as long as this object lives, so that a running
- * service keeps the values that it was started with; what was missing is looked for again.
+ * the keychain.
  */
 export interface SecretLookup {
   /**
-   * Names that stand nowhere are `missing`. Never rejects.
-   * @param stop ends the wait for a keychain
+   * Names that stand nowhere are `missing`. Never rejects. Many may ask at the same time: the
+   * keychain is asked for one after the other.
+   * @param stop ends the wait for a place that does not answer
    */
   find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets>;
 }
+
+/** Of a look-up, for who asks what this process holds; nothing is looked for. */
+export interface HeldSecrets {
+  /**
+   * When the value of a name was found, milliseconds since 1970: what was stored later is not what
+   * this process has. null: it holds none.
+   */
+  foundAt(name: string): number | null;
+}
+
+/**
+ * The look-up of a process that runs a configuration. What this configuration was begun with stays,
+ * and needs a restart to be another; all other names are looked for whenever they are asked for.
+ */
+export interface ServiceSecrets extends SecretLookup, HeldSecrets {
+  /**
+   * From now on, and until the next call, these are what is found under their names. What was
+   * missing stays missing: what runs without it does not know of a value that came later.
+   */
+  hold(found: FoundSecrets): void;
+  /** How each place stands for a name now, in order; of the keychain its index alone is asked. */
+  places(name: string): Promise<readonly PlaceOfSecret[]>;
+}
+
+/** `unreadable`: no later place counts. No value is told. */
+export type PlaceOfSecret = {
+  readonly source: SecretSource;
+  /** As a person would find it: `TOKEN in the environment`. */
+  readonly text: string;
+  readonly state: 'value' | 'empty' | 'absent' | 'unreadable';
+};
 
 /**
  * The keychain of the operating system, for one user. It is write-only from outside of svc: values

@@ -74,7 +74,8 @@ function placeFound(state: SetupState): SetupState {
   const open = secretsOf(state.draft, state.facts).some(
     ({ is }) => is === 'pasted' || is === 'made',
   );
-  return open ? state : afterKeep(state, null);
+  // Nobody wants to be back at a question that was not asked.
+  return open ? state : { ...afterKeep(state, null), trail: state.trail };
 }
 
 /** On a messenger, strangers can write: who may is the next question. */
@@ -90,7 +91,7 @@ function fileWritten(
   written: Extract<Found, { of: 'write' }>['written'],
 ): SetupState {
   if ('problem' in written) {
-    return stay(state, { step: { at: 'review', said: written.problem } });
+    return go(state, { step: { at: 'review', said: written.problem } });
   }
   const facts = { written };
   const starts = state.step.at === 'write' && state.step.starts;

@@ -6,12 +6,12 @@ import { replyChecks, webhookIn } from '../cli/talk/webhook-place.ts';
 import { kindOf, type ChannelType } from '../channel/kinds.ts';
 import type { Config, Secrets } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
-import { resolveSecrets } from '../config/secrets.ts';
+import type { FoundSecret, FoundSecrets } from '../config/found-secret.ts';
+import { howToSet, namedSecrets, resolveSecrets, sayMissing } from '../config/secrets.ts';
 import { notYet } from '../config/unsupported.ts';
 import { anyMessage } from '../domain/records.ts';
 import { unknownCode } from '../domain/gate.ts';
 import type { Ending, Inside } from '../run/run.ts';
-import { lineFor } from './document.ts';
 import { firstAnswerMs } from './pages-model.ts';
 import type { Pouch } from './session.ts';
 import type { SetupEnd } from './setup.ts';
@@ -28,6 +28,7 @@ type Up = {
 
 type Hearing = Extract<Effect, { readonly kind: 'hear' }>;
 
+const stopped = 'It was stopped.';
 const hello = 'Hello!';
 const lookEveryMs = 250;
 
@@ -53,7 +54,7 @@ export class RunningService implements AsyncDisposable {
    * @returns null: it listens; else why it does not
    */
   async start(pouch: Pouch): Promise<string | null> {
-    const { file, env, version, webRoot, log, stop, abandon } = this.#options;
+    const { file, env, lookup, version, webRoot, log, stop, abandon } = this.#options;
     const inspection = await inspectConfig(file, env, 'file');
     const { validation, text, revision, storagePath } = inspection;
     if (validation.kind === 'invalid')
@@ -61,12 +62,15 @@ export class RunningService implements AsyncDisposable {
     const { config, problems } = validation;
     const [missing] = notYet(config);
     if (missing !== undefined) return missing;
-    const resolved = resolveSecrets(config, { ...env, ...Object.fromEntries(pouch) });
-    const fault = resolved.missing.map(({ name }) => `${name} is not set: ${lineFor(name)}`);
+    const found = await this.#find(config, pouch);
+    if (stop.aborted) return stopped;
+    const resolved = resolveSecrets(config, found);
+    const unset = resolved.missing.flatMap((one) => [`${sayMissing(one)}.`, ...howToSet(one)]);
     const unfit = resolved.unfit.map(
       ({ path, message, remedy }) => `${path}: ${message}. ${remedy}`,
     );
-    if (fault.length + unfit.length > 0) return [...fault, ...unfit].join('\n');
+    if (unset.length + unfit.length > 0) return [...unset, ...unfit].join('\n');
+    lookup.hold(found);
     const { secrets } = resolved;
     log.scrub(secrets.values());
     const { runService } = await import('../run/run.ts');
@@ -76,6 +80,7 @@ export class RunningService implements AsyncDisposable {
       text,
       file,
       env,
+      lookup,
       onReload: () => {},
       revision,
       storagePath,
@@ -95,10 +100,26 @@ export class RunningService implements AsyncDisposable {
     return up.promise;
   }
 
+  /** What was pasted or made counts before what stands elsewhere. */
+  async #find(config: Config, pouch: Pouch): Promise<FoundSecrets> {
+    const { lookup, keychain, stop } = this.#options;
+    const names = namedSecrets(config).map(({ name }) => name);
+    const elsewhere = names.filter((name) => !pouch.has(name));
+    const found = new Map<string, FoundSecret>(await lookup.find(elsewhere, stop));
+    const stored = await keychain.stored();
+    const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
+    for (const name of names) {
+      const value = pouch.get(name);
+      const source = kept.includes(name) ? 'keychain' : 'environment';
+      if (value !== undefined) found.set(name, { kind: 'value', value, source, unused: [] });
+    }
+    return found;
+  }
+
   #over(ending: Ending, unstarted: (problem: string) => void): void {
     const isUp = this.#up !== null;
     if (isUp) this.#served.resolve(ending.kind === 'ended' ? { kind: 'served' } : failed(ending));
-    else unstarted(ending.kind === 'ended' ? 'It was stopped.' : ending.message);
+    else unstarted(ending.kind === 'ended' ? stopped : ending.message);
     this.#up = null;
   }
 

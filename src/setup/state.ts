@@ -218,7 +218,8 @@ export type Found =
   | { readonly of: 'write'; readonly written: Written | { readonly problem: string } }
   /** `liveView`: where it is; null: there is none, or it did not start. */
   | { readonly of: 'start'; readonly problem: string | null; readonly liveView: string | null }
-  | { readonly of: 'hear' | 'let_in'; readonly heard: Heard };
+  | { readonly of: 'hear'; readonly heard: Heard }
+  | { readonly of: 'let_in'; readonly heard: Heard };
 
 /**
  * What happens to a state. Of a secret field `fields` says `pasted`, or nothing where it was left

@@ -63,7 +63,12 @@ function atFile(state: SetupState, choice: string): SetupState {
       return startKept(state);
     case 'change':
     case 'anew':
-      return go(state, { step: { at: 'model' }, draft: { file: choice }, effect: lookForModels });
+      return go(state, {
+        step: { at: 'model' },
+        draft: { file: choice },
+        facts: { models: null },
+        effect: lookForModels,
+      });
     default:
       return state;
   }
@@ -92,7 +97,8 @@ function indexOf(what: string, choice: string): number {
 
 function ask(state: SetupState, model: ModelChoice, draft: Partial<Draft> = {}): SetupState {
   const step = { at: 'answer', outcome: null } as const;
-  return go(state, { step, draft: { ...draft, model }, effect: { kind: 'ask_model', model } });
+  const effect: Effect = { kind: 'ask_model', model };
+  return go(state, { step, draft: { pasted: [], ...draft, model }, effect });
 }
 
 function toChannel(state: SetupState, draft: Partial<Draft> = {}): SetupState {
@@ -117,8 +123,8 @@ function atKey(state: SetupState, choice: string, fields: Fields): SetupState {
   const isPasted = (fields[vendor.keyEnv] ?? '') !== '';
   const keyEnv = needsKey(state, vendor, baseUrl, isPasted) ? vendor.keyEnv : null;
   const model = hostedModel(baseUrl, modelId, keyEnv);
-  const others = state.draft.pasted.filter((name) => name !== vendor.keyEnv);
-  const pasted = isPasted ? [...others, vendor.keyEnv] : others;
+  // Before the channel, nothing but a key was pasted, and only that of the model counts.
+  const pasted = isPasted ? [vendor.keyEnv] : [];
   if (choice === 'later') return toChannel(state, { model, pasted });
   return ask(state, model, { pasted });
 }
@@ -141,8 +147,11 @@ export function isKeyed(keyed: readonly Vendor[], { keyEnv }: Vendor): boolean {
 /** The model that was asked is the one that is taken, whatever it said. */
 function atAnswer(state: SetupState, choice: string): SetupState {
   if (choice === 'next' || choice === 'skip') return toChannel(state);
-  if (choice === 'another') return go(state, { step: { at: 'model' }, draft: { model: null } });
-  return state;
+  if (choice !== 'another') return state;
+  const move = { step: { at: 'model' }, draft: { model: null } } as const;
+  // They may not have been found yet when the one was chosen.
+  if (state.facts.models !== null) return go(state, move);
+  return go(state, { ...move, effect: lookForModels });
 }
 
 function atChannel(state: SetupState, choice: string): SetupState {
@@ -161,7 +170,9 @@ function atChannel(state: SetupState, choice: string): SetupState {
 }
 
 function toKeep(state: SetupState, channel: ChannelChoice): SetupState {
-  const draft = { ...state.draft, channel, access: null, keep: null };
+  const chosen = { ...state.draft, channel, access: null, keep: null };
+  const needed = new Set(secretsOf(chosen, { place: null }).map(({ name }) => name));
+  const draft = { ...chosen, pasted: chosen.pasted.filter((name) => needed.has(name)) };
   const names = namesToLookFor({ ...state, draft });
   const practises = draft.model?.kind === 'practice';
   const effect: Effect = { kind: 'look_at_place', names, practises };
@@ -268,7 +279,8 @@ function atFirst(state: SetupState, choice: string, fields: Fields): SetupState 
   if (choice === 'done') return over(state, 'serving');
   if (choice === 'let_in' && step.heard.kind === 'asking') {
     const code = fields['code'] ?? '';
-    return stay(state, { step, effect: { kind: 'let_in', code, name: step.heard.name } });
+    const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;
+    return stay(state, { step: quiet, effect: { kind: 'let_in', code, name: step.heard.name } });
   }
   if (choice === 'again' || choice === 'say') {
     const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;

@@ -4,10 +4,10 @@
  */
 import { findPort } from '../cli/demo/servers.ts';
 import type { FoundSecret } from '../config/found-secret.ts';
-import { describeKeychain } from '../keychain.ts';
+import { explainKeychain } from '../keychain.ts';
 import { endsWithin } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
-import type { Keychain, SecretLookup } from '../secrets/secrets.ts';
+import type { Keychain, ServiceSecrets } from '../secrets/secrets.ts';
 import { usualPlace } from './document.ts';
 import { lookAtFile } from './file-look.ts';
 import { askModel } from './model-question.ts';
@@ -26,7 +26,7 @@ export type WorldOptions = {
   /** The same as a person would type it. */
   readonly shown: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly lookup: SecretLookup;
+  readonly lookup: ServiceSecrets;
   readonly keychain: Keychain;
   readonly version: string;
   readonly webRoot: URL;
@@ -116,7 +116,7 @@ class World implements SetupWorld {
   ): Promise<PlaceFound> {
     const { keychain, lookup, platform } = this.#options;
     const [state, found] = await Promise.all([keychain.state(signal), lookup.find(names, signal)]);
-    const fault = state === 'ready' ? null : describeKeychain(state);
+    const fault = state === 'ready' ? null : explainKeychain(state);
     return {
       keychain: state,
       told: fault && `${fault.message} ${fault.remedy}`,

@@ -19,10 +19,10 @@ export function fakeTrials(calls: Calls): ConfigTrials {
     validate: async (text) => asked({ valid: true, problems: [] }, 'validate', text),
     preflight: async (text) => asked({ valid: true, problems: [], lines }, 'preflight', text),
     tryBrain: async (draft) => asked(tried, 'tryBrain', draft),
-    secrets: () => [
+    secrets: async () => [
       { name: 'WEBHOOK_SECRET', usedAt: ['channels[0].token_env'], where: 'missing' },
     ],
-    presence: (names) =>
+    presence: async (names) =>
       asked(
         names.map((name) => ({ name, where: 'environment' }) as const),
         'presence',

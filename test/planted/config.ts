@@ -51,7 +51,7 @@ export const config: readonly Fault[] = [
   {
     name: 'A secret that is not set stops no start.',
     file: 'src/config/secrets.ts',
-    find: 'else missing.set(name, [...(missing.get(name) ?? []), path]);',
+    find: 'else missing.set(name, { usedAt: [path], found: one });',
     replace: '',
   },
   {

@@ -73,8 +73,8 @@ export const preflight: readonly Fault[] = [
   {
     name: 'A secret that is not set fails no preflight.',
     file: 'src/preflight/preflight.ts',
-    find: 'return { ...failed(name, message, howToSet(name)), secret: true };',
-    replace: 'return warning(name, message, howToSet(name));',
+    find: 'return { ...failed(name, message, sayHowToSet(one)), secret: true };',
+    replace: 'return warning(name, message, sayHowToSet(one));',
   },
 ];
 

@@ -170,7 +170,7 @@ function secrets({ trials }: Ports): Route[] {
       summary: 'The variables that the configuration in use names, and whether each is set.',
       contentType,
       schema: { name: 'Secrets', of: secretsSchema },
-      answer: () => tell(secretsSchema, { rows: trials.secrets() }),
+      answer: async () => tell(secretsSchema, { rows: await trials.secrets() }),
     }),
     askRoute({
       path: '/api/v1/secrets/presence',
@@ -184,10 +184,10 @@ function secrets({ trials }: Ports): Route[] {
         schema: { name: 'VariableNames', of: namesSchema },
       },
       schema: { name: 'SecretPresence', of: presenceSchema },
-      answer: (_values, { body: { names } }) => {
+      answer: async (_values, { body: { names } }) => {
         const fault = faultIn(names);
         if (fault !== null) return malformed(fault);
-        return tell(presenceSchema, { rows: trials.presence(names) });
+        return tell(presenceSchema, { rows: await trials.presence(names) });
       },
     }),
   ];

@@ -134,6 +134,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     text,
     file: resolve(io.cwd, 'svc.json'),
     env: io.env,
+    lookup: io.secrets,
     onReload: null,
     revision: revisionOf(text),
     storagePath,

@@ -9,6 +9,8 @@ import { runPreflight } from '../../preflight/preflight.ts';
 import { programVersion, versionAt } from '../frame/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { clockLine } from './clock.ts';
+import { keychainOf } from '../secrets/secrets.ts';
+import { keychainLines } from './keychain.ts';
 import { listenerLines } from './listeners.ts';
 import { openFilesLines } from './open-files.ts';
 import { examinePlace, storageLines } from './storage.ts';
@@ -60,13 +62,19 @@ async function look(
   const examined = await examinePlace(inspection.storagePath);
   const owned = examined === null ? null : examined.kind === 'examined' && examined.owned;
   const [preflight, listeners] = await Promise.all([
-    runPreflight(inspection, { env: io.env, version: programVersion(), heldDatabase: null }),
+    runPreflight(inspection, {
+      lookup: io.secrets,
+      version: programVersion(),
+      heldDatabase: null,
+      left: io.stop,
+    }),
     listenerLines(config, owned),
   ]);
   const ownerPid = examined?.kind === 'examined' ? examined.ownerPid : null;
   const newestAt = examined?.kind === 'examined' ? examined.newestAt : null;
   return [
     ...preflight,
+    ...(await keychainLines(keychainOf(io), io.stop)),
     ...(await storageLines(inspection.storagePath, examined)),
     ...openFilesLines(ownerPid),
     ...listeners,

@@ -1,7 +1,14 @@
 /** From a configuration file to what the service runs on, or to the reasons why it cannot. */
-import type { Config, ConfigProblem, Secrets } from '../../config/config.ts';
+import type { Config, ConfigProblem, EnvName, Secrets } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import { howToSet, resolveSecrets, sayUnset, type MissingSecret } from '../../config/secrets.ts';
+import type { FoundSecrets } from '../../config/found-secret.ts';
+import {
+  howToSet,
+  namedSecrets,
+  resolveSecrets,
+  sayMissing,
+  type MissingSecret,
+} from '../../config/secrets.ts';
 import { createLog, logLevels, type Log, type LogLevel } from '../../lib/log.ts';
 import type { Io } from '../cli.ts';
 import { inspectConfigFile, type ConfigFile } from './config-file.ts';
@@ -29,24 +36,32 @@ export type SecretsRead =
   | {
       readonly kind: 'read';
       readonly secrets: Secrets;
+      readonly found: FoundSecrets;
       readonly warnings: readonly ConfigProblem[];
     }
   | Refusal;
 
 /**
  * Looks up the secrets of a configuration; a refusal names every one that is missing
- * or cannot be used.
- * @param concerns which places of the configuration are about to be used; all when left out
+ * or cannot be used, and where it was looked for.
+ * @param concerns which places of the configuration are about to be used; all when left out. No
+ *   other is looked up.
+ * @param needs which of them cannot do without; all of them when left out
  */
-export function readSecrets(
+export async function readSecrets(
   config: Config,
-  { env }: Io,
+  { secrets: lookup, stop }: Io,
   concerns: (path: string) => boolean = () => true,
-): SecretsRead {
-  const { secrets, missing, unfit, warnings } = resolveSecrets(config, env);
-  const wanted = missing.filter(({ usedAt }) => usedAt.some(concerns));
-  const said = [...wanted.map(sayMissing), ...unfit.filter(({ path }) => concerns(path)).map(say)];
-  if (said.length === 0) return { kind: 'read', secrets, warnings };
+  needs: (path: string) => boolean = concerns,
+): Promise<SecretsRead> {
+  const wanted = namedSecrets(config).filter(({ usedAt }) => usedAt.some(concerns));
+  const names: readonly EnvName[] = wanted.map(({ name }) => name);
+  const found = await lookup.find(names, stop);
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found);
+  const unset = missing.filter(({ usedAt }) => usedAt.some(needs));
+  const unusable = unfit.filter(({ path }) => needs(path));
+  const said = [...unset.map(sayUnset), ...unusable.map(say)];
+  if (said.length === 0) return { kind: 'read', secrets, found, warnings };
   return { kind: 'refused', report: said.join('') };
 }
 
@@ -54,11 +69,10 @@ function say({ path, message, remedy }: ConfigProblem): string {
   return `✗ ${path}: ${message}. ${remedy}\n`;
 }
 
-/** A variable that is not set, and every place that wants it. */
-function sayMissing(missing: MissingSecret): string {
-  const { name, usedAt } = missing;
-  const what = `${name} ${sayUnset(missing)} in the environment`;
-  return `✗ ${what}; it is used at ${usedAt.join(' and ')}.\n  ${howToSet(name)}\n`;
+/** A variable without a value, and every place that wants it. */
+function sayUnset(missing: MissingSecret): string {
+  const used = `it is used at ${missing.usedAt.join(' and ')}`;
+  return `${[`✗ ${sayMissing(missing)}; ${used}.`, ...howToSet(missing)].join('\n  ')}\n`;
 }
 
 /** The log of a command: JSON lines for machines, short ones for a terminal. */

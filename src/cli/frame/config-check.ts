@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
-import type { Command, Io } from '../cli.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
 import { findConfigFile, inspectConfigFile } from './config-file.ts';
 import { parseFlags, wrongUsage } from './flags.ts';
 import type { PreflightLine } from '../../preflight/lines.ts';
@@ -9,7 +9,7 @@ import { codeOf, isColoured, report } from './report.ts';
 /** Resolves the secrets of a valid config and reaches what it names; sends no content. */
 export type Preflight = (
   inspection: Inspection,
-  env: Io['env'],
+  io: Pick<Io, 'secrets' | 'stop'>,
 ) => Promise<readonly PreflightLine[]>;
 
 /** What the database of a valid config warns of; it is read beside the service that runs on it. */
@@ -53,7 +53,7 @@ async function run(
   const inspection = withWarnings(inspected, await lookAtStorage(inspected));
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
-  const lines = flags.preflight && valid ? await preflight(inspection, io.env) : [];
+  const lines = flags.preflight && valid ? await preflight(inspection, io) : [];
   if (flags.json) {
     const result = { valid, problems: validation.problems };
     const whole = flags.preflight ? { ...result, preflight: lines } : result;
@@ -61,7 +61,7 @@ async function run(
   } else {
     io.stdout.write(report(file.name, inspection, lines, isColoured(io.stdout, io.env)));
   }
-  return codeOf(inspection, lines);
+  return io.stop.aborted ? exitCode.failed : codeOf(inspection, lines);
 }
 
 function withWarnings(inspection: Inspection, more: readonly ConfigProblem[]): Inspection {

@@ -1,11 +1,9 @@
 import { join, resolve } from 'node:path';
 import { channelKinds } from '../../channel/kinds.ts';
-import type { FoundSecret } from '../../config/found-secret.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { openSetup } from '../../setup/session.ts';
 import type { SetupEnd } from '../../setup/setup.ts';
 import { createSetupWorld, type WorldOptions } from '../../setup/world.ts';
-import type { SecretLookup } from '../../secrets/secrets.ts';
 import { readBaseUrl } from '../../setup/vendors.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
@@ -76,7 +74,7 @@ async function run(
   if (fault !== null) return wrongUsage(io, 'init', fault);
   const shown = flags.dir === null ? 'svc.json' : join(flags.dir, 'svc.json');
   const place = { file: resolve(io.cwd, shown), shown };
-  if (flags.yes) return writeUnasked(flags, place, io, lookupIn(io.env));
+  if (flags.yes) return writeUnasked(flags, place, io);
   const atTerminal = io.stdin.isTTY === true && io.stdout.isTTY === true;
   if (!atTerminal && !flags.browser) {
     const remedy = 'say --browser, or --yes and what is wanted';
@@ -116,7 +114,7 @@ async function walk(
   const world = createSetupWorld({
     ...place,
     env,
-    lookup: lookupIn(env),
+    lookup: io.secrets,
     keychain: openKeychain({ env, atTerminal: true }),
     version: programVersion(),
     webRoot: new URL('web/dist/', packageRoot()),
@@ -152,14 +150,4 @@ function codeOf(end: SetupEnd, io: Io): number {
     default:
       return end satisfies never;
   }
-}
-
-/** What stands in the environment. */
-function lookupIn(env: Io['env']): SecretLookup {
-  const findOne = (name: string): FoundSecret => {
-    const value = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
-    if (value.trim() === '') return { kind: 'missing', looked: [] };
-    return { kind: 'value', value, source: 'environment', unused: [] };
-  };
-  return { find: async (names) => new Map(names.map((name) => [name, findOne(name)])) };
 }

@@ -5,7 +5,6 @@ import type { ModelConfig } from '../../config/config.ts';
 import { inspectText } from '../../config/inspect.ts';
 import { providerSynonyms } from '../../config/schema-brain.ts';
 import { textOf } from '../../config/templates/templates.ts';
-import type { SecretLookup } from '../../secrets/secrets.ts';
 import { adminTokenName, documentOf, lineFor, secretsOf } from '../../setup/document.ts';
 import { typeOf, usualPlace } from '../../setup/document.ts';
 import type { Draft, ModelDraft } from '../../setup/state.ts';
@@ -22,13 +21,12 @@ export async function writeUnasked(
   flags: InitFlags,
   { file, shown }: Place,
   io: Io,
-  lookup: SecretLookup,
 ): Promise<number> {
   const draft = draftOf(flags);
   if (typeof draft === 'string') return wrongUsage(io, 'init', draft);
   if ((await lstat(file).catch(() => null)) !== null) return exists(shown, io);
   const names = [...secretsOf(draft, { place: null }).map(({ name }) => name), adminTokenName];
-  const found = await lookup.find(names, io.stop);
+  const found = await io.secrets.find(names, io.stop);
   const set = names.filter((name) => found.get(name)?.kind === 'value');
   const platform = flags['channel-url'] && readBaseUrl(flags['channel-url']);
   const facts = {

@@ -4,13 +4,10 @@
  * database. While no service does, the command owns the database for as long as it takes.
  */
 import { existsSync } from 'node:fs';
-import { systemClock } from '../../lib/clock.ts';
 import type { Admissions } from '../../domain/gate.ts';
-import { createIdSource } from '../../domain/ids.ts';
 import { listPairings, Pairings } from '../../flow/pairing.ts';
-import { openCursorReader, openLedger, openReader } from '../../storage.ts';
+import { openCursorReader, openReader } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
-import { readSecrets } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { exitCode, type Io } from '../cli.ts';
 import {
@@ -23,6 +20,7 @@ import { programVersion } from '../frame/program.ts';
 import { Unanswered, type Bearer } from '../frame/admin-client.ts';
 import { RemoteLedger, type LedgerWrites } from '../frame/remote-ledger.ts';
 import { audited, auditedAdmissions } from './audited.ts';
+import { openOwnLedger } from './own-ledger.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
   readonly io: Io;
@@ -131,15 +129,7 @@ function owning(
         throw new Unanswered(`There is no database ${storagePath} yet: svc makes it.`);
       }
       let failed: unknown = null;
-      const store = await openLedger({
-        storage: config.storage,
-        path: storagePath,
-        publicNow: null,
-        ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
-        ...systemClock,
-        failed: (error) => (failed = error),
-        news: {},
-      });
+      const store = await openOwnLedger(config, storagePath, (error) => (failed = error));
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
@@ -182,13 +172,16 @@ async function remoteAt(location: LedgerLocation, why: string): Promise<RemoteLe
   }
   return new RemoteLedger({
     address,
-    bearer: bearerOf(location, why),
+    bearer: await bearerOf(location, why),
     version: programVersion(),
     stop: location.io.stop,
   });
 }
 
-function bearerOf({ config, source, file, io }: LedgerLocation, why: string): Bearer {
+async function bearerOf(
+  { config, source, file, io }: LedgerLocation,
+  why: string,
+): Promise<Bearer> {
   if (source === 'nothing') {
     const message = `${why}, and only for who has its admin token: mend ${file}, which names it.`;
     return { kind: 'none', message };
@@ -201,11 +194,13 @@ function bearerOf({ config, source, file, io }: LedgerLocation, why: string): Be
       'set that variable for the service and here, and start svc again.';
     return { kind: 'none', message };
   }
-  const read = readSecrets(config, io, () => false);
-  const token = read.kind === 'read' ? read.secrets.get(variable) : undefined;
+  const found = (await io.secrets.find([variable], io.stop)).get(variable);
+  const token = found?.kind === 'value' ? found.value.trim() : undefined;
   if (token !== undefined) return { kind: 'token', variable, token };
-  const message =
-    `${why}, and only for who has its admin token: ` +
-    `set ${variable} here to what the service was started with.`;
+  const remedy =
+    found?.kind === 'unreadable'
+      ? `${found.message}. ${found.remedy}`
+      : `set ${variable} here to what the service was started with.`;
+  const message = `${why}, and only for who has its admin token: ${remedy}`;
   return { kind: 'none', message };
 }

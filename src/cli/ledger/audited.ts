@@ -1,10 +1,13 @@
 /** What a command changes in a database that no service holds is an audit row, as over the API. */
+import { existsSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { Admission, Admissions } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { DeadLetterMove, Ledger } from '../../store/store.ts';
 import type { LedgerWrites } from '../frame/remote-ledger.ts';
+import { openOwnLedger } from './own-ledger.ts';
 
 /** As the admin API answers them. */
 const statuses: Readonly<Record<DeadLetterMove, number>> = {
@@ -66,6 +69,29 @@ export function auditedAdmissions(ledger: Ledger, admissions: Admissions): Admis
       return result;
     },
   };
+}
+
+/**
+ * What a command changed elsewhere than in the ledger is a row in its audit, too. A database that
+ * cannot be opened keeps nothing from being done: it is told.
+ * @returns whether there is a row; null: there is no database to have one
+ */
+export async function noteElsewhere(
+  config: Config,
+  path: string | null,
+  row: Omit<AuditRow, 'at'>,
+): Promise<boolean | null> {
+  if (path === null || !existsSync(path)) return null;
+  let failed = false;
+  try {
+    const store = await openOwnLedger(config, path, () => (failed = true));
+    if ('kind' in store) return false;
+    await using _reader = store.reader;
+    await using ledger = store.ledger;
+    return (await noter(ledger)(row)) && !failed;
+  } catch {
+    return false;
+  }
 }
 
 type Note = (row: Omit<AuditRow, 'at'>) => Promise<boolean>;

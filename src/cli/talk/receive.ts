@@ -56,7 +56,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const file = useConfigFile(given, io);
   const location = await locateService(file, io);
   const stand =
-    location.kind === 'refused' ? location.report : standBy(location.config, file.name, port, io);
+    location.kind === 'refused'
+      ? location.report
+      : await standBy(location.config, file.name, port, io);
   if (typeof stand === 'string') {
     io.stderr.write(stand);
     return exitCode.config;
@@ -78,7 +80,12 @@ async function run(args: readonly string[], io: Io): Promise<number> {
 }
 
 /** @returns or what to say about it */
-function standBy(config: Config, name: string, port: number | null, io: Io): Stand | string {
+async function standBy(
+  config: Config,
+  name: string,
+  port: number | null,
+  io: Io,
+): Promise<Stand | string> {
   const place = webhookIn(config);
   if (place === null) return `${name} has no webhook channel, and only such a one sends replies.\n`;
   const { webhook, path } = place;
@@ -90,7 +97,7 @@ function standBy(config: Config, name: string, port: number | null, io: Io): Sta
       'name an address such as http://127.0.0.1:8091/reply, or choose a --port.\n'
     );
   }
-  const read = readSecrets(config, io, (at) => at.startsWith(`${path}.webhook.`));
+  const read = await readSecrets(config, io, (at) => at.startsWith(`${path}.webhook.`));
   if (read.kind === 'refused') return read.report;
   const checks = replyChecks(webhook, read.secrets);
   if (checks.kind === 'missing') {

@@ -62,7 +62,12 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const place = webhookIn(location.config);
   if (place === null || !place.isRouted) return refuse(io, sayNoWebhook(file.name, place));
   const wanted = `${place.path}.token_env`;
-  const read = readSecrets(location.config, io, (path) => path === wanted);
+  const read = await readSecrets(
+    location.config,
+    io,
+    (path) => path.startsWith(`${place.path}.`) || path === 'admin.token_env',
+    (path) => path === wanted,
+  );
   if (read.kind === 'refused') return refuse(io, read.report);
   const sender = flags.as ?? io.env['USER'] ?? io.env['USERNAME'] ?? 'me';
   const talk = new Talk({ io, location, place, secrets: read.secrets, waitMs: seconds * 1_000 });

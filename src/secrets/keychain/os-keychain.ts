@@ -75,7 +75,7 @@ export class OsKeychain implements Keychain {
   }
 
   async set(name: string, value: string, stop?: AbortSignal): Promise<KeychainDone> {
-    const stored = await this.#index.read();
+    const stored = await this.#index.readFor(name);
     if (stored.kind === 'fault') return stored;
     const canPrompt = this.#canPrompt;
     const answer = await this.#ask({ ask: 'set', name, value, canPrompt }, stop);

@@ -19,6 +19,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export type IndexChange = { readonly kind: 'done' } | KeychainFault;
 
 const bytesMax = 1_048_576;
+const namesMax = 1_000;
 /** The file that is being written is another's for milliseconds; this long, and nobody writes. */
 const abandonedMs = 10_000;
 const waitMs = 20_000;
@@ -50,6 +51,13 @@ export class SecretIndex {
     return { kind: 'stored', secrets };
   }
 
+  /** The index, where it has room for this name. */
+  async readFor(name: string): Promise<StoredSecrets> {
+    const stored = await this.read();
+    if (stored.kind === 'fault' || stored.secrets.length < namesMax) return stored;
+    return stored.secrets.some((one) => one.name === name) ? stored : this.#full();
+  }
+
   /** @param setAt milliseconds since 1970 */
   add(name: string, setAt: number): Promise<IndexChange> {
     return this.#change((secrets) => [
@@ -72,7 +80,9 @@ export class SecretIndex {
       try {
         const stored = await this.read();
         if (stored.kind === 'fault') return stored;
-        await handle.writeFile(textOf(next(stored.secrets)));
+        const secrets = next(stored.secrets);
+        if (secrets.length > namesMax) return this.#full();
+        await handle.writeFile(textOf(secrets));
         await handle.sync();
         if (!(await this.#isOurs(handle))) return this.#busy();
         await rename(this.#next, this.file);
@@ -124,6 +134,13 @@ export class SecretIndex {
     return indexFault(
       `The index of the keychain, ${this.file}, cannot be ${what} (${code}).`,
       `Give this user the right to use it and its folder.`,
+    );
+  }
+
+  #full(): KeychainFault {
+    return indexFault(
+      `The index of the keychain, ${this.file}, has ${namesMax} names, and takes no more.`,
+      'Delete secrets that are used no more: svc secrets list shows them.',
     );
   }
 

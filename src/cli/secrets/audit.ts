@@ -1,0 +1,24 @@
+/** A change of the keychain is a row in the audit, where there is a database to have one. */
+import { noteElsewhere } from '../ledger/audited.ts';
+import type { Io } from '../cli.ts';
+import { warn, type UsedSecrets } from './secrets.ts';
+
+export type KeychainWrite = {
+  readonly action: 'secret_set' | 'secret_deleted';
+  readonly name: string;
+  /** As the admin API answers it. */
+  readonly status: number;
+};
+
+export async function tellAudit(
+  { action, name, status }: KeychainWrite,
+  { config, storagePath }: UsedSecrets,
+  io: Io,
+): Promise<void> {
+  if (config === null) return;
+  const row = { action, target: { name }, status, reason: null };
+  const noted = await noteElsewhere(config, storagePath, row);
+  if (noted === false) {
+    warn(io, 'The audit has no row of this: the database is in use, or cannot be written.');
+  }
+}

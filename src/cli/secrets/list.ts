@@ -1,0 +1,108 @@
+import type { SecretSource } from '../../config/found-secret.ts';
+import type { KeychainHoldings, PlaceOfSecret, StoredSecrets } from '../../secrets/secrets.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { plainJson } from '../frame/plain-text.ts';
+import { left, table as tableOf } from '../ledger/table.ts';
+import { keychainOf, usedSecrets, warn, type UsedSecrets } from './secrets.ts';
+import { placesWith } from './where.ts';
+
+export const secretsList: Command = {
+  name: 'secrets list',
+  summary: 'List secrets: where each comes from and what uses it',
+  usage: `Usage: svc secrets list [--json] [--config <file>]
+
+Lists every secret that the configuration names, and every one in the keychain: the source that
+wins, whether the keychain has it, and where the configuration uses it. No value is shown, and none
+is read from the keychain.
+
+  --json           print {"rows", "store"}
+  --config <file>  the configuration file (default: as for svc serve)
+
+Exit codes: 0 fine, also where secrets are missing, 2 wrong usage, 78 the configuration has a
+problem.
+`,
+  run,
+};
+
+const flagTable = { json: { type: 'boolean' }, config: { type: 'string' } } as const;
+
+type Row = {
+  readonly name: string;
+  readonly source: SecretSource | 'missing';
+  /** A place that wins, and cannot be read. */
+  readonly unreadable: boolean;
+  /** null: the keychain did not say. */
+  readonly inKeychain: boolean | null;
+  readonly usedAt: readonly string[];
+};
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, flagTable);
+  if (parsed.kind === 'wrong') return wrongUsage(io, secretsList.name, parsed.message);
+  const used = await usedSecrets(parsed.flags.config, io);
+  if (used.fault !== null) {
+    io.stderr.write(used.fault);
+    return exitCode.config;
+  }
+  const keychain = keychainOf(io);
+  const stored = await keychain.stored();
+  const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
+  const held = await keychain.holds(kept, io.stop);
+  const rows = await rowsOf(used, stored, held, io);
+  const state =
+    held.kind === 'fault' ? held : kept.length > 0 ? ({ state: 'ready' } as const) : null;
+  if (parsed.flags.json) {
+    const store = state && { state: state.state, ...('message' in state && faultText(state)) };
+    const told = rows.map(({ unreadable: _, ...row }) => row);
+    io.stdout.write(`${plainJson({ rows: told, store }, 2)}\n`);
+    return exitCode.fine;
+  }
+  if (rows.length === 0) io.stdout.write('No secret is named or kept.\n');
+  else io.stdout.write(tableOf(columns, rows.map(cellsOf)));
+  if (used.config === null)
+    warn(io, 'There is no configuration here, so what uses them is not told.');
+  if (held.kind === 'fault') warn(io, `${held.message} ${held.remedy}`);
+  return exitCode.fine;
+}
+
+const columns = [left('name'), left('source'), left('in keychain'), left('used at')];
+
+function cellsOf({ name, source, unreadable, inKeychain, usedAt }: Row): readonly string[] {
+  const there = inKeychain === null ? 'not known' : inKeychain ? 'yes' : 'no';
+  const from = unreadable ? `${source}, unreadable` : source;
+  return [name, from, there, usedAt.length === 0 ? 'nowhere' : usedAt.join(', ')];
+}
+
+function faultText({ message, remedy }: { readonly message: string; readonly remedy: string }) {
+  return { message, remedy };
+}
+
+async function rowsOf(
+  { usedAt }: UsedSecrets,
+  stored: StoredSecrets,
+  held: KeychainHoldings,
+  io: Io,
+): Promise<readonly Row[]> {
+  const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
+  const names = [...new Set([...usedAt.keys(), ...kept])];
+  return Promise.all(
+    names.map(async (name) => {
+      const places = placesWith(await io.secrets.places(name), name, held);
+      const winner = places.find(({ state }) => state === 'value' || state === 'unreadable');
+      return {
+        name,
+        source: winner?.source ?? 'missing',
+        unreadable: winner?.state === 'unreadable',
+        inKeychain: isKept(name, kept, held),
+        usedAt: usedAt.get(name) ?? [],
+      };
+    }),
+  );
+}
+
+/** What is not in the index is not asked for, so it is not there. */
+function isKept(name: string, kept: readonly string[], held: KeychainHoldings): boolean | null {
+  if (held.kind === 'held') return held.names.has(name);
+  return kept.includes(name) ? null : false;
+}

@@ -1,0 +1,103 @@
+import { secretCharactersMax, faultOfSecretValue } from '../../config/secret-value.ts';
+import type { PlaceOfSecret } from '../../secrets/secrets.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { readFirstLine } from '../frame/first-line.ts';
+import { parseFlags, wrongUsage } from '../frame/flags.ts';
+import { askHidden } from '../frame/hidden-prompt.ts';
+import { tellAudit } from './audit.ts';
+import { isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
+
+export const secretsSet: Command = {
+  name: 'secrets set',
+  summary: "Keep a secret in the system's keychain",
+  usage: `Usage: svc secrets set <name> [--config <file>]
+
+Keeps the value of a secret in the keychain of the operating system, for your user: the Secret
+Service of a Linux desktop, the keychain of macOS, the Credential Manager of Windows. At a terminal
+it asks for the value, and shows nothing of it. Else it takes the first line of its input:
+
+  pass show telegram | svc secrets set TELEGRAM_TOKEN
+
+The name is the one that the configuration has in a field that ends in _env. A value in the
+environment, in a file or in a credential of systemd comes before one in the keychain. A service
+that runs has the value from its next start on.
+
+  --config <file>  the configuration file (default: as for svc serve); it is only looked at
+
+Exit codes: 0 kept, 1 not kept, 2 wrong usage.
+`,
+  run,
+};
+
+const table = { config: { type: 'string' } } as const;
+
+async function run(args: readonly string[], io: Io): Promise<number> {
+  const parsed = parseFlags(args, table, 1);
+  // What is wrong may be a value, so it is not repeated.
+  if (parsed.kind === 'wrong') return wrongUsage(io, secretsSet.name, inArguments(args));
+  const { flags, positionals } = parsed;
+  const [name] = positionals;
+  if (!isName(name)) {
+    const told = name === undefined ? noName : inArguments([...args, name]);
+    return wrongUsage(io, secretsSet.name, told);
+  }
+  const value = await readValue(name, io);
+  if (value === null) return exitCode.failed;
+  const done = await keychainOf(io).set(name, value, io.stop);
+  const used = await usedSecrets(flags.config, io);
+  const status = done.kind === 'done' ? 204 : 503;
+  await tellAudit({ action: 'secret_set', name, status }, used, io);
+  if (done.kind === 'fault') return refuse(io, `${name} was not kept.`, done);
+  io.stdout.write(`${name} is in the keychain. A service that runs has it after a restart.\n`);
+  for (const one of shadowsOf(name, await io.secrets.places(name))) warn(io, one);
+  if (!used.usedAt.has(name)) warn(io, unused(name, used));
+  return exitCode.fine;
+}
+
+/** @param args what was typed, of which nothing is repeated */
+function inArguments(args: readonly string[]): string {
+  if (args.length < 2) return noName;
+  return (
+    'A value is never given as an argument: other users of this machine could read it there, and ' +
+    'the history of the shell may keep it now. If one was, replace it where it was issued. The ' +
+    'name alone stands here; svc asks for the value, or reads it from its input.'
+  );
+}
+
+/** Longer than any value, so that one that is too long is told as that. */
+const inputCharactersMax = secretCharactersMax * 50;
+
+/** @returns null: there is none that can be kept, and that was told */
+async function readValue(name: string, io: Io): Promise<string | null> {
+  const given =
+    io.stdin.isTTY === true ? await askHidden(io, `Value of ${name}: `) : await piped(io);
+  const value = given?.trim() ?? null;
+  const fault = value === null ? 'No value was given.' : faultOfSecretValue(value);
+  if (fault === null) return value;
+  io.stderr.write(`${fault} Nothing was kept.\n`);
+  return null;
+}
+
+async function piped(io: Io): Promise<string | null> {
+  const { line, hasMore } = await readFirstLine(io.stdin, inputCharactersMax, io.stop);
+  // What was not waited for to its end is no value.
+  if (io.stop.aborted) return null;
+  if (hasMore) warn(io, 'Only the first line of the input is taken; there are more.');
+  return line ?? 'x'.repeat(inputCharactersMax);
+}
+
+/** Places that come before the keychain, as far as this process sees them. */
+function shadowsOf(name: string, places: readonly PlaceOfSecret[]): readonly string[] {
+  return places
+    .filter(({ source, state }) => source !== 'keychain' && /^(?:value|unreadable)$/.test(state))
+    .map(
+      ({ text }) =>
+        `${text} comes first: where svc is started as here, the keychain is not asked for ${name}.`,
+    );
+}
+
+function unused(name: string, { file, config, fault }: Awaited<ReturnType<typeof usedSecrets>>) {
+  if (config !== null) return `${file} names no ${name}, so nothing uses it yet.`;
+  if (fault !== null) return `${file} cannot be used, so whether it names ${name} is not known.`;
+  return `There is no configuration here yet that names ${name}.`;
+}

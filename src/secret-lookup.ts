@@ -1,0 +1,33 @@
+/** What secrets are looked up with, made once a process: `src/main.ts` does it for commands. */
+import { Lookup } from './secrets/lookup.ts';
+import type { ServiceSecrets } from './secrets/secrets.ts';
+
+export type SecretSurroundings = {
+  /** Nothing of it is told. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the paths in it begin. */
+  readonly cwd: string;
+  /** Where a person is told that the keychain waits for them, where it is a terminal. */
+  readonly stderr: { readonly isTTY?: boolean; write(text: string): unknown };
+};
+
+/** Over the environment and the keychain, which is loaded when a name stands nowhere else. */
+export function createSecretLookup({ env, cwd, stderr }: SecretSurroundings): ServiceSecrets {
+  const atTerminal = stderr.isTTY === true;
+  const prompting = (): void => {
+    if (atTerminal) stderr.write('The keychain may ask to be unlocked: look for its window.\n');
+  };
+  const keychain = async () => {
+    const { openKeychain } = await import('./keychain.ts');
+    return openKeychain({ env, atTerminal, prompting });
+  };
+  return new Lookup({ env, cwd, keychain, now: Date.now });
+}
+
+/** The places beside the keychain, for who asks that in another way, and as they are now. */
+export function createLookupBeside({
+  env,
+  cwd,
+}: Pick<SecretSurroundings, 'env' | 'cwd'>): ServiceSecrets {
+  return new Lookup({ env, cwd, keychain: null, now: Date.now });
+}

@@ -1,0 +1,265 @@
+/**
+ * The look-up of secrets over an environment and a keychain. The keychain is opened only for names
+ * that stand nowhere else.
+ */
+import { isAbsolute, join, resolve } from 'node:path';
+import type {
+  FoundSecret,
+  FoundSecrets,
+  SecretPlace,
+  SecretSource,
+} from '../config/found-secret.ts';
+import { OneAtATime } from '../lib/one-at-a-time.ts';
+import { readSecretFile } from './secret-file.ts';
+import type { Keychain, KeychainFault, PlaceOfSecret, ServiceSecrets } from './secrets.ts';
+
+export type LookupSettings = {
+  /** Nothing of it is told. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where relative paths in it begin. */
+  readonly cwd: string;
+  /** Opens the keychain at the first name that no other place has; null: there is none. */
+  readonly keychain: (() => Promise<Keychain>) | null;
+  /** Milliseconds since 1970. */
+  now(): number;
+};
+
+/** What one place has. */
+type InPlace =
+  | { readonly kind: 'value'; readonly value: string }
+  | { readonly kind: 'empty' | 'absent' }
+  | { readonly kind: 'unreadable'; readonly message: string; readonly remedy: string };
+
+type Held = { readonly found: FoundSecret; readonly at: number };
+type Missing = Extract<FoundSecret, { kind: 'missing' }>;
+
+const sourcesBeside = ['environment', 'file', 'credential'] as const;
+type SourceBeside = (typeof sourcesBeside)[number];
+
+export class Lookup implements ServiceSecrets {
+  readonly #settings: LookupSettings;
+  readonly #turns = new OneAtATime();
+  #held: ReadonlyMap<string, Held> = new Map();
+
+  constructor(settings: LookupSettings) {
+    this.#settings = settings;
+  }
+
+  async find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets> {
+    const held = this.#held;
+    const entries = [...new Set(names)].map(async (name) => {
+      return [name, held.get(name)?.found ?? (await this.#findBeside(name, stop))] as const;
+    });
+    const found = new Map(await Promise.all(entries));
+    const left = [...found].filter(([name, { kind }]) => kind === 'missing' && !held.has(name));
+    if (this.#settings.keychain === null || left.length === 0) return found;
+    const missing = new Map(left as [string, Missing][]);
+    // One prompt at a time: a person answers the first, and the next finds the keychain open.
+    const kept = this.#turns.do(() => this.#findKept(missing, stop));
+    return new Map([...found, ...((await unlessStopped(kept, stop)) ?? [])]);
+  }
+
+  hold(found: FoundSecrets): void {
+    const at = this.#settings.now();
+    const before = this.#held;
+    this.#held = new Map(
+      [...found].map(([name, one]) => {
+        const held = before.get(name);
+        return [name, held?.found === one ? held : { found: one, at }];
+      }),
+    );
+  }
+
+  foundAt(name: string): number | null {
+    const held = this.#held.get(name);
+    return held?.found.kind === 'value' ? held.at : null;
+  }
+
+  async places(name: string): Promise<readonly PlaceOfSecret[]> {
+    const places: PlaceOfSecret[] = [];
+    for (const source of this.#sources()) {
+      const { kind: state } = await this.#look(source, name);
+      places.push({ source, text: textOf(source, name), state });
+    }
+    const { keychain } = this.#settings;
+    if (keychain === null) return places;
+    const stored = await (await keychain()).stored();
+    const isStored = stored.kind === 'stored' && stored.secrets.some((one) => one.name === name);
+    const state = stored.kind === 'fault' ? 'unreadable' : isStored ? 'value' : 'absent';
+    return [...places, { source: 'keychain', text: textOf('keychain', name), state }];
+  }
+
+  /** The directory of systemd is a place only where there is one. */
+  #sources(): readonly SourceBeside[] {
+    if (this.#variable('CREDENTIALS_DIRECTORY').kind === 'value') return sourcesBeside;
+    return sourcesBeside.filter((source) => source !== 'credential');
+  }
+
+  async #findBeside(name: string, stop?: AbortSignal): Promise<FoundSecret> {
+    const looked: SecretPlace[] = [];
+    for (const source of this.#sources()) {
+      const place = await this.#look(source, name, stop);
+      if (place.kind === 'value') {
+        const isNamed = this.#variable(fileVariable(name)).kind === 'value';
+        const unused = source === 'environment' && isNamed ? (['file'] as const) : [];
+        return { kind: 'value', value: place.value, source, unused };
+      }
+      if (place.kind === 'unreadable' && source !== 'environment') return { ...place, source };
+      looked.push({ source, text: textOf(source, name), empty: place.kind === 'empty' });
+    }
+    return { kind: 'missing', looked };
+  }
+
+  async #look(source: SourceBeside, name: string, stop?: AbortSignal): Promise<InPlace> {
+    switch (source) {
+      case 'environment':
+        return this.#variable(name);
+      case 'file':
+        return this.#lookInFile(name, stop);
+      case 'credential':
+        return this.#lookInCredential(name, stop);
+      default:
+        return source satisfies never;
+    }
+  }
+
+  /** Inherited names are not variables. */
+  #variable(name: string): InPlace {
+    const { env } = this.#settings;
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (value === undefined) return { kind: 'absent' };
+    return value.trim() === '' ? { kind: 'empty' } : { kind: 'value', value };
+  }
+
+  /** No path is told: what stands there may be the secret itself. */
+  async #lookInFile(name: string, stop?: AbortSignal): Promise<InPlace> {
+    const variable = fileVariable(name);
+    const named = this.#variable(variable);
+    if (named.kind !== 'value') return named;
+    const file = await readSecretFile(resolve(this.#settings.cwd, named.value), stop);
+    if (file.kind === 'text' && file.text.trim() !== '') return { kind: 'value', value: file.text };
+    const lacking = { absent: 'a file that does not exist', text: 'a file that is empty' };
+    const what = file.kind === 'unreadable' ? file.what : lacking[file.kind];
+    const begins = 'A path that is not whole begins in the folder that svc is started in.';
+    const set = `Let it name a file that has the value alone, or set ${name} itself.`;
+    const remedy = isAbsolute(named.value) ? set : `${set} ${begins}`;
+    return { kind: 'unreadable', message: `${variable} names ${what}`, remedy };
+  }
+
+  async #lookInCredential(name: string, stop?: AbortSignal): Promise<InPlace> {
+    const directory = this.#variable('CREDENTIALS_DIRECTORY');
+    if (directory.kind !== 'value') return directory;
+    const file = await readSecretFile(
+      join(resolve(this.#settings.cwd, directory.value), name),
+      stop,
+    );
+    if (file.kind === 'absent') return { kind: 'absent' };
+    if (file.kind === 'text') {
+      return file.text.trim() === '' ? { kind: 'empty' } : { kind: 'value', value: file.text };
+    }
+    const message = `${name} in $CREDENTIALS_DIRECTORY is ${file.what}`;
+    const remedy = `Mend LoadCredential=${name}:… of the unit, or set ${name} itself.`;
+    return { kind: 'unreadable', message, remedy };
+  }
+
+  async #findKept(
+    missing: ReadonlyMap<string, Missing>,
+    stop: AbortSignal | undefined,
+  ): Promise<FoundSecrets> {
+    const names = [...missing.keys()];
+    try {
+      const keychain = await this.#settings.keychain!();
+      const stored = await keychain.stored();
+      if (stored.kind === 'fault') return unreadIn(names, nowhereElse, stored);
+      const asked = stored.secrets.map(({ name }) => name).filter((name) => missing.has(name));
+      const read = asked.length === 0 ? noneRead : await keychain.read(asked, stop);
+      if (read.kind === 'fault') {
+        const others = names.filter((name) => !asked.includes(name));
+        const unread = unreadIn(asked, 'is kept in the keychain', read);
+        return new Map([...unread, ...inKeychain(others, missing, noneRead.values)]);
+      }
+      return inKeychain(names, missing, read.values);
+    } catch {
+      // What failed had values in its hands, so its error is told nowhere.
+      return unreadIn(names, nowhereElse, brokenKeychain);
+    }
+  }
+}
+
+const nowhereElse = 'is set nowhere else, and may be in the keychain';
+
+const noneRead = { kind: 'read', values: new Map<string, string>() } as const;
+
+const brokenKeychain = {
+  message: 'The keychain failed in a way that svc does not know.',
+  remedy: 'Set it in the environment.',
+} as const;
+
+function inKeychain(
+  names: readonly string[],
+  missing: ReadonlyMap<string, Missing>,
+  values: ReadonlyMap<string, string>,
+): FoundSecrets {
+  return new Map(
+    names.map((name): [string, FoundSecret] => {
+      const value = values.get(name) ?? '';
+      if (value.trim() !== '') {
+        return [name, { kind: 'value', value, source: 'keychain', unused: [] }];
+      }
+      const place = { source: 'keychain', text: textOf('keychain', name), empty: false } as const;
+      return [name, { kind: 'missing', looked: [...missing.get(name)!.looked, place] }];
+    }),
+  );
+}
+
+/** @param where begins the sentence that the fault ends */
+function unreadIn(
+  names: readonly string[],
+  where: string,
+  { message, remedy }: Pick<KeychainFault, 'message' | 'remedy'>,
+): FoundSecrets {
+  const said = message.replace(/\.$/, '');
+  return new Map(
+    names.map((name): [string, FoundSecret] => {
+      const whole = `${name} ${where}. ${said}`;
+      return [name, { kind: 'unreadable', source: 'keychain', message: whole, remedy }];
+    }),
+  );
+}
+
+function textOf(source: SecretSource, name: string): string {
+  switch (source) {
+    case 'environment':
+      return `${name} in the environment`;
+    case 'file':
+      return `${fileVariable(name)} in the environment`;
+    case 'credential':
+      return `${name} in $CREDENTIALS_DIRECTORY`;
+    case 'keychain':
+      return `${name} in the keychain`;
+    default:
+      return source satisfies never;
+  }
+}
+
+/** Docker and Kubernetes give a secret as a file, and its path in a variable named so. */
+function fileVariable(name: string): string {
+  return `${name}_FILE`;
+}
+
+/** @returns null: it was stopped before */
+async function unlessStopped<T>(
+  work: Promise<T>,
+  stop: AbortSignal | undefined,
+): Promise<T | null> {
+  if (stop === undefined) return work;
+  const { promise: stopped, resolve: end } = Promise.withResolvers<null>();
+  const act = (): void => end(null);
+  if (stop.aborted) act();
+  stop.addEventListener('abort', act, { once: true });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    stop.removeEventListener('abort', act);
+  }
+}
