@@ -196,7 +196,9 @@ async function listen(
     const health = channels().find((one) => one.type === type);
     if (health?.state === 'failed') return problem(health.reason ?? 'The channel failed.');
     const answered = (await reader.messages(filter, { limit: 10, after: null })).rows.find(
-      ({ state, replies }) => state === 'answered' && replies.delivered > 0,
+      // A stranger is answered with a code, as a command is answered: no brain was asked.
+      ({ state, outcome, replies }) =>
+        state === 'answered' && outcome !== 'command' && replies.delivered > 0,
     );
     if (answered !== undefined) {
       const told = await reader.storyText(answered.id);
