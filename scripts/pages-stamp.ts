@@ -8,8 +8,9 @@ const stamp = join(root, 'web', 'dist', '.inputs');
 
 /** test/tidy.test.ts holds that the pages take nothing else from src/. */
 const inputs = [
-  'web/{live,builder,kit}/**/*.{ts,tsx,css,html,svg}',
+  'web/{live,builder,setup,kit}/**/*.{ts,tsx,css,html,svg}',
   'src/{config,domain}/**/*.ts',
+  'src/setup/setup.ts',
   'scripts/pages{,-stamp}.ts',
   '{,web/}tsconfig.json',
   'package-lock.json',

@@ -1,8 +1,9 @@
 /**
- * Builds the pages into web/dist/: the live view for /ui and the builder for /builder, each with
- * its own script and style and nothing of the other, since the builder is served only where an
- * administrator is known. Scripts and styles lie there compressed as well, which is how they are
- * served. `--watch <page>` builds one of them again at every change, and compresses nothing.
+ * Builds the pages into web/dist/: the live view for /ui, the builder for /builder, and the first
+ * run for /setup, each with its own script and style and nothing of the others, since the builder
+ * is served only where an administrator is known. Scripts and styles lie there compressed as well,
+ * which is how they are served. `--watch <page>` builds one of them again at every change, and
+ * compresses nothing.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ const web = join(root, 'web');
 const pages = [
   { name: 'live', base: '/ui/' },
   { name: 'builder', base: '/builder/' },
+  { name: 'setup', base: '/setup/' },
 ] as const;
 
 const [flag, wanted] = process.argv.slice(2);

@@ -1,15 +1,14 @@
-/** What a browser has to load before the builder can be used. */
+/** What a browser has to load before a page can be used. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
-const folder = join(import.meta.dirname, '../web/dist/builder');
-const bytesMax = 250_000;
+const pages = join(import.meta.dirname, '../web/dist');
 
 /** The files that a page names, and those that these import without being asked to. */
-function filesOf(page: string): readonly string[] {
+function filesOf(folder: string, page: string): readonly string[] {
   const found = new Set<string>();
   const read = (text: string, pattern: RegExp): void => {
     for (const [, name] of text.matchAll(pattern)) {
@@ -23,14 +22,28 @@ function filesOf(page: string): readonly string[] {
   return [...found];
 }
 
-test('the builder weighs at most 250 kB before its text editor is asked for', () => {
+/** The page and all its files, as text. */
+function partsOf(name: string): readonly string[] {
+  const folder = join(pages, name);
   const file = join(folder, 'index.html');
   assert.ok(existsSync(file), 'the pages are not built: npm run pages');
   const page = readFileSync(file, 'utf8');
-  const names = filesOf(page);
-  assert.ok(names.some((name) => name.endsWith('.js')) && names.some((n) => n.endsWith('.css')));
-  const parts = [page, ...names.map((name) => readFileSync(join(folder, 'assets', name), 'utf8'))];
+  const names = filesOf(folder, page);
+  assert.ok(names.some((one) => one.endsWith('.js')) && names.some((n) => n.endsWith('.css')));
+  return [page, ...names.map((one) => readFileSync(join(folder, 'assets', one), 'utf8'))];
+}
+
+function assertLight(parts: readonly string[], bytesMax: number): void {
   const bytes = parts.reduce((sum, part) => sum + gzipSync(part).length, 0);
-  assert.ok(bytes <= bytesMax, `${bytes} bytes compressed: ${names.join(', ')}`);
+  assert.ok(bytes <= bytesMax, `${bytes} bytes compressed`);
+}
+
+test('the builder weighs at most 250 kB before its text editor is asked for', () => {
+  const parts = partsOf('builder');
+  assertLight(parts, 250_000);
   assert.ok(!parts.some((part) => part.includes('cm-content')), 'the editor is among them');
+});
+
+test('the page of the first run weighs at most 100 kB', () => {
+  assertLight(partsOf('setup'), 100_000);
 });

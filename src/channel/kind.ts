@@ -27,6 +27,8 @@ export type ChannelKind = {
     readonly variable: string;
     /** What it holds where a person makes it up; null: the platform gives it out. */
     readonly ours: string | null;
+    /** How a person comes by one that the platform gives out, a sentence each step. */
+    readonly steps: readonly string[];
   };
   /** The id of the bot whose token it is, told without asking; null: it is no token of a bot. */
   botOf?(token: string): string | null;

@@ -6,12 +6,14 @@
  * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
  * throw, a signal while something does not end), what was opened by then is closed.
  */
-import { channelKeyFor, isListener } from '../channel/kinds.ts';
+import type { ChannelHealth } from '../channel/channel.ts';
+import { channelKeyFor, isListener, type ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, ListenAddress, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
 import { warnOfModels } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
+import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import { createEvents, type EventHub } from '../events.ts';
 import { sayLost } from './draining.ts';
@@ -28,6 +30,7 @@ import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { StoreProblem } from '../store/problem.ts';
+import type { Ledger, LedgerReader } from '../store/store.ts';
 
 export type { Ending } from './run-state.ts';
 
@@ -57,7 +60,16 @@ export type Setup = {
   readonly stop: AbortSignal;
   /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
   readonly abandon?: AbortSignal;
-  readonly onListening?: (at: Listening) => void;
+  readonly onListening?: (at: Listening, inside: Inside) => void;
+};
+
+/** The running service, for who started it in this process and stands where an operator does. */
+export type Inside = {
+  readonly ledger: Ledger;
+  readonly reader: LedgerReader;
+  readonly admissions: Admissions;
+  /** The channels in use, each with its health. */
+  readonly channels: () => readonly (ChannelHealth & { readonly type: ChannelType })[];
 };
 
 export type Listening = { readonly webhook: string | null; readonly admin: string | null };
@@ -195,7 +207,11 @@ class Run {
       warnings: () => [...control.warnings, ...this.#alerts.warnings()],
     });
     if (admin?.kind === 'problem') return { ...admin, kind: 'refused' };
-    sayListening(this.#setup, this.#events, admin?.port ?? null);
+    const { pairings: admissions } = host;
+    const channels = (): ReturnType<Inside['channels']> =>
+      host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
+    const inside = { ledger, reader, admissions, channels };
+    sayListening(this.#setup, this.#events, admin?.port ?? null, inside);
     return null;
   }
 
@@ -253,7 +269,12 @@ function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): Confi
   return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
 }
 
-function sayListening(setup: Setup, events: Events, adminPort: number | null): void {
+function sayListening(
+  setup: Setup,
+  events: Events,
+  adminPort: number | null,
+  inside: Inside,
+): void {
   const { channels, routes, observability } = setup.config;
   const configured = channels.find(isListener);
   const isRouted = routes.some(({ channel }) => channel === configured?.type);
@@ -263,7 +284,7 @@ function sayListening(setup: Setup, events: Events, adminPort: number | null): v
     admin: adminPort === null ? null : `http://${textAt(observability.address, adminPort)}/ui`,
   };
   events.noticed({ code: 'listening', message: 'svc is listening.', details: { ...at } });
-  setup.onListening?.(at);
+  setup.onListening?.(at, inside);
 }
 
 /** Port 0 stands for whichever was free. */

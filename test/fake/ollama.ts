@@ -11,7 +11,7 @@ const pulled = 'llama3 llama3.2 gemma3 qwen3 m a b c first second near model-0 m
   .map((name) => `${name}:latest`);
 
 /**
- * @param options `models` are the tags that it has; `remoteHosts` gives some of them the host that
+ * @param options `models` are the tags that it has, looked at anew each time; `remoteHosts` gives some of them the host that
  *   they are handed on to
  */
 export function startFakeOllama(
@@ -23,10 +23,10 @@ export function startFakeOllama(
   } = {},
 ): Promise<FakeModel> {
   const { models = pulled, remoteHosts = {}, host } = options;
-  const tags = models.map((name) => {
+  const tagOf = (name: string): object => {
     const away = remoteHosts[name];
     return { name, model: name, size: 4_661_224_676, ...(away && { remote_host: away }) };
-  });
+  };
   const wire: FakeWire = {
     host,
     base: '',
@@ -51,7 +51,7 @@ export function startFakeOllama(
       body: { error: `the input length exceeds the context length: ${words}` },
     }),
     look(path) {
-      if (path === '/api/tags') return { models: tags };
+      if (path === '/api/tags') return { models: models.map(tagOf) };
       return path === '/api/version' ? { version: '0.12.6' } : null;
     },
   };

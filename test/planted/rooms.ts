@@ -8,6 +8,7 @@ import { flow } from './flow.ts';
 import { cli, preflight, service } from './program.ts';
 import { domain, lib, policy } from './pure.ts';
 import { secrets } from './secrets.ts';
+import { setup } from './setup.ts';
 import { sqlite } from './sqlite.ts';
 import { store } from './store.ts';
 import { tool } from './tool.ts';
@@ -34,4 +35,5 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   preflight,
   service,
   web,
+  setup,
 };

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { adminToken, makeWorld, withToken } from '../../../test/fake/admin-world.ts';
 import { json } from './answer.ts';
 import { bearerStateOf } from './auth.ts';
-import { RequestGuard } from './request-guard.ts';
+import { adminRefusals, RequestGuard } from './request-guard.ts';
 import { RouteTable } from '../routes/match.ts';
 import { askRoute, writeRoute, type Route } from '../routes/route.ts';
 import { openApiRoute } from '../routes/openapi.ts';
@@ -77,7 +77,8 @@ async function start() {
     await left.promise;
   });
   const described = openApiRoute(routes, '1');
-  const settings = { loopback: true, allowedHosts: () => ['svc.example'], access: withToken };
+  const hosts = { loopback: true, allowedHosts: () => ['svc.example'] };
+  const settings = { ...hosts, access: withToken, refusals: adminRefusals };
   const guard = new RequestGuard(new RouteTable([...routes, described]), world.ports, settings);
   const server = createServer((request, response) => {
     void guard

@@ -24,6 +24,15 @@ export type GuardSettings = {
   /** The names of now: a new configuration may allow others. */
   readonly allowedHosts: () => readonly string[];
   readonly access: OperatorAccess;
+  /** What is said of what is not let through: what would help there. */
+  readonly refusals: Refusals;
+};
+
+export type Refusals = {
+  readonly unknownHost: Answer;
+  readonly notFound: Answer;
+  readonly crossSite: Answer;
+  readonly unauthorized: (why: BearerFault, access: OperatorAccess) => Answer;
 };
 
 /** Where the guard tells who came, and what was done. */
@@ -47,6 +56,7 @@ export class RequestGuard {
     bearer: BearerState,
   ): Promise<Answer> {
     const target = targetOf(request);
+    const { refusals } = this.#settings;
     const place = this.#table.find(target.path);
     if (!this.#mayAsk(place, target.host)) return refusals.unknownHost;
     if (place === null) return refusals.notFound;
@@ -88,7 +98,7 @@ export class RequestGuard {
     host: string | undefined,
     bearer: BearerState,
   ): Answer | null {
-    const { access, allowedHosts } = this.#settings;
+    const { access, allowedHosts, refusals } = this.#settings;
     if (route.principal === 'prober') return null;
     if (route.method !== 'GET' && isForeign(request, host, allowedHosts())) {
       return refusals.crossSite;
@@ -111,9 +121,7 @@ export class RequestGuard {
 
   #unauthorized(why: BearerFault, access: OperatorAccess): Answer {
     this.#records.events.bearerRefused({ why });
-    const wanted = 'Send the administrator token as Authorization: Bearer <token>.';
-    const remedy = access.kind === 'none' ? `No bearer is right here. ${access.remedy}` : wanted;
-    return problem(401, 'unauthorized', remedy, { 'www-authenticate': 'Bearer' });
+    return this.#settings.refusals.unauthorized(why, access);
   }
 
   /** The use of a write is told whatever it leads to, and kept before its answer goes out. */
@@ -206,7 +214,8 @@ function readOnly(remedy: string): Answer {
   return problem(403, 'read_only', `The service is read-only. ${remedy}`);
 }
 
-const refusals = {
+/** Of the admin server. */
+export const adminRefusals: Refusals = {
   unknownHost: problem(
     421,
     'unknown_host',
@@ -226,4 +235,14 @@ const refusals = {
     'A page from elsewhere may not write here. Behind a proxy, list its host name in ' +
       'observability.allowed_hosts.',
   ),
-} as const;
+  unauthorized: (_why, access) => {
+    const wanted = 'Send the administrator token as Authorization: Bearer <token>.';
+    const remedy = access.kind === 'none' ? `No bearer is right here. ${access.remedy}` : wanted;
+    return unauthorized(remedy);
+  },
+};
+
+/** A 401 that asks for a bearer. Format: RFC 6750, section 3. */
+export function unauthorized(detail: string, code = 'unauthorized'): Answer {
+  return problem(401, code, detail, { 'www-authenticate': 'Bearer' });
+}

@@ -2,22 +2,17 @@
  * The admin server: pages about the service, and what an operator may do, on a listener of its
  * own. Every answer carries the security headers; every error is problem+json.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ListenAddress } from '../../config/config.ts';
-import { bearerOf } from '../../lib/bearer.ts';
-import type { Peer } from '../../lib/connection.ts';
 import type { Held, Listeners } from '../../lib/listener.ts';
 import { sayUnbound } from '../../lib/unbound.ts';
 import type { AdminPorts } from '../admin.ts';
-import { securityHeaders } from './answer.ts';
-import type { Answer } from './answer.ts';
-import { bearerStateOf, type OperatorAccess } from './auth.ts';
-import { RequestGuard } from './request-guard.ts';
+import type { OperatorAccess } from './auth.ts';
+import { adminRefusals, RequestGuard } from './request-guard.ts';
 import { LiveListeners } from './live.ts';
 import { MetricsPage } from '../metrics/metrics.ts';
 import type { Route } from '../routes/route.ts';
 import { routesOf } from '../routes/all-routes.ts';
-import { answerError } from './error-answer.ts';
+import { respondThrough } from './respond.ts';
 
 export type AdminOptions = {
   readonly address: ListenAddress;
@@ -73,6 +68,7 @@ class Server implements AdminServer {
       loopback: address.loopback,
       allowedHosts,
       access,
+      refusals: adminRefusals,
     });
   }
 
@@ -86,7 +82,7 @@ class Server implements AdminServer {
       return { kind: 'problem', code, message };
     }
     this.#held = held;
-    held.answer((request, response, peer) => void this.#respond(request, response, peer));
+    held.answer(respondThrough(this.#guard, this.#options.access, this.#ports.events));
     return { kind: 'opened', port: held.port };
   }
 
@@ -97,37 +93,4 @@ class Server implements AdminServer {
     await held?.release(graceMs);
     this.#metrics[Symbol.dispose]();
   }
-
-  /** Answers one request; never rejects. */
-  async #respond(request: IncomingMessage, response: ServerResponse, peer: Peer): Promise<void> {
-    const bearer = bearerStateOf(request, this.#options.access);
-    if (bearer === 'operator') peer.known(response);
-    let answer: Answer;
-    try {
-      answer = await this.#guard.answer(request, response, bearer);
-    } catch (error) {
-      answer = answerError(error, this.#ports.events);
-    }
-    const say = (): void => send(request, response, answer);
-    if (answer.status !== 401) say();
-    else peer.turnAway(bearerOf(request) === null ? 'missing' : 'wrong', response, say);
-  }
-}
-
-/**
- * A streamed answer has no length: it ends with its connection. One without a body tells neither
- * length nor type (RFC 9110, section 8.6).
- */
-function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
-  const { status, contentType, body, headers } = answer;
-  const bytes = typeof body === 'function' ? null : Buffer.from(body);
-  response.writeHead(status, {
-    ...securityHeaders,
-    ...(contentType !== null && { 'content-type': contentType }),
-    ...(contentType !== null && bytes !== null && { 'content-length': bytes.length }),
-    ...headers,
-  });
-  if (request.method === 'HEAD' || contentType === null) response.end();
-  else if (typeof body === 'function') body(response);
-  else response.end(bytes);
 }

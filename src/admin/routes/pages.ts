@@ -29,8 +29,9 @@ export function pageRoutes({ folder, builder }: Pages): Route[] {
   return [...live, ...pageAt('/builder', join(folder, 'builder'), 'The builder', 'operator')];
 }
 
-function pageAt(
-  path: '/ui' | '/builder',
+/** One page and its files, which a bearer may be asked for. */
+export function pageAt(
+  path: '/ui' | '/builder' | '/setup',
   folder: string,
   name: string,
   principal: 'reader' | 'operator',

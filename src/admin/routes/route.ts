@@ -161,7 +161,10 @@ export type WriteRoute<P extends Parameters = Parameters, B = Body, M = string |
   readonly ifMatch?: M;
 };
 
-/** An operator's question that comes with a body; it changes nothing, so no line tells of it. */
+/**
+ * A question that comes with a body; it changes nothing, so no line tells of it. It is an
+ * operator's, but for signing in, when nobody has a bearer yet.
+ */
 export type AskRoute<P extends Parameters = Parameters, B = Body, M = string | undefined> = Entry<
   P,
   B,
@@ -169,7 +172,7 @@ export type AskRoute<P extends Parameters = Parameters, B = Body, M = string | u
 > & {
   readonly kind: 'ask';
   readonly method: 'POST';
-  readonly principal: 'operator';
+  readonly principal: 'operator' | 'reader';
   readonly body: B;
 };
 
@@ -197,5 +200,13 @@ export function askRoute<const P extends Parameters, const B extends Body>(
   route: Omit<AskRoute<P, B, undefined>, 'kind' | 'method' | 'principal'>,
 ): AskRoute {
   const fixed = { kind: 'ask', method: 'POST', principal: 'operator' } as const;
+  return { ...route, ...fixed } as unknown as AskRoute;
+}
+
+/** For whoever may read; a page from elsewhere may not ask it. */
+export function signInRoute<const B extends Body>(
+  route: Omit<AskRoute<Parameters, B, undefined>, 'kind' | 'method' | 'principal'>,
+): AskRoute {
+  const fixed = { kind: 'ask', method: 'POST', principal: 'reader' } as const;
   return { ...route, ...fixed } as unknown as AskRoute;
 }

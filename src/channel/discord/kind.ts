@@ -20,7 +20,16 @@ export const discord = {
   synonyms: ['discord'],
   dedupeDays: 30,
   mode: 'gateway',
-  token: { variable: 'DISCORD_TOKEN', ours: null },
+  token: {
+    variable: 'DISCORD_TOKEN',
+    ours: null,
+    steps: [
+      'Make an application on https://discord.com/developers/applications.',
+      'Under Bot: switch on MESSAGE CONTENT INTENT, then Reset Token, and copy the token.',
+      'Under OAuth2: scope bot, with View Channels, Send Messages, Send Messages in Threads and ' +
+        'Read Message History; open the link it makes, and choose a server.',
+    ],
+  },
   botOf: botIdOf,
   groupsAtConnect: true,
   parse: (document: MessengerDocument) => parseMessenger('messenger_b', document),

@@ -11,7 +11,15 @@ export const telegram = {
   synonyms: ['telegram'],
   dedupeDays: 30,
   mode: 'polling',
-  token: { variable: 'TELEGRAM_TOKEN', ours: null },
+  token: {
+    variable: 'TELEGRAM_TOKEN',
+    ours: null,
+    steps: [
+      'In Telegram, write /newbot to @BotFather (https://t.me/BotFather).',
+      'Give it a name, then a user name that ends in "bot".',
+      'It answers with the token: digits, a colon, and letters.',
+    ],
+  },
   botOf: (token: string) => tokenShape.exec(token)?.[1] ?? null,
   groupsAtConnect: false,
   parse: (document: MessengerDocument) => parseMessenger('messenger_a', document),

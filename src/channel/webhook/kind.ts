@@ -107,7 +107,7 @@ export const webhook = {
   isMessenger: false,
   dedupeDays: 7,
   mode: null,
-  token: { variable: 'WEBHOOK_SECRET', ours: 'the bearer secret of senders' },
+  token: { variable: 'WEBHOOK_SECRET', ours: 'the bearer secret of senders', steps: [] },
   fields: { webhook: block },
   requires: ['webhook'],
   listener,

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { test } from 'node:test';
+import { scratch } from '../../../test/program.ts';
+import { fakeSession } from '../../../test/fake/setup-session.ts';
+import { showInBrowser, type FaceTimes } from './browser.ts';
+
+/** Long enough for no test to wait for it. */
+const long: FaceTimes = { pageMs: 600_000, codeMs: 600_000, lastPageMs: 600_000 };
+
+type Options = { opens?: 'well' | 'not' | 'nothing'; times?: Partial<FaceTimes> };
+
+/** The face, with an opener that tells what it was given, and what all programs can see then. */
+async function start({ opens = 'nothing', times = {} }: Options = {}) {
+  const folder = await scratch();
+  const seen = join(folder.path, 'seen');
+  const opener = `#!/bin/sh
+cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' > "${seen}.cmdlines"
+printf '%s' "$1" > "${seen}.new" && mv "${seen}.new" "${seen}"
+exit ${opens === 'not' ? 3 : 0}
+`;
+  await writeFile(join(folder.path, 'xdg-open'), opener);
+  await chmod(join(folder.path, 'xdg-open'), 0o700);
+  const session = fakeSession();
+  const stop = new AbortController();
+  const stdin = new PassThrough();
+  let said = '';
+  const stderr = new Writable({
+    write(part, _encoding, done) {
+      said += String(part);
+      done();
+    },
+  });
+  const display = opens === 'nothing' ? {} : { DISPLAY: ':99' };
+  const env = { PATH: `${folder.path}:${process.env['PATH']}`, TMPDIR: folder.path, ...display };
+  const io = { stdin, stderr, env, stop: stop.signal, platform: 'linux' } as const;
+  const ended = showInBrowser(session, io, { ...long, ...times });
+  return {
+    session,
+    stdin,
+    ended,
+    seen,
+    stop: () => stop.abort(),
+    said: () => said,
+    /** Files of the face that are there now. */
+    files: () => readdirSync(folder.path).filter((name) => name.startsWith('svc-')),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await ended;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Looks again until it is so: what it waits for is on its way. */
+async function until<T>(look: () => T | null | false): Promise<T> {
+  for (;;) {
+    const found = look();
+    if (found !== null && found !== false) return found;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const linkIn = (text: string): URL | null => {
+  const found = [...text.matchAll(/http:\/\/127\.0\.0\.1:\d+\/setup#[\w-]{22}/g)].at(-1)?.[0];
+  return found === undefined ? null : new URL(found);
+};
+
+async function trade(link: URL): Promise<{ status: number; token: string }> {
+  const answer = await fetch(new URL('/api/v1/sign-in', link), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: link.hash.slice(1) }),
+  });
+  const { token = '' } = (await answer.json()) as { token?: string };
+  return { status: answer.status, token };
+}
+
+async function stateOf(link: URL, token: string): Promise<Response> {
+  return fetch(new URL('/api/v1/setup', link), { headers: { authorization: `Bearer ${token}` } });
+}
+
+test('the browser is given a file that this user alone reads, and no program sees the code', async () => {
+  await using face = await start({ opens: 'well' });
+  const path = await until(() => existsSync(face.seen) && readFileSync(face.seen, 'utf8'));
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  assert.equal(statSync(dirname(path)).mode & 0o777, 0o700);
+  const link = linkIn(readFileSync(path, 'utf8'));
+  assert.ok(link !== null);
+  const cmdlines = readFileSync(`${face.seen}.cmdlines`, 'utf8');
+  assert.ok(cmdlines.includes(path), 'the opener itself was seen');
+  assert.ok(!cmdlines.includes(link.hash.slice(1)));
+  await until(() => face.said().includes('A page opens in your browser'));
+  assert.equal(linkIn(face.said()), null, 'nor is it on the terminal');
+  assert.equal((await trade(link)).status, 200);
+  assert.deepEqual(face.files(), [], 'the file is gone once it was used');
+  assert.match(face.said(), /The page is there/);
+});
+
+for (const opens of ['nothing', 'not'] as const) {
+  test(`where a browser cannot be opened (${opens}), the terminal shows the link`, async () => {
+    await using face = await start({ opens });
+    const link = await until(() => linkIn(face.said()));
+    assert.deepEqual(face.files(), []);
+    assert.equal((await trade(link)).status, 200);
+  });
+}
+
+test('where no page comes, the link is told as well', async () => {
+  await using face = await start({ opens: 'well', times: { pageMs: 1 } });
+  const link = await until(() => linkIn(face.said()));
+  assert.match(face.said(), /If no page came/);
+  assert.equal((await trade(link)).status, 200);
+});
+
+test('a second use of a link is told, and Enter opens another', async () => {
+  await using face = await start();
+  const link = await until(() => linkIn(face.said()));
+  const { token } = await trade(link);
+  assert.equal((await trade(link)).status, 403);
+  assert.match(face.said(), /used a second time, so somebody else may have it/);
+  const signedOut = await stateOf(link, token);
+  assert.equal(signedOut.status, 401);
+  await signedOut.text();
+  face.stdin.write('\n');
+  const next = await until(() => {
+    const newest = linkIn(face.said());
+    return newest !== null && newest.hash !== link.hash && newest;
+  });
+  assert.equal((await trade(next)).status, 200);
+});
+
+test('it ends once the last page was shown, and what was begun goes on', async () => {
+  await using face = await start();
+  const link = await until(() => linkIn(face.said()));
+  const { token } = await trade(link);
+  face.session.show({ step: 'last', title: 'Running', choices: [] });
+  await (await stateOf(link, token)).text();
+  await until(() => face.stdin.listenerCount('data') === 0);
+  await assert.rejects(async () => {
+    for (;;) await (await stateOf(link, token)).text();
+  }, 'its listener closes');
+  face.session.end({ kind: 'served' });
+  assert.deepEqual(await face.ended, { kind: 'served' });
+});
+
+test('Ctrl-C ends it at once, and leaves no file behind', async () => {
+  const face = await start({ opens: 'well' });
+  await until(() => face.said().includes('A page opens in your browser'));
+  assert.equal(face.files().length, 1);
+  face.stop();
+  assert.deepEqual(await face.ended, { kind: 'left' });
+  assert.deepEqual(face.files(), []);
+  await face[Symbol.asyncDispose]();
+});
+
+test('where nobody comes, and nobody can ask for another link, it ends', async () => {
+  const face = await start({ times: { codeMs: 200 } });
+  face.stdin.end();
+  await once(face.stdin, 'end');
+  assert.deepEqual(await face.ended, { kind: 'left' });
+  assert.match(face.said(), /No page came within a minute/);
+  await face[Symbol.asyncDispose]();
+});

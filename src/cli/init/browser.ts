@@ -1,0 +1,215 @@
+/**
+ * The first run as a page in the person's browser. The terminal where it was begun stays the place
+ * that lets a page in: it says what happens, and Enter there opens the page anew.
+ *
+ * inviting (a code is good for 60 s) → signed in → over (the last page is shown, or Ctrl-C)
+ */
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { endsWithin } from '../../lib/lifetime.ts';
+import { sayUnbound } from '../../lib/unbound.ts';
+import { openerFor, openInBrowser } from '../../setup/browser/person-browser.ts';
+import { writeRedirectFile, type RedirectFile } from '../../setup/browser/redirect-file.ts';
+import { codeMs, type Traded } from '../../setup/browser/sign-in.ts';
+import { openWizardServer, type WizardServer } from '../../setup/browser/wizard-server.ts';
+import type { Choice, SetupEnd, SetupSession } from '../../setup/setup.ts';
+import type { Io } from '../cli.ts';
+import { packageRoot } from '../frame/program.ts';
+
+type Surroundings = Pick<Io, 'stdin' | 'stderr' | 'env' | 'stop'> & {
+  readonly platform?: NodeJS.Platform;
+};
+
+export type FaceTimes = {
+  /** How long a browser may take to show its page before the link is told as well. */
+  readonly pageMs: number;
+  /** From then on a code is not waited for. */
+  readonly codeMs: number;
+  /** How long the end waits for a page that has still to be told of it. */
+  readonly lastPageMs: number;
+};
+
+const faceTimes: FaceTimes = { pageMs: 10_000, codeMs, lastPageMs: 5_000 };
+
+/**
+ * Leads a person through the session on a page of their browser.
+ * @param io its `stop` has to end a service that the session started
+ * @returns how the session ended; what it started runs until then. It leaves by itself only where
+ *   nobody can come any more: no code is good, and nobody is there to ask for another.
+ */
+export async function showInBrowser(
+  session: SetupSession,
+  io: Surroundings,
+  times: FaceTimes = faceTimes,
+): Promise<SetupEnd> {
+  return new BrowserFace(session, io, times).run();
+}
+
+class BrowserFace {
+  readonly #session: SetupSession;
+  readonly #io: Surroundings;
+  readonly #waits: FaceTimes;
+  /** The last page has gone out. */
+  readonly #shown = Promise.withResolvers<void>();
+  /** Nobody can sign in any more. */
+  readonly #alone = Promise.withResolvers<void>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #file: RedirectFile | null = null;
+  #isSignedIn = false;
+  #isInviting = false;
+  #isClosed = false;
+  #canAskAgain = true;
+  /** A code is out that is good, as far as is known here. */
+  #hasCode = true;
+
+  constructor(session: SetupSession, io: Surroundings, times: FaceTimes) {
+    this.#session = session;
+    this.#io = io;
+    this.#waits = times;
+  }
+
+  async run(): Promise<SetupEnd> {
+    const server = await openWizardServer({
+      session: this.#session,
+      webRoot: fileURLToPath(new URL('web/dist/', packageRoot())),
+      onShown: (revision) => this.#showed(revision),
+      onTraded: (traded) => this.#traded(traded),
+      onFault: (error) => this.#say(`svc init: a bug in svc itself: ${String(error)}`),
+    });
+    if ('code' in server) return { kind: 'failed', message: sayUnbound(server.code, 0) };
+    const lines = this.#listen(server);
+    const { ended } = this.#session;
+    try {
+      void this.#invite(server);
+      await Promise.race([ended, this.#shown.promise, this.#alone.promise, aborted(this.#io.stop)]);
+      const isWatched = this.#isSignedIn && !this.#io.stop.aborted;
+      if (isWatched) await endsWithin(this.#shown.promise, this.#waits.lastPageMs);
+    } finally {
+      this.#isClosed = true;
+      lines.close();
+      this.#settle();
+      await server[Symbol.asyncDispose]();
+    }
+    if (this.#session.page.step !== 'last') await this.#leave();
+    else if (!this.#io.stop.aborted) this.#say('The page is done. What was started runs on here.');
+    return ended;
+  }
+
+  /** Ends the way where it stands; a service that was started ends by the signal. */
+  async #leave(): Promise<void> {
+    const { ended } = this.#session;
+    for (;;) {
+      const { revision, page } = this.#session;
+      if (page.step === 'last') return;
+      const leave = page.choices.find(({ role }) => role === 'leave') ?? page.choices.find(isDone);
+      if (leave === undefined) await Promise.race([this.#session.changed(revision), ended]);
+      else this.#session.answer({ choice: leave.id, fields: {} }, revision);
+    }
+  }
+
+  /** Each line asks for a new page; the line itself is looked at by nobody. */
+  #listen(server: WizardServer): { close(): void } {
+    const lines = createInterface({ input: this.#io.stdin, terminal: false });
+    lines.on('line', () => void this.#invite(server));
+    lines.on('close', () => {
+      this.#canAskAgain = false;
+      this.#endAlone();
+    });
+    return lines;
+  }
+
+  async #invite(server: WizardServer): Promise<void> {
+    if (this.#isInviting) return;
+    this.#isInviting = true;
+    this.#settle();
+    const url = server.offer();
+    this.#hasCode = true;
+    this.#later(this.#waits.codeMs, () => this.#expired());
+    const isOpened = await this.#open(url);
+    this.#isInviting = false;
+    // It was used, or given up, before the opener had ended.
+    if (this.#isClosed || !this.#hasCode) return this.#settle();
+    const here =
+      `in a browser on this machine:\n\n  ${url}\n\n` +
+      'The link is good for one minute, and for one page. Ctrl-C ends svc.';
+    if (!isOpened) return this.#say(`Open this ${here}`);
+    this.#say('A page opens in your browser: the first run goes on there. Ctrl-C ends svc.');
+    this.#later(this.#waits.pageMs, () => this.#say(`If no page came, open this ${here}`));
+  }
+
+  async #open(url: string): Promise<boolean> {
+    const { env, platform = process.platform } = this.#io;
+    try {
+      this.#file = writeRedirectFile(url, env);
+      const opener = openerFor(this.#file.path, platform, env);
+      if (opener !== null && (await openInBrowser(opener, env))) return true;
+    } catch {
+      // Where no file can be written the link is told instead.
+    }
+    this.#forget();
+    return false;
+  }
+
+  /** Nobody is there, and nobody can come. */
+  #endAlone(): void {
+    if (!this.#canAskAgain && !this.#hasCode && !this.#isSignedIn) this.#alone.resolve();
+  }
+
+  #traded(traded: Traded): void {
+    if (traded.kind === 'token') {
+      this.#hasCode = false;
+      this.#settle();
+      this.#isSignedIn = true;
+      return this.#say(`The page is there. Enter opens another in its place.`);
+    }
+    if (traded.why !== 'used_twice') return;
+    this.#isSignedIn = false;
+    this.#say(
+      'The link was used a second time, so somebody else may have it: the page is signed out. ' +
+        'Enter opens a new one, Ctrl-C ends svc.',
+    );
+    this.#endAlone();
+  }
+
+  #expired(): void {
+    this.#settle();
+    this.#hasCode = false;
+    const how = this.#canAskAgain ? 'Enter opens another.' : 'Run it again where a browser is.';
+    this.#say(`No page came within a minute, and the link is too old now. ${how}`);
+    this.#endAlone();
+  }
+
+  #showed(revision: number): void {
+    const { page, revision: now } = this.#session;
+    if (page.step === 'last' && revision === now) this.#shown.resolve();
+  }
+
+  /** Once a code is used or replaced, nothing is left that waits for it. */
+  #settle(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#file?.[Symbol.dispose]();
+    this.#file = null;
+  }
+
+  #later(ms: number, act: () => void): void {
+    this.#timers.add(setTimeout(act, ms));
+  }
+
+  #say(text: string): void {
+    this.#io.stderr.write(`${text}\n`);
+  }
+}
+
+const isDone = ({ id }: Choice): boolean => id === 'done';
+
+function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  else signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise;
+}

@@ -1,0 +1,153 @@
+import { join, resolve } from 'node:path';
+import { channelKinds } from '../../channel/kinds.ts';
+import { endsWithin } from '../../lib/lifetime.ts';
+import { openSetup } from '../../setup/session.ts';
+import type { SetupEnd } from '../../setup/setup.ts';
+import { createSetupWorld, type WorldOptions } from '../../setup/world.ts';
+import { readBaseUrl } from '../../setup/vendors.ts';
+import { exitCode, type Command, type Io } from '../cli.ts';
+import { createCommandLog } from '../frame/boot.ts';
+import { parseFlags, wrongUsage, type Flags } from '../frame/flags.ts';
+import { packageRoot, programVersion } from '../frame/program.ts';
+import { showInBrowser } from './browser.ts';
+import { TerminalFace } from './terminal-face.ts';
+import { writeUnasked } from './unasked.ts';
+
+const channels = channelKinds
+  .toSorted((a, b) => Number(a.isMessenger) - Number(b.isMessenger))
+  .map(({ type, synonyms }) => synonyms[0] ?? type);
+
+const table = {
+  yes: { type: 'boolean' },
+  browser: { type: 'boolean' },
+  dir: { type: 'string', values: 'file' },
+  channel: { type: 'string', values: channels },
+  provider: { type: 'string', values: ['ollama', 'openai'] },
+  model: { type: 'string' },
+  'base-url': { type: 'string' },
+  'channel-url': { type: 'string' },
+} as const;
+
+export type InitFlags = Flags<typeof table>;
+
+/** @param places where models are looked for; left out: where they usually are */
+export function createInit(places: WorldOptions['places'] = {}): Command {
+  return {
+    name: 'init',
+    summary: 'Make a configuration, step by step, and start it',
+    usage: `Usage: svc init [--browser] [--dir <folder>] [--channel-url <url>]
+       svc init --yes --channel <type> --provider <provider> --model <id> [--base-url <url>]
+                [--channel-url <url>] [--dir <folder>]
+
+Asks a few questions and writes svc.json: a model first, a real answer from it, then where messages
+come from, the secrets for it, and who may talk. Nothing is written before the last step, and a file
+that is there already is never overwritten. At the end svc runs, until Ctrl-C.
+
+With --browser it asks on a page of this machine, which it opens in your browser. With --yes it asks
+nothing: it writes the file, checks it, and prints what starts it.
+
+  --browser             ask on a page; the link to it is good for one minute, and for one page
+  --dir <folder>        where svc.json is to be (default: the current folder)
+  --channel <type>      ${channels.join(', ')}
+  --provider <name>     ollama: a local runtime; openai: whoever speaks that API
+  --model <id>          the provider's name of the model
+  --base-url <url>      where the provider is, unless it is where it usually is
+  --channel-url <url>   where the API of a messenger is, unless it is the platform's own
+
+Exit codes: 0 written, or started and stopped; 1 left, failed, or with --yes the file is there
+already; 2 wrong usage; 78 what would be written has a problem.
+`,
+    flags: table,
+    run: (args, io) => run(args, io, places),
+  };
+}
+
+async function run(
+  args: readonly string[],
+  io: Io,
+  places: WorldOptions['places'],
+): Promise<number> {
+  const parsed = parseFlags(args, table);
+  if (parsed.kind === 'wrong') return wrongUsage(io, 'init', parsed.message);
+  const { flags } = parsed;
+  const fault = faultOf(flags);
+  if (fault !== null) return wrongUsage(io, 'init', fault);
+  const shown = flags.dir === null ? 'svc.json' : join(flags.dir, 'svc.json');
+  const place = { file: resolve(io.cwd, shown), shown };
+  if (flags.yes) return writeUnasked(flags, place, io);
+  const atTerminal = io.stdin.isTTY === true && io.stdout.isTTY === true;
+  if (!atTerminal && !flags.browser) {
+    const remedy = 'say --browser, or --yes and what is wanted';
+    return wrongUsage(io, 'init', `There is no terminal to ask at: ${remedy}.`);
+  }
+  return walk(flags, place, io, places);
+}
+
+/** Null: they can be used together. */
+function faultOf(flags: InitFlags): string | null {
+  for (const name of ['base-url', 'channel-url'] as const) {
+    const url = flags[name];
+    if (url === null || readBaseUrl(url) !== null) continue;
+    return `--${name} is an http or https address without a query; "${url}" is none.`;
+  }
+  if (flags.yes)
+    return flags.browser ? 'With --yes nothing is asked, so --browser is for nothing.' : null;
+  const given = (['channel', 'provider', 'model', 'base-url'] as const).find(
+    (name) => flags[name] !== null,
+  );
+  return given === undefined ? null : `--${given} goes with --yes; without it svc init asks.`;
+}
+
+/** For what is under way when the way ends. */
+const closeMs = 15_000;
+
+async function walk(
+  flags: InitFlags,
+  place: { readonly file: string; readonly shown: string },
+  io: Io,
+  places: WorldOptions['places'],
+): Promise<number> {
+  const { env, abandon } = io;
+  const leaving = new AbortController();
+  const log = createCommandLog(io, 'warn');
+  const { openKeychain } = await import('../../keychain.ts');
+  const world = createSetupWorld({
+    ...place,
+    env,
+    lookup: io.secrets,
+    keychain: openKeychain({ env, atTerminal: true }),
+    version: programVersion(),
+    webRoot: new URL('web/dist/', packageRoot()),
+    log,
+    stop: AbortSignal.any([io.stop, leaving.signal]),
+    abandon,
+    platform: flags['channel-url'] && readBaseUrl(flags['channel-url']),
+    ...(places !== undefined && { places }),
+  });
+  const session = openSetup(world);
+  try {
+    const face = flags.browser
+      ? showInBrowser(session, io)
+      : new TerminalFace(session, io, () => leaving.abort()).run();
+    return codeOf(await face, io);
+  } finally {
+    await endsWithin(Promise.resolve(session[Symbol.asyncDispose]()), closeMs);
+    await world[Symbol.asyncDispose]();
+    await log.flush();
+  }
+}
+
+function codeOf(end: SetupEnd, io: Io): number {
+  switch (end.kind) {
+    case 'written':
+    case 'served':
+      return exitCode.fine;
+    case 'left':
+      return exitCode.failed;
+    case 'failed':
+      io.stderr.write(`svc init: ${end.message}\n`);
+      return exitCode.failed;
+    default:
+      return end satisfies never;
+  }
+}

@@ -1,0 +1,157 @@
+/** What the wizard's listener answers: its page, the sign-in, its state, and the answers to it. */
+import { join } from 'node:path';
+import { json, problem, type Answer as HttpAnswer } from '../../admin/http/answer.ts';
+import { unauthorized, type Refusals } from '../../admin/http/request-guard.ts';
+import { RouteTable } from '../../admin/routes/match.ts';
+import { pageAt } from '../../admin/routes/pages.ts';
+import { askRoute, readRoute, signInRoute, type Route } from '../../admin/routes/route.ts';
+import { integer, map, object, text } from '../../admin/schemas/schema.ts';
+import type { SetupSession } from '../setup.ts';
+import type { SignIn, Withdrawn } from './sign-in.ts';
+import type { WizardState } from './wizard.ts';
+
+export type WizardParts = {
+  readonly session: Pick<SetupSession, 'revision' | 'page' | 'answer' | 'changed'>;
+  readonly signIn: SignIn;
+  /** The folder of the built pages, one folder each. */
+  readonly webRoot: string;
+  /** Aborts when the listener closes, so that no question waits on. */
+  readonly closing: AbortSignal;
+  /** Is told which revision goes out to the page. */
+  readonly onShown: (revision: number) => void;
+};
+
+const contentType = 'application/json';
+/** How long a question for the next state waits for one: less than a page waits for an answer. */
+export const waitMs = 20_000;
+const codeBytesMax = 1_024;
+/** A few fields of 4,096 characters, with what JSON makes of them. */
+const answerBytesMax = 128 * 1_024;
+
+export function wizardRoutes(parts: WizardParts): RouteTable {
+  const folder = join(parts.webRoot, 'setup');
+  const pages = pageAt('/setup', folder, 'The first run', 'reader');
+  return new RouteTable([...pages, trade(parts), state(parts), answer(parts)]);
+}
+
+/** A code goes in, and a token comes back: the page holds it in memory alone. */
+function trade({ signIn }: WizardParts): Route {
+  return signInRoute({
+    path: '/api/v1/sign-in',
+    summary: 'Trades the code that the page was opened with for a token.',
+    contentType,
+    body: {
+      kind: 'json',
+      summary: 'The code.',
+      bytesMax: codeBytesMax,
+      example: { code: 'AAAAAAAAAAAAAAAAAAAAAA' },
+      schema: { name: 'SignIn', of: object({ code: text }) },
+    },
+    problems: { 403: 'The code is none, is too old, or was used before.' },
+    answer: (_values, { body }) => {
+      const traded = signIn.trade(body.code);
+      if (traded.kind === 'token') return json(200, { token: traded.token });
+      return problem(403, `code_${traded.why}`, untraded[traded.why]);
+    },
+  });
+}
+
+/** Asked again with the revision that is shown, it waits for the next one. */
+function state(parts: WizardParts): Route {
+  const { session, signIn, closing } = parts;
+  return readRoute({
+    path: '/api/v1/setup',
+    principal: 'operator',
+    summary: 'What the wizard shows now.',
+    contentType,
+    parameters: {
+      after: {
+        kind: 'integer',
+        summary: 'Waits until it shows another revision than this one, at most 20 s.',
+        min: 0,
+        max: Number.MAX_SAFE_INTEGER,
+        otherwise: Number.MAX_SAFE_INTEGER,
+      },
+    },
+    answer: async ({ after }, { left }) => {
+      const { ended } = signIn;
+      const ends = AbortSignal.any([left, closing, ended, AbortSignal.timeout(waitMs)]);
+      // It rejects when the signal aborts: then what is shown now is told.
+      if (after === session.revision) await session.changed(after, ends).catch(() => {});
+      return ended.aborted ? signedOut(signIn) : stateOf(parts);
+    },
+  });
+}
+
+function answer(parts: WizardParts): Route {
+  return askRoute({
+    path: '/api/v1/setup/answer',
+    summary: 'Answers the page that is shown; what follows is shown in its time.',
+    contentType,
+    body: {
+      kind: 'json',
+      summary: 'The choice, the fields that go with it, and to which revision they belong.',
+      bytesMax: answerBytesMax,
+      example: { revision: 1, choice: 'back', fields: {} },
+      schema: {
+        name: 'SetupAnswer',
+        of: object({ revision: integer, choice: text, fields: map(text) }),
+      },
+    },
+    problems: {
+      409: 'The page has changed since.',
+      422: 'The page has no such choice, or a field is empty or too long.',
+    },
+    answer: (_values, { body: { revision, choice, fields } }) => {
+      const outcome = parts.session.answer({ choice, fields }, revision);
+      switch (outcome) {
+        case 'taken':
+          return stateOf(parts);
+        case 'stale':
+          return problem(409, 'stale', 'The step has changed since; what it shows now is here.');
+        case 'not_offered':
+          return problem(422, 'not_offered', 'Fill in what is asked for, in 4,096 characters.');
+        default:
+          return outcome satisfies never;
+      }
+    },
+  });
+}
+
+function stateOf({ session: { revision, page }, onShown }: WizardParts): HttpAnswer {
+  onShown(revision);
+  return json(200, { revision, page } satisfies WizardState);
+}
+
+const again = 'Press Enter in the terminal where svc init runs: it opens a new page.';
+
+const untraded = {
+  unknown: `This page was opened by a link that svc does not know. ${again}`,
+  late: `This link is too old: it is good for one minute. ${again}`,
+  used_twice:
+    'This link was used before, so somebody else may have it: whoever was signed in is signed ' +
+    `out. ${again}`,
+} as const;
+
+const withdrawn: Readonly<Record<Withdrawn, string>> = {
+  code_used_twice:
+    'The link of this page was used a second time, so somebody else may have it: this page is ' +
+    `signed out. ${again}`,
+  moved: `The wizard goes on in another page that was opened after this one. ${again}`,
+  idle: `This page was not in use for long, so it is signed out. ${again}`,
+};
+
+/** What the guard says of what it does not let through. */
+export function wizardRefusals(signIn: SignIn): Refusals {
+  return {
+    unknownHost: problem(421, 'unknown_host', 'Use 127.0.0.1 or localhost as the host name.'),
+    notFound: problem(404, 'not_found', 'There is nothing at this path; the page is at /setup.'),
+    crossSite: problem(403, 'cross_site', 'A page from elsewhere may not do this.'),
+    unauthorized: () => signedOut(signIn),
+  };
+}
+
+function signedOut({ withdrawn: why }: SignIn): HttpAnswer {
+  if (why === null) return unauthorized(`Nobody is signed in. ${again}`);
+  return unauthorized(withdrawn[why], `signed_out_${why}`);
+}

@@ -1,0 +1,62 @@
+/** How a way goes from place to place, and where "back" leads. Pure. */
+import type { Draft, Effect, Facts, Place, SetupState, Step } from './state.ts';
+
+export type Move = {
+  readonly step: Step;
+  readonly draft?: Partial<Draft>;
+  readonly facts?: Partial<Facts>;
+  readonly effect?: Effect;
+};
+
+/** Goes on; the place that is left is where "back" leads, unless nothing could be chosen there. */
+export function go(state: SetupState, { step, draft, facts, effect }: Move): SetupState {
+  const left: Place = { step: state.step, draft: state.draft, facts: state.facts };
+  const trail = isWaiting(left) ? state.trail : [...state.trail, left];
+  const again = trail.findIndex((place) => place.step.at === step.at);
+  return {
+    step,
+    draft: { ...state.draft, ...draft },
+    facts: { ...state.facts, ...facts },
+    trail: again < 0 ? trail : trail.slice(0, again),
+    effect: effect ?? null,
+  };
+}
+
+/** Stays, and says something else, or looks once more. */
+export function stay(state: SetupState, { step, draft, facts, effect }: Move): SetupState {
+  return {
+    step,
+    draft: { ...state.draft, ...draft },
+    facts: { ...state.facts, ...facts },
+    trail: state.trail,
+    effect: effect ?? null,
+  };
+}
+
+/** What was chosen since counts no more; what was found since does. */
+export function back(state: SetupState): SetupState {
+  const place = state.trail.at(-1);
+  if (place === undefined) return state;
+  const { file, models, written } = state.facts;
+  const facts = { ...place.facts, file, models, written };
+  return { ...place, facts, trail: state.trail.slice(0, -1), effect: null };
+}
+
+export function over(state: SetupState, kind: 'left' | 'written' | 'serving'): SetupState {
+  return { ...state, step: { at: 'over', end: { kind } }, trail: [], effect: null };
+}
+
+/** A place that only passes something on: nobody wants to be back there. */
+function isWaiting({ step, facts }: Place): boolean {
+  if (step.at === 'answer') return step.outcome === null;
+  if (step.at === 'token') return step.found === null;
+  const waits: Partial<Record<Step['at'], boolean>> = {
+    file: facts.file?.kind !== 'there',
+    model: facts.models === null,
+    keep: facts.place === null,
+    write: true,
+    start: true,
+    first: true,
+  };
+  return waits[step.at] ?? false;
+}

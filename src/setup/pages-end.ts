@@ -1,0 +1,169 @@
+/** The file, the start, and the first message. Pure. */
+import { kindOf, type ChannelType } from '../channel/kinds.ts';
+import { documentOf, lineFor, secretsOf } from './document.ts';
+import { hear } from './findings.ts';
+import { backOrLeave, bad, choice, code, good, page, quote, text } from './page-parts.ts';
+import { textField } from './page-parts.ts';
+import { textOf } from '../config/templates/templates.ts';
+import type { Line, Page } from './setup.ts';
+import type { SetupState, Step, Written } from './state.ts';
+import { mayStart } from './steps.ts';
+
+const fileTitle = 'The file';
+
+export function pageOfReview(
+  state: SetupState,
+  { said }: Extract<Step, { readonly at: 'review' }>,
+): Page {
+  const { draft, facts } = state;
+  const path = facts.file?.path ?? 'svc.json';
+  const later = secretsOf(draft, facts).filter(({ is }) => is === 'later');
+  const lines: Line[] = [
+    ...(said === null ? [] : [bad(said)]),
+    text(`Nothing was written so far. ${path} will be:`),
+    code(textOf(documentOf(draft, facts)).trimEnd()),
+    ...(draft.file === 'new' ? [] : [text('The file of now is kept beside it.')]),
+    ...later.map(({ name }) => text(`${name} is to be set before a start.`)),
+    ...(draft.model?.kind === 'practice' ? [text(practiceEnds)] : []),
+  ];
+  const start = mayStart(state) ? [choice('start', 'Write it, and start')] : [];
+  const write = choice('write', 'Write it, and start nothing');
+  return page('write', fileTitle, { lines, choices: [...start, write, ...backOrLeave(state)] });
+}
+
+const practiceEnds =
+  'The practice model answers for as long as this command runs. For a real one run svc init ' +
+  'again, and change the model.';
+
+export function pageOfWrite(): Page {
+  return page('write', fileTitle, { work: { text: 'Writing …', slow: null } });
+}
+
+export function pageOfStart(
+  { facts }: SetupState,
+  { problem }: Extract<Step, { readonly at: 'start' }>,
+): Page {
+  if (problem === null) {
+    return page('write', 'The start', { work: { text: 'Starting svc …', slow: null } });
+  }
+  const done = facts.written === null ? 'Leave; nothing was written' : 'Leave; the file stays';
+  return page('write', 'The start', {
+    lines: [bad('It did not start:'), text(problem)],
+    choices: [choice('again', 'Try again'), choice('done', done, { role: 'leave' })],
+  });
+}
+
+export function pageOfFirst(
+  state: SetupState,
+  { heard }: Extract<Step, { readonly at: 'first' }>,
+): Page {
+  const first = 'first_message';
+  const title = 'The first message';
+  const done = choice('done', 'Done');
+  switch (heard.kind) {
+    case 'nothing':
+    case 'let_in': {
+      const who = heard.kind === 'let_in' ? [good(`${heard.name} may talk from now on.`)] : [];
+      const skip = choice('done', 'Not now', { role: 'skip' });
+      const work = { text: waitOf(state, heard.kind === 'let_in'), slow: null };
+      return page(first, title, {
+        lines: [good('svc is running.'), ...who],
+        work,
+        choices: [skip],
+      });
+    }
+    case 'asking': {
+      const ask = `${heard.name} wrote to the bot, and was given a code in that chat.`;
+      return page(first, title, {
+        lines: [...(heard.said === null ? [] : [bad(heard.said)]), text(ask)],
+        fields: [textField('code', 'The code')],
+        choices: [
+          choice('let_in', 'Let in whose code it is', { takes: ['code'] }),
+          choice('done', 'Not now', { role: 'skip' }),
+        ],
+      });
+    }
+    case 'reply': {
+      const lines = [
+        text('It was said:'),
+        quote(heard.said),
+        good('The answer:'),
+        quote(heard.text),
+      ];
+      if (isMessengerOf(state)) return page(first, title, { lines, choices: [done] });
+      const say = choice('say', 'Say it', { takes: ['says'] });
+      return page(first, title, {
+        lines,
+        fields: [textField('says', 'Say something')],
+        choices: [done, say],
+      });
+    }
+    case 'problem':
+      return page(first, title, {
+        lines: [bad(heard.message)],
+        choices: [choice('again', 'Try again'), choice('done', 'Not now', { role: 'skip' })],
+      });
+    default:
+      return heard satisfies never;
+  }
+}
+
+/** The channel whose first message it is. */
+function heardType(state: SetupState): ChannelType | null {
+  const wish = hear(state);
+  return wish.kind === 'hear' ? wish.type : null;
+}
+
+function isMessengerOf(state: SetupState): boolean {
+  const type = heardType(state);
+  return type !== null && kindOf(type).isMessenger;
+}
+
+function waitOf(state: SetupState, again: boolean): string {
+  const type = heardType(state);
+  if (type === null || !kindOf(type).isMessenger) return 'Waiting for the answer …';
+  const { channel } = state.draft;
+  const bot = channel?.kind === 'channel' ? channel.bot : null;
+  const whom = bot ?? `your bot on ${kindOf(type).name}`;
+  return again ? `Now write to ${whom} once more …` : `Write to ${whom} now …`;
+}
+
+export function pageOfOver(
+  { facts, draft }: SetupState,
+  { end }: Extract<Step, { readonly at: 'over' }>,
+): Page {
+  const { written, liveView } = facts;
+  const lines = written === null ? [] : linesOf(written);
+  switch (end.kind) {
+    case 'left': {
+      const left = [text('Nothing was written, and nothing was changed.')];
+      return page('last', 'Left', { lines: left });
+    }
+    case 'written':
+      return page('last', 'Written', { lines: [...lines, ...startLines(written)] });
+    case 'served':
+      return page('last', 'Stopped', { lines: [...lines, text('svc was stopped.')] });
+    case 'serving': {
+      const again = draft.keep === 'by_hand' || written === null ? [] : startLines(written);
+      const hand = draft.keep === 'by_hand' ? startLines(written) : [];
+      const next = again.length + hand.length > 0 ? [text('The next time:')] : [];
+      const runs = good('svc is running. It ends with this command.');
+      const seen = liveView === null ? [] : [text('What happens is shown at'), code(liveView)];
+      const all = [...lines, runs, ...seen, ...next, ...again, ...hand];
+      return page('last', 'Running', { lines: all });
+    }
+    default:
+      return end satisfies never;
+  }
+}
+
+function linesOf({ path, backup }: Written): Line[] {
+  const before = backup === null ? [] : [text(`The file of before is ${backup}.`)];
+  return [good(`${path} is written.`), ...before];
+}
+
+/** What starts it: first what is to be set. */
+function startLines(written: Written | null): Line[] {
+  if (written === null) return [];
+  return [...written.unset.map((name) => code(lineFor(name))), code(written.command)];
+}

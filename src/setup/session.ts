@@ -1,0 +1,155 @@
+/** One way through the steps: the machine, the world that does what it wishes, and the pouch. */
+import { pageOf } from './pages.ts';
+import type { Answer, Page, SetupEnd, SetupSession } from './setup.ts';
+import type { Effect, Found, SetupState, Step } from './state.ts';
+import { begin, next } from './steps.ts';
+
+/** Values of secrets by their names, pasted or made; they go from here to where they are used. */
+export type Pouch = Map<string, string>;
+
+/** All that the steps do and see outside; one for each way. */
+export interface SetupWorld extends AsyncDisposable {
+  /**
+   * Does what the machine wishes. What fails outside is told in what is found.
+   * @param pouch gets the values that `write` makes
+   * @param signal aborts when nobody waits for it any more; what it then gives is not looked at
+   */
+  act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found>;
+  /** How the service ended that was started; never resolves where none was. Never rejects. */
+  readonly served: Promise<SetupEnd>;
+}
+
+/** @param world is closed by who opened it, after the session */
+export function openSetup(world: SetupWorld): SetupSession {
+  return new Session(world);
+}
+
+/** A pasted text may have so many characters. */
+const fieldMax = 4_096;
+
+/** From these on the pouch is left as it is: what it holds is in use. */
+const inUse: ReadonlySet<Step['at']> = new Set(['write', 'start', 'first', 'over']);
+
+class Session implements SetupSession {
+  readonly #world: SetupWorld;
+  readonly #pouch: Pouch = new Map();
+  readonly #ended = Promise.withResolvers<SetupEnd>();
+  #state: SetupState = begin();
+  #revision = 1;
+  #page: Page;
+  #acting: AbortController | null = null;
+  #under: Promise<void> = Promise.resolve();
+  #changed = Promise.withResolvers<void>();
+
+  constructor(world: SetupWorld) {
+    this.#world = world;
+    this.#page = pageOf(this.#state);
+    this.#act();
+    void this.#outlive(world);
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get page(): Page {
+    return this.#page;
+  }
+
+  get ended(): Promise<SetupEnd> {
+    return this.#ended.promise;
+  }
+
+  answer({ choice, fields }: Answer, revision: number): 'taken' | 'stale' | 'not_offered' {
+    if (revision !== this.#revision) return 'stale';
+    const offered = this.#page.choices.find(({ id }) => id === choice);
+    if (offered === undefined) return 'not_offered';
+    const taken = this.#page.fields.filter(({ name }) => offered.takes.includes(name));
+    const given = taken.map((field) => {
+      const written = Object.hasOwn(fields, field.name) ? (fields[field.name] ?? '') : '';
+      return { ...field, given: field.kind === 'secret' ? written.trim() : written };
+    });
+    const isWrong = given.some(
+      (one) => one.given.length > fieldMax || (one.given === '' && !one.isOptional),
+    );
+    if (isWrong) return 'not_offered';
+    const told: Record<string, string> = {};
+    for (const { kind, name, given: value } of given) {
+      if (kind === 'secret' && value !== '') this.#pouch.set(name, value);
+      told[name] = kind === 'secret' && value !== '' ? 'pasted' : value;
+    }
+    this.#become(next(this.#state, { kind: 'chose', choice, fields: told }));
+    return 'taken';
+  }
+
+  async changed(since: number, signal?: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<never>();
+    const leave = (): void => aborted.reject(signal?.reason);
+    if (signal?.aborted === true) throw signal.reason;
+    signal?.addEventListener('abort', leave, { once: true });
+    try {
+      while (this.#revision === since) await Promise.race([this.#changed.promise, aborted.promise]);
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#acting?.abort();
+    this.#pouch.clear();
+    this.#ended.resolve({ kind: 'left' });
+    await this.#under;
+  }
+
+  async #outlive({ served }: SetupWorld): Promise<void> {
+    const end = await served;
+    this.#ended.resolve(end);
+    this.#become({ ...this.#state, step: { at: 'over', end: { kind: 'served' } }, effect: null });
+  }
+
+  #become(state: SetupState): void {
+    const before = this.#state;
+    if (state === before) return;
+    this.#state = state;
+    if (!inUse.has(state.step.at)) this.#forget(state.draft.pasted);
+    this.#page = pageOf(state);
+    this.#revision++;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+    if (state.effect !== before.effect) this.#act();
+    this.#endWith(state.step);
+  }
+
+  /** What was pasted and counts no more is not kept. */
+  #forget(pasted: readonly string[]): void {
+    for (const name of this.#pouch.keys()) if (!pasted.includes(name)) this.#pouch.delete(name);
+  }
+
+  #act(): void {
+    this.#acting?.abort();
+    this.#acting = null;
+    const { effect } = this.#state;
+    if (effect === null) return;
+    const acting = new AbortController();
+    this.#acting = acting;
+    this.#under = this.#find(effect, acting.signal);
+  }
+
+  async #find(effect: Effect, signal: AbortSignal): Promise<void> {
+    try {
+      const found = await this.#world.act(effect, this.#pouch, signal);
+      if (!signal.aborted) this.#become(next(this.#state, { kind: 'found', found }));
+    } catch (error) {
+      if (signal.aborted) return;
+      const what = error instanceof Error ? error.message : String(error);
+      const message = `Something went wrong in svc itself: ${what}`;
+      this.#ended.resolve({ kind: 'failed', message });
+    }
+  }
+
+  #endWith(step: Step): void {
+    if (step.at !== 'over') return;
+    const { kind } = step.end;
+    if (kind === 'left' || kind === 'written') this.#ended.resolve({ kind });
+  }
+}

@@ -1,0 +1,279 @@
+/** Every way through the steps, by a search over all choices and all that may be found. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { channelTypes, kindOf } from '../channel/kinds.ts';
+import { textOf } from '../config/templates/templates.ts';
+import { validateText } from '../config/validate.ts';
+import { usualPlace } from './document.ts';
+import { pageOf } from './pages.ts';
+import type { Choice, Page } from './setup.ts';
+import type { Effect, Found, FileFound, SetupEvent, SetupState } from './state.ts';
+import { begin, next } from './steps.ts';
+import { vendors } from './vendors.ts';
+
+const local = { kind: 'model', provider: 'local_runtime', locality: 'local' } as const;
+const nearModel = { ...local, modelId: 'llama3.2', baseUrl: null, apiKeyEnv: null };
+const document = {
+  channels: [{ type: 'webhook', token_env: 'A', webhook: { outbound_url: 'http://127.0.0.1:9' } }],
+  brains: [
+    {
+      name: 'own',
+      sensitivity: 'private',
+      policy: { kind: 'priority' },
+      models: [{ provider: 'ollama', model_id: 'm', locality: 'local' }],
+    },
+  ],
+  routes: [{ channel: 'webhook', brain: 'own' }],
+};
+const there: FileFound = {
+  kind: 'there',
+  path: 'svc.json',
+  problem: null,
+  document,
+  models: ['m'],
+  channels: ['webhook'],
+};
+const written = { path: 'svc.json', backup: null, command: 'svc serve', unset: [] };
+
+/** What each look, question or act may come to. */
+const outcomes: { [Kind in Effect['kind']]: readonly Extract<Found, { of: Kind }>[] } = {
+  look_at_file: [
+    { of: 'look_at_file', file: { kind: 'absent', path: 'svc.json' } },
+    { of: 'look_at_file', file: there },
+    { of: 'look_at_file', file: { ...there, problem: 'No.', document: null, models: [] } },
+  ],
+  look_for_models: [
+    { of: 'look_for_models', models: { near: [], empty: [], keyed: [] } },
+    { of: 'look_for_models', models: { near: [], empty: ['http://a'], keyed: [vendors[0]!] } },
+    { of: 'look_for_models', models: { near: [nearModel], empty: [], keyed: [] } },
+  ],
+  ask_model: [
+    { of: 'ask_model', outcome: { kind: 'answer', text: 'Hello.', ms: 3 } },
+    { of: 'ask_model', outcome: { kind: 'failed', message: 'it was empty', remedy: null } },
+  ],
+  identify: [
+    { of: 'identify', token: { kind: 'none' } },
+    { of: 'identify', token: { kind: 'known', source: 'pasted', id: '1', name: '@bot' } },
+    { of: 'identify', token: { kind: 'known', source: 'environment', id: '1', name: '@bot' } },
+    { of: 'identify', token: { kind: 'refused', source: 'pasted', message: 'no' } },
+    { of: 'identify', token: { kind: 'refused', source: 'environment', message: 'no' } },
+    { of: 'identify', token: { kind: 'unreached', source: 'pasted', message: 'away' } },
+  ],
+  look_at_place: [
+    { of: 'look_at_place', place: { ...usualPlace, keychain: 'ready' } },
+    { of: 'look_at_place', place: { ...usualPlace, keychain: 'locked', told: 'It is locked.' } },
+    { of: 'look_at_place', place: { ...usualPlace, set: ['WEBHOOK_SECRET', 'TELEGRAM_TOKEN'] } },
+  ],
+  write: [
+    { of: 'write', written },
+    { of: 'write', written: { problem: 'The disk is full.' } },
+  ],
+  start: [
+    { of: 'start', problem: null, liveView: 'http://a/ui' },
+    { of: 'start', problem: 'The address is taken.', liveView: null },
+  ],
+  hear: [
+    { of: 'hear', heard: { kind: 'asking', name: 'Ada', said: null } },
+    { of: 'hear', heard: { kind: 'reply', said: 'Hello!', text: 'Hello.' } },
+    { of: 'hear', heard: { kind: 'problem', message: 'No.' } },
+  ],
+  let_in: [
+    { of: 'let_in', heard: { kind: 'let_in', name: 'Ada' } },
+    { of: 'let_in', heard: { kind: 'asking', name: 'Ada', said: 'No such code.' } },
+  ],
+};
+
+/** What a person may type; a secret is `pasted`, as the session tells it. */
+const typed: Readonly<Record<string, readonly string[]>> = {
+  base_url: ['http://127.0.0.1:8000/v1', 'ftp://a'],
+  model_id: ['some-model'],
+  ids: ['1 2', 'ada'],
+  code: ['K7WX3MQA'],
+  says: ['And now?'],
+};
+
+function fillings(page: Page, { takes }: Choice): Record<string, string>[] {
+  let all: Record<string, string>[] = [{}];
+  for (const field of page.fields.filter(({ name }) => takes.includes(name))) {
+    const secret = field.isOptional ? ['', 'pasted'] : ['pasted'];
+    const values = field.kind === 'secret' ? secret : typed[field.name]!;
+    all = all.flatMap((one) => values.map((value) => ({ ...one, [field.name]: value })));
+  }
+  return all;
+}
+
+type Seen = {
+  readonly state: SetupState;
+  readonly page: Page;
+  readonly to: { readonly key: string; readonly by: string }[];
+};
+
+/** The vendors are one way: of them the first and the other address are taken. */
+function choicesOf({ choices }: Page): readonly Choice[] {
+  return choices.filter(({ id }) => !/^vendor:[1-9]/.test(id));
+}
+
+/**
+ * States with one key are alike: what differs in them decides nothing. The trail counts, since it
+ * says where "back" leads.
+ */
+function keyOf({ step, draft, facts, effect, trail }: SetupState): string {
+  const { file, model, channel, access, keep } = draft;
+  const ofModel = model?.kind === 'model' ? [model.provider, model.locality] : model?.kind;
+  const ofChannel = channel?.kind === 'channel' ? channel.type : channel?.kind;
+  const ofFacts = [facts.models?.near.length, facts.place?.keychain, facts.place?.set.length];
+  const ofDraft = [file, ofModel, ofChannel, access?.pairing, access?.allow, keep];
+  const places = trail.map((place) => place.step.at);
+  return JSON.stringify([step, effect?.kind, ofDraft, ofFacts, facts.file?.kind, places]);
+}
+
+function walkAll(): ReadonlyMap<string, Seen> {
+  const seen = new Map<string, Seen>();
+  const open = [begin()];
+  for (let state = open.pop(); state !== undefined; state = open.pop()) {
+    const key = keyOf(state);
+    if (seen.has(key)) continue;
+    const page = pageOf(state);
+    const to: Seen['to'] = [];
+    seen.set(key, { state, page, to });
+    const go = (by: string, event: SetupEvent): void => {
+      const after = next(state, event);
+      to.push({ key: keyOf(after), by });
+      open.push(after);
+    };
+    for (const one of choicesOf(page)) {
+      for (const fields of fillings(page, one)) {
+        go(one.id, { kind: 'chose', choice: one.id, fields });
+      }
+    }
+    const { effect } = state;
+    for (const found of effect === null ? [] : outcomes[effect.kind]) {
+      go(found.of, { kind: 'found', found });
+    }
+  }
+  return seen;
+}
+
+suite('every way through the first run', () => {
+  const seen = walkAll();
+  const all = [...seen.values()];
+  const isOver = ({ state }: Seen): boolean => state.step.at === 'over';
+  const before = all.filter(({ state }) => !/^(?:write|start|first|over)$/.test(state.step.at));
+
+  test('the search sees all places, and all kinds of wishes', () => {
+    const places = new Set(all.map(({ state }) => state.step.at));
+    assert.equal(places.size, 14);
+    const wishes = new Set(all.flatMap(({ state }) => state.effect?.kind ?? []));
+    assert.deepEqual([...wishes].toSorted(), Object.keys(outcomes).toSorted());
+    assert.ok(all.length > 500, `${all.length} states`);
+  });
+
+  test('from everywhere the end can be reached, and nobody waits for nothing', () => {
+    const ends = new Set([...seen].filter(([, one]) => isOver(one)).map(([key]) => key));
+    for (let size = 0; size !== ends.size;) {
+      size = ends.size;
+      for (const [key, { to }] of seen) if (to.some((one) => ends.has(one.key))) ends.add(key);
+    }
+    const stuck = [...seen.keys()].filter((key) => !ends.has(key));
+    assert.deepEqual(stuck, []);
+    for (const { state, page } of all) {
+      if (state.step.at === 'over') continue;
+      const waits = state.effect !== null;
+      assert.equal(page.work !== null, waits, `work is told while it goes on: ${page.title}`);
+      if (!waits) assert.ok(page.choices.length > 0, page.title);
+    }
+  });
+
+  test('nothing is written before the person says so at the last step', () => {
+    for (const { state, to } of all) {
+      for (const { key, by } of to) {
+        const after = seen.get(key)!.state;
+        if (after.effect?.kind !== 'write' || after.effect === state.effect) continue;
+        assert.equal(state.step.at, 'review');
+        assert.match(by, /^(?:start|write)$/);
+      }
+    }
+  });
+
+  test('before that, every page can be left, and leaving writes nothing', () => {
+    for (const { page, to } of before) {
+      assert.ok(
+        page.choices.some(({ role }) => role === 'leave'),
+        page.title,
+      );
+      const { state } = seen.get(to.find(({ by }) => by === 'leave')!.key)!;
+      assert.deepEqual(state.step, { at: 'over', end: { kind: 'left' } });
+      assert.equal(state.effect, null);
+    }
+  });
+
+  test('every page has a way on for which nothing needs to be typed', () => {
+    for (const { state, page } of before) {
+      if (state.step.at === 'file' || state.step.at === 'keep') continue;
+      const easy = page.choices.filter(({ role, takes }) => {
+        const needed = page.fields.filter((field) => {
+          return takes.includes(field.name) && !field.isOptional && field.value === '';
+        });
+        return (role === 'forward' || role === 'skip') && needed.length === 0;
+      });
+      const isVendorUnknown = page.fields.some(({ name, value }) => {
+        return name === 'model_id' && value === '';
+      });
+      assert.ok(easy.length > 0 || isVendorUnknown, page.title);
+    }
+  });
+
+  test('back leads to the place before, which can be passed again', () => {
+    const ways = all.flatMap(({ state, to }) =>
+      to.filter(({ by }) => by === 'back').map(({ key }) => [state, seen.get(key)!.state] as const),
+    );
+    assert.ok(ways.length > 100);
+    for (const [state, after] of ways) {
+      assert.equal(after.step.at, state.trail.at(-1)!.step.at);
+      assert.equal(after.effect, null);
+      assert.equal(after.trail.length, state.trail.length - 1);
+    }
+  });
+
+  test('a step stands on the trail once at most', () => {
+    for (const { state } of all) {
+      const steps = state.trail.map((place) => place.step.at);
+      assert.equal(new Set(steps).size, steps.length, steps.join(' '));
+    }
+  });
+
+  test('whatever is chosen, the file that would be written has no problem', () => {
+    const plans = all.flatMap(({ state }) =>
+      state.effect?.kind === 'write' ? [state.effect.plan] : [],
+    );
+    const texts = new Set(plans.map((plan) => textOf(plan.document)));
+    assert.ok(texts.size > 20, `${texts.size} files`);
+    for (const text of texts) {
+      const { problems } = validateText(text);
+      const severe = problems.filter(({ code }) => code !== 'access_open');
+      assert.deepEqual(severe, [], text);
+    }
+    const types = channelTypes.map((type) => kindOf(type).token.variable);
+    for (const name of types)
+      assert.ok(
+        [...texts].some((text) => text.includes(name)),
+        name,
+      );
+  });
+
+  test('a file that is there is changed or replaced only with a backup of it', () => {
+    for (const { state } of all) {
+      if (state.effect?.kind !== 'write') continue;
+      assert.equal(state.effect.plan.replaces, state.facts.file?.kind === 'there');
+    }
+  });
+
+  test('a start is offered only where every secret has a value', () => {
+    const reviews = all.filter(({ state }) => state.step.at === 'review');
+    const open = reviews.filter(({ page }) => !page.choices.some(({ id }) => id === 'start'));
+    assert.ok(open.length > 0 && open.length < reviews.length);
+    for (const { page } of open) {
+      assert.ok(page.lines.some(({ text }) => /is to be set before a start/.test(text)));
+    }
+  });
+});

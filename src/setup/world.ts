@@ -1,0 +1,146 @@
+/**
+ * All that the steps do and see outside: one object, which both faces share. It looks, asks, writes
+ * and starts by the pieces that svc is made of, and says what it found as plain data.
+ */
+import { findPort } from '../cli/demo/servers.ts';
+import type { FoundSecret } from '../config/found-secret.ts';
+import { explainKeychain } from '../keychain.ts';
+import { endsWithin } from '../lib/lifetime.ts';
+import type { Log } from '../lib/log.ts';
+import type { Keychain, ServiceSecrets } from '../secrets/secrets.ts';
+import { usualPlace } from './document.ts';
+import { lookAtFile } from './file-look.ts';
+import { askModel } from './model-question.ts';
+import { lookForModels } from './model-search.ts';
+import { PracticeModel } from './practice.ts';
+import { RunningService } from './running.ts';
+import type { Pouch, SetupWorld } from './session.ts';
+import type { SetupEnd } from './setup.ts';
+import type { Effect, Found, PlaceFound } from './state.ts';
+import { identify } from './token-question.ts';
+import { writeAll } from './writing.ts';
+
+export type WorldOptions = {
+  /** Absolute. */
+  readonly file: string;
+  /** The same as a person would type it. */
+  readonly shown: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly lookup: ServiceSecrets;
+  readonly keychain: Keychain;
+  readonly version: string;
+  readonly webRoot: URL;
+  /** Of the service that is started. */
+  readonly log: Log;
+  /** Ends a service that was started. */
+  readonly stop: AbortSignal;
+  readonly abandon: AbortSignal;
+  /** Where the API of a messenger is; null: the platform's own. */
+  readonly platform: string | null;
+  /** What differs in tests. */
+  readonly places?: Partial<Places>;
+};
+
+/** Where is looked, and for how long. */
+export type Places = {
+  /** Of a runtime that speaks the hosted API on this machine. */
+  readonly hostedHere: string;
+  readonly lookMs: number;
+};
+
+/** LM Studio's own port: lmstudio.ai/docs/developer/core/server. */
+const usualPlaces: Places = { hostedHere: 'http://127.0.0.1:1234/v1', lookMs: 1_000 };
+
+export function createSetupWorld(options: WorldOptions): SetupWorld {
+  return new World(options);
+}
+
+const closeMs = 10_000;
+
+class World implements SetupWorld {
+  readonly #options: WorldOptions;
+  readonly #practice = new PracticeModel();
+  readonly #service: RunningService;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.#service = new RunningService(options);
+  }
+
+  get served(): Promise<SetupEnd> {
+    return this.#service.served;
+  }
+
+  async act(effect: Effect, pouch: Pouch, signal: AbortSignal): Promise<Found> {
+    const { kind: of } = effect;
+    const { env, lookup } = this.#options;
+    switch (of) {
+      case 'look_at_file':
+        return { of, file: await lookAtFile(this.#options) };
+      case 'look_for_models': {
+        const places = { ...usualPlaces, ...this.#options.places };
+        return { of, models: await lookForModels({ env, lookup, ...places }, signal) };
+      }
+      case 'ask_model': {
+        const practice = effect.model.kind === 'practice' ? await this.#practice.url() : null;
+        const asking = { ...this.#options, pouch, practice };
+        return { of, outcome: await askModel(effect.model, asking, signal) };
+      }
+      case 'identify':
+        return { of, token: await identify(effect.type, { ...this.#options, pouch }, signal) };
+      case 'look_at_place':
+        return { of, place: await this.#lookAtPlace(effect, signal) };
+      case 'write':
+        return { of, written: await writeAll(effect.plan, { ...this.#options, pouch }, signal) };
+      case 'start': {
+        const problem = await this.#service.start(pouch);
+        return { of, problem, liveView: this.#service.liveView };
+      }
+      case 'hear':
+        return { of, heard: await this.#service.hear(effect, signal) };
+      case 'let_in':
+        return { of, heard: await this.#service.letIn(effect.code, effect.name) };
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await endsWithin(this.#service[Symbol.asyncDispose](), closeMs);
+    await this.#practice[Symbol.asyncDispose]();
+  }
+
+  async #lookAtPlace(
+    { names, practises }: Extract<Effect, { readonly kind: 'look_at_place' }>,
+    signal: AbortSignal,
+  ): Promise<PlaceFound> {
+    const { keychain, lookup, platform } = this.#options;
+    const [state, found] = await Promise.all([keychain.state(signal), lookup.find(names, signal)]);
+    const fault = state === 'ready' ? null : explainKeychain(state);
+    return {
+      keychain: state,
+      told: fault && `${fault.message} ${fault.remedy}`,
+      set: names.filter((name) => isValue(found.get(name))),
+      bind: await freeAddress(8090),
+      replies: (await freeReplies()) ?? usualPlace.replies,
+      admin: await freeAddress(2112),
+      platform,
+      practice: practises ? await this.#practice.url() : null,
+    };
+  }
+}
+
+function isValue(found: FoundSecret | undefined): boolean {
+  return found?.kind === 'value';
+}
+
+/** Null: the default is free, or no port is. */
+async function freeAddress(usual: number): Promise<string | null> {
+  const port = await findPort(usual, false);
+  return port === null || port === usual ? null : `127.0.0.1:${port}`;
+}
+
+async function freeReplies(): Promise<string | null> {
+  const address = await freeAddress(8091);
+  return address === null ? null : `http://${address}/reply`;
+}

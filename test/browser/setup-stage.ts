@@ -1,0 +1,137 @@
+/** The first run on a page, all of it: real steps, a real service at its end, fakes around it. */
+import { existsSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import type { FoundSecret } from '../../src/config/found-secret.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { Keychain, KeychainState } from '../../src/secrets/secrets.ts';
+import { openWizardServer, type WizardServer } from '../../src/setup/browser/wizard-server.ts';
+import { openSetup } from '../../src/setup/session.ts';
+import type { SetupSession } from '../../src/setup/setup.ts';
+import { createSetupWorld } from '../../src/setup/world.ts';
+import type { FakeTelegram } from '../fake/telegram.ts';
+import { scratch } from '../program.ts';
+import type { Site, Stage, View } from './browser.ts';
+
+export type SetupStage = Site & {
+  readonly server: WizardServer;
+  readonly session: SetupSession;
+  /** Where the configuration is to be. */
+  readonly file: string;
+  /** What went to the keychain. */
+  readonly kept: ReadonlyMap<string, string>;
+  /** All that the service logged. */
+  readonly log: () => string;
+};
+
+export type Around = {
+  /** OLLAMA_HOST. */
+  readonly ollama: string;
+  readonly telegram?: FakeTelegram;
+  readonly keychain?: KeychainState;
+  /** Writes what is to be there at the beginning. */
+  readonly prepare?: (folder: string) => Promise<void>;
+};
+
+const webRoot = join(import.meta.dirname, '../../web/dist/');
+
+export async function startSetup(around: Around): Promise<SetupStage> {
+  const folder = await scratch();
+  await around.prepare?.(folder.path);
+  const usual = await holdUsualPorts();
+  const stop = new AbortController();
+  const file = join(folder.path, 'svc.json');
+  const kept = new Map<string, string>();
+  const env = { HOME: folder.path, OLLAMA_HOST: around.ollama };
+  const stream = new PassThrough();
+  let logged = '';
+  stream.on('data', (part: Buffer) => (logged += part.toString()));
+  const world = createSetupWorld({
+    file,
+    shown: './svc.json',
+    env,
+    lookup: { find: (names) => Promise.resolve(new Map(names.map((name) => [name, missing]))) },
+    keychain: keychainOf(around.keychain ?? 'no_bus', kept),
+    version: '0.0.0',
+    webRoot: pathToFileURL(webRoot),
+    log: createLog({ stream, level: 'info', format: 'text' }),
+    stop: stop.signal,
+    abandon: stop.signal,
+    platform: around.telegram?.url ?? null,
+    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: 20_000 },
+  });
+  const session = openSetup(world);
+  const server = await openWizardServer({
+    session,
+    webRoot,
+    onShown: () => {},
+    onTraded: () => {},
+    onFault: (error) => stream.write(String(error)),
+  });
+  if ('code' in server) throw new Error(server.code);
+  return {
+    server,
+    session,
+    file,
+    kept,
+    origin: new URL(server.url).origin,
+    log: () => logged,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      stop.abort();
+      await session[Symbol.asyncDispose]();
+      await world[Symbol.asyncDispose]();
+      for (const one of usual) one.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const missing: FoundSecret = { kind: 'missing', looked: [] };
+
+/** Taken, so that free ones are chosen: they are no other test's. */
+export async function holdUsualPorts(): Promise<readonly Server[]> {
+  const held = await Promise.all(
+    [8090, 8091, 2112].map(async (port) => {
+      const server = createServer();
+      server.on('error', () => {});
+      server.listen(port, '127.0.0.1');
+      await Promise.race([once(server, 'listening'), once(server, 'error').catch(() => {})]);
+      return server;
+    }),
+  );
+  return held.filter(({ listening }) => listening);
+}
+
+function keychainOf(state: KeychainState, kept: Map<string, string>): Keychain {
+  const done = { kind: 'done' } as const;
+  return {
+    stored: () => Promise.resolve({ kind: 'stored', secrets: [] }),
+    holds: () => Promise.resolve({ kind: 'held', names: new Set() }),
+    state: () => Promise.resolve(state),
+    read: () => Promise.resolve({ kind: 'read', values: kept }),
+    set(name, value) {
+      kept.set(name, value);
+      return Promise.resolve(done);
+    },
+    delete: () => Promise.resolve(done),
+  };
+}
+
+/** A person who came in by the link. */
+export async function enter({ site, open }: Stage<SetupStage>, width = 900): Promise<View> {
+  const view = await open({ viewport: { width, height: 800 } });
+  await view.page.goto(site.server.offer());
+  await stepOf(view, /./);
+  return view;
+}
+
+/** Waits for the step whose title is so. */
+export async function stepOf({ page }: View, title: string | RegExp): Promise<void> {
+  await page.getByRole('heading', { level: 2, name: title }).waitFor();
+}
+
+export const isThere = (file: string): boolean => existsSync(file);

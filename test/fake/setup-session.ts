@@ -1,0 +1,81 @@
+/** A way through the first run that a test leads: it says which page comes, and what is taken. */
+import type { Answer, Page, SetupEnd, SetupSession } from '../../src/setup/setup.ts';
+
+export type FakeSession = SetupSession & {
+  /** Every answer that was taken. */
+  readonly taken: readonly Answer[];
+  /** How many wait for the next page. */
+  readonly waiting: () => number;
+  show(page: Partial<Page>): void;
+  /** What follows from an answer; nothing where it says nothing. */
+  onAnswer: (answer: Answer) => void;
+  end(how: SetupEnd): void;
+};
+
+export const plainPage: Page = {
+  step: 'model',
+  title: 'Which model answers?',
+  lines: [{ kind: 'text', text: 'Two run on this machine.' }],
+  fields: [],
+  choices: [
+    {
+      id: 'llama',
+      label: 'llama3.2',
+      hint: 'It runs on this machine.',
+      takes: [],
+      role: 'forward',
+    },
+    { id: 'skip', label: 'Skip', hint: null, takes: [], role: 'skip' },
+    { id: 'leave', label: 'Leave', hint: null, takes: [], role: 'leave' },
+  ],
+  work: null,
+};
+
+export function fakeSession(first: Page = plainPage): FakeSession {
+  const taken: Answer[] = [];
+  const waiting = new Set<() => void>();
+  const ended = Promise.withResolvers<SetupEnd>();
+  let [revision, page] = [1, first];
+  return {
+    taken,
+    ended: ended.promise,
+    waiting: () => waiting.size,
+    onAnswer: () => {},
+    get revision() {
+      return revision;
+    },
+    get page() {
+      return page;
+    },
+    show(next) {
+      page = { ...plainPage, ...next };
+      revision++;
+      for (const wake of waiting) wake();
+    },
+    answer(answer, to) {
+      if (to !== revision) return 'stale';
+      const choice = page.choices.find(({ id }) => id === answer.choice);
+      if (choice === undefined) return 'not_offered';
+      const isEmpty = page.fields.some(({ name, isOptional }) => {
+        return choice.takes.includes(name) && !isOptional && !answer.fields[name];
+      });
+      if (isEmpty) return 'not_offered';
+      taken.push(answer);
+      this.onAnswer(answer);
+      if (choice.role === 'leave') {
+        this.show({ step: 'last', title: 'Left', choices: [] });
+        this.end({ kind: 'left' });
+      }
+      return 'taken';
+    },
+    changed(since, signal) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      if (since !== revision) return Promise.resolve();
+      waiting.add(resolve);
+      signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+      return promise.finally(() => waiting.delete(resolve));
+    },
+    end: ended.resolve,
+    async [Symbol.asyncDispose]() {},
+  };
+}

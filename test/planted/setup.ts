@@ -1,0 +1,48 @@
+/** Faults of the first run and of its page. */
+import type { Fault } from './fault.ts';
+
+export const setup: readonly Fault[] = [
+  {
+    name: 'The link of the first run lets in whoever has it, as often as they like.',
+    file: 'src/setup/browser/sign-in.ts',
+    find: "if (code.state === 'used') {",
+    replace: "if (code.state === 'used' && this.#token === null) {",
+  },
+  {
+    name: 'A second use of the link leaves whoever used it first signed in.',
+    file: 'src/setup/browser/sign-in.ts',
+    find: "this.#withdraw('code_used_twice');",
+    replace: "this.#withdrawn = 'code_used_twice';",
+  },
+  {
+    name: 'A link of yesterday still lets in.',
+    file: 'src/setup/browser/sign-in.ts',
+    find: ' || this.#steady() - code.offeredAt > codeMs;',
+    replace: ';',
+  },
+  {
+    name: 'The page of the first run answers under any host name.',
+    file: 'src/setup/browser/wizard-server.ts',
+    find: '{ loopback: true, allowedHosts',
+    replace: '{ loopback: false, allowedHosts',
+  },
+  {
+    name: 'Everybody on the machine can read the file with the link.',
+    file: 'src/setup/browser/redirect-file.ts',
+    find: '{ mode: 0o600,',
+    replace: '{ mode: 0o644,',
+    seenBy: ['src/cli/init/browser.test.ts'],
+  },
+  {
+    name: 'Everybody on the machine can read the link in the arguments of the browser.',
+    file: 'src/cli/init/browser.ts',
+    find: 'openerFor(this.#file.path,',
+    replace: 'openerFor(url,',
+  },
+  {
+    name: 'The file with the link stays behind when svc ends.',
+    file: 'src/cli/init/browser.ts',
+    find: '      lines.close();\n      this.#settle();',
+    replace: '      lines.close();',
+  },
+];

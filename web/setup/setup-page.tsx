@@ -1,0 +1,122 @@
+import { useCallback, useEffect, useRef, type ReactNode } from 'react';
+import type { Page } from '../../src/setup/setup.ts';
+import { focusOn, useFocusKept } from '../kit/focus.ts';
+import { Notice } from '../kit/notice.tsx';
+import { useArrival } from './arrival.ts';
+import { Progress } from './progress.tsx';
+import { useSession } from './session.ts';
+import { StepForm } from './step-form.tsx';
+import { StepLines } from './step-lines.tsx';
+import { Working } from './working.tsx';
+
+/** The first run: one step at a time, as the service tells it. */
+export function SetupPage() {
+  const arrival = useArrival(({ now }) => now);
+  switch (arrival.kind) {
+    case 'in':
+      return <Way />;
+    case 'entering':
+      return <Outline>{null}</Outline>;
+    case 'out':
+      return <SignedOut why={arrival.why} />;
+    default:
+      return arrival satisfies never;
+  }
+}
+
+const heading = 'step';
+const home = (): HTMLElement | null => document.getElementById(heading);
+
+function Way() {
+  const { state, lost, answer } = useSession();
+  useFocusKept(home);
+  useUnloadAsked(state !== null && state.page.step !== 'last');
+  return (
+    <Outline page={state?.page}>
+      {lost === null ? null : <Notice tone="bad">{lost}</Notice>}
+      {state === null ? null : (
+        <Shown key={keyOf(state.page)}>
+          <Heading title={state.page.title} />
+          <StepLines lines={state.page.lines} />
+          {state.page.work === null ? null : <Working work={state.page.work} />}
+          <StepForm key={askedOf(state.page)} page={state.page} onAnswer={answer} />
+        </Shown>
+      )}
+    </Outline>
+  );
+}
+
+/** Pages of one step under one title are one place, which only changes. */
+const keyOf = ({ step, title }: Page): string => `${step} ${title}`;
+
+/** While the same is asked, what somebody has begun to type stays. */
+const askedOf = ({ fields, choices }: Page): string =>
+  [...fields.map(({ name }) => name), '', ...choices.map(({ id }) => id)].join(' ');
+
+function Shown({ children }: { readonly children: ReactNode }) {
+  return (
+    <section aria-labelledby={heading} className="flex min-w-0 flex-col gap-4">
+      {children}
+    </section>
+  );
+}
+
+/** Where the keyboard goes on when a new step is shown, and what is read out then. */
+function Heading({ title }: { readonly title: string }) {
+  const element = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    focusOn(element.current);
+    document.title = `${title} – svc`;
+  }, [title]);
+  return (
+    <h2 id={heading} ref={element} tabIndex={-1} className="text-xl outline-none">
+      {title}
+    </h2>
+  );
+}
+
+/** A page that is loaded again has lost its token: the browser asks before it does that. */
+function useUnloadAsked(isAsked: boolean): void {
+  const hold = useCallback((event: BeforeUnloadEvent) => event.preventDefault(), []);
+  useEffect(() => {
+    if (!isAsked) return undefined;
+    addEventListener('beforeunload', hold);
+    return () => removeEventListener('beforeunload', hold);
+  }, [isAsked, hold]);
+}
+
+function SignedOut({ why }: { readonly why: string | null }) {
+  return (
+    <Outline>
+      <section aria-labelledby={heading} className="flex flex-col gap-4">
+        <Heading title="This page is not signed in" />
+        {why === null ? null : <Notice tone="bad">{why}</Notice>}
+        <p>
+          The first run goes on where it is: nothing of it is lost. Press Enter in the terminal
+          where <code>svc init</code> runs, and a new page opens. A page that is loaded again, or
+          opened from a bookmark, is not let in.
+        </p>
+      </section>
+    </Outline>
+  );
+}
+
+function Outline({
+  page,
+  children,
+}: {
+  readonly page?: Page | undefined;
+  readonly children: ReactNode;
+}) {
+  return (
+    <div className="mx-auto flex min-h-screen max-w-3xl flex-col">
+      <header className="flex flex-col gap-2 border-b border-line px-4 py-3">
+        <h1 className="text-lg">svc: the first run</h1>
+        {page === undefined ? null : <Progress step={page.step} />}
+      </header>
+      <main id="main" tabIndex={-1} className="flex flex-1 flex-col gap-4 px-4 py-6 outline-none">
+        {children}
+      </main>
+    </div>
+  );
+}
