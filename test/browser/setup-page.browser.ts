@@ -1,6 +1,8 @@
 /** The page of the first run, led by a way that says what comes. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { writeRedirectFile } from '../../src/setup/browser/redirect-file.ts';
 import { openWizardServer, type WizardServer } from '../../src/setup/browser/wizard-server.ts';
 import { fakeSession, type FakeSession } from '../fake/setup-session.ts';
 import { browserTest, pressOn, type Site, type Stage, type View } from './browser.ts';
@@ -162,6 +164,21 @@ browserTest(
     assert.ok(!page.url().includes(code));
   },
 );
+
+browserTest('a file leads to the page, and is no one’s referrer either', start, async (stage) => {
+  const view = await stage.open();
+  view.expectFault(/left its origin: file:/);
+  const referrers: (string | undefined)[] = [];
+  view.context.on('request', (request) => {
+    if (!request.url().startsWith('file:')) referrers.push(request.headers()['referer']);
+  });
+  using file = writeRedirectFile(stage.site.server.offer(), {});
+  await view.page.goto(pathToFileURL(file.path).href);
+  await view.page.getByRole('heading', { level: 2, name: 'Which model answers?' }).waitFor();
+  assert.equal(view.page.url(), stage.site.server.url);
+  assert.ok(referrers.length > 2);
+  assert.deepEqual(new Set(referrers), new Set([undefined]));
+});
 
 browserTest('a second use of the link signs the page out, and says so', start, async (stage) => {
   const view = await stage.open();

@@ -64,7 +64,8 @@ function everyCommandLine(): string {
 browserTest('svc init --browser: by its page to a service that runs', start, async (stage) => {
   const { link, folder, run } = stage.site;
   const code = link.hash.slice(1);
-  const leftOpen = (): string[] => readdirSync(folder).filter((name) => /^svc-setup/.test(name));
+  const leftOpen = (): string[] =>
+    readdirSync(folder).filter((name) => name.startsWith('svc-setup'));
   assert.equal(leftOpen().length, 1);
   if (process.platform === 'linux') assert.ok(!everyCommandLine().includes(code));
   assert.ok(!(run.out() + run.err()).includes(code));

@@ -166,3 +166,11 @@ test('where nobody comes, and nobody can ask for another link, it ends', async (
   assert.match(face.said(), /No page came within a minute/);
   await face[Symbol.asyncDispose]();
 });
+
+test('a way that a bug has ended, on whatever page, is over', async () => {
+  const face = await start({ times: { lastPageMs: 1 } });
+  face.session.show({ step: 'write', title: 'The start', choices: [] });
+  face.session.end({ kind: 'failed', message: 'Something went wrong in svc itself.' });
+  assert.equal((await face.ended).kind, 'failed');
+  await face[Symbol.asyncDispose]();
+});
