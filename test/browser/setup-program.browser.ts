@@ -75,7 +75,7 @@ browserTest('svc init --browser: by its page to a service that runs', start, asy
   await stepOf(view, 'The model that answers');
   assert.deepEqual(leftOpen(), [], 'the file with the link is gone');
   await pressOn(page, 'llama3.2');
-  await pressOn(page, 'Go on with it');
+  await pressOn(page, /^Go on with it$/);
   await pressOn(page, 'Webhook');
   const secret = page.getByLabel('WEBHOOK_SECRET', { exact: true });
   await secret.fill('canary-of-the-first-run');

@@ -53,7 +53,7 @@ async function toChannel(stage: Stage<Made>) {
   await pressOn(page, 'llama3.2');
   await page.getByText('Hello from the model.').waitFor();
   await view.assertAccessible();
-  await pressOn(page, 'Go on with it');
+  await pressOn(page, /^Go on with it$/);
   await stepOf(view, 'Where messages come from');
   return view;
 }
@@ -253,7 +253,7 @@ browserTest('a file that is there is never lost', withFile, async (stage) => {
   await view.assertAccessible();
   await pressOn(page, 'Make a new one');
   await pressOn(page, 'llama3.2');
-  await pressOn(page, 'Go on with it');
+  await pressOn(page, /^Go on with it$/);
   await pressOn(page, 'Webhook');
   await pressOn(page, 'I set them in the environment');
   assert.equal(await readFile(file, 'utf8'), before);
