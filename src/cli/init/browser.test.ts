@@ -84,7 +84,7 @@ async function stateOf(link: URL, token: string): Promise<Response> {
   return fetch(new URL('/api/v1/setup', link), { headers: { authorization: `Bearer ${token}` } });
 }
 
-test('the browser is given a file that this user alone reads, and no program sees the code', async () => {
+test('the browser gets a file that this user alone reads; nobody sees the code', async () => {
   await using face = await start({ opens: 'well' });
   const path = await until(() => existsSync(face.seen) && readFileSync(face.seen, 'utf8'));
   assert.equal(statSync(path).mode & 0o777, 0o600);
