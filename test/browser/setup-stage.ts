@@ -5,13 +5,14 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import type { FoundSecret } from '../../src/config/found-secret.ts';
 import { createLog } from '../../src/lib/log.ts';
-import type { Keychain, KeychainState } from '../../src/secrets/secrets.ts';
+import { createLookupBeside } from '../../src/secret-lookup.ts';
+import type { KeychainState } from '../../src/secrets/secrets.ts';
 import { openWizardServer, type WizardServer } from '../../src/setup/browser/wizard-server.ts';
 import { openSetup } from '../../src/setup/session.ts';
 import type { SetupSession } from '../../src/setup/setup.ts';
 import { createSetupWorld } from '../../src/setup/world.ts';
+import { fakeKeychain, keptIn } from '../fake/keychain.ts';
 import type { FakeTelegram } from '../fake/telegram.ts';
 import { scratch } from '../program.ts';
 import type { Site, Stage, View } from './browser.ts';
@@ -44,7 +45,7 @@ export async function startSetup(around: Around): Promise<SetupStage> {
   const usual = await holdUsualPorts();
   const stop = new AbortController();
   const file = join(folder.path, 'svc.json');
-  const kept = new Map<string, string>();
+  const keychain = fakeKeychain(around.keychain ?? 'no_bus');
   const env = { HOME: folder.path, OLLAMA_HOST: around.ollama };
   const stream = new PassThrough();
   let logged = '';
@@ -53,8 +54,8 @@ export async function startSetup(around: Around): Promise<SetupStage> {
     file,
     shown: './svc.json',
     env,
-    lookup: { find: (names) => Promise.resolve(new Map(names.map((name) => [name, missing]))) },
-    keychain: keychainOf(around.keychain ?? 'no_bus', kept),
+    lookup: createLookupBeside({ env, cwd: folder.path }),
+    keychain,
     version: '0.0.0',
     webRoot: pathToFileURL(webRoot),
     log: createLog({ stream, level: 'info', format: 'text' }),
@@ -76,7 +77,9 @@ export async function startSetup(around: Around): Promise<SetupStage> {
     server,
     session,
     file,
-    kept,
+    get kept() {
+      return keptIn(keychain);
+    },
     origin: new URL(server.url).origin,
     log: () => logged,
     async [Symbol.asyncDispose]() {
@@ -90,8 +93,6 @@ export async function startSetup(around: Around): Promise<SetupStage> {
   };
 }
 
-const missing: FoundSecret = { kind: 'missing', looked: [] };
-
 /** Taken, so that free ones are chosen: they are no other test's. */
 export async function holdUsualPorts(): Promise<readonly Server[]> {
   const held = await Promise.all(
@@ -104,21 +105,6 @@ export async function holdUsualPorts(): Promise<readonly Server[]> {
     }),
   );
   return held.filter(({ listening }) => listening);
-}
-
-function keychainOf(state: KeychainState, kept: Map<string, string>): Keychain {
-  const done = { kind: 'done' } as const;
-  return {
-    stored: () => Promise.resolve({ kind: 'stored', secrets: [] }),
-    holds: () => Promise.resolve({ kind: 'held', names: new Set() }),
-    state: () => Promise.resolve(state),
-    read: () => Promise.resolve({ kind: 'read', values: kept }),
-    set(name, value) {
-      kept.set(name, value);
-      return Promise.resolve(done);
-    },
-    delete: () => Promise.resolve(done),
-  };
 }
 
 /** A person who came in by the link. */

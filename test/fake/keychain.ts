@@ -16,7 +16,7 @@ export type FakeKeychain = Keychain & {
   clockMs: number;
 };
 
-export function fakeKeychain(): FakeKeychain {
+export function fakeKeychain(now: KeychainState = 'ready'): FakeKeychain {
   const values: FakeKeychain['values'] = new Map();
   const asked = async (call: string): Promise<KeychainFault | null> => {
     keychain.calls.push(call);
@@ -26,7 +26,7 @@ export function fakeKeychain(): FakeKeychain {
   const keychain: FakeKeychain = {
     values,
     calls: [],
-    now: 'ready',
+    now,
     lost: new Set(),
     hold: null,
     clockMs: 2_000_000,
@@ -112,4 +112,9 @@ function foundIn(places: Places, name: string): FoundSecret {
   const source = Object.hasOwn(places, name) ? places[name] : undefined;
   if (source === undefined || source === 'unreadable') return { kind: 'missing', looked: [] };
   return { kind: 'value', value: `a canary of ${name}`, source, unused: [] };
+}
+
+/** What it has, by name. */
+export function keptIn({ values }: FakeKeychain): ReadonlyMap<string, string> {
+  return new Map([...values].map(([name, { value }]) => [name, value]));
 }

@@ -169,7 +169,7 @@ async function answerOf(
   exchange: Exchange,
   asking: Caller,
 ): Promise<Answer> {
-  if (route.kind === 'write' && route.onlyHere === true && !asking.isHere) return refusals.notHere;
+  if (route.kind === 'write' && route.onlyHere === true && !asking.isHere) return notHere;
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
   const read = await readRequest(route, exchange, asking);
   if (read.kind === 'refused') return read.answer;
@@ -214,6 +214,13 @@ function readOnly(remedy: string): Answer {
   return problem(403, 'read_only', `The service is read-only. ${remedy}`);
 }
 
+const notHere = problem(
+  403,
+  'loopback_only',
+  'This is done from the machine of svc alone, at 127.0.0.1 or localhost, and only while the ' +
+    'admin server listens there. From elsewhere, go there by SSH, and use the svc command.',
+);
+
 /** Of the admin server. */
 export const adminRefusals: Refusals = {
   unknownHost: problem(
@@ -223,12 +230,6 @@ export const adminRefusals: Refusals = {
       'observability.allowed_hosts.',
   ),
   notFound: problem(404, 'not_found', 'There is nothing at this path; the live view is at /ui.'),
-  notHere: problem(
-    403,
-    'loopback_only',
-    'This is done from the machine of svc alone, at 127.0.0.1 or localhost, and only while the ' +
-      'admin server listens there. From elsewhere, go there by SSH, and use the svc command.',
-  ),
   crossSite: problem(
     403,
     'cross_site',
