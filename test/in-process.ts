@@ -5,7 +5,7 @@
  */
 import { tmpdir } from 'node:os';
 import { PassThrough, Writable } from 'node:stream';
-import type { Io } from '../src/cli/cli.ts';
+import type { Command, Io } from '../src/cli/cli.ts';
 import { runCommandLine } from '../src/cli/commands.ts';
 import { createSecretLookup } from '../src/secret-lookup.ts';
 import { secret } from './program.ts';
@@ -17,6 +17,8 @@ export type Surroundings = {
   readonly cwd?: string;
   /** Its streams are those of one terminal: `out` and `err` both hold all that was shown. */
   readonly terminal?: boolean;
+  /** Is run in the place of the one that the first word names. */
+  readonly command?: Command;
 };
 
 export type Outcome = { readonly code: number; readonly out: string; readonly err: string };
@@ -42,7 +44,7 @@ export type CommandRun = AsyncDisposable & {
 
 /** Begins `svc <args>`; who leaves its scope ends it, and what it has in hand is given up. */
 export function startCommand(args: readonly string[], surroundings: Surroundings = {}): CommandRun {
-  const { env = {}, cwd = root, terminal = false } = surroundings;
+  const { env = {}, cwd = root, terminal = false, command } = surroundings;
   const [stop, abandon] = [new AbortController(), new AbortController()];
   const out = new Heard();
   const err = terminal ? out : new Heard();
@@ -61,7 +63,8 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
     abandon: abandon.signal,
     onHangUp: (act) => (hangUp = act),
   };
-  const ended = runCommandLine(args, io).finally(() => [out, err].forEach((one) => one.over()));
+  const running = command?.run(args.slice(1), io) ?? runCommandLine(args, io);
+  const ended = running.finally(() => [out, err].forEach((one) => one.over()));
   // Who waits for it is told of what it throws; nobody else is.
   ended.catch(() => {});
   return {

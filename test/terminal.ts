@@ -1,10 +1,13 @@
 /** A terminal with svc in it, as a person sees it: a real one, or one in this process. */
 import { spawn } from '@lydell/node-pty';
+import type { Command } from '../src/cli/cli.ts';
 import { startCommand } from './in-process.ts';
 import { launcher, root } from './run-svc.ts';
 
 export type Terminal = AsyncDisposable & {
   type(keys: string): void;
+  /** What Ctrl-C does where no program reads keys. */
+  interrupt(): void;
   /** Waits for text that came after what earlier calls have found. */
   sees(pattern: RegExp): Promise<void>;
   /** All that was shown so far. */
@@ -16,6 +19,8 @@ export type Terminal = AsyncDisposable & {
 export type Room = {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** In this process, in the place of the one that the first word names. */
+  readonly command?: Command;
 };
 
 /** `svc <args>` at a terminal in this process. Lines may end with a line feed alone. */
@@ -24,6 +29,7 @@ export function openTerminal(args: readonly string[], room: Room = {}): Terminal
   let read = 0;
   return {
     type: (keys) => void run.input.write(keys),
+    interrupt: () => void run.stop(),
     async sees(pattern) {
       const found = await run.until(pattern, 'out', read);
       read = found.index + found[0].length;
@@ -77,6 +83,7 @@ export function openRealTerminal(
     });
   return {
     type: (keys) => terminal.write(keys),
+    interrupt: () => terminal.write('\x03'),
     sees,
     seen: () => seen,
     ended,

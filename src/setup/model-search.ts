@@ -1,4 +1,4 @@
-/** Which models could be asked now: what runs near, and for which vendors a key stands somewhere. */
+/** Which models could be asked now: what runs near, and for which vendors there is a key. */
 import { later, steadyNow } from '../lib/clock.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../lib/http-client.ts';

@@ -98,7 +98,9 @@ export interface SetupSession extends AsyncDisposable {
   readonly ended: Promise<SetupEnd>;
 }
 
-/** `left`: nothing was written. `written`: but not started. `served`: it ran until it was stopped. */
+/**
+ * `left`: nothing was written. `written`: but not started. `served`: it ran until it was stopped.
+ */
 export type SetupEnd =
   | { readonly kind: 'left' }
   | { readonly kind: 'written' }

@@ -46,10 +46,16 @@ export type Places = {
   /** Of a runtime that speaks the hosted API on this machine. */
   readonly hostedHere: string;
   readonly lookMs: number;
+  /** Taken where they are free; else any other. */
+  readonly ports: { readonly webhook: number; readonly replies: number; readonly admin: number };
 };
 
 /** LM Studio's own port: lmstudio.ai/docs/developer/core/server. */
-const usualPlaces: Places = { hostedHere: 'http://127.0.0.1:1234/v1', lookMs: 1_000 };
+const usualPlaces: Places = {
+  hostedHere: 'http://127.0.0.1:1234/v1',
+  lookMs: 1_000,
+  ports: { webhook: 8090, replies: 8091, admin: 2112 },
+};
 
 export function createSetupWorld(options: WorldOptions): SetupWorld {
   return new World(options);
@@ -59,11 +65,13 @@ const closeMs = 10_000;
 
 class World implements SetupWorld {
   readonly #options: WorldOptions;
+  readonly #places: Places;
   readonly #practice = new PracticeModel();
   readonly #service: RunningService;
 
   constructor(options: WorldOptions) {
     this.#options = options;
+    this.#places = { ...usualPlaces, ...options.places };
     this.#service = new RunningService(options);
   }
 
@@ -78,8 +86,7 @@ class World implements SetupWorld {
       case 'look_at_file':
         return { of, file: await lookAtFile(this.#options) };
       case 'look_for_models': {
-        const places = { ...usualPlaces, ...this.#options.places };
-        return { of, models: await lookForModels({ env, lookup, ...places }, signal) };
+        return { of, models: await lookForModels({ env, lookup, ...this.#places }, signal) };
       }
       case 'ask_model': {
         const practice = effect.model.kind === 'practice' ? await this.#practice.url() : null;
@@ -116,14 +123,16 @@ class World implements SetupWorld {
   ): Promise<PlaceFound> {
     const { keychain, lookup, platform } = this.#options;
     const [state, found] = await Promise.all([keychain.state(signal), lookup.find(names, signal)]);
+    const { ports } = this.#places;
+    const replies = await freeAddress(ports.replies, usualPlaces.ports.replies);
     const fault = state === 'ready' ? null : explainKeychain(state);
     return {
       keychain: state,
       told: fault && `${fault.message} ${fault.remedy}`,
       set: names.filter((name) => isValue(found.get(name))),
-      bind: await freeAddress(8090),
-      replies: (await freeReplies()) ?? usualPlace.replies,
-      admin: await freeAddress(2112),
+      bind: await freeAddress(ports.webhook, usualPlaces.ports.webhook),
+      replies: replies === null ? usualPlace.replies : `http://${replies}/reply`,
+      admin: await freeAddress(ports.admin, usualPlaces.ports.admin),
       platform,
       practice: practises ? await this.#practice.url() : null,
     };
@@ -135,12 +144,7 @@ function isValue(found: FoundSecret | undefined): boolean {
 }
 
 /** Null: the default is free, or no port is. */
-async function freeAddress(usual: number): Promise<string | null> {
-  const port = await findPort(usual, false);
+async function freeAddress(wished: number, usual: number): Promise<string | null> {
+  const port = await findPort(wished, false);
   return port === null || port === usual ? null : `127.0.0.1:${port}`;
-}
-
-async function freeReplies(): Promise<string | null> {
-  const address = await freeAddress(8091);
-  return address === null ? null : `http://${address}/reply`;
 }

@@ -5,13 +5,14 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import type { FoundSecret } from '../../src/config/found-secret.ts';
 import { createLog } from '../../src/lib/log.ts';
-import type { Keychain, KeychainState } from '../../src/secrets/secrets.ts';
+import { createLookupBeside } from '../../src/secret-lookup.ts';
+import type { KeychainState } from '../../src/secrets/secrets.ts';
 import { openWizardServer, type WizardServer } from '../../src/setup/browser/wizard-server.ts';
 import { openSetup } from '../../src/setup/session.ts';
 import type { SetupSession } from '../../src/setup/setup.ts';
 import { createSetupWorld } from '../../src/setup/world.ts';
+import { fakeKeychain } from '../fake/keychain.ts';
 import type { FakeTelegram } from '../fake/telegram.ts';
 import { scratch } from '../program.ts';
 import type { Site, Stage, View } from './browser.ts';
@@ -53,8 +54,8 @@ export async function startSetup(around: Around): Promise<SetupStage> {
     file,
     shown: './svc.json',
     env,
-    lookup: { find: (names) => Promise.resolve(new Map(names.map((name) => [name, missing]))) },
-    keychain: keychainOf(around.keychain ?? 'no_bus', kept),
+    lookup: createLookupBeside({ env, cwd: folder.path }),
+    keychain: fakeKeychain(around.keychain ?? 'no_bus', kept),
     version: '0.0.0',
     webRoot: pathToFileURL(webRoot),
     log: createLog({ stream, level: 'info', format: 'text' }),
@@ -90,8 +91,6 @@ export async function startSetup(around: Around): Promise<SetupStage> {
   };
 }
 
-const missing: FoundSecret = { kind: 'missing', looked: [] };
-
 /** Taken, so that free ones are chosen: they are no other test's. */
 export async function holdUsualPorts(): Promise<readonly Server[]> {
   const held = await Promise.all(
@@ -104,21 +103,6 @@ export async function holdUsualPorts(): Promise<readonly Server[]> {
     }),
   );
   return held.filter(({ listening }) => listening);
-}
-
-function keychainOf(state: KeychainState, kept: Map<string, string>): Keychain {
-  const done = { kind: 'done' } as const;
-  return {
-    stored: () => Promise.resolve({ kind: 'stored', secrets: [] }),
-    holds: () => Promise.resolve({ kind: 'held', names: new Set() }),
-    state: () => Promise.resolve(state),
-    read: () => Promise.resolve({ kind: 'read', values: kept }),
-    set(name, value) {
-      kept.set(name, value);
-      return Promise.resolve(done);
-    },
-    delete: () => Promise.resolve(done),
-  };
 }
 
 /** A person who came in by the link. */

@@ -28,10 +28,12 @@ const table = {
   'channel-url': { type: 'string' },
 } as const;
 
+export type OwnWorld = Partial<Pick<WorldOptions, 'keychain' | 'places'>>;
+
 export type InitFlags = Flags<typeof table>;
 
-/** @param places where models are looked for; left out: where they usually are */
-export function createInit(places: WorldOptions['places'] = {}): Command {
+/** @param own what of the world is another one than usual */
+export function createInit(own: OwnWorld = {}): Command {
   return {
     name: 'init',
     summary: 'Make a configuration, step by step, and start it',
@@ -58,15 +60,11 @@ Exit codes: 0 written, or started and stopped; 1 left, failed, or with --yes the
 already; 2 wrong usage; 78 what would be written has a problem.
 `,
     flags: table,
-    run: (args, io) => run(args, io, places),
+    run: (args, io) => run(args, io, own),
   };
 }
 
-async function run(
-  args: readonly string[],
-  io: Io,
-  places: WorldOptions['places'],
-): Promise<number> {
+async function run(args: readonly string[], io: Io, own: OwnWorld): Promise<number> {
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'init', parsed.message);
   const { flags } = parsed;
@@ -80,7 +78,7 @@ async function run(
     const remedy = 'say --browser, or --yes and what is wanted';
     return wrongUsage(io, 'init', `There is no terminal to ask at: ${remedy}.`);
   }
-  return walk(flags, place, io, places);
+  return walk(flags, place, io, own);
 }
 
 /** Null: they can be used together. */
@@ -105,7 +103,7 @@ async function walk(
   flags: InitFlags,
   place: { readonly file: string; readonly shown: string },
   io: Io,
-  places: WorldOptions['places'],
+  own: OwnWorld,
 ): Promise<number> {
   const { env, abandon } = io;
   const leaving = new AbortController();
@@ -122,7 +120,7 @@ async function walk(
     stop: AbortSignal.any([io.stop, leaving.signal]),
     abandon,
     platform: flags['channel-url'] && readBaseUrl(flags['channel-url']),
-    ...(places !== undefined && { places }),
+    ...own,
   });
   const session = openSetup(world);
   try {
