@@ -64,7 +64,8 @@ function everyCommandLine(): string {
 browserTest('svc init --browser: by its page to a service that runs', start, async (stage) => {
   const { link, folder, run } = stage.site;
   const code = link.hash.slice(1);
-  const leftOpen = (): string[] => readdirSync(folder).filter((name) => /^svc-setup/.test(name));
+  const leftOpen = (): string[] =>
+    readdirSync(folder).filter((name) => name.startsWith('svc-setup'));
   assert.equal(leftOpen().length, 1);
   if (process.platform === 'linux') assert.ok(!everyCommandLine().includes(code));
   assert.ok(!(run.out() + run.err()).includes(code));
@@ -74,7 +75,7 @@ browserTest('svc init --browser: by its page to a service that runs', start, asy
   await stepOf(view, 'The model that answers');
   assert.deepEqual(leftOpen(), [], 'the file with the link is gone');
   await pressOn(page, 'llama3.2');
-  await pressOn(page, 'Go on with it');
+  await pressOn(page, /^Go on with it$/);
   await pressOn(page, 'Webhook');
   const secret = page.getByLabel('WEBHOOK_SECRET', { exact: true });
   await secret.fill('canary-of-the-first-run');
