@@ -5,43 +5,56 @@
  * which is how they are served. `--watch <page>` builds one of them again at every change, and
  * compresses nothing.
  */
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { build, type InlineConfig } from 'vite';
-import { forgetPages, inputsHash, rememberPages } from './pages-stamp.ts';
+import {
+  beginPages,
+  forgetPages,
+  inputsHash,
+  pageNames,
+  pagesFolder,
+  putPages,
+} from './pages-stamp.ts';
 
 const root = join(import.meta.dirname, '..');
 const web = join(root, 'web');
 
-const pages = [
-  { name: 'live', base: '/ui/' },
-  { name: 'builder', base: '/builder/' },
-  { name: 'setup', base: '/setup/' },
-] as const;
+const bases = { live: '/ui/', builder: '/builder/', setup: '/setup/' } as const;
+type Name = (typeof pageNames)[number];
 
 const [flag, wanted] = process.argv.slice(2);
-const hash = inputsHash();
-forgetPages();
-for (const page of pages) {
-  if (wanted !== undefined && wanted !== page.name) continue;
-  await build(settingsOf(page, flag === '--watch'));
-  if (flag !== '--watch') say(page.name, compress(page.name));
+if (flag === '--watch') {
+  forgetPages();
+  const watched = pageNames.filter((name) => wanted === undefined || name === wanted);
+  for (const name of watched) await build(settingsOf(name, pagesFolder, true));
+} else {
+  const hash = inputsHash();
+  const made = beginPages();
+  try {
+    for (const name of pageNames) {
+      await build(settingsOf(name, made, false));
+      say(name, compress(join(made, name, 'assets')));
+    }
+    putPages(made, hash);
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
 }
-if (wanted === undefined) rememberPages(hash);
 
-function settingsOf({ name, base }: (typeof pages)[number], watched: boolean): InlineConfig {
+function settingsOf(name: Name, folder: string, watched: boolean): InlineConfig {
   return {
     configFile: false,
     root: join(web, name),
-    base,
+    base: bases[name],
     publicDir: false,
     logLevel: 'warn',
     plugins: [react(), tailwind()],
     build: {
-      outDir: join(web, 'dist', name),
+      outDir: join(folder, name),
       emptyOutDir: true,
       // A data: font or script would be refused by the content security policy.
       assetsInlineLimit: 0,
@@ -54,8 +67,7 @@ function settingsOf({ name, base }: (typeof pages)[number], watched: boolean): I
 }
 
 /** @returns the size of each file with gzip */
-function compress(name: string): readonly number[] {
-  const folder = join(web, 'dist', name, 'assets');
+function compress(folder: string): readonly number[] {
   return globSync('*.{js,css,svg}', { cwd: folder }).map((file) => {
     const whole = readFileSync(join(folder, file));
     const zipped = gzipSync(whole, { level: 9 });

@@ -1,5 +1,5 @@
 /**
- * Builds the pages after `npm ci`. Without the development packages (`npm ci --omit=dev`, or an
+ * Builds the pages after `npm ci`, where they are not there yet. Without the development packages (`npm ci --omit=dev`, or an
  * install of the published package, which brings the pages along) there is nothing to build with.
  */
 import { spawnSync } from 'child_process';
@@ -10,10 +10,14 @@ import { fileURLToPath } from 'url';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 if (existsSync(join(root, 'node_modules', 'vite', 'package.json'))) {
   const script = join(root, 'scripts', 'node.js');
-  const { status } = spawnSync(process.execPath, [script, join(root, 'scripts', 'pages.ts')], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const { status } = spawnSync(
+    process.execPath,
+    [script, join(root, 'scripts', 'prepare-pages.ts')],
+    {
+      cwd: root,
+      stdio: 'inherit',
+    },
+  );
   process.exitCode = status === null ? 1 : status;
 } else {
   console.log('The pages are not built: the development packages are not installed.');

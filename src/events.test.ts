@@ -30,11 +30,13 @@ function start(level: LogLevel = 'debug') {
   return { hub, lines, clock };
 }
 
+const ada = { id: 'ada', name: null };
+
 function oneMessage(hub: EventHub): void {
   hub.messageAccepted({ channel, id, duplicate: false });
   hub.turnStarted({ channel, id, brain: 'main', waitedMs: 2 });
   hub.modelAnswered({ model, provider: 'local_runtime', result: 'answer', ms: 40 });
-  hub.turnFinished({ channel, id, brain: 'main', decision: reply, ms: 41 });
+  hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision: reply, ms: 41 });
   const sent = { channel, id: id as string as ReplyId, message: id };
   hub.replyDelivered({ ...sent, attempt: 1, totalMs: 45 });
 }
@@ -103,7 +105,7 @@ test('every kind of decision is counted by its name', () => {
   const { hub } = start();
   for (const apology of ['no_consensus', 'busy', 'no_answer', 'unfinished', 'fault'] as const) {
     const decision = { kind: 'apology', apology, why: 'because' } as const;
-    hub.turnFinished({ channel, id, brain: 'main', decision, ms: 1 });
+    hub.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 1 });
   }
   assert.deepEqual(hub.meters.decisions, {
     reply: 0,

@@ -89,8 +89,7 @@ class Hub implements EventHub {
 
   messageRefused(e: Parameters<Events['messageRefused']>[0]): void {
     const counts = this.#countsOf(e.channel);
-    const known = counts.refused.has(e.code) || counts.refused.size < codesMax;
-    const code = known ? e.code : 'other';
+    const code = counts.refused.has(e.code) || counts.refused.size < codesMax ? e.code : 'other';
     const pace = entryOf(counts.refused, code, newPace);
     pace.count++;
     this.frames.messageRefused(e);
@@ -148,7 +147,9 @@ class Hub implements EventHub {
     const counts = this.#countsOf(e.channel);
     counts.commands.set(e.command, (counts.commands.get(e.command) ?? 0) + 1);
     this.frames.commandAnswered(e);
-    if (this.#debug) this.#log.debug('command_answered', 'A command was answered.', e);
+    if (!this.#debug) return;
+    const { sender: _, ...told } = e;
+    this.#log.debug('command_answered', 'A command was answered.', told);
   }
 
   toolUsed(e: Parameters<Events['toolUsed']>[0]): void {
@@ -286,8 +287,7 @@ class Hub implements EventHub {
   }
 
   #countsOf(key: ChannelKey): ChannelCounts {
-    const counts = this.#byKey.get(key);
-    return counts ?? this.#meet(key);
+    return this.#byKey.get(key) ?? this.#meet(key);
   }
 
   /** A bot is counted under the type of its messenger. */

@@ -11,11 +11,13 @@ export type SecretSurroundings = {
   readonly stderr: { readonly isTTY?: boolean; write(text: string): unknown };
 };
 
+export const askedToUnlock = 'The keychain may ask to be unlocked: look for its window.';
+
 /** Over the environment and the keychain, which is loaded when a name stands nowhere else. */
 export function createSecretLookup({ env, cwd, stderr }: SecretSurroundings): ServiceSecrets {
   const atTerminal = stderr.isTTY === true;
   const prompting = (): void => {
-    if (atTerminal) stderr.write('The keychain may ask to be unlocked: look for its window.\n');
+    if (atTerminal) stderr.write(`${askedToUnlock}\n`);
   };
   const keychain = async () => {
     const { openKeychain } = await import('./keychain.ts');

@@ -92,7 +92,7 @@ test('killed, it leaves no process and can be started again at once', { skip }, 
 
 for (const [program, args] of [
   ['npm', ['start']],
-  ['npx', ['svc', 'demo']],
+  ['npx', ['--offline', '--call', './svc demo']],
 ] as const) {
   test(`it ends when the ${program} that started it is killed`, async () => {
     await using folder = await scratch();

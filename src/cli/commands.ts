@@ -35,6 +35,7 @@ const entries: readonly Entry[] = [
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
   { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },
+  { name: 'completion', load: loadCompletion },
   { name: 'version', load: async () => (await import('./version.ts')).version },
 ];
 
@@ -53,6 +54,11 @@ async function loadDelete(): Promise<Command> {
 
 async function loadDoctor(): Promise<Command> {
   return (await import('./doctor/doctor.ts')).doctor;
+}
+
+async function loadCompletion(): Promise<Command> {
+  const { createCompletion } = await import('./completion/completion.ts');
+  return createCompletion(() => Promise.all(entries.map((entry) => entry.load())));
 }
 
 async function loadConfigCheck(): Promise<Command> {

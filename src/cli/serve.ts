@@ -10,6 +10,7 @@ import {
 } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { sayChoice, useConfigFile } from './frame/config-file.ts';
+import { openTurnLines } from './frame/turn-lines.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
 import { packageRoot, programVersion } from './frame/program.ts';
 
@@ -61,6 +62,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const chosen = sayChoice(file);
   if (chosen !== null && io.stderr.isTTY !== true) log.info('config_found', chosen);
   logWarnings(log, warnings);
+  using lines = io.stdout.isTTY === true ? openTurnLines(io) : null;
   const { runService } = await import('../run/run.ts');
   const ending = await runService({
     config,
@@ -78,6 +80,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     webRoot: new URL('web/dist/', packageRoot()),
     stop: io.stop,
     abandon: io.abandon,
+    onTurn: lines === null ? undefined : (turn) => lines.told(turn),
   });
   await tell(ending, log);
   return codeOf(ending);

@@ -3,9 +3,7 @@
 /** Windows keeps 2,560 bytes of UTF-16 for one credential: CRED_MAX_CREDENTIAL_BLOB_SIZE. */
 export const secretCharactersMax = 1_280;
 
-/**
- * @returns what is wrong with the value, as a sentence that shows nothing of it; null: it can be kept
- */
+/** @returns what is wrong, as a sentence that shows nothing of the value; null: it can be kept */
 export function faultOfSecretValue(value: string): string | null {
   if (value.trim() === '') return 'The value is empty.';
   if (/[\r\n\u2028\u2029]/.test(value)) return 'The value has more than one line; it can have one.';

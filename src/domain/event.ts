@@ -3,6 +3,7 @@ import type { Decision } from './decision.ts';
 import type { Failure, FailureKind } from './failure.ts';
 import type { Shortage } from './shortage.ts';
 import type { TurnedAwayReason } from './gate.ts';
+import type { Sender } from './message.ts';
 import type { GrantMode, ToolOutcome } from './tool-use.ts';
 
 export type Box = 'in' | 'out';
@@ -24,9 +25,11 @@ export interface Events {
   /** So many updates were confirmed to the platform before they were safe, to let others come. */
   confirmedEarly(e: { channel: ChannelKey; count: number }): void;
   turnStarted(e: { channel: ChannelKey; id: MessageId; brain: string; waitedMs: number }): void;
+  /** Neither a line of the log nor a frame names the sender, here and below. */
   turnFinished(e: {
     channel: ChannelKey;
     id: MessageId;
+    sender: Sender;
     brain: string;
     decision: Decision;
     ms: number;
@@ -35,6 +38,7 @@ export interface Events {
   commandAnswered(e: {
     channel: ChannelKey;
     id: MessageId;
+    sender: Sender;
     brain: string;
     command: string;
     ms: number;

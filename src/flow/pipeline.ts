@@ -85,10 +85,11 @@ export async function takeTurn(
   const effects = effectsOf(kit, route, claim, end, timeline);
   // A claim that was lost meanwhile has changed nothing, so there is nothing to tell.
   if (!(await kit.ledger.complete(claim, effects))) return;
+  const { sender } = message;
   if (end.kind === 'command') {
-    kit.events.commandAnswered({ ...where, command: end.command, ms });
+    kit.events.commandAnswered({ ...where, sender, command: end.command, ms });
   } else {
-    kit.events.turnFinished({ ...where, decision: end, ms });
+    kit.events.turnFinished({ ...where, sender, decision: end, ms });
   }
 }
 

@@ -15,14 +15,14 @@ import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control
 import type { Events } from '../domain/event.ts';
 import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
-import { createEvents, type EventHub } from '../events.ts';
+import type { EventHub } from '../events.ts';
 import { sayLost } from './draining.ts';
 import { Host, type Left } from './host.ts';
-import { systemClock } from '../lib/clock.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
+import { createRunEvents, type TurnWatch } from './run-events.ts';
 import { startAdmin } from './admin-server.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
@@ -61,6 +61,7 @@ export type Setup = {
   /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
   readonly abandon?: AbortSignal;
   readonly onListening?: (at: Listening, inside: Inside) => void;
+  readonly onTurn?: TurnWatch | undefined;
 };
 
 /** The running service, for who started it in this process and stands where an operator does. */
@@ -102,7 +103,7 @@ class Run {
 
   constructor(setup: Setup) {
     this.#setup = setup;
-    this.#events = createEvents({ log: setup.log, ...systemClock });
+    this.#events = createRunEvents(setup.log, setup.onTurn);
     this.#alerts = watchStorage(this.#events);
     this.#state = new RunState(setup.stop);
     this.#lifetime = new Lifetime(this.#state.over, (what, error) =>

@@ -30,7 +30,6 @@ type InPlace =
   | { readonly kind: 'empty' | 'absent' }
   | { readonly kind: 'unreadable'; readonly message: string; readonly remedy: string };
 
-type Held = { readonly found: FoundSecret; readonly at: number };
 type Missing = Extract<FoundSecret, { kind: 'missing' }>;
 
 const sourcesBeside = ['environment', 'file', 'credential'] as const;
@@ -39,16 +38,28 @@ type SourceBeside = (typeof sourcesBeside)[number];
 export class Lookup implements ServiceSecrets {
   readonly #settings: LookupSettings;
   readonly #turns = new OneAtATime();
-  #held: ReadonlyMap<string, Held> = new Map();
+  /** When the look began that came to this; milliseconds since 1970. */
+  readonly #foundAt = new WeakMap<FoundSecret, number>();
+  #held: FoundSecrets = new Map();
 
   constructor(settings: LookupSettings) {
     this.#settings = settings;
   }
 
   async find(names: readonly string[], stop?: AbortSignal): Promise<FoundSecrets> {
-    const held = this.#held;
+    const [at, held] = [this.#settings.now(), this.#held];
+    const found = await this.#find(names, held, stop);
+    for (const [name, one] of found) if (!held.has(name)) this.#foundAt.set(one, at);
+    return found;
+  }
+
+  async #find(
+    names: readonly string[],
+    held: FoundSecrets,
+    stop: AbortSignal | undefined,
+  ): Promise<FoundSecrets> {
     const entries = [...new Set(names)].map(async (name) => {
-      return [name, held.get(name)?.found ?? (await this.#findBeside(name, stop))] as const;
+      return [name, held.get(name) ?? (await this.#findBeside(name, stop))] as const;
     });
     const found = new Map(await Promise.all(entries));
     const left = [...found].filter(([name, { kind }]) => kind === 'missing' && !held.has(name));
@@ -60,19 +71,12 @@ export class Lookup implements ServiceSecrets {
   }
 
   hold(found: FoundSecrets): void {
-    const at = this.#settings.now();
-    const before = this.#held;
-    this.#held = new Map(
-      [...found].map(([name, one]) => {
-        const held = before.get(name);
-        return [name, held?.found === one ? held : { found: one, at }];
-      }),
-    );
+    this.#held = new Map(found);
   }
 
   foundAt(name: string): number | null {
     const held = this.#held.get(name);
-    return held?.found.kind === 'value' ? held.at : null;
+    return held?.kind === 'value' ? (this.#foundAt.get(held) ?? null) : null;
   }
 
   async places(name: string): Promise<readonly PlaceOfSecret[]> {

@@ -63,7 +63,7 @@ export interface Keychain {
    * system can tell without, and no prompt opens: a locked store tells it too.
    */
   holds(names: readonly string[], stop?: AbortSignal): Promise<KeychainHoldings>;
-  /** Of names in the index; others are not asked for. May open one prompt, where a person can see it. */
+  /** Of names in the index alone. May open one prompt, where a person can see it. */
   read(names: readonly string[], stop?: AbortSignal): Promise<KeychainValues>;
   set(name: string, value: string, stop?: AbortSignal): Promise<KeychainDone>;
   /** `absent`: it was neither in the index nor in the store. */

@@ -23,9 +23,10 @@ function happen({ world }: ManySite, number: number): void {
   const id = `9${String(number).padStart(21, '0')}` as MessageId;
   const model = 'local_runtime/small' as ModelName;
   const decision = { kind: 'reply', text: 'a reply', model, why: 'first' } as const;
+  const ada = { id: 'ada', name: null };
   world.clockMs++;
   world.events.messageAccepted({ channel, id, duplicate: false });
-  world.events.turnFinished({ channel, id, brain: 'main', decision, ms: 4 });
+  world.events.turnFinished({ channel, id, sender: ada, brain: 'main', decision, ms: 4 });
   const reply = { id: `r${number}` as ReplyId, message: id, attempt: 1 };
   world.events.replyDelivered({ channel, ...reply, totalMs: 6 });
 }

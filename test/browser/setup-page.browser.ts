@@ -1,6 +1,8 @@
 /** The page of the first run, led by a way that says what comes. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { writeRedirectFile } from '../../src/setup/browser/redirect-file.ts';
 import { openWizardServer, type WizardServer } from '../../src/setup/browser/wizard-server.ts';
 import { fakeSession, type FakeSession } from '../fake/setup-session.ts';
 import { browserTest, pressOn, type Site, type Stage, type View } from './browser.ts';
@@ -163,6 +165,21 @@ browserTest(
   },
 );
 
+browserTest('a file leads to the page, and is no one’s referrer either', start, async (stage) => {
+  const view = await stage.open();
+  view.expectFault(/left its origin: file:/);
+  const referrers: string[] = [];
+  view.context.on('request', (request) => {
+    if (!request.url().startsWith('file:')) referrers.push(request.headers()['referer'] ?? '');
+  });
+  using file = writeRedirectFile(stage.site.server.offer(), {});
+  await view.page.goto(pathToFileURL(file.path).href);
+  await view.page.getByRole('heading', { level: 2, name: 'Which model answers?' }).waitFor();
+  assert.equal(view.page.url(), stage.site.server.url);
+  assert.ok(referrers.length > 2);
+  assert.deepEqual(new Set(referrers), new Set(['']));
+});
+
 browserTest('a second use of the link signs the page out, and says so', start, async (stage) => {
   const view = await stage.open();
   view.expectFault(/status of 401/);
@@ -205,6 +222,22 @@ browserTest('a token from its own window needs no code', start, async (stage) =>
   }, token);
   await view.page.goto(stage.site.server.url);
   await view.page.getByRole('heading', { level: 2, name: 'Which model answers?' }).waitFor();
+});
+
+browserTest('an answer to what is gone by now does nothing, and says so', start, async (stage) => {
+  const view = await enter(stage);
+  const { session } = stage.site;
+  view.expectFault(/status of 409/);
+  const chosen = view.page.waitForRequest(/answer/);
+  await view.page.route(/answer/, async (route) => {
+    session.show({ lines: [{ kind: 'text', text: 'Now three run.' }] });
+    await route.continue();
+  });
+  await pressOn(view.page, 'llama3.2');
+  await chosen;
+  await view.page.getByRole('alert').filter({ hasText: 'look, and choose again' }).waitFor();
+  await view.page.getByText('Now three run.').waitFor();
+  assert.deepEqual(session.taken, []);
 });
 
 browserTest('a service that has gone is told, and the last page stays', start, async (stage) => {

@@ -92,7 +92,7 @@ export async function startSetup(around: Around): Promise<SetupStage> {
 }
 
 /** Taken, so that free ones are chosen: they are no other test's. */
-async function holdUsualPorts(): Promise<readonly Server[]> {
+export async function holdUsualPorts(): Promise<readonly Server[]> {
   const held = await Promise.all(
     [8090, 8091, 2112].map(async (port) => {
       const server = createServer();

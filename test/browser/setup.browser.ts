@@ -3,13 +3,17 @@ import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { Script } from '../fake/model-server.ts';
+import type { FakeModel, Script } from '../fake/model-server.ts';
 import { startFakeOllama } from '../fake/ollama.ts';
 import { startFakeTelegram, type FakeTelegram } from '../fake/telegram.ts';
 import { browserTest, pressOn, type Stage } from './browser.ts';
 import { enter, isThere, startSetup, stepOf, type Around, type SetupStage } from './setup-stage.ts';
 
-type Made = SetupStage & { readonly models: string[]; readonly telegram: FakeTelegram };
+type Made = SetupStage & {
+  readonly models: string[];
+  readonly runtime: FakeModel;
+  readonly telegram: FakeTelegram;
+};
 
 type Options = Omit<Around, 'ollama' | 'telegram'> & {
   readonly models?: string[];
@@ -30,6 +34,7 @@ const start =
     return {
       ...stage,
       models,
+      runtime,
       telegram,
       async [Symbol.asyncDispose]() {
         await stage[Symbol.asyncDispose]();
@@ -48,7 +53,7 @@ async function toChannel(stage: Stage<Made>) {
   await pressOn(page, 'llama3.2');
   await page.getByText('Hello from the model.').waitFor();
   await view.assertAccessible();
-  await pressOn(page, 'Go on with it');
+  await pressOn(page, /^Go on with it$/);
   await stepOf(view, 'Where messages come from');
   return view;
 }
@@ -171,6 +176,33 @@ browserTest('no model at first, then one appears', start({ models: [] }), async 
   await said(page, 'Hello from the model.');
 });
 
+browserTest('no model runtime at first, then one runs', start(), async (stage) => {
+  const { runtime } = stage.site;
+  const view = await toChannel(stage);
+  const { page } = view;
+  await pressOn(page, 'Back');
+  await pressOn(page, 'Choose another model');
+  await runtime.script({ fail: 'refused' });
+  await pressOn(page, 'Look again');
+  await said(page, 'No model runtime answers on this machine.');
+  await view.assertAccessible();
+  await runtime.script({ answer: 'Here again.' });
+  await pressOn(page, 'Look again');
+  await pressOn(page, 'llama3.2');
+  await said(page, 'Here again.');
+});
+
+browserTest('a model that fails says what to do about it', start(), async (stage) => {
+  await stage.site.runtime.script({ fail: '503' });
+  const view = await enter(stage);
+  const { page } = view;
+  await pressOn(page, 'llama3.2');
+  await page.getByRole('alert').filter({ hasText: 'llama3.2 gave no answer' }).waitFor();
+  await view.assertAccessible();
+  await pressOn(page, 'Choose another model');
+  await stepOf(view, 'The model that answers');
+});
+
 const never: Script = { answer: 'late', after: new Promise(() => {}) };
 
 browserTest(
@@ -221,7 +253,7 @@ browserTest('a file that is there is never lost', withFile, async (stage) => {
   await view.assertAccessible();
   await pressOn(page, 'Make a new one');
   await pressOn(page, 'llama3.2');
-  await pressOn(page, 'Go on with it');
+  await pressOn(page, /^Go on with it$/);
   await pressOn(page, 'Webhook');
   await pressOn(page, 'I set them in the environment');
   assert.equal(await readFile(file, 'utf8'), before);

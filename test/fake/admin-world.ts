@@ -122,6 +122,7 @@ export function live(events: EventHub): void {
   const channel = 'webhook' as ChannelKey;
   const model = 'local_runtime/small' as ModelName;
   const reply = messageId as string as ReplyId;
+  const ada = { id: 'ada', name: null };
   const decision = { kind: 'reply', text: 'the answer', model, why: 'first' } as const;
   events.messageAccepted({ channel, id: messageId, duplicate: false });
   events.turnStarted({ channel, id: messageId, brain: 'main', waitedMs: 2 });
@@ -129,7 +130,7 @@ export function live(events: EventHub): void {
   events.modelAnswered({ model, provider: 'local_runtime', result: 'timeout', ms: 400 });
   const rehearsal = { tool: 'calc', mode: 'shadow', rule: 'governance[0]', ms: 1 } as const;
   events.toolUsed({ channel, id: messageId, brain: 'main', ...rehearsal, outcome: 'rehearsed' });
-  events.turnFinished({ channel, id: messageId, brain: 'main', decision, ms: 41 });
+  events.turnFinished({ channel, id: messageId, sender: ada, brain: 'main', decision, ms: 41 });
   const sent = { channel, id: reply, message: messageId, attempt: 1 };
   events.replyDelivered({ ...sent, totalMs: 45 });
   events.messageRefused({ channel, code: 'inbox_full' });

@@ -11,8 +11,8 @@ const pulled = 'llama3 llama3.2 gemma3 qwen3 m a b c first second near model-0 m
   .map((name) => `${name}:latest`);
 
 /**
- * @param options `models` are the tags that it has, looked at anew each time; `remoteHosts` gives some of them the host that
- *   they are handed on to
+ * @param options `models` are the tags that it has, looked at anew each time; `remoteHosts` gives
+ *   some of them the host that they are handed on to
  */
 export function startFakeOllama(
   script: Script = { answer: 'hello' },

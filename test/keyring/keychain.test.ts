@@ -64,7 +64,7 @@ suite('the keychain over gnome-keyring', { skip }, () => {
     assert.deepEqual(read, { kind: 'read', values: new Map([[name, value]]) });
   });
 
-  test('the longest value, and one of every sort of character, come back as they went', async () => {
+  test('the longest value, and all sorts of characters, come back as they went', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
     const keychain = keychainOf(session);
@@ -77,7 +77,7 @@ suite('the keychain over gnome-keyring', { skip }, () => {
     }
   });
 
-  test('a locked keyring says so, tells what it holds, and asks nobody where nobody is', async () => {
+  test('a locked keyring tells what it holds, and asks nobody where nobody is', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     await keychainOf(session).set(name, value);

@@ -10,8 +10,11 @@ export type Session = {
   readonly state: WizardState | null;
   /** Why nothing new can come; null: all is well. */
   readonly lost: string | null;
-  /** @returns why it was not taken, as a sentence; null: it was, or the step is another by now */
-  readonly answer: (answer: Answer) => Promise<string | null>;
+  /**
+   * @param revision of the page that was answered: another may have come since
+   * @returns why it was not taken, as a sentence; null: it was
+   */
+  readonly answer: (answer: Answer, revision: number) => Promise<string | null>;
 };
 
 /** A question waits up to 20 s for something new; a machine that was asleep takes longer. */
@@ -58,11 +61,10 @@ export function useSession(): Session {
     return () => over.abort();
   }, [take]);
   const answer = useCallback(
-    async ({ choice, fields }: Answer): Promise<string | null> => {
-      const revision = newest.current?.revision ?? 0;
+    async ({ choice, fields }: Answer, revision: number): Promise<string | null> => {
       const body = { revision, choice, fields };
       const sent = await ask<WizardState>('setup/answer', { method: 'POST', body });
-      if (take(sent) || sent.kind === 'ok' || sent.code === 'stale') return null;
+      if (take(sent) || sent.kind === 'ok') return null;
       return sent.status === 0 ? gone : sent.detail;
     },
     [take],

@@ -39,7 +39,11 @@ function Way() {
           <Heading title={state.page.title} />
           <StepLines lines={state.page.lines} />
           {state.page.work === null ? null : <Working work={state.page.work} />}
-          <StepForm key={askedOf(state.page)} page={state.page} onAnswer={answer} />
+          <StepForm
+            key={askedOf(state.page)}
+            page={state.page}
+            onAnswer={(given) => answer(given, state.revision)}
+          />
         </Shown>
       )}
     </Outline>

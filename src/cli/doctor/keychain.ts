@@ -15,16 +15,26 @@ export async function keychainLines(
   stop: AbortSignal,
 ): Promise<readonly PreflightLine[]> {
   const stored = await keychain.stored();
-  if (stored.kind === 'fault') return [warning(subject, sayIn(stored.message), stored.remedy)];
-  const count = stored.secrets.length;
-  if (count === 0) return [];
+  if (stored.kind === 'fault') return [warning(subject, said(stored.message), stored.remedy)];
+  const names = stored.secrets.map(({ name }) => name);
+  if (names.length === 0) return [];
   const state = await keychain.state(stop);
-  if (state === 'ready') return [ok(subject, `answers; svc has ${plural(count, 'secret')} there`)];
-  const { message, remedy } = explainKeychain(state);
-  return [warning(subject, sayIn(message), remedy)];
+  if (state !== 'ready') {
+    const { message, remedy } = explainKeychain(state);
+    return [warning(subject, said(message), remedy)];
+  }
+  const held = await keychain.holds(names, stop);
+  if (held.kind === 'fault') return [warning(subject, said(held.message), held.remedy)];
+  const lost = names.filter((name) => !held.names.has(name));
+  const lines = lost.map((name) => {
+    const remedy = `Store it again with svc secrets set ${name}, or svc secrets delete ${name}.`;
+    return warning(subject, `has lost ${name}, which was put there`, remedy);
+  });
+  const kept = plural(names.length - lost.length, 'secret');
+  return [ok(subject, `answers; svc has ${kept} there`), ...lines];
 }
 
-/** A line has no full stop before its remedy. */
-function sayIn(message: string): string {
-  return message.replace(/\.$/, '');
+/** A sentence as what follows the subject of a line. */
+function said(message: string): string {
+  return message.replace(/^The keychain |\.$/g, '').replace(/^[A-Z]/, (one) => one.toLowerCase());
 }

@@ -5,10 +5,11 @@ import type { Io } from '../cli.ts';
 
 /** @returns what was typed, without its line end; null: Ctrl-C, Ctrl-D or a stop came first */
 export async function askHidden({ stdin, stderr, stop }: Io, question: string) {
-  stderr.write(question);
   // The terminal echoes nothing while keys are read one by one, and what would be shown goes here.
   const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 });
+  // By now it echoes no more, however soon the answer comes.
+  stderr.write(question);
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const end = (): void => resolve(null);
   lines.once('line', resolve);

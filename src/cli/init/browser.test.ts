@@ -84,7 +84,7 @@ async function stateOf(link: URL, token: string): Promise<Response> {
   return fetch(new URL('/api/v1/setup', link), { headers: { authorization: `Bearer ${token}` } });
 }
 
-test('the browser is given a file that this user alone reads, and no program sees the code', async () => {
+test('the browser gets a file that this user alone reads; nobody sees the code', async () => {
   await using face = await start({ opens: 'well' });
   const path = await until(() => existsSync(face.seen) && readFileSync(face.seen, 'utf8'));
   assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -164,5 +164,13 @@ test('where nobody comes, and nobody can ask for another link, it ends', async (
   await once(face.stdin, 'end');
   assert.deepEqual(await face.ended, { kind: 'left' });
   assert.match(face.said(), /No page came within a minute/);
+  await face[Symbol.asyncDispose]();
+});
+
+test('a way that a bug has ended, on whatever page, is over', async () => {
+  const face = await start({ times: { lastPageMs: 1 } });
+  face.session.show({ step: 'write', title: 'The start', choices: [] });
+  face.session.end({ kind: 'failed', message: 'Something went wrong in svc itself.' });
+  assert.equal((await face.ended).kind, 'failed');
   await face[Symbol.asyncDispose]();
 });

@@ -91,18 +91,27 @@ class BrowserFace {
       await server[Symbol.asyncDispose]();
     }
     if (this.#session.page.step !== 'last') await this.#leave();
-    else if (!this.#io.stop.aborted) this.#say('The page is done. What was started runs on here.');
+    else await this.#sayDone();
     return ended;
+  }
+
+  async #sayDone(): Promise<void> {
+    if (this.#io.stop.aborted) return;
+    const isOver = await endsWithin(this.#session.ended, 0);
+    this.#say(`The page is done.${isOver ? '' : ' svc runs on here; Ctrl-C ends it.'}`);
   }
 
   /** Ends the way where it stands; a service that was started ends by the signal. */
   async #leave(): Promise<void> {
     const { ended } = this.#session;
+    let isOver = false;
+    const over = ended.then(() => (isOver = true));
     for (;;) {
       const { revision, page } = this.#session;
-      if (page.step === 'last') return;
+      // A bug may end it on any page.
+      if (page.step === 'last' || isOver) return;
       const leave = page.choices.find(({ role }) => role === 'leave') ?? page.choices.find(isDone);
-      if (leave === undefined) await Promise.race([this.#session.changed(revision), ended]);
+      if (leave === undefined) await Promise.race([this.#session.changed(revision), over]);
       else this.#session.answer({ choice: leave.id, fields: {} }, revision);
     }
   }

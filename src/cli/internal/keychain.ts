@@ -28,7 +28,9 @@ export async function runKeychainHelper({ stdin, stderr, env, stop }: Io): Promi
   return exitCode.fine;
 }
 
+/** A launcher has its own channel to this process there. */
 function canAnswer(): boolean {
+  if (process.channel !== undefined) return false;
   try {
     const facts = fstatSync(answersFd);
     return facts.isFIFO() || facts.isSocket();

@@ -3,6 +3,8 @@ import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { tellAudit } from './audit.ts';
 import { isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
 
+const table = { config: { type: 'string' } } as const;
+
 export const secretsDelete: Command = {
   name: 'secrets delete',
   summary: "Take a secret out of the system's keychain",
@@ -15,10 +17,9 @@ ends; values in the environment, in files and in credentials stay where they are
 
 Exit codes: 0 deleted, 1 there is none or it was not deleted, 2 wrong usage.
 `,
+  flags: table,
   run,
 };
-
-const table = { config: { type: 'string' } } as const;
 
 const statuses = { done: 204, absent: 404, fault: 503 } as const;
 

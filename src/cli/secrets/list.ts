@@ -1,11 +1,13 @@
 import type { SecretSource } from '../../config/found-secret.ts';
-import type { KeychainHoldings, PlaceOfSecret, StoredSecrets } from '../../secrets/secrets.ts';
+import type { KeychainHoldings, StoredSecrets } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../frame/plain-text.ts';
 import { left, table as tableOf } from '../ledger/table.ts';
 import { keychainOf, usedSecrets, warn, type UsedSecrets } from './secrets.ts';
 import { placesWith } from './where.ts';
+
+const flagTable = { json: { type: 'boolean' }, config: { type: 'string' } } as const;
 
 export const secretsList: Command = {
   name: 'secrets list',
@@ -22,10 +24,9 @@ is read from the keychain.
 Exit codes: 0 fine, also where secrets are missing, 2 wrong usage, 78 the configuration has a
 problem.
 `,
+  flags: flagTable,
   run,
 };
-
-const flagTable = { json: { type: 'boolean' }, config: { type: 'string' } } as const;
 
 type Row = {
   readonly name: string;
@@ -50,20 +51,23 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const kept = stored.kind === 'stored' ? stored.secrets.map(({ name }) => name) : [];
   const held = await keychain.holds(kept, io.stop);
   const rows = await rowsOf(used, stored, held, io);
-  const state =
-    held.kind === 'fault' ? held : kept.length > 0 ? ({ state: 'ready' } as const) : null;
   if (parsed.flags.json) {
-    const store = state && { state: state.state, ...('message' in state && faultText(state)) };
-    const told = rows.map(({ unreadable: _, ...row }) => row);
-    io.stdout.write(`${plainJson({ rows: told, store }, 2)}\n`);
+    io.stdout.write(`${plainJson({ rows, store: storeOf(kept, held) }, 2)}\n`);
     return exitCode.fine;
   }
   if (rows.length === 0) io.stdout.write('No secret is named or kept.\n');
   else io.stdout.write(tableOf(columns, rows.map(cellsOf)));
-  if (used.config === null)
-    warn(io, 'There is no configuration here, so what uses them is not told.');
+  const unused = 'There is no configuration here, so what uses them is not told.';
+  if (used.config === null) warn(io, unused);
   if (held.kind === 'fault') warn(io, `${held.message} ${held.remedy}`);
   return exitCode.fine;
+}
+
+/** null: the keychain was not asked, for nothing was ever put into it. */
+function storeOf(kept: readonly string[], held: KeychainHoldings) {
+  if (held.kind === 'held') return kept.length === 0 ? null : { state: 'ready' };
+  const { state, message, remedy } = held;
+  return { state, message, remedy };
 }
 
 const columns = [left('name'), left('source'), left('in keychain'), left('used at')];
@@ -72,10 +76,6 @@ function cellsOf({ name, source, unreadable, inKeychain, usedAt }: Row): readonl
   const there = inKeychain === null ? 'not known' : inKeychain ? 'yes' : 'no';
   const from = unreadable ? `${source}, unreadable` : source;
   return [name, from, there, usedAt.length === 0 ? 'nowhere' : usedAt.join(', ')];
-}
-
-function faultText({ message, remedy }: { readonly message: string; readonly remedy: string }) {
-  return { message, remedy };
 }
 
 async function rowsOf(
@@ -94,7 +94,7 @@ async function rowsOf(
         name,
         source: winner?.source ?? 'missing',
         unreadable: winner?.state === 'unreadable',
-        inKeychain: isKept(name, kept, held),
+        inKeychain: stored.kind === 'fault' ? null : isKept(name, kept, held),
         usedAt: usedAt.get(name) ?? [],
       };
     }),

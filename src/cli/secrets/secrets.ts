@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { isEnvName } from '../../config/formats.ts';
 import { namedSecrets } from '../../config/secrets.ts';
 import { openKeychain } from '../../keychain.ts';
+import { askedToUnlock } from '../../secret-lookup.ts';
 import type { Keychain, KeychainFault } from '../../secrets/secrets.ts';
 import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { isColoured, report, signOf } from '../frame/report.ts';
@@ -12,7 +13,7 @@ import { exitCode, type Io } from '../cli.ts';
 export function keychainOf(io: Io): Keychain {
   const atTerminal = io.stderr.isTTY === true;
   const prompting = (): void => {
-    if (atTerminal) io.stderr.write('The keychain may ask to be unlocked: look for its window.\n');
+    if (atTerminal) io.stderr.write(`${askedToUnlock}\n`);
   };
   return openKeychain({ env: io.env, atTerminal, prompting });
 }
@@ -57,7 +58,7 @@ export function isName(word: string | undefined): word is string {
 }
 
 export const noName =
-  'Name one secret, as the configuration does: letters, digits and _, such as TELEGRAM_TOKEN.';
+  'Name one secret, as the configuration does: letters, digits and _, such as WEBHOOK_SECRET.';
 
 export function warn(io: Io, message: string): void {
   io.stderr.write(`${signOf('warning', isColoured(io.stderr, io.env))} ${message}\n`);

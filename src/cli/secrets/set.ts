@@ -7,6 +7,8 @@ import { askHidden } from '../frame/hidden-prompt.ts';
 import { tellAudit } from './audit.ts';
 import { isName, keychainOf, noName, refuse, usedSecrets, warn } from './secrets.ts';
 
+const table = { config: { type: 'string' } } as const;
+
 export const secretsSet: Command = {
   name: 'secrets set',
   summary: "Keep a secret in the system's keychain",
@@ -16,7 +18,7 @@ Keeps the value of a secret in the keychain of the operating system, for your us
 Service of a Linux desktop, the keychain of macOS, the Credential Manager of Windows. At a terminal
 it asks for the value, and shows nothing of it. Else it takes the first line of its input:
 
-  pass show telegram | svc secrets set TELEGRAM_TOKEN
+  pass show webhook | svc secrets set WEBHOOK_SECRET
 
 The name is the one that the configuration has in a field that ends in _env. A value in the
 environment, in a file or in a credential of systemd comes before one in the keychain. A service
@@ -26,10 +28,9 @@ that runs has the value from its next start on.
 
 Exit codes: 0 kept, 1 not kept, 2 wrong usage.
 `,
+  flags: table,
   run,
 };
-
-const table = { config: { type: 'string' } } as const;
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const parsed = parseFlags(args, table, 1);
@@ -49,7 +50,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   await tellAudit({ action: 'secret_set', name, status }, used, io);
   if (done.kind === 'fault') return refuse(io, `${name} was not kept.`, done);
   io.stdout.write(`${name} is in the keychain. A service that runs has it after a restart.\n`);
-  for (const one of shadowsOf(name, await io.secrets.places(name))) warn(io, one);
+  for (const one of shadowsOf(await io.secrets.places(name))) warn(io, one);
   if (!used.usedAt.has(name)) warn(io, unused(name, used));
   return exitCode.fine;
 }
@@ -87,12 +88,12 @@ async function piped(io: Io): Promise<string | null> {
 }
 
 /** Places that come before the keychain, as far as this process sees them. */
-function shadowsOf(name: string, places: readonly PlaceOfSecret[]): readonly string[] {
+function shadowsOf(places: readonly PlaceOfSecret[]): readonly string[] {
   return places
     .filter(({ source, state }) => source !== 'keychain' && /^(?:value|unreadable)$/.test(state))
     .map(
       ({ text }) =>
-        `${text} comes first: where svc is started as here, the keychain is not asked for ${name}.`,
+        `${text} comes first: where svc is started as here, the keychain is not asked for it.`,
     );
 }
 

@@ -15,6 +15,7 @@ at; a service may be started with another.
 
 Exit codes: 0 it stands somewhere, 1 it stands nowhere or cannot be read, 2 wrong usage.
 `,
+  flags: {},
   run,
 };
 

@@ -37,6 +37,14 @@ export async function watchAnswer(
   return new Promise(() => {});
 }
 
+/** Why svc itself answered, and no model, as a sentence; null: a model did, or it is not known. */
+export async function sayWhoAnswered(service: RemoteLedger, id: string): Promise<string | null> {
+  const story = await lookUp(service, id);
+  const outcome = story === 'unanswered' ? null : (story?.trace?.outcome ?? null);
+  if (outcome === null || outcome === 'reply' || outcome === 'command') return null;
+  return `No model answered (${outcome}): this is a sentence of svc. See svc trace ${id}`;
+}
+
 /** How far a message is, for who does not wait any longer. */
 export async function sayHowFar(service: RemoteLedger, id: string): Promise<string> {
   const story = await lookUp(service, id);

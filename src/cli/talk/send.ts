@@ -9,7 +9,7 @@ import { plainText } from '../frame/plain-text.ts';
 import { programVersion } from '../frame/program.ts';
 import { RemoteLedger } from '../frame/remote-ledger.ts';
 import { locateService, whereSvcListens, type ServiceLocation } from '../frame/service-location.ts';
-import { sayHowFar, watchAnswer, type Watched } from './answer-watch.ts';
+import { sayHowFar, sayWhoAnswered, watchAnswer, type Watched } from './answer-watch.ts';
 import { postMessage } from './message-post.ts';
 import { StandIn } from './stand-in.ts';
 import { replyChecks, webhookIn, type WebhookPlace } from './webhook-place.ts';
@@ -125,7 +125,7 @@ class Talk {
       );
       return exitCode.failed;
     }
-    return this.#wait(id, { service, mayRead: reading === true, standIn });
+    return await this.#wait(id, { service, mayRead: reading === true, standIn });
   }
 
   async #wait(
@@ -153,6 +153,8 @@ class Talk {
     }
     for (const text of answer.texts) io.stdout.write(`${plainText(text)}\n`);
     if (typeof standIn !== 'string') await endsWithin(standIn.reply, deliveryMs);
+    const why = service === null ? null : await sayWhoAnswered(service, id);
+    if (why !== null) io.stderr.write(`${why}\n`);
     return exitCode.fine;
   }
 

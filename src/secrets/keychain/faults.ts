@@ -11,7 +11,8 @@ const byFile =
 const told: Readonly<Record<KeychainFault['state'], Told>> = {
   no_bus: {
     message:
-      'There is no session bus to reach a keychain by; root, containers and system units have none.',
+      'There is no session bus to reach a keychain by; root, containers and units of the system ' +
+      'have none.',
     remedy: `In place of it, ${byFile}`,
   },
   no_provider: {

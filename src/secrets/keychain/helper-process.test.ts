@@ -25,6 +25,10 @@ function helper(script: string, more: Partial<Helping> = {}): Helping {
   return { program, env: {}, limits: patient, ...quiet, ...more };
 }
 
+/** It writes its id there. */
+const noting = (file: string): string =>
+  `(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, String(process.pid));`;
+
 const begun = `say('{"kind":"begun"}');`;
 
 test('an answer comes in parts, after its signs', async () => {
@@ -57,7 +61,7 @@ test('one that says nothing, nonsense or too much is no keychain', async () => {
 test('each stage has a limit, after which it is no answer, and the process is gone', async () => {
   await using folder = await scratch();
   const file = join(folder.path, 'pid');
-  const noted = `(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, '' + process.pid);`;
+  const noted = noting(file);
   const stages = [
     [`hang();`, { startMs: 1 }],
     [`${noted} ${begun} hang();`, { answerMs: 300 }],
@@ -82,7 +86,7 @@ test('a stop ends the wait and the process, also one that came before', async ()
 test('a helper that has answered and does not end is ended', async () => {
   await using folder = await scratch();
   const file = join(folder.path, 'pid');
-  const script = `(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, '' + process.pid);
+  const script = `${noting(file)}
     say('{"kind":"done"}'); hang();`;
   assert.deepEqual(await askHelper(question, helper(script)), { kind: 'done' });
   await gone(Number(await readFile(file, 'utf8')));

@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient, type MessageBus } from 'dbus-native';
+import type { MessageBus } from 'dbus-native';
 import { stateOfBusError } from './library-messages.ts';
 import { helperFault, type HelperFault } from './wire.ts';
 
@@ -29,9 +29,11 @@ const serviceInterface = 'org.freedesktop.Secret.Service';
 export async function lookIntoSecretService(names: readonly string[], env: Env): Promise<Look> {
   const busAddress = addressOf(env);
   if (busAddress === null) return helperFault('no_bus');
+  const library = await import('dbus-native').catch(() => null);
+  if (library === null) return helperFault('unavailable', 'no_library');
   let bus: MessageBus;
   try {
-    bus = createClient({ busAddress });
+    bus = library.createClient({ busAddress });
   } catch {
     return helperFault('no_bus');
   }

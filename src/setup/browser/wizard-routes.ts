@@ -108,7 +108,11 @@ function answer(parts: WizardParts): Route {
         case 'taken':
           return stateOf(parts);
         case 'stale':
-          return problem(409, 'stale', 'The step has changed since; what it shows now is here.');
+          return problem(
+            409,
+            'stale',
+            'This has changed meanwhile, so nothing was done: look, and choose again.',
+          );
         case 'not_offered':
           return problem(422, 'not_offered', 'Fill in what is asked for, in 4,096 characters.');
         default:

@@ -1,0 +1,101 @@
+/**
+ * A line a message, for the person at the terminal where svc runs: who asked where, which model
+ * answered, how long it took, or why none did. Never a word of what was said: a terminal keeps what
+ * it showed. Of what comes faster than a person reads, the number alone is told.
+ */
+import { channelTypeOf } from '../../domain/ids.ts';
+import type { Events } from '../../domain/event.ts';
+import type { Sender } from '../../domain/message.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
+import type { Io } from '../cli.ts';
+import { localTime } from '../ledger/table.ts';
+import { plainLine } from './plain-text.ts';
+import { isColoured, signOf } from './report.ts';
+import { openTerminalOutlet, type TerminalOutlet } from './terminal-outlet.ts';
+
+export type TurnTold =
+  | Parameters<Events['turnFinished']>[0]
+  | Parameters<Events['commandAnswered']>[0];
+
+type TurnLinesOptions = Clock & {
+  /** Closed with the lines. */
+  readonly outlet: TerminalOutlet;
+  readonly coloured: boolean;
+};
+
+/** Lines at once, and lines a second over a longer time. */
+const [linesAtOnce, linesEachSecond] = [20, 4];
+const moreAfterMs = 1_000;
+
+export class TurnLines implements Disposable {
+  readonly #options: TurnLinesOptions;
+  #room = linesAtOnce;
+  #filledAt: number;
+  #untold = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(options: TurnLinesOptions) {
+    this.#options = options;
+    this.#filledAt = options.steady();
+  }
+
+  told(turn: TurnTold): void {
+    if (this.#hasRoom()) return this.#options.outlet.write(this.#lineOf(turn));
+    this.#untold++;
+    this.#timer ??= setTimeout(() => this.#sayMore(), moreAfterMs).unref();
+  }
+
+  [Symbol.dispose](): void {
+    this.#sayMore();
+    this.#options.outlet[Symbol.dispose]();
+  }
+
+  #hasRoom(): boolean {
+    const now = this.#options.steady();
+    const gained = ((now - this.#filledAt) / 1_000) * linesEachSecond;
+    this.#room = Math.min(linesAtOnce, this.#room + gained);
+    this.#filledAt = now;
+    if (this.#room < 1) return false;
+    this.#room--;
+    return true;
+  }
+
+  #sayMore(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#untold === 0) return;
+    const count = this.#untold.toLocaleString('en-US');
+    this.#untold = 0;
+    this.#options.outlet.write(`  … and ${count} more\n`);
+  }
+
+  #lineOf(turn: TurnTold): string {
+    const time = localTime(this.#options.now()).slice('2026-11-21 '.length);
+    const isWell = 'command' in turn || turn.decision.kind === 'reply';
+    const sign = signOf(isWell ? 'ok' : 'failed', this.#options.coloured);
+    const who = `${nameOf(turn.sender)} on ${channelTypeOf(turn.channel)}`;
+    return `${sign} ${time} ${who}: ${outcomeOf(turn)}\n`;
+  }
+}
+
+const nameLengthMax = 40;
+
+function nameOf({ id, name }: Sender): string {
+  const whole = plainLine(name ?? id);
+  return whole.length > nameLengthMax ? `${whole.slice(0, nameLengthMax - 1)}…` : whole;
+}
+
+function outcomeOf(turn: TurnTold): string {
+  const after = `${(turn.ms / 1_000).toFixed(1)} s`;
+  if ('command' in turn) return `${plainLine(turn.command)}, answered by svc`;
+  const { decision } = turn;
+  return decision.kind === 'reply'
+    ? `answered by ${decision.model} in ${after}`
+    : `no answer after ${after}: ${plainLine(decision.why)}`;
+}
+
+/** Opens the lines at the terminal that the stream is. */
+export function openTurnLines({ stdout, env }: Io): TurnLines {
+  const coloured = isColoured(stdout, env);
+  return new TurnLines({ outlet: openTerminalOutlet(stdout), coloured, ...systemClock });
+}

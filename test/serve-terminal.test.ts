@@ -1,0 +1,75 @@
+/** `svc serve` at a terminal: a line a message, which costs the messages nothing. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startFakeOllama } from './fake/ollama.ts';
+import { startReceiver } from './fake/receiver.ts';
+import {
+  freePort,
+  post,
+  scratch,
+  secret,
+  startProgram,
+  webhookConfig,
+  writeConfig,
+} from './program.ts';
+import { openRealTerminal } from './terminal.ts';
+
+async function setStage(folder: string, modelUrl: string, receiverUrl: string) {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const file = await writeConfig(folder, webhookConfig({ port, adminPort, modelUrl, receiverUrl }));
+  return { file, url: `http://127.0.0.1:${port}/webhook` };
+}
+
+const env = { WEBHOOK_SECRET: secret };
+
+test('at a terminal each message has a line, without a word of it', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama({ answer: 'a private answer' });
+  await using receiver = await startReceiver();
+  const { file, url } = await setStage(folder.path, model.url, receiver.url);
+  await using terminal = openRealTerminal(['serve', '--config', file], { env });
+  await terminal.sees(/svc is listening/);
+  await post(url, { sender_id: 'ada', text: 'a private question' });
+  await terminal.sees(/✓ \d\d:\d\d:\d\d ada on webhook: answered by local_runtime\/llama3\.2 in/);
+  await model.script({ fail: '404' });
+  await post(url, { sender_id: 'bob', text: 'another question' });
+  await terminal.sees(
+    /✗ \d\d:\d\d:\d\d bob on webhook: no answer after [\d.]+ s: no model answered/,
+  );
+  assert.doesNotMatch(terminal.seen(), /question|private/);
+  terminal.type('\u0003');
+  assert.equal(await terminal.ended, 0);
+});
+
+test('a terminal that is stopped stops no message', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama({ answer: 'on' });
+  await using receiver = await startReceiver();
+  const { file, url } = await setStage(folder.path, model.url, receiver.url);
+  await using terminal = openRealTerminal(['serve', '--config', file], { env });
+  await terminal.sees(/svc is listening/);
+  terminal.type('\u0013');
+  for (let sent = 1; sent <= 3; sent++) {
+    assert.equal((await post(url, { sender_id: `s${sent}`, text: 'hello' })).status, 200);
+    await receiver.waitFor(sent);
+  }
+  terminal.type('\u0011');
+  await post(url, { sender_id: 'again', text: 'hello' });
+  await terminal.sees(/again on webhook: answered/);
+  terminal.type('\u0003');
+  assert.equal(await terminal.ended, 0);
+});
+
+test('without a terminal there is no such line', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama();
+  await using receiver = await startReceiver();
+  const { file, url } = await setStage(folder.path, model.url, receiver.url);
+  await using program = startProgram(['serve', '--config', file], env);
+  await program.saw('"listening"');
+  await post(url, { sender_id: 'ada', text: 'hello' });
+  await receiver.waitFor(1);
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0);
+  assert.doesNotMatch(program.log(), /ada/);
+});
