@@ -64,11 +64,14 @@ export function writePlanOf(draft: Draft, facts: Facts): WritePlan {
   const secrets = secretsOf(draft, facts);
   const make = secrets.filter(({ is }) => is === 'made').map(({ name }) => name);
   const pasted = secrets.filter(({ is }) => is === 'pasted').map(({ name }) => name);
+  const store = draft.keep === 'keychain' ? [...pasted, ...make] : [];
+  const open = secrets.filter(({ name, is }) => is !== 'set' && !store.includes(name));
   return {
     document: documentOf(draft, facts),
     replaces: draft.file === 'change' || draft.file === 'anew',
     make,
-    store: draft.keep === 'keychain' ? [...pasted, ...make] : [],
+    store,
+    unset: open.map(({ name }) => name),
   };
 }
 

@@ -58,7 +58,10 @@ export function sayChoice({ by, name }: ConfigFile): string | null {
 }
 
 /** Reads and checks the file; that none was found is a problem which names every place. */
-export async function inspectConfigFile(file: ConfigFile, { env }: Io): Promise<Inspection> {
+export async function inspectConfigFile(
+  file: ConfigFile,
+  { env }: Pick<Io, 'env'>,
+): Promise<Inspection> {
   const inspection = await inspectConfig(file.path, env);
   const { validation } = inspection;
   const problems = validation.problems.map((problem) =>
