@@ -53,8 +53,8 @@ export const webhook: readonly Fault[] = [
   {
     name: 'The signature of a reply is not of its own time.',
     file: 'src/channel/webhook/outbound.ts',
-    find: '`${reply.id}.${timestamp}.${body}`',
-    replace: '`${reply.id}.${Math.floor(reply.createdAt / 1_000)}.${body}`',
+    find: 'signatureOf({ id: reply.id, timestamp, body }, key)',
+    replace: 'signatureOf({ id: reply.id, timestamp: `${reply.createdAt}`, body }, key)',
   },
   {
     name: 'A signing key that is too short for anybody to rely on is taken.',

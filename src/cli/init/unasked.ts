@@ -51,7 +51,7 @@ export async function writeUnasked(
     return exitCode.failed;
   }
   const unset = secretsOf(draft, facts).filter(({ is }) => is !== 'set');
-  const lines = [...unset.map(({ name }) => lineFor(name)), commandFor(shown)];
+  const lines = [...unset.map(({ name }) => lineFor(name)), commandFor(shown, io.env)];
   io.stdout.write(`${told}It is written. This starts it:\n\n`);
   io.stdout.write(lines.map((line) => `  ${line}\n`).join(''));
   io.stdout.write(`\n${aboutSecrets(draft, set)}`);
