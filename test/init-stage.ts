@@ -40,7 +40,7 @@ export async function startInit(around: InitAround): Promise<InitStage> {
     places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: 60_000, ports },
   });
   const platform = around.platform === undefined ? [] : ['--channel-url', around.platform];
-  const env = { HOME: folder, OLLAMA_HOST: around.ollama, ...around.env };
+  const env = { HOME: folder, NO_COLOR: '1', OLLAMA_HOST: around.ollama, ...around.env };
   const terminal = own.use(openTerminal(['init', ...platform], { cwd: folder, env, command }));
   const file = join(folder, 'svc.json');
   return {

@@ -1,4 +1,5 @@
 /** From a state to the page that a face shows: all that is said on the way. Pure. */
+import { kindOf } from '../channel/kinds.ts';
 import { pageOfModel, pageOfVendor, pageOfKey, pageOfAnswer } from './pages-model.ts';
 import { pageOfAccess, pageOfChannel, pageOfKeep, pageOfToken } from './pages-channel.ts';
 import { pageOfFirst, pageOfOver, pageOfReview, pageOfStart, pageOfWrite } from './pages-end.ts';
@@ -50,7 +51,8 @@ function pageOfFile(state: SetupState): Page {
     return page('file', title, { work, choices: backOrLeave(state) });
   }
   const { path, problem, models, channels } = file;
-  const what = `It has ${listed(channels)} and asks ${listed(models)}.`;
+  const names = channels.map((type) => kindOf(type).name);
+  const what = `Its channels: ${listed(names)}. It asks ${listed(models)}.`;
   const found =
     problem === null
       ? text(what)

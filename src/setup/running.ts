@@ -9,7 +9,7 @@ import { inspectConfig } from '../config/inspect.ts';
 import type { FoundSecret, FoundSecrets } from '../config/found-secret.ts';
 import { howToSet, namedSecrets, resolveSecrets, sayMissing } from '../config/secrets.ts';
 import { notYet } from '../config/unsupported.ts';
-import { anyMessage } from '../domain/records.ts';
+import { anyMessage, type MessageRow } from '../domain/records.ts';
 import { unknownCode } from '../domain/gate.ts';
 import type { Ending, Inside } from '../run/run.ts';
 import { firstAnswerMs } from './pages-model.ts';
@@ -196,9 +196,7 @@ async function listen(
     const health = channels().find((one) => one.type === type);
     if (health?.state === 'failed') return problem(health.reason ?? 'The channel failed.');
     const answered = (await reader.messages(filter, { limit: 10, after: null })).rows.find(
-      // A stranger is answered with a code, as a command is answered: no brain was asked.
-      ({ state, outcome, replies }) =>
-        state === 'answered' && outcome !== 'command' && replies.delivered > 0,
+      ({ outcome, replies }) => isTurn(outcome) && replies.delivered > 0,
     );
     if (answered !== undefined) {
       const told = await reader.storyText(answered.id);
@@ -213,6 +211,11 @@ async function listen(
     await pause(lookEveryMs, signal);
   }
   return { kind: 'nothing' };
+}
+
+/** A command is answered too, and so is a stranger with a code, but by no brain. */
+function isTurn(outcome: MessageRow['outcome']): boolean {
+  return outcome !== null && outcome !== 'command';
 }
 
 /** Null: the signal came first. */

@@ -205,6 +205,8 @@ export type WritePlan = {
   readonly make: readonly string[];
   /** Names that go to the keychain. */
   readonly store: readonly string[];
+  /** Names that a person has to set before the next start. */
+  readonly unset: readonly string[];
 };
 
 /** What an effect came to. */

@@ -22,7 +22,7 @@ type Problem = { readonly problem: string };
 
 /** Where it fails, the file is as it was; a secret may stand in the keychain by then. */
 export async function writeAll(
-  { document, replaces, make, store }: WritePlan,
+  { document, replaces, make, store, unset }: WritePlan,
   { file, shown, env, keychain, pouch }: WriteOptions,
   signal: AbortSignal,
 ): Promise<Written | Problem> {
@@ -41,7 +41,6 @@ export async function writeAll(
     ? await replaceKeeping(file, shown, text)
     : await writeFirst(file, shown, text);
   if ('problem' in saved) return saved;
-  const unset = [...pouch.keys()].filter((name) => !store.includes(name));
   return { path: shown, backup: saved.backup, command: commandFor(shown, env), unset };
 }
 

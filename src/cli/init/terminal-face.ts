@@ -18,7 +18,8 @@ export class TerminalFace {
   readonly #stopService: () => void;
   readonly #asking: Asking;
   readonly #quitting = new AbortController();
-  #isOver = false;
+  /** The last page was shown. */
+  #wasLast = false;
 
   /** @param stopService ends a service that was started on the way */
   constructor(session: SetupSession, io: Io, stopService: () => void) {
@@ -34,20 +35,15 @@ export class TerminalFace {
     const quit = (): void => this.#quit();
     stop.addEventListener('abort', quit, { once: true });
     if (stop.aborted) quit();
-    const ended = this.#session.ended.then((end) => {
-      this.#isOver = true;
-      return end;
-    });
+    const { ended } = this.#session;
     try {
       const over = new AbortController();
       const walking = this.#walk(over.signal);
       await Promise.race([ended, walking]);
       over.abort();
       await walking;
-      // From here on Ctrl-C is a signal again, and stops the service as it stops `serve`.
-      this.#asking.close();
       const end = await ended;
-      if (end.kind === 'left') this.#show(this.#session.page);
+      if (!this.#wasLast) this.#showLast(this.#session.page);
       return end;
     } finally {
       stop.removeEventListener('abort', quit);
@@ -64,7 +60,7 @@ export class TerminalFace {
   async #walk(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       const { revision, page } = this.#session;
-      if (page.step === 'last') return this.#isOver ? undefined : this.#show(page);
+      if (page.step === 'last') return this.#showLast(page);
       const gone = new AbortController();
       const signal = AbortSignal.any([gone.signal, over]);
       const changed = this.#session.changed(revision, signal).catch(() => {});
@@ -146,6 +142,13 @@ export class TerminalFace {
     return given;
   }
 
+  #showLast(page: Page): void {
+    this.#wasLast = true;
+    // Before anybody reads it: from here on Ctrl-C is a signal, and stops svc as it stops `serve`.
+    this.#asking.close();
+    this.#show(page);
+  }
+
   #show({ title, lines, choices, work }: Page): void {
     const keys = keysOf(choices);
     const texts = lines.map((line) => this.#lineOf(line));
@@ -181,7 +184,10 @@ export class TerminalFace {
 /** Numbers for what leads on, letters for back and leave. */
 function keysOf(choices: readonly Choice[]): readonly string[] {
   let count = 0;
-  return choices.map(({ id }) => (id === 'back' ? 'b' : id === 'leave' ? 'q' : String(++count)));
+  return choices.map(({ id, role }) => {
+    if (role === 'leave') return 'q';
+    return id === 'back' ? 'b' : String(++count);
+  });
 }
 
 function isDone({ id }: Choice): boolean {
