@@ -9,7 +9,7 @@ import { outcomeOf } from './run-svc.ts';
 
 const value = 'canary-that-nobody-repeats';
 
-test('a value among the arguments is refused, said to be known now, and never repeated', async () => {
+test('a value among the arguments is refused, and never repeated', async () => {
   for (const words of [
     ['TOKEN', value],
     [`TOKEN=${value}`],

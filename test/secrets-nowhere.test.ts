@@ -1,12 +1,13 @@
 /** Canary secrets through the whole program: none is found in what it writes, answers or stores. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { startFakeOpenai } from './fake/openai.ts';
 import { startReceiver } from './fake/receiver.ts';
-import { serveHere } from './in-process.ts';
+import { runCommand, serveHere } from './in-process.ts';
 import { freePort, post, scratch, secret, webhookConfig, writeConfig } from './program.ts';
 
 const canaries = {
@@ -16,8 +17,33 @@ const canaries = {
   TOKEN: 'tiny',
 };
 
-test('secrets go where they belong and are seen nowhere else', async () => {
+type Canaries = typeof canaries;
+/** Where the canaries stand, as variables; the files are beside the configuration's folder. */
+const places: Record<string, (mounted: string) => Promise<Record<string, string>>> = {
+  'the environment': async () => canaries,
+  files: async (mounted) => {
+    const names = Object.keys(canaries) as (keyof Canaries)[];
+    const files = names.map(async (name) => {
+      const file = join(mounted, `path-of-${name}`);
+      await writeFile(file, `${canaries[name]}\n`);
+      return [`${name}_FILE`, file];
+    });
+    return Object.fromEntries(await Promise.all(files)) as Record<string, string>;
+  },
+  'credentials of systemd': async (mounted) => {
+    const entries = Object.entries(canaries);
+    await Promise.all(entries.map(([name, value]) => writeFile(join(mounted, name), value)));
+    return { CREDENTIALS_DIRECTORY: mounted };
+  },
+};
+
+for (const [from, lay] of Object.entries(places)) {
+  test(`secrets from ${from} go where they belong and are seen nowhere else`, () => seek(lay));
+}
+
+async function seek(lay: (mounted: string) => Promise<Record<string, string>>): Promise<void> {
   await using folder = await scratch();
+  await using mounted = await scratch();
   // A provider that says the key back, as some do on a 401.
   const echo = JSON.stringify({ error: { message: `bad key ${canaries.KEY}`, code: secret } });
   await using model = await startFakeOpenai({ status: 401, body: echo });
@@ -53,7 +79,8 @@ test('secrets go where they belong and are seen nowhere else', async () => {
     storage: { path: 'svc.db' },
     admin: { token_env: 'TOKEN' },
   });
-  await using program = await serveHere(file, port, canaries);
+  const env = await lay(mounted.path);
+  await using program = await serveHere(file, port, env);
   await post(`http://127.0.0.1:${port}/${secret}`, { sender_id: 'ada', text: 'hello' });
   const [reply] = await receiver.waitFor(1);
   assert.equal(reply!.headers.authorization, `Bearer ${canaries.OUT}`);
@@ -64,6 +91,11 @@ test('secrets go where they belong and are seen nowhere else', async () => {
     (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text(),
   );
   const seen = [...(await Promise.all(pages)), JSON.stringify(reply!.body)];
+  for (const command of ['doctor', 'status', 'messages']) {
+    const surroundings = { env: { WEBHOOK_SECRET: secret, ...env } };
+    const { out, err } = await runCommand([command, '--config', file], surroundings);
+    seen.push(out, err);
+  }
   assert.equal(await program.stop(), 0);
   for (const name of readdirSync(folder.path)) {
     if (name !== 'svc.json') seen.push(readFileSync(join(folder.path, name), 'latin1'));
@@ -74,7 +106,8 @@ test('secrets go where they belong and are seen nowhere else', async () => {
     assert.ok(!seen.some((text) => text.includes(value)), value);
   }
   assert.match(log, /"webhook":"http:\/\/127\.0\.0\.1:\d+\/\[secret\]"/);
-});
+  assert.ok(!log.includes(mounted.path), 'where they stand is nobody’s business either');
+}
 
 test('every warning of the check is a line of the log, of level warn', async () => {
   await using folder = await scratch();

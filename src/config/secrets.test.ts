@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Config } from './config.ts';
+import type { Config, EnvName } from './config.ts';
 import type { FoundSecret, FoundSecrets } from './found-secret.ts';
-import { problemsOf, resolveSecrets, sayMissing } from './secrets.ts';
+import { howToSet, problemsOf, resolveSecrets, sayMissing } from './secrets.ts';
 import { validateText } from './validate.ts';
 
 const long = 'x'.repeat(16);
@@ -130,6 +130,59 @@ test('a value that cannot sign is an error at its field, told without the value'
   );
   assert.match(unfit[0]!.message, /^the value of SIGN is no signing key/);
   assert.ok(!JSON.stringify(unfit).includes('AAAA'));
+});
+
+test('a place that cannot be read is an error, but of the administrator’s token a warning', () => {
+  const unreadable = (name: string): [string, FoundSecret] => {
+    const message = `${name}_FILE names a folder`;
+    return [name, { kind: 'unreadable', source: 'file', message, remedy: 'Mend it.' }];
+  };
+  const env = inEnv({ OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'd' });
+  const found = new Map([...env, unreadable('HOOK'), unreadable('ADMIN')]);
+  const { missing, warnings } = resolveSecrets(configOf(), found);
+  assert.deepEqual(missing.map(sayMissing), ['HOOK_FILE names a folder']);
+  assert.deepEqual(howToSet(missing[0]!), ['Mend it.']);
+  assert.deepEqual(
+    problemsOf(missing).map(({ code, path, message }) => [code, path, message]),
+    [['secret_unreadable', 'channels[0].token_env', 'HOOK_FILE names a folder']],
+  );
+  assert.deepEqual(
+    warnings.map(({ code, message, remedy }) => [code, message, remedy]),
+    [['admin_token_unset', 'ADMIN_FILE names a folder, so the service is read-only', 'Mend it.']],
+  );
+});
+
+test('a file that is not used is one warning, however often its name is used', () => {
+  const env = inEnv({ HOOK: long, OUT: 'o', BOT: 'b', DATABASE: 'd', ADMIN: long });
+  const key = { kind: 'value', value: 'k', source: 'environment', unused: ['file'] } as const;
+  const { warnings } = resolveSecrets(configOf(), new Map([...env, ['KEY', key]]));
+  assert.deepEqual(
+    warnings.map(({ code, path }) => [code, path]),
+    [['secret_file_unused', 'brains[0].models[0].api_key_env']],
+  );
+  assert.match(warnings[0]!.message, /KEY_FILE/);
+});
+
+test('a name that was not looked for is judged by nobody', () => {
+  const { secrets, missing, warnings } = resolveSecrets(configOf(), new Map());
+  assert.deepEqual([secrets.size, missing, warnings], [0, [], []]);
+});
+
+test('what to do names every place that was asked, and the keychain where it was one', () => {
+  const place = (text: string) => ({ source: 'environment', text, empty: false }) as const;
+  const looked = [place('A'), place('B'), { ...place('C'), empty: true }];
+  const say = (more: object[]) =>
+    howToSet({
+      name: 'X' as EnvName,
+      found: { kind: 'missing', looked: [...looked, ...more] as never },
+    });
+  const set = 'Set it in the environment: export X=…';
+  assert.deepEqual(say([]), ['svc looked for A, B and C (empty).', set]);
+  assert.deepEqual(say([{ ...place('D'), source: 'keychain' }]), [
+    'svc looked for A, B, C (empty) and D.',
+    set,
+    'Or store it in the keychain: svc secrets set X',
+  ]);
 });
 
 test('what is missing is a problem at each place that wants it', () => {

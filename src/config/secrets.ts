@@ -79,12 +79,12 @@ export function namedSecrets(config: Config): readonly NamedSecret[] {
 
 /** What keeps a name from having a value: a sentence without its full stop. */
 export function sayMissing({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
-  return found.kind === 'unreadable' ? found.message : `${name} ${sayWhy({ found })}`;
+  return found.kind === 'unreadable' ? found.message : `${name} ${sayWhy({ name, found })}`;
 }
 
 /** The same for a line that begins with the name already. */
-export function sayWhy({ found }: Pick<MissingSecret, 'found'>): string {
-  if (found.kind === 'unreadable') return found.message;
+export function sayWhy({ name, found }: Pick<MissingSecret, 'name' | 'found'>): string {
+  if (found.kind === 'unreadable') return found.message.replace(`${name} `, '');
   return found.looked.some(({ empty }) => empty) ? 'is set, but empty' : 'is not set';
 }
 

@@ -222,11 +222,13 @@ function unreadIn(
   where: string,
   { message, remedy }: Pick<KeychainFault, 'message' | 'remedy'>,
 ): FoundSecrets {
-  const said = message.replace(/\.$/, '');
+  const whole = message.replace(/\.$/, '');
+  const itself = /^The keychain (?!of )/;
+  const said = itself.test(whole) ? `, which ${whole.replace(itself, '')}` : `. ${whole}`;
   return new Map(
     names.map((name): [string, FoundSecret] => {
-      const whole = `${name} ${where}. ${said}`;
-      return [name, { kind: 'unreadable', source: 'keychain', message: whole, remedy }];
+      const about = `${name} ${where}${said}`;
+      return [name, { kind: 'unreadable', source: 'keychain', message: about, remedy }];
     }),
   );
 }

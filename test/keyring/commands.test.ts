@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { suite } from 'node:test';
 import { runCommand, startCommand, type Outcome } from '../in-process.ts';
 import { freePort, webhookConfig, writeConfig } from '../program.ts';
 import { runSvc } from '../run-svc.ts';
 import { openRealTerminal, openTerminal } from '../terminal.ts';
-import { openSession, skip, type Session } from './session.ts';
+import { keyringTest, openSession, type Session } from './session.ts';
 
 const name = 'WEBHOOK_SECRET';
 const value = 'canary-of-the-commands';
@@ -29,8 +29,8 @@ async function desk(session: Session, more: Record<string, unknown> = {}) {
   return { svc, cwd };
 }
 
-suite('svc secrets over gnome-keyring', { skip }, () => {
-  test('what is set is found by every command, and deleted again', async () => {
+suite('svc secrets over gnome-keyring', () => {
+  keyringTest('what is set is found by every command, and deleted again', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
     const { svc } = await desk(session);
@@ -66,7 +66,7 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     assert.equal((await svc('config check --preflight')).code, 78);
   });
 
-  test('the environment wins, and is told to; the keychain is then not asked', async () => {
+  keyringTest('the environment wins, and is told to; the keychain is then not asked', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     const { svc } = await desk(session);
@@ -84,7 +84,7 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     assert.match(byFile.out, /WEBHOOK_SECRET: is in the file that WEBHOOK_SECRET_FILE names/);
   });
 
-  test('svc serves with what the keychain has, and no process shows it', async () => {
+  keyringTest('svc serves with what the keychain has, and no process shows it', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
     const { svc, cwd } = await desk(session);
@@ -107,7 +107,7 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     assert.equal((await run.ended).code, 0);
   });
 
-  test('a locked keyring ends the boot with 78 and says what to do', async () => {
+  keyringTest('a locked keyring ends the boot with 78 and says what to do', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     const { svc } = await desk(session);
@@ -123,7 +123,7 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     assert.match((await svc('doctor')).out, /! keychain: is locked/);
   });
 
-  test('a keyring that hangs ends the boot with 78, within its limit', async () => {
+  keyringTest('a keyring that hangs ends the boot with 78, within its limit', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     const { svc } = await desk(session);
@@ -134,7 +134,7 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     assert.match(serve.err, /did not answer in time/);
   });
 
-  test('a stop ends the wait for a keyring that hangs', async () => {
+  keyringTest('a stop ends the wait for a keyring that hangs', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     const { svc, cwd } = await desk(session);
@@ -145,7 +145,7 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     assert.match(run.err(), /since svc is to stop/);
   });
 
-  test('at a terminal the value is asked for, and not shown', async () => {
+  keyringTest('at a terminal the value is asked for, and not shown', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
     const { svc, cwd } = await desk(session);
@@ -165,24 +165,27 @@ suite('svc secrets over gnome-keyring', { skip }, () => {
     }
   });
 
-  test('a change is a row of the audit, and a database in use does not stop it', async () => {
-    await using session = await openSession();
-    await session.startKeyring('unlocked');
-    const { svc, cwd } = await desk(session, { storage: { path: 'svc.db' } });
-    await using first = startCommand(['serve'], {
-      cwd,
-      env: { ...session.env, [name]: 'for-the-first-start' },
-    });
-    await first.until(/"listening"/, 'err');
-    const busy = await svc('secrets set WEBHOOK_SECRET', { input: value });
-    assert.equal(busy.code, 0);
-    assert.match(busy.err, /The audit has no row of this/);
-    await first.stop();
-    await svc('secrets set WEBHOOK_SECRET', { input: value });
-    await svc('secrets delete WEBHOOK_SECRET');
-    const audit = await svc('audit');
-    assert.match(audit.out, /secret_set.*WEBHOOK_SECRET/);
-    assert.match(audit.out, /secret_deleted.*WEBHOOK_SECRET/);
-    assert.ok(!audit.out.includes(value));
-  });
+  keyringTest(
+    'a change is a row of the audit, and a database in use does not stop it',
+    async () => {
+      await using session = await openSession();
+      await session.startKeyring('unlocked');
+      const { svc, cwd } = await desk(session, { storage: { path: 'svc.db' } });
+      await using first = startCommand(['serve'], {
+        cwd,
+        env: { ...session.env, [name]: 'for-the-first-start' },
+      });
+      await first.until(/"listening"/, 'err');
+      const busy = await svc('secrets set WEBHOOK_SECRET', { input: value });
+      assert.equal(busy.code, 0);
+      assert.match(busy.err, /The audit has no row of this/);
+      await first.stop();
+      await svc('secrets set WEBHOOK_SECRET', { input: value });
+      await svc('secrets delete WEBHOOK_SECRET');
+      const audit = await svc('audit');
+      assert.match(audit.out, /secret_set.*WEBHOOK_SECRET/);
+      assert.match(audit.out, /secret_deleted.*WEBHOOK_SECRET/);
+      assert.ok(!audit.out.includes(value));
+    },
+  );
 });

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { suite } from 'node:test';
 import { openKeychain } from '../../src/keychain.ts';
 import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
 import type { KeychainSurroundings } from '../../src/secrets/keychain/os-keychain.ts';
 import type { Keychain } from '../../src/secrets/secrets.ts';
 import { childrenOf } from '../run-svc.ts';
-import { openSession, skip, type Session } from './session.ts';
+import { keyringTest, openSession, type Session } from './session.ts';
 
 const name = 'KEPT_TOKEN';
 const value = 'canary-of-the-keyring';
@@ -36,25 +36,31 @@ function helpersLeft(): readonly string[] {
     .filter((line) => line.includes('keychain'));
 }
 
-suite('the keychain over gnome-keyring', { skip }, () => {
-  test('what was set is found by a process that starts later, until it is deleted', async () => {
-    await using session = await openSession();
-    await session.startKeyring('unlocked');
-    assert.deepEqual(await keychainOf(session).set(name, value), { kind: 'done' });
-    const later = keychainOf(session);
-    assert.equal(await later.state(), 'ready');
-    assert.deepEqual(await later.read([name]), { kind: 'read', values: new Map([[name, value]]) });
-    assert.deepEqual(await later.set(name, 'another'), { kind: 'done' });
-    assert.deepEqual(await later.holds([name]), { kind: 'held', names: new Set([name]) });
-    const replaced = { kind: 'read', values: new Map([[name, 'another']]) };
-    assert.deepEqual(await later.read([name, 'OTHER']), replaced);
-    assert.deepEqual(await later.delete(name), { kind: 'done' });
-    assert.deepEqual(await later.delete(name), { kind: 'absent' });
-    assert.deepEqual(await later.stored(), { kind: 'stored', secrets: [] });
-    assert.deepEqual(await later.read([name]), { kind: 'read', values: new Map() });
-  });
+suite('the keychain over gnome-keyring', () => {
+  keyringTest(
+    'what was set is found by a process that starts later, until it is deleted',
+    async () => {
+      await using session = await openSession();
+      await session.startKeyring('unlocked');
+      assert.deepEqual(await keychainOf(session).set(name, value), { kind: 'done' });
+      const later = keychainOf(session);
+      assert.equal(await later.state(), 'ready');
+      assert.deepEqual(await later.read([name]), {
+        kind: 'read',
+        values: new Map([[name, value]]),
+      });
+      assert.deepEqual(await later.set(name, 'another'), { kind: 'done' });
+      assert.deepEqual(await later.holds([name]), { kind: 'held', names: new Set([name]) });
+      const replaced = { kind: 'read', values: new Map([[name, 'another']]) };
+      assert.deepEqual(await later.read([name, 'OTHER']), replaced);
+      assert.deepEqual(await later.delete(name), { kind: 'done' });
+      assert.deepEqual(await later.delete(name), { kind: 'absent' });
+      assert.deepEqual(await later.stored(), { kind: 'stored', secrets: [] });
+      assert.deepEqual(await later.read([name]), { kind: 'read', values: new Map() });
+    },
+  );
 
-  test('what was kept is there after the keyring was started again', async () => {
+  keyringTest('what was kept is there after the keyring was started again', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     await keychainOf(session).set(name, value);
@@ -64,37 +70,42 @@ suite('the keychain over gnome-keyring', { skip }, () => {
     assert.deepEqual(read, { kind: 'read', values: new Map([[name, value]]) });
   });
 
-  test('the longest value, and all sorts of characters, come back as they went', async () => {
-    await using session = await openSession();
-    await session.startKeyring('unlocked');
-    const keychain = keychainOf(session);
-    for (const one of ['x'.repeat(1_280), ' a\t"\\é漢😀 ', '€'.repeat(1_280)]) {
-      assert.deepEqual(await keychain.set(name, one), { kind: 'done' });
-      assert.deepEqual(await keychain.read([name]), {
-        kind: 'read',
-        values: new Map([[name, one]]),
-      });
-    }
-  });
+  keyringTest(
+    'the longest value, and all sorts of characters, come back as they went',
+    async () => {
+      await using session = await openSession();
+      await session.startKeyring('unlocked');
+      const keychain = keychainOf(session);
+      for (const one of ['x'.repeat(1_280), ' a\t"\\é漢😀 ', '€'.repeat(1_280)]) {
+        assert.deepEqual(await keychain.set(name, one), { kind: 'done' });
+        assert.deepEqual(await keychain.read([name]), {
+          kind: 'read',
+          values: new Map([[name, one]]),
+        });
+      }
+    },
+  );
 
-  test('a locked keyring tells what it holds, and asks nobody where nobody is', async () => {
+  keyringTest('a locked keyring tells what it holds, and asks nobody where nobody is', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     await keychainOf(session).set(name, value);
     await keyring.end();
     await session.startKeyring('locked');
+    const prompts = await session.refusePrompts();
     const keychain = keychainOf(session);
     assert.equal(await keychain.state(), 'locked');
     assert.deepEqual(await keychain.holds([name]), { kind: 'held', names: new Set([name]) });
     assert.equal(await stateOf(keychain.read([name])), 'locked');
     assert.equal(await stateOf(keychain.set('SECOND', value)), 'locked');
     assert.equal(await stateOf(keychain.delete(name)), 'locked');
+    assert.equal(prompts(), 0);
     const stored = await keychain.stored();
     const names = stored.kind === 'stored' && stored.secrets.map((one) => one.name);
     assert.deepEqual(names, [name], 'the index is as it was');
   });
 
-  test('with a person there a prompt is opened once, and one that is refused is locked', async () => {
+  keyringTest('with a person there, a prompt is opened once; a refused one is locked', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     const before = keychainOf(session);
@@ -102,14 +113,14 @@ suite('the keychain over gnome-keyring', { skip }, () => {
     await before.set('SECOND', value);
     await keyring.end();
     await session.startKeyring('locked');
-    let prompts = 0;
-    // No program shows prompts in this session, so the keyring takes its own back.
-    const keychain = keychainOf(session, { atTerminal: true, prompting: () => prompts++ });
+    const prompts = await session.refusePrompts();
+    let told = 0;
+    const keychain = keychainOf(session, { atTerminal: true, prompting: () => told++ });
     assert.equal(await stateOf(keychain.read([name, 'SECOND'])), 'locked');
-    assert.equal(prompts, 1);
+    assert.deepEqual([told, prompts()], [1, 1]);
   });
 
-  test('a keyring that hangs is told within the limit, and its helper is gone', async () => {
+  keyringTest('a keyring that hangs is told within the limit, and its helper is gone', async () => {
     await using session = await openSession();
     const keyring = await session.startKeyring('unlocked');
     await keychainOf(session).set(name, value);
@@ -127,7 +138,7 @@ suite('the keychain over gnome-keyring', { skip }, () => {
     assert.equal((await keychainOf(session).read([name])).kind, 'read');
   });
 
-  test('without a keyring, and without a bus, that is told', async () => {
+  keyringTest('without a keyring, and without a bus, that is told', async () => {
     await using session = await openSession();
     const keychain = keychainOf(session);
     assert.equal(await keychain.state(), 'no_provider');
@@ -142,7 +153,7 @@ suite('the keychain over gnome-keyring', { skip }, () => {
     await assert.rejects(stat(join(session.home, '.config')), 'nothing was written');
   });
 
-  test('a value is in the keyring, and in no other file', async () => {
+  keyringTest('a value is in the keyring, and in no other file', async () => {
     await using session = await openSession();
     await session.startKeyring('unlocked');
     await keychainOf(session).set(name, value);

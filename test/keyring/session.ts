@@ -9,7 +9,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createClient } from 'dbus-native';
+import { test } from 'node:test';
+import { createClient, type MessageBus } from 'dbus-native';
 
 export type Session = AsyncDisposable & {
   /** All the variables of a program of this session. */
@@ -17,6 +18,8 @@ export type Session = AsyncDisposable & {
   readonly home: string;
   /** Starts the keyring and waits until it is on the bus. */
   startKeyring(how: 'unlocked' | 'locked'): Promise<Keyring>;
+  /** Stands where the desktop shows prompts, and refuses each. @returns how many were wanted */
+  refusePrompts(): Promise<() => number>;
 };
 
 export type Keyring = {
@@ -30,7 +33,12 @@ export type Keyring = {
 const programs = ['dbus-daemon', 'gnome-keyring-daemon'];
 
 /** Why the tests that need a keyring cannot run here; false: they can. */
-export const skip = whyNot();
+const skip = whyNot();
+
+/** A test that needs a keyring; where there is none, it is skipped and says so. */
+export function keyringTest(name: string, act: () => Promise<void>): void {
+  void test(name, { skip }, act);
+}
 
 function whyNot(): string | false {
   if (process.env['SVC_NO_KEYRING'] === '1') return 'SVC_NO_KEYRING says that there is no keyring';
@@ -84,6 +92,7 @@ export async function openSession(): Promise<Session> {
     DBUS_SESSION_BUS_ADDRESS: address,
   };
   const daemons = new Set<ChildProcess>();
+  const closing = new AsyncDisposableStack();
   return {
     env,
     home,
@@ -109,7 +118,18 @@ export async function openSession(): Promise<Session> {
         },
       };
     },
+    async refusePrompts() {
+      const prompter = createClient({ busAddress: address });
+      closing.defer(() => closed(prompter));
+      let prompts = 0;
+      prompter.connection.on('message', ({ member }: { readonly member?: string }) => {
+        if (member === 'BeginPrompting') prompts++;
+      });
+      await prompter.requestName('org.gnome.keyring.SystemPrompter', 0);
+      return () => prompts;
+    },
     async [Symbol.asyncDispose]() {
+      await closing.disposeAsync();
       await Promise.all([...daemons].map(endOf));
       await endOf(bus);
       await rm(place, { recursive: true, force: true, maxRetries: 5 });
@@ -145,8 +165,12 @@ async function hasOwner(busAddress: string, wanted: boolean): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   } finally {
-    const closed = once(bus.connection, 'close');
-    bus.connection.end();
-    await closed;
+    await closed(bus);
   }
+}
+
+async function closed({ connection }: MessageBus): Promise<void> {
+  const over = once(connection, 'close');
+  connection.end();
+  await over;
 }

@@ -7,6 +7,7 @@ import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
 import { cli, preflight, service } from './program.ts';
 import { domain, lib, policy } from './pure.ts';
+import { secrets } from './secrets.ts';
 import { setup } from './setup.ts';
 import { sqlite } from './sqlite.ts';
 import { store } from './store.ts';
@@ -25,6 +26,7 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   model,
   policy,
   tool,
+  secrets,
   webhook,
   telegram,
   discord,

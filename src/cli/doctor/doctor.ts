@@ -22,10 +22,10 @@ export const doctor: Command = {
   summary: 'Look for what is wrong, with a remedy for each',
   usage: `Usage: svc doctor [--config <file>] [--json]
 
-Looks at everything that svc needs: the configuration, secrets, models, the addresses for replies,
-the database (sound, its schema, who may read it, who owns it, room on the disk), how many files may
-be open, the addresses to listen on, and the clock. It changes nothing, sends no one's words
-anywhere, and may be run while svc runs.
+Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
+has kept some, models, the addresses for replies, the database (sound, its schema, who may read it,
+who owns it, room on the disk), how many files may be open, the addresses to listen on, and the
+clock. It changes nothing, sends no one's words anywhere, and may be run while svc runs.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"valid", "problems", "checks"}

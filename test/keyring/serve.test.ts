@@ -1,0 +1,117 @@
+/** The service over a real keyring: found there, kept from there, and told why not. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { suite } from 'node:test';
+import { openKeychain } from '../../src/keychain.ts';
+import { helperLimits } from '../../src/secrets/keychain/helper-process.ts';
+import { untilTrue } from '../chaos/outside.ts';
+import { startFakeOllama } from '../fake/ollama.ts';
+import { startReceiver } from '../fake/receiver.ts';
+import { runCommand, startServe } from '../in-process.ts';
+import { freePort, post, scratch, secret, webhookConfig, writeConfig } from '../program.ts';
+import { childrenOf } from '../run-svc.ts';
+import { keyringTest, openSession, type Session } from './session.ts';
+
+async function stage(session: Session) {
+  await using parts = new AsyncDisposableStack();
+  const folder = parts.use(await scratch());
+  const receiver = parts.use(await startReceiver());
+  const model = parts.use(await startFakeOllama({ answer: 'hello' }));
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
+  const admin = { token_env: 'ADMIN_TOKEN' };
+  const file = await writeConfig(folder.path, { ...webhookConfig(where), admin });
+  // A machine that is busy with other tests starts processes slowly.
+  const limits = { ...helperLimits, startMs: 60_000, answerMs: 60_000 };
+  const keychain = openKeychain({ env: session.env, atTerminal: false, limits });
+  const own = parts.move();
+  return {
+    file,
+    receiver,
+    url: `http://127.0.0.1:${port}/webhook`,
+    store: async (name: string, value: string): Promise<void> => {
+      assert.deepEqual(await keychain.set(name, value), { kind: 'done' });
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  };
+}
+
+function isAsked(): boolean {
+  return childrenOf(process.pid).some((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('keychain');
+    } catch {
+      return false;
+    }
+  });
+}
+
+suite('the service over gnome-keyring', () => {
+  keyringTest(
+    'a secret of the keychain is found at the start, and a variable comes before it',
+    async () => {
+      await using session = await openSession();
+      await session.startKeyring('unlocked');
+      await using on = await stage(session);
+      await on.store('WEBHOOK_SECRET', secret);
+      await on.store('ADMIN_TOKEN', 'not-the-token-of-the-service');
+      const env = { ...session.env, ADMIN_TOKEN: 'the-token-of-the-service' };
+      await using service = startServe(on.file, env);
+      await service.saw('"listening"');
+      assert.equal((await post(on.url, { sender_id: 'ada', text: 'hello' })).status, 200);
+      await on.receiver.waitFor(1);
+      const { out } = await runCommand(['doctor', '--config', on.file], { env });
+      assert.match(out, /✓ WEBHOOK_SECRET: is in the keychain\n✓ ADMIN_TOKEN: is set in the env/);
+      assert.match(out, /✓ keychain: answers; svc has 2 secrets there\n/);
+      assert.equal(await service.stop(), 0);
+      assert.ok(!`${service.log()}${out}`.includes(secret));
+    },
+  );
+
+  keyringTest(
+    'a locked keychain ends the start where a secret is there alone, and says so',
+    async () => {
+      await using session = await openSession();
+      const keyring = await session.startKeyring('unlocked');
+      await using on = await stage(session);
+      await on.store('WEBHOOK_SECRET', secret);
+      await on.store('ADMIN_TOKEN', 'the-token-of-the-service');
+      await keyring.end();
+      await session.startKeyring('locked');
+      const { env } = session;
+      const refused = await runCommand(['serve', '--config', on.file], { env });
+      assert.equal(refused.code, 78);
+      assert.match(
+        refused.err,
+        /^✗ WEBHOOK_SECRET is kept in the keychain, which is locked.*\[0\]\.token_env\.\n {2}Unlock/,
+      );
+      assert.doesNotMatch(refused.err, /ADMIN_TOKEN/);
+      const doctor = await runCommand(['doctor', '--config', on.file], { env });
+      assert.equal(doctor.code, 78);
+      assert.match(doctor.out, /\n! keychain: is locked.*\n {2}Unlock it/);
+      await using service = startServe(on.file, { ...env, WEBHOOK_SECRET: secret });
+      await service.saw('"listening"');
+      assert.match(
+        service.log(),
+        /"admin_token_unset".*ADMIN_TOKEN is kept in the keychain, which is locked.*read-only/,
+      );
+      assert.equal(await service.stop(), 0);
+    },
+  );
+
+  keyringTest('a keychain that does not answer ends the start within its limit', async () => {
+    await using session = await openSession();
+    const keyring = await session.startKeyring('unlocked');
+    await using on = await stage(session);
+    await on.store('WEBHOOK_SECRET', secret);
+    keyring.halt();
+    const { code, err } = await runCommand(['serve', '--config', on.file], { env: session.env });
+    assert.equal(code, 78);
+    assert.match(err, /^✗ WEBHOOK_SECRET is kept in the keychain, which did not answer in time/);
+    await using stopping = startServe(on.file, session.env);
+    await untilTrue('the keychain is asked', () => Promise.resolve(isAsked()));
+    assert.equal(await stopping.stop(), 0, 'nothing was wrong');
+    assert.equal(stopping.log(), '');
+    keyring.goOn();
+  });
+});

@@ -1,0 +1,43 @@
+/** Faults of the keychain, and of what is told of it. */
+import type { Fault } from './fault.ts';
+
+export const secrets: readonly Fault[] = [
+  {
+    name: 'A keychain is asked for names that nobody ever put into it.',
+    file: 'src/secrets/keychain/os-keychain.ts',
+    find: '.filter((name) => known.has(name))',
+    replace: '.filter((name) => known.has(name) || name !== "")',
+  },
+  {
+    name: 'A prompt opens where nobody can see it.',
+    file: 'src/secrets/keychain/helper.ts',
+    find: 'if (lock !== null && !question.canPrompt) return lock;',
+    replace: '',
+    seenBy: ['test/keyring/keychain.test.ts'],
+  },
+  {
+    name: 'The helper gets every variable of the service.',
+    file: 'src/secrets/keychain/os-keychain.ts',
+    find: 'if (value !== undefined && passed.has(known)) own[name] = value;',
+    replace: 'if (value !== undefined) own[name] = value;',
+  },
+  {
+    name: 'Of two who write the index at once, one loses a name.',
+    file: 'src/secrets/keychain/secret-index.ts',
+    find: 'O_CREAT | O_EXCL | O_WRONLY, 0o600',
+    replace: 'O_CREAT | O_WRONLY, 0o600',
+  },
+  {
+    name: 'A keyring that hangs holds svc for ever.',
+    file: 'src/secrets/keychain/helper-process.ts',
+    find: "timer = setTimeout(() => giveUp(helperFault('no_answer')), ms);",
+    replace: 'timer = undefined;',
+  },
+  {
+    name: 'A value that was typed as an argument is shown again.',
+    file: 'src/cli/secrets/set.ts',
+    find: "if (parsed.kind === 'wrong') return wrongUsage(io, secretsSet.name, inArguments(args));",
+    replace: "if (parsed.kind === 'wrong') return wrongUsage(io, secretsSet.name, parsed.message);",
+    seenBy: ['test/secrets-command.test.ts'],
+  },
+];
