@@ -1,2 +1,4 @@
 @echo off
+setlocal
+set "SVC_COMMAND=%~0"
 node "%~dp0bin\svc.js" %*

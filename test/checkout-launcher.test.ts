@@ -37,6 +37,23 @@ test('arguments and exit codes pass through it as they are', async () => {
   assert.equal((await missing.ended).code, 78);
 });
 
+test('the lines that it gives a person to copy are as that person typed it', async () => {
+  await using place = await scratch();
+  const made = (dir: string, program: string, env = {}) => {
+    const args = ['--channel', 'webhook', '--provider', 'ollama', '--model', 'm', '--dir', dir];
+    return runProgram(program, ['init', '--yes', ...args], { cwd: root, env });
+  };
+  const PATH = `${root}:${process.env['PATH']}`;
+  for (const [dir, program, wanted, env] of [
+    ['one', './svc', './svc serve', {}],
+    ['two', 'svc', 'svc serve', { PATH }],
+  ] as const) {
+    const run = made(join(place.path, dir), program, { HOME: place.path, ...env });
+    assert.equal((await run.ended).code, 0, run.err());
+    assert.match(run.out(), new RegExp(`^ {2}${RegExp.escape(wanted)} --config `, 'm'));
+  }
+});
+
 test('a signal to it is one to the program', async () => {
   await using place = await scratch();
   const run = runProgram(file, ['demo'], { env: { TMPDIR: place.path } });
@@ -58,5 +75,6 @@ test('without a node there is a sentence', async () => {
 
 test('on Windows svc.cmd does the same', () => {
   const lines = readFileSync(join(root, 'svc.cmd'), 'utf8').split('\r\n');
-  assert.deepEqual(lines, ['@echo off', String.raw`node "%~dp0bin\svc.js" %*`, '']);
+  const [run, named] = [String.raw`node "%~dp0bin\svc.js" %*`, 'set "SVC_COMMAND=%~0"'];
+  assert.deepEqual(lines, ['@echo off', 'setlocal', named, run, '']);
 });

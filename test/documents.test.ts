@@ -121,8 +121,17 @@ async function helpOf(words: readonly string[]): Promise<string | null> {
   return code === 0 ? out : null;
 }
 
+test('nothing calls svc by npx, which outside the checkout is a program of others', () => {
+  const files = globSync(['{src,web,examples,bin,scripts}/**/*.*', 'svc*'], { cwd: root });
+  const callers = [...documents.map(({ name }) => name), ...files].filter(
+    (name) =>
+      !name.startsWith('web/dist/') && /npx svc/.test(readFileSync(join(root, name), 'utf8')),
+  );
+  assert.deepEqual(callers, []);
+});
+
 test('every command of svc that is named exists, with its flags', async () => {
-  for (const { where, what } of named(/(?:`|npx )svc ([a-z][^`#\n]*)/g)) {
+  for (const { where, what } of named(/(?:`|\.\/)svc ([a-z][^`#\n]*)/g)) {
     const words = what.trim().split(/\s+/);
     const name = words.slice(0, words[0] === 'config' ? 2 : 1);
     const help = await helpOf(name);

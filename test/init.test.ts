@@ -1,12 +1,14 @@
 /** `svc init` at a terminal: from nothing to an answer, and where it does not go well. */
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { closedPort } from './fake/closed-port.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startFakeTelegram } from './fake/telegram.ts';
 import { startInit, type InitStage } from './init-stage.ts';
+import { freePort, scratch, secret, webhookConfig, writeConfig } from './program.ts';
+import { openRealTerminal } from './terminal.ts';
 
 const nowhere = `http://127.0.0.1:${closedPort}`;
 const there = `{"channels": [{"type": "webhook", "token_env": "HOOK", "webhook":
@@ -273,4 +275,48 @@ test('Ctrl-C while a secret is typed leaves, too', async () => {
   await leaves(init);
   assert.doesNotMatch(init.seen(), /half-of/);
   assert.deepEqual(init.names(), []);
+});
+
+test('at a real terminal a secret is not shown, and Ctrl-C leaves', async () => {
+  await using folder = await scratch();
+  const env = { HOME: folder.path, OLLAMA_HOST: nowhere, DBUS_SESSION_BUS_ADDRESS: '' };
+  await using terminal = openRealTerminal(['init'], { cwd: folder.path, env });
+  const answer = async (page: RegExp, keys = ''): Promise<void> => {
+    await terminal.sees(page);
+    await terminal.sees(/\[\w\] > /);
+    terminal.type(`${keys}\r`);
+  };
+  // Whatever runs on this machine: the practice model stands before what leaves.
+  await terminal.sees(/(\d+) {2}Begin with the practice model[^]*\[\w\] > /);
+  terminal.type(`${/(\d+) {2}Begin/.exec(terminal.seen())![1]}\r`);
+  await answer(/the practice model answered in/);
+  await answer(/Where messages come from/);
+  await answer(/Where its secrets are kept/);
+  await terminal.sees(/it is not shown/);
+  terminal.type('a-secret-that-is-pasted\r');
+  await terminal.sees(/Nothing was written so far[^]*\[\w\] > /);
+  terminal.type('\x03');
+  assert.equal(await terminal.ended, 1);
+  assert.match(terminal.seen(), /Nothing was written, and nothing was changed\./);
+  assert.doesNotMatch(terminal.seen(), /a-secret-that/);
+  assert.deepEqual(await readdir(folder.path), []);
+});
+
+test('at a real terminal a kept file is started, answers, and is ended by Ctrl-C', async () => {
+  await using runtime = await startFakeOllama({ answer: 'Hello from it.' });
+  await using folder = await scratch();
+  const receiverUrl = `http://127.0.0.1:${await freePort()}/reply`;
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const where = { port, adminPort, receiverUrl, modelUrl: runtime.url };
+  await writeConfig(folder.path, webhookConfig(where));
+  const env = { HOME: folder.path, WEBHOOK_SECRET: secret };
+  await using terminal = openRealTerminal(['init'], { cwd: folder.path, env });
+  await terminal.sees(/1 {2}Keep it, and start[^]*\[\w\] > /);
+  terminal.type('\r');
+  await terminal.sees(/The answer:[^]*Hello from it\.[^]*\[\w\] > /);
+  terminal.type('\r');
+  await terminal.sees(/It ends with this command/);
+  terminal.interrupt();
+  assert.equal(await terminal.ended, 0, terminal.seen());
+  assert.ok(!terminal.seen().includes(secret));
 });

@@ -40,8 +40,9 @@ test('pages are fresh when they are whole, and made of what lies there now', asy
   assert.equal(arePagesFresh(dist, 'two'), false, 'a page is missing');
 });
 
+const stampModule = JSON.stringify(join(root, 'scripts/pages-stamp.ts'));
 const builder = `
-import { beginPages, pageNames, putPages } from ${JSON.stringify(join(root, 'scripts/pages-stamp.ts'))};
+import { beginPages, pageNames, putPages } from ${stampModule};
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 const [dist, mark, times] = process.argv.slice(2);
@@ -56,7 +57,7 @@ for (let done = 0; done < Number(times); done++) {
 }
 `;
 
-test('builds at once do not break each other, and one that is killed leaves nothing for good', async () => {
+test('builds at once do not break each other, and one that is killed leaves nothing', async () => {
   await using place = await scratch();
   const [dist, file] = [join(place.path, 'dist'), join(place.path, 'builder.ts')];
   writeFileSync(file, builder);

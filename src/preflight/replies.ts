@@ -24,7 +24,7 @@ export async function repliesLine(
     const remedy = `Check the host in ${field}; until it is found, replies wait.`;
     return warning(subject, `the host ${hostname} cannot be found`, remedy);
   }
-  const act = `Start what takes the replies, or change ${field}`;
+  const act = `Start what takes the replies (svc receive prints them), or change ${field}`;
   return warning(
     subject,
     `nobody takes connections there (${code})`,

@@ -13,6 +13,14 @@ import type { Draft, Facts, ModelChoice, ModelDraft } from './state.ts';
 import type { PlaceFound, WritePlan } from './state.ts';
 
 export const adminTokenName = 'ADMIN_TOKEN';
+
+/** What needs no account comes first: with it the way goes on at once. */
+export const kindsOffered: readonly ChannelKind[] = channelKinds.toSorted(
+  (a, b) => Number(a.isMessenger) - Number(b.isMessenger),
+);
+/** The words for their types that people write. */
+export const channelNames = kindsOffered.map(({ type, synonyms }) => synonyms[0] ?? type);
+
 /** Beside the file: what a person talks about is to be there after a restart. */
 const storage: JsonObject = { path: 'svc.db' };
 const brainName = 'assistant';

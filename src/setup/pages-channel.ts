@@ -1,7 +1,7 @@
 /** Where messages come from, the secrets for it, and who may talk. Pure. */
 import type { ChannelKind } from '../channel/kind.ts';
-import { channelKinds, kindOf } from '../channel/kinds.ts';
-import { secretsOf } from './document.ts';
+import { kindOf } from '../channel/kinds.ts';
+import { kindsOffered, secretsOf } from './document.ts';
 import { backOrLeave, bad, choice, good, page, secretField, text } from './page-parts.ts';
 import { textField } from './page-parts.ts';
 import type { Choice, Line, Page } from './setup.ts';
@@ -14,11 +14,9 @@ export function pageOfChannel(state: SetupState): Page {
   const kept = isChange
     ? [choice('kept', `Keep what there is: ${names.join(', ')}`, { role: 'skip' })]
     : [];
-  // What needs no account comes first: with it the way goes on at once.
-  const sorted = channelKinds.toSorted((a, b) => Number(a.isMessenger) - Number(b.isMessenger));
   return page('channel', 'Where messages come from', {
     lines: [text('More channels can be added later.')],
-    choices: [...kept, ...sorted.map(choiceOf), ...backOrLeave(state)],
+    choices: [...kept, ...kindsOffered.map(choiceOf), ...backOrLeave(state)],
   });
 }
 

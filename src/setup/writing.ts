@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { commandName } from '../cli/frame/program.ts';
 import { inspectText } from '../config/inspect.ts';
 import { textOf } from '../config/templates/templates.ts';
 import { replaceFile } from '../control/saved-file.ts';
@@ -40,7 +41,7 @@ export async function writeAll(
     ? await replaceKeeping(file, shown, text)
     : await writeFirst(file, shown, text);
   if ('problem' in saved) return saved;
-  return { path: shown, backup: saved.backup, command: commandFor(shown), unset };
+  return { path: shown, backup: saved.backup, command: commandFor(shown, env), unset };
 }
 
 /** 43 characters that a shell and a header leave alone. */
@@ -102,8 +103,9 @@ function sayFault({ code }: NodeJS.ErrnoException, shown: string): string {
 }
 
 /** As a person would type it. */
-export function commandFor(shown: string): string {
-  return shown === 'svc.json' ? 'svc serve' : `svc serve --config ${forShell(shown)}`;
+export function commandFor(shown: string, env: WriteOptions['env']): string {
+  const serve = `${commandName(env)} serve`;
+  return shown === 'svc.json' ? serve : `${serve} --config ${forShell(shown)}`;
 }
 
 function forShell(path: string): string {

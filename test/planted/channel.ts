@@ -54,8 +54,7 @@ export const webhook: readonly Fault[] = [
     name: 'The signature of a reply is not of its own time.',
     file: 'src/channel/webhook/outbound.ts',
     find: 'signatureOf({ id: reply.id, timestamp, body }, key)',
-    replace:
-      'signatureOf({ id: reply.id, timestamp: String(Math.floor(reply.createdAt / 1_000)), body }, key)',
+    replace: 'signatureOf({ id: reply.id, timestamp: `${reply.createdAt}`, body }, key)',
   },
   {
     name: 'A signing key that is too short for anybody to rely on is taken.',

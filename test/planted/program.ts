@@ -29,6 +29,34 @@ export const cli: readonly Fault[] = [
     seenBy: ['test/records-command.test.ts'],
   },
   {
+    name: 'Who says one thing takes the replies that others wait for.',
+    file: 'src/cli/talk/stand-in.ts',
+    find: 'if (reply.inReplyTo === null || reply.inReplyTo !== id) return false;',
+    replace: 'if (reply.inReplyTo === null || id === undefined) return false;',
+    seenBy: ['test/talk.test.ts'],
+  },
+  {
+    name: 'Anybody may post a reply to who waits for one.',
+    file: 'src/cli/talk/reply-receiver.ts',
+    find: 'if (!isFromSvc(request, body.text)) return end(401);',
+    replace: '',
+    seenBy: ['test/talk.test.ts'],
+  },
+  {
+    name: 'A mistyped SVC_CONFIG runs svc on the configuration of somebody else.',
+    file: 'src/cli/frame/config-file.ts',
+    find: "if (named !== '') return namedBy('variable', named, cwd);",
+    replace:
+      "if (named !== '' && isThere(resolve(cwd, named))) return namedBy('variable', named, cwd);",
+    seenBy: ['test/config-file.test.ts'],
+  },
+  {
+    name: 'A terminal shows a line for each of a thousand messages a second.',
+    file: 'src/cli/frame/turn-lines.ts',
+    find: 'if (this.#room < 1) return false;',
+    replace: '',
+  },
+  {
     name: 'One signal that comes both ways ends svc at once.',
     file: 'src/cli/frame/signals.ts',
     find: 'if (count > (there.get(signal) ?? 0)) this.#act(signal);',

@@ -1,5 +1,6 @@
 /** Where this program lies: the folder that holds package.json, from sources and from dist/. */
 import { existsSync, readFileSync } from 'node:fs';
+import type { Io } from '../cli.ts';
 
 export function packageRoot(): URL {
   const candidates = ['../', '../../../'].map((up) => new URL(up, import.meta.url));
@@ -12,6 +13,11 @@ export function packageRoot(): URL {
 export function programVersion(): string {
   const text = readFileSync(new URL('package.json', packageRoot()), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/** How this person calls the program, for a line to copy; the launcher of a checkout tells it. */
+export function commandName({ SVC_COMMAND: named = '' }: Io['env']): string {
+  return /^[\w./~\\:-]+$/.test(named) && !named.startsWith('-') ? named : 'svc';
 }
 
 /** A clock that shows a time before this is wrong: it is the day of this version's code. */

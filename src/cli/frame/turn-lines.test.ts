@@ -34,7 +34,7 @@ test('a line says who asked where, which model answered, and how long it took', 
   const { lines, shown } = open();
   lines.told(turn(reply));
   lines.told(turn(none, { id: '1', name: 'Eve\u001B[2J\n' + 'e'.repeat(100) }));
-  lines.told({ ...turn(reply), command: '/new' } as never);
+  lines.told({ ...turn(reply), command: '/new' });
   const time = String.raw`\d\d:\d\d:\d\d`;
   const pattern = [
     `^✓ ${time} ada on webhook: answered by local_runtime/llama3\\.2 in 1\\.2 s`,

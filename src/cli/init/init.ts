@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import { channelKinds } from '../../channel/kinds.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
+import { channelNames } from '../../setup/document.ts';
 import { openSetup } from '../../setup/session.ts';
 import type { SetupEnd } from '../../setup/setup.ts';
 import { createSetupWorld, type WorldOptions } from '../../setup/world.ts';
@@ -13,15 +13,11 @@ import { showInBrowser } from './browser.ts';
 import { TerminalFace } from './terminal-face.ts';
 import { writeUnasked } from './unasked.ts';
 
-const channels = channelKinds
-  .toSorted((a, b) => Number(a.isMessenger) - Number(b.isMessenger))
-  .map(({ type, synonyms }) => synonyms[0] ?? type);
-
 const table = {
   yes: { type: 'boolean' },
   browser: { type: 'boolean' },
   dir: { type: 'string', values: 'file' },
-  channel: { type: 'string', values: channels },
+  channel: { type: 'string', values: channelNames },
   provider: { type: 'string', values: ['ollama', 'openai'] },
   model: { type: 'string' },
   'base-url': { type: 'string' },
@@ -50,7 +46,7 @@ nothing: it writes the file, checks it, and prints what starts it.
 
   --browser             ask on a page; the link to it is good for one minute, and for one page
   --dir <folder>        where svc.json is to be (default: the current folder)
-  --channel <type>      ${channels.join(', ')}
+  --channel <type>      ${channelNames.join(', ')}
   --provider <name>     ollama: a local runtime; openai: whoever speaks that API
   --model <id>          the provider's name of the model
   --base-url <url>      where the provider is, unless it is where it usually is

@@ -42,10 +42,8 @@ export class TerminalFace {
       await Promise.race([ended, walking]);
       over.abort();
       await walking;
-      // From here on Ctrl-C is a signal again, and stops the service as it stops `serve`.
-      this.#asking.close();
       const end = await ended;
-      if (!this.#wasLast) this.#show(this.#session.page);
+      if (!this.#wasLast) this.#showLast(this.#session.page);
       return end;
     } finally {
       stop.removeEventListener('abort', quit);
@@ -62,7 +60,7 @@ export class TerminalFace {
   async #walk(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       const { revision, page } = this.#session;
-      if (page.step === 'last') return this.#show(page);
+      if (page.step === 'last') return this.#showLast(page);
       const gone = new AbortController();
       const signal = AbortSignal.any([gone.signal, over]);
       const changed = this.#session.changed(revision, signal).catch(() => {});
@@ -144,8 +142,14 @@ export class TerminalFace {
     return given;
   }
 
-  #show({ step, title, lines, choices, work }: Page): void {
-    if (step === 'last') this.#wasLast = true;
+  #showLast(page: Page): void {
+    this.#wasLast = true;
+    // Before anybody reads it: from here on Ctrl-C is a signal, and stops svc as it stops `serve`.
+    this.#asking.close();
+    this.#show(page);
+  }
+
+  #show({ title, lines, choices, work }: Page): void {
     const keys = keysOf(choices);
     const texts = lines.map((line) => this.#lineOf(line));
     const going = work === null ? [] : [`  ${work.text}`];

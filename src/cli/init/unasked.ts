@@ -1,12 +1,12 @@
 /** `svc init --yes`: from flags to a file, and to what starts it; nothing is started or reached. */
 import { lstat } from 'node:fs/promises';
-import { channelKinds, kindOf, type ChannelType } from '../../channel/kinds.ts';
+import { kindOf, type ChannelType } from '../../channel/kinds.ts';
 import type { ModelConfig } from '../../config/config.ts';
 import { inspectText } from '../../config/inspect.ts';
 import { providerSynonyms } from '../../config/schema-brain.ts';
 import { textOf } from '../../config/templates/templates.ts';
 import { adminTokenName, documentOf, lineFor, secretsOf } from '../../setup/document.ts';
-import { typeOf, usualPlace } from '../../setup/document.ts';
+import { channelNames, typeOf, usualPlace } from '../../setup/document.ts';
 import type { Draft, ModelDraft } from '../../setup/state.ts';
 import { keyEnvFor, localityOf, readBaseUrl } from '../../setup/vendors.ts';
 import { commandFor, writeFirst } from '../../setup/writing.ts';
@@ -51,7 +51,7 @@ export async function writeUnasked(
     return exitCode.failed;
   }
   const unset = secretsOf(draft, facts).filter(({ is }) => is !== 'set');
-  const lines = [...unset.map(({ name }) => lineFor(name)), commandFor(shown)];
+  const lines = [...unset.map(({ name }) => lineFor(name)), commandFor(shown, io.env)];
   io.stdout.write(`${told}It is written. This starts it:\n\n`);
   io.stdout.write(lines.map((line) => `  ${line}\n`).join(''));
   io.stdout.write(`\n${aboutSecrets(draft, set)}`);
@@ -86,8 +86,6 @@ function draftOf(flags: InitFlags): Draft | string {
     keep: null,
   };
 }
-
-const channelNames = channelKinds.map(({ type, synonyms }) => synonyms[0] ?? type);
 
 function providerOf(name: string): ModelConfig['provider'] | null {
   const known: Readonly<Record<string, ModelConfig['provider']>> = providerSynonyms;

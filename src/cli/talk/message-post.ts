@@ -17,11 +17,13 @@ export type Posted =
 const answerMs = 30_000;
 const bodyBytesMax = 65_536;
 
+/** @param start the line that starts the service, for where none answers */
 export async function postMessage(
   webhook: WebhookConfig,
   secret: string,
   { sender, text }: Said,
   stop: AbortSignal,
+  start = 'svc serve',
 ): Promise<Posted> {
   const { mapping } = webhook;
   const url = inboundUrl(webhook);
@@ -45,14 +47,19 @@ export async function postMessage(
     bodyBytesMax,
   } as const;
   try {
-    return outcomeOf(await http.send(request, stop), url, webhook);
+    return outcomeOf(await http.send(request, stop), url, webhook, start);
   } finally {
     await http.close();
   }
 }
 
-function outcomeOf(result: HttpResult, url: URL, { tokenEnv }: WebhookConfig): Posted {
-  if (result.kind === 'fault') return refused(sayFault(result, url));
+function outcomeOf(
+  result: HttpResult,
+  url: URL,
+  { tokenEnv }: WebhookConfig,
+  start: string,
+): Posted {
+  if (result.kind === 'fault') return refused(sayFault(result, url, start));
   const { status, body } = result;
   const found = parse(body);
   if (status === 200 && typeof found['message_id'] === 'string') {
@@ -70,11 +77,15 @@ function outcomeOf(result: HttpResult, url: URL, { tokenEnv }: WebhookConfig): P
   return refused(`What answers at ${url.href} is no webhook of svc: it answered ${status}.`);
 }
 
-function sayFault({ fault, sent }: HttpResult & { kind: 'fault' }, { host }: URL): string {
+function sayFault(
+  { fault, sent }: HttpResult & { kind: 'fault' },
+  { host }: URL,
+  start: string,
+): string {
   if (fault === 'connect_failed' || fault === 'connect_timeout') {
     return (
       `No running svc answers at ${host}, the webhook's address (webhook.bind). ` +
-      'Start it in another terminal: svc serve'
+      `Start it in another terminal: ${start}`
     );
   }
   const unsure = sent ? '; it may have been accepted all the same' : '';

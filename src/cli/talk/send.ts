@@ -6,7 +6,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { plainText } from '../frame/plain-text.ts';
-import { programVersion } from '../frame/program.ts';
+import { commandName, programVersion } from '../frame/program.ts';
 import { RemoteLedger } from '../frame/remote-ledger.ts';
 import { locateService, whereSvcListens, type ServiceLocation } from '../frame/service-location.ts';
 import { sayHowFar, sayWhoAnswered, watchAnswer, type Watched } from './answer-watch.ts';
@@ -14,7 +14,8 @@ import { postMessage } from './message-post.ts';
 import { StandIn } from './stand-in.ts';
 import { replyChecks, webhookIn, type WebhookPlace } from './webhook-place.ts';
 
-const waitSeconds = { usual: 120, most: 3_600 } as const;
+/** Seconds. */
+const [usual, most] = [120, 3_600];
 
 const table = {
   as: { type: 'string' },
@@ -34,7 +35,7 @@ receiver, where replies go to this machine and nothing listens there. Then it ta
 its own message alone; svc keeps all others, and tries them again.
 
   --as <sender>     who says it: messages of one sender are one conversation (default: your name)
-  --wait <seconds>  how long to wait for the answer, 1 to ${waitSeconds.most} (default: ${waitSeconds.usual})
+  --wait <seconds>  how long to wait for the answer, 1 to ${most} (default: ${usual})
   --config <file>   the configuration file (default: svc.json)
 
 Exit codes: 0 the answer was printed, 1 it could not be had (whether svc has the message is said),
@@ -50,10 +51,9 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { flags, positionals } = parsed;
   const text = positionals.join(' ');
   if (text.trim() === '') return wrongUsage(io, 'send', 'Say what: svc send "Hello"');
-  const seconds =
-    flags.wait === null ? waitSeconds.usual : wholeNumber(flags.wait, 1, waitSeconds.most);
+  const seconds = flags.wait === null ? usual : wholeNumber(flags.wait, 1, most);
   if (seconds === null) {
-    const range = `a number of seconds from 1 to ${waitSeconds.most}`;
+    const range = `a number of seconds from 1 to ${most}`;
     return wrongUsage(io, 'send', `--wait is ${range}; "${flags.wait}" is none.`);
   }
   const file = useConfigFile(flags.config, io);
@@ -81,9 +81,9 @@ function refuse(io: Io, report: string): number {
 
 function sayNoWebhook(name: string, place: WebhookPlace | null): string {
   if (place === null) {
-    return `${name} has no webhook channel, and only to one can this be said: add one, or try svc chat.\n`;
+    return `${name} has no webhook channel, where this could be said: add one, or try svc chat.\n`;
   }
-  return `No route of ${name} names the webhook, so svc does not listen there: add one to "routes".\n`;
+  return `No route of ${name} names the webhook, so svc does not listen there: add one.\n`;
 }
 
 type Setting = {
@@ -112,7 +112,8 @@ class Talk {
     const standIn = await this.#standIn();
     await using _own = typeof standIn === 'string' ? null : standIn;
     const secret = secrets.get(place.webhook.tokenEnv)!;
-    const posted = await postMessage(place.webhook, secret, said, io.stop);
+    const start = `${commandName(io.env)} serve`;
+    const posted = await postMessage(place.webhook, secret, said, io.stop, start);
     if (posted.kind === 'refused') {
       io.stderr.write(`${posted.message}\n`);
       return exitCode.failed;
