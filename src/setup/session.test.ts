@@ -36,8 +36,13 @@ class KindWorld implements SetupWorld {
       }
       case 'look_at_place':
         return { of: 'look_at_place', place: { ...usualPlace, keychain: 'ready' } };
-      default:
+      case 'write':
+      case 'start':
+      case 'hear':
+      case 'let_in':
         throw new Error(`nobody asked for ${effect.kind}`);
+      default:
+        return effect satisfies never;
     }
   }
 
