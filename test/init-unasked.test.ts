@@ -119,7 +119,7 @@ suite('what --yes writes', () => {
     assert.deepEqual(await readdir(folder.path), ['svc.json']);
   });
 
-  test('what is set already is not asked for, and a token for the admin server is used', async () => {
+  test('what is set already is not asked for; a token of the admin server is used', async () => {
     await using folder = await scratch();
     const env = { WEBHOOK_SECRET: 'a-secret-of-the-test', ADMIN_TOKEN: 'a-token-of-the-test' };
     const { out } = await init(folder.path, usual, env);

@@ -35,7 +35,7 @@ async function leaves(init: InitStage): Promise<void> {
 }
 
 suite('from nothing to an answer', () => {
-  test('a webhook: the model answers, the file is written, and its first reply is shown', async () => {
+  test('a webhook: the model answers, the file is written, the first reply is shown', async () => {
     await using runtime = await startFakeOllama({ answer: 'Hello from it.' }, { models: ['m:1b'] });
     await using init = await startInit({ ollama: runtime.url });
     await init.answer(/The model that answers[^]*1 {2}m:1b/);
@@ -184,7 +184,7 @@ suite('where it does not go well', () => {
     assert.deepEqual(init.names(), ['svc.json']);
   });
 
-  test('a file that is there is replaced with a backup beside it, and never twice the same', async () => {
+  test('a file that is there is replaced with a backup beside it, under a free name', async () => {
     for (const backup of ['svc.json.backup', 'svc.json.backup-2']) {
       await using init = await startInit({
         ...withFile,
