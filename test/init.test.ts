@@ -288,7 +288,8 @@ test('at a real terminal a secret is not shown, and Ctrl-C leaves', async () => 
   };
   // Whatever runs on this machine: the practice model stands before what leaves.
   await terminal.sees(/(\d+) {2}Begin with the practice model[^]*\[\w\] > /);
-  terminal.type(`${/(\d+) {2}Begin/.exec(terminal.seen())![1]}\r`);
+  const practice = [...terminal.seen().matchAll(/(\d+) {2}Begin/g)].at(-1)!;
+  terminal.type(`${practice[1]}\r`);
   await answer(/the practice model answered in/);
   await answer(/Where messages come from/);
   await answer(/Where its secrets are kept/);
