@@ -317,6 +317,13 @@ test('at a real terminal a kept file is started, answers, and is ended by Ctrl-C
   await terminal.sees(/The answer:[^]*Hello from it\.[^]*\[\w\] > /);
   terminal.type('\r');
   await terminal.sees(/It ends with this command/);
+  const response = await fetch(`http://127.0.0.1:${port}/webhook`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ sender_id: 'somebody', text: 'Are you there?' }),
+  });
+  assert.equal(response.status, 200);
+  await terminal.sees(/somebody on webhook: answered by \S+ in/);
   terminal.interrupt();
   assert.equal(await terminal.ended, 0, terminal.seen());
   assert.ok(!terminal.seen().includes(secret));
