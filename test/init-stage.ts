@@ -13,7 +13,7 @@ export type InitStage = Terminal & {
   readonly file: () => string | null;
   readonly names: () => readonly string[];
   /** What went to the keychain. */
-  readonly kept: ReadonlyMap<string, string>;
+  readonly kept: () => ReadonlyMap<string, string>;
   /** Sees the text, then types the keys and Enter. */
   answer(sees: RegExp, keys?: string): Promise<void>;
 };
@@ -46,9 +46,7 @@ export async function startInit(around: InitAround): Promise<InitStage> {
   return {
     ...terminal,
     folder,
-    get kept() {
-      return keptIn(keychain);
-    },
+    kept: () => keptIn(keychain),
     file: () => (existsSync(file) ? readFileSync(file, 'utf8') : null),
     names: () => readdirSync(folder).toSorted(),
     async answer(sees, keys = '') {

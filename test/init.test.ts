@@ -50,7 +50,7 @@ suite('from nothing to an answer', () => {
     const { storage, admin } = JSON.parse(init.file() ?? '') as Record<string, unknown>;
     assert.deepEqual([storage, admin], [{ path: 'svc.db' }, undefined]);
     assert.match(init.seen(), /export WEBHOOK_SECRET="\$\(openssl rand -hex 32\)"/);
-    assert.deepEqual([...init.kept], []);
+    assert.deepEqual([...init.kept()], []);
     init.interrupt();
     assert.equal(await init.ended, 0);
   });
@@ -85,9 +85,9 @@ suite('from nothing to an answer', () => {
     telegram.say(chat, 'Hello!');
     await init.answer(/The answer:[^]*I read: “Hello!”/);
     await init.sees(/svc is running/);
-    assert.deepEqual([...init.kept.keys()], ['TELEGRAM_TOKEN', 'ADMIN_TOKEN']);
-    assert.equal(init.kept.get('TELEGRAM_TOKEN'), telegram.token);
-    for (const value of init.kept.values()) assert.ok(!init.seen().includes(value));
+    assert.deepEqual([...init.kept().keys()], ['TELEGRAM_TOKEN', 'ADMIN_TOKEN']);
+    assert.equal(init.kept().get('TELEGRAM_TOKEN'), telegram.token);
+    for (const value of init.kept().values()) assert.ok(!init.seen().includes(value));
     assert.match(init.file() ?? '', /"admin"/);
     init.interrupt();
     assert.equal(await init.ended, 0);
@@ -154,7 +154,7 @@ suite('where it does not go well', () => {
     init.type(`${telegram.token}\r`);
     await init.sees(/It is @svc_test_bot/);
     assert.doesNotMatch(init.seen(), /no-token-at-all|AAHdqT/);
-    assert.deepEqual([...init.kept], []);
+    assert.deepEqual([...init.kept()], []);
     await leaves(init);
   });
 
@@ -180,7 +180,7 @@ suite('where it does not go well', () => {
     await init.answer(/Write it, and start nothing/, '2');
     await init.sees(/svc\.json is written\.[^]*export WEBHOOK_SECRET=[^]*svc serve/);
     assert.equal(await init.ended, 0);
-    assert.deepEqual([...init.kept], []);
+    assert.deepEqual([...init.kept()], []);
     assert.deepEqual(init.names(), ['svc.json']);
   });
 

@@ -23,7 +23,7 @@ export type SetupStage = Site & {
   /** Where the configuration is to be. */
   readonly file: string;
   /** What went to the keychain. */
-  readonly kept: ReadonlyMap<string, string>;
+  readonly kept: () => ReadonlyMap<string, string>;
   /** All that the service logged. */
   readonly log: () => string;
 };
@@ -77,9 +77,7 @@ export async function startSetup(around: Around): Promise<SetupStage> {
     server,
     session,
     file,
-    get kept() {
-      return keptIn(keychain);
-    },
+    kept: () => keptIn(keychain),
     origin: new URL(server.url).origin,
     log: () => logged,
     async [Symbol.asyncDispose]() {

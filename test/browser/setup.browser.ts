@@ -144,7 +144,7 @@ browserTest(
     telegram.say(chat, 'Are you open?');
     await said(page, 'The answer:');
     await said(page, 'Are you open?');
-    assert.equal(site.kept.get('TELEGRAM_TOKEN'), telegram.token);
+    assert.equal(site.kept().get('TELEGRAM_TOKEN'), telegram.token);
     const told = `${site.log()} ${await readFile(site.file, 'utf8')} ${await page.content()}`;
     assert.ok(!told.includes(telegram.token), 'it is in no page, log or file');
   },
