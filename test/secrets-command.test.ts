@@ -42,6 +42,7 @@ test('a value that cannot be kept is refused in a sentence that shows nothing of
     [' \n', /is empty/],
     [`${value}\u0007`, /control characters/],
     [`${value}\u2028two`, /more than one line/],
+    [Buffer.from(`${value}\u00FC`, 'latin1').toString('utf8'), /not UTF-8 text/],
     [value.repeat(50), /more than 1,280 characters/],
     [value.repeat(5_000), /more than 1,280 characters/],
   ];

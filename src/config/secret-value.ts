@@ -11,6 +11,8 @@ export function faultOfSecretValue(value: string): string | null {
   if (/[\u0000-\u0008\u000B-\u001F\u007F]/.test(value)) {
     return 'The value has control characters; was it pasted as a whole?';
   }
+  // It stands where bytes were no text, so this is not what was given.
+  if (value.includes('\uFFFD')) return 'The value is not UTF-8 text.';
   if (!value.isWellFormed()) return 'The value is not well-formed Unicode text.';
   if (value.length > secretCharactersMax) {
     return `The value has more than ${secretCharactersMax.toLocaleString('en')} characters.`;

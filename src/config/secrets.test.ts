@@ -132,6 +132,41 @@ test('a value that cannot sign is an error at its field, told without the value'
   assert.ok(!JSON.stringify(unfit).includes('AAAA'));
 });
 
+test('a value of more than one line is an error; of the administrator’s token a warning', () => {
+  const two = `${long}\nof-a-second-line`;
+  const env = {
+    HOOK: `\n${long}\n`,
+    OUT: two,
+    BOT: `b\0b`,
+    KEY: 'k\tk',
+    DATABASE: 'd',
+    ADMIN: two,
+  };
+  const { secrets, missing, unfit, warnings } = resolveSecrets(configOf(), inEnv(env));
+  assert.deepEqual(missing, []);
+  assert.deepEqual(
+    unfit.map(({ code, path, message }) => [code, path, message]),
+    [
+      [
+        'secret_unfit',
+        'channels[0].webhook.outbound_token_env',
+        'the value of OUT has more than one line, or a control character',
+      ],
+      [
+        'secret_unfit',
+        'channels[1].token_env',
+        'the value of BOT has more than one line, or a control character',
+      ],
+    ],
+  );
+  assert.deepEqual(
+    warnings.map(({ code, path }) => [code, path]),
+    [['admin_token_unset', 'admin.token_env']],
+  );
+  assert.ok(!secrets.has('ADMIN' as EnvName), 'the service is read-only');
+  assert.ok(!JSON.stringify([unfit, warnings]).includes('second'));
+});
+
 test('a place that cannot be read is an error, but of the administrator’s token a warning', () => {
   const unreadable = (name: string): [string, FoundSecret] => {
     const message = `${name}_FILE names a folder`;
@@ -195,4 +230,8 @@ test('what is missing is a problem at each place that wants it', () => {
       ['error', 'secret_missing', 'brains[0].models[1].api_key_env'],
     ],
   );
+  const kept = { source: 'keychain', text: 'KEY in the keychain', empty: false } as const;
+  const found = { kind: 'missing', looked: [kept] } as const;
+  const [problem] = problemsOf(missing.map((one) => ({ ...one, found })));
+  assert.match(problem!.remedy, /set KEY\.$/, 'another sentence may follow');
 });

@@ -30,11 +30,18 @@ type Use = {
 
 const tokenLengthMin = 16;
 
+/** No header of HTTP carries one, so what has one opens nothing; the tab alone may stand in one. */
+const controls = /[\p{Cc}--[\t]]/v;
+const manyLines: SecretFault = {
+  message: 'has more than one line, or a control character',
+  remedy: 'Set the value alone: one line.',
+};
+
 /**
  * Judges every `_env` name that was looked for; names that were not are left out. Line ends around
  * a value are left out (files and `$(cat …)` put them there), and other white space around it too,
- * with a warning. The administrator's token is the one that may be missing: the service is
- * read-only then, and a warning says so.
+ * with a warning. The administrator's token is the one that may be missing, or of more than one
+ * line: the service is read-only then, and a warning says so.
  */
 export function resolveSecrets(config: Config, found: FoundSecrets): ResolvedSecrets {
   const secrets = new Map<EnvName, string>();
@@ -53,8 +60,13 @@ export function resolveSecrets(config: Config, found: FoundSecrets): ResolvedSec
     }
     const given = one.value.replace(/^[\r\n]+|[\r\n]+$/g, '');
     const value = given.trim();
+    const split = controls.test(value) ? manyLines : null;
+    if (split !== null && kind === 'admin') {
+      warnings.push(tokenUnfit(name, path, split));
+      continue;
+    }
     secrets.set(name, value);
-    const wrong = fault?.(value) ?? null;
+    const wrong = split ?? fault?.(value) ?? null;
     if (wrong !== null) unfit.push(cannotBeUsed(name, path, wrong));
     if (!seen.has(name)) {
       if (value !== given) warnings.push(trimmedAway(name, path));
@@ -117,7 +129,8 @@ export function problemsOf(missing: readonly MissingSecret[]): readonly ConfigPr
         return problemWithoutPlace('secret_unreadable', path, message, found.remedy);
       }
       const set = 'Set it and restart svc, or name a variable that is set.';
-      const remedy = [...sayLooked(found), set, ...orStore(name, found)].join(' ');
+      const store = orStore(name, found).map((line) => `${line}.`);
+      const remedy = [...sayLooked(found), set, ...store].join(' ');
       return problemWithoutPlace('secret_missing', path, `${message} where svc runs`, remedy);
     }),
   );
@@ -167,6 +180,11 @@ function tokenUnset(name: EnvName, path: string, found: Unfound): ConfigProblem 
   const message = `${sayMissing({ name, found })}, so the service is read-only`;
   const remedy = found.kind === 'unreadable' ? found.remedy : `Set ${name} to switch writing on.`;
   return problemWithoutPlace('admin_token_unset', path, message, remedy);
+}
+
+function tokenUnfit(name: EnvName, path: string, wrong: SecretFault): ConfigProblem {
+  const message = `the value of ${name} ${wrong.message}, so the service is read-only`;
+  return problemWithoutPlace('admin_token_unset', path, message, wrong.remedy);
 }
 
 function fileUnused(name: EnvName, path: string): ConfigProblem {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { runProgram } from '../../../test/run-svc.ts';
@@ -66,6 +67,18 @@ test('a broken index is told with a remedy, and stays as it is', async () => {
     assert.equal(await readFile(index.file, 'utf8'), text);
   }
   assert.deepEqual(await readdir(dirname(index.file)), ['secrets.json']);
+});
+
+const skip = process.platform === 'win32' && 'Windows has no pipes in folders';
+test('an index that is a pipe is told, and not waited for', { skip }, async () => {
+  await using home = await scratch();
+  const index = await indexIn(home.path);
+  await index.add('A', 1);
+  await rm(index.file);
+  execFileSync('mkfifo', [index.file]);
+  for (const answer of [await index.read(), await index.add('B', 2)]) {
+    assert.match(JSON.stringify(answer), /is a folder, a pipe or a device; it was left as it is/);
+  }
 });
 
 test('a folder that cannot be used is a fault with its reason', async () => {

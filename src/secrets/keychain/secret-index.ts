@@ -39,7 +39,10 @@ export class SecretIndex {
   async read(): Promise<StoredSecrets> {
     let text: string;
     try {
-      if ((await stat(this.file)).size > bytesMax) return this.#broken('has more than 1 MiB');
+      const facts = await stat(this.file);
+      // A pipe would be waited for, and a device read for ever.
+      if (!facts.isFile()) return this.#broken('is a folder, a pipe or a device');
+      if (facts.size > bytesMax) return this.#broken('has more than 1 MiB');
       text = await readFile(this.file, 'utf8');
     } catch (error) {
       const { code = 'unknown error' } = error as NodeJS.ErrnoException;
