@@ -22,10 +22,12 @@ export const pagesFolder = join(root, 'web', 'dist');
 export const pageNames = ['live', 'builder', 'setup'] as const;
 const stampName = '.inputs';
 
-/** test/tidy.test.ts holds that the pages take nothing else from src/. */
+/** test/pages-place.test.ts follows the imports of the pages, and holds that all of them are here. */
 const inputs = [
   'web/{live,builder,setup,kit}/**/*.{ts,tsx,css,html,svg}',
   'src/{config,domain}/**/*.ts',
+  'src/channel/{kind,kinds,messenger-kind,*/kind}.ts',
+  'src/lib/{address-range,ip-address}.ts',
   'src/setup/setup.ts',
   'scripts/pages{,-stamp}.ts',
   '{,web/}tsconfig.json',
@@ -98,8 +100,13 @@ function lives(pid: number): boolean {
 }
 
 export function inputsHash(): string {
-  const files = globSync(inputs, { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
   const hash = createHash('sha256');
-  for (const file of files.sort()) hash.update(`${file}\0`).update(readFileSync(join(root, file)));
+  for (const file of inputFiles()) hash.update(`${file}\0`).update(readFileSync(join(root, file)));
   return hash.digest('hex');
+}
+
+/** From the root of the project, in order. */
+export function inputFiles(): readonly string[] {
+  const files = globSync(inputs, { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+  return files.sort();
 }

@@ -288,7 +288,8 @@ test('at a real terminal a secret is not shown, and Ctrl-C leaves', async () => 
   };
   // Whatever runs on this machine: the practice model stands before what leaves.
   await terminal.sees(/(\d+) {2}Begin with the practice model[^]*\[\w\] > /);
-  terminal.type(`${/(\d+) {2}Begin/.exec(terminal.seen())![1]}\r`);
+  const practice = [...terminal.seen().matchAll(/(\d+) {2}Begin/g)].at(-1)!;
+  terminal.type(`${practice[1]}\r`);
   await answer(/the practice model answered in/);
   await answer(/Where messages come from/);
   await answer(/Where its secrets are kept/);
@@ -316,6 +317,13 @@ test('at a real terminal a kept file is started, answers, and is ended by Ctrl-C
   await terminal.sees(/The answer:[^]*Hello from it\.[^]*\[\w\] > /);
   terminal.type('\r');
   await terminal.sees(/It ends with this command/);
+  const response = await fetch(`http://127.0.0.1:${port}/webhook`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ sender_id: 'somebody', text: 'Are you there?' }),
+  });
+  assert.equal(response.status, 200);
+  await terminal.sees(/somebody on webhook: answered by \S+ in/);
   terminal.interrupt();
   assert.equal(await terminal.ended, 0, terminal.seen());
   assert.ok(!terminal.seen().includes(secret));

@@ -1,11 +1,12 @@
 /** Where the pages are built: what lies in web/dist/ is whole, or is known not to be fresh. */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import {
   arePagesFresh,
   beginPages,
+  inputFiles,
   pageNames,
   pagesFolder,
   putPages,
@@ -103,4 +104,22 @@ test('npm ci builds no pages that are there already', async () => {
   // Here is nothing to build with after all, and it says so.
   assert.equal((await stale.ended).code, 1);
   assert.doesNotMatch(stale.out(), /fresh/);
+});
+
+test('whatever the pages are made of makes them stale when it is edited', () => {
+  const inputs = inputFiles();
+  const reached = new Set(inputs.filter((file) => file.startsWith('web/')));
+  for (const file of reached) {
+    const text = readFileSync(join(root, file), 'utf8');
+    const imported = text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.tsx?)'/g);
+    for (const [whole, path] of imported) {
+      const types = new RegExp(`(?:im|ex)port type [^;]*${RegExp.escape(whole)}`).test(text);
+      if (!types) reached.add(relative(root, join(root, dirname(file), path!)));
+    }
+  }
+  assert.ok(reached.has('src/channel/kinds.ts') && reached.size > 100, 'the imports are followed');
+  assert.deepEqual(
+    [...reached].filter((file) => !inputs.includes(file)),
+    [],
+  );
 });

@@ -40,6 +40,14 @@ const env = { WEBHOOK_SECRET: secret, USER: 'ada' };
 const send = (file: string, args: readonly string[] = ['Hello'], more: object = {}) =>
   runCommand(['send', ...args, '--config', file], { env: { ...env, ...more } });
 
+/** Resolves when the story of a message holds that. */
+async function storyHolds(file: string, id: unknown, what: RegExp): Promise<void> {
+  for (;;) {
+    const { out } = await runCommand(['trace', String(id), '--json', '--config', file]);
+    if (what.test(out)) return;
+  }
+}
+
 test('what is said is answered on the screen, by standing in as the receiver', async () => {
   await using folder = await scratch();
   await using model = await startFakeOllama({ answer: 'Good \u001B[31mday\n' });
@@ -63,13 +71,18 @@ test('only the answer to its own message is taken; what others wait for is kept'
   await using service = await serveHere(file, port);
   const other = await post(service.url, { sender_id: 'carl', text: 'for another' });
   assert.equal(other.status, 200);
-  assert.equal((await send(file)).out, 'yes\n');
+  const id = other.body['message_id'];
+  await storyHolds(file, id, /"connect_failed"/);
+  const refused = Promise.withResolvers<void>();
+  await model.script({ answer: 'yes', after: refused.promise });
+  const asked = send(file);
+  // Its reply is tried again meanwhile, and comes to who stands there for another one.
+  await storyHolds(file, id, /"status": 503/);
+  refused.resolve();
+  assert.equal((await asked).out, 'yes\n');
   await using receiver = startCommand(['receive', '--config', file, '--json'], { env });
   const [line] = await receiver.until(/^.*"carl".*$/m);
-  assert.equal(
-    (JSON.parse(line) as Record<string, unknown>)['in_reply_to'],
-    other.body['message_id'],
-  );
+  assert.equal((JSON.parse(line) as Record<string, unknown>)['in_reply_to'], id);
   assert.doesNotMatch(receiver.out(), /ada/);
   assert.match(receiver.err(), new RegExp(`Replies to 127\\.0\\.0\\.1:${replyPort} are printed`));
   assert.equal(await receiver.stop(), 0);

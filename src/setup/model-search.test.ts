@@ -34,7 +34,7 @@ const look = (env: Record<string, string>, hostedHere: string) =>
   );
 const nowhere = `http://127.0.0.1:${closedPort}`;
 
-test('what gives numbers for words is no model to talk to, and what is handed on is cloud', async () => {
+test('what gives numbers is no model to talk to, and what is handed on is cloud', async () => {
   await using runtime = await startFakeOllama(
     { answer: 'hello' },
     {

@@ -54,7 +54,7 @@ export class RunningService implements AsyncDisposable {
    * @returns null: it listens; else why it does not
    */
   async start(pouch: Pouch): Promise<string | null> {
-    const { file, env, lookup, version, webRoot, log, stop, abandon } = this.#options;
+    const { file, env, lookup, version, webRoot, log, stop, abandon, onTurn } = this.#options;
     const inspection = await inspectConfig(file, env, 'file');
     const { validation, text, revision, storagePath } = inspection;
     if (validation.kind === 'invalid')
@@ -91,6 +91,7 @@ export class RunningService implements AsyncDisposable {
       webRoot,
       stop: AbortSignal.any([stop, this.#stopping.signal]),
       abandon,
+      onTurn,
       onListening: ({ admin }, inside) => {
         this.#up = { inside, config, secrets, since: Date.now() };
         this.#liveView = admin;

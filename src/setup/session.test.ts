@@ -69,7 +69,7 @@ async function toToken(session: SetupSession): Promise<void> {
   await take(session, 'messenger_a');
 }
 
-test('an answer to a page that is gone, or that the page does not offer, changes nothing', async () => {
+test('an answer that the page of now does not offer changes nothing', async () => {
   await using session = openSetup(new KindWorld());
   await take(session, 'again');
   const { revision } = session;

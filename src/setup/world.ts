@@ -7,6 +7,7 @@ import type { FoundSecret } from '../config/found-secret.ts';
 import { explainKeychain } from '../keychain.ts';
 import { endsWithin } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
+import type { Setup } from '../run/run.ts';
 import type { Keychain, ServiceSecrets } from '../secrets/secrets.ts';
 import { usualPlace } from './document.ts';
 import { lookAtFile } from './file-look.ts';
@@ -35,6 +36,8 @@ export type WorldOptions = {
   /** Ends a service that was started. */
   readonly stop: AbortSignal;
   readonly abandon: AbortSignal;
+  /** Is told of each turn of that service. */
+  readonly onTurn?: Setup['onTurn'];
   /** Where the API of a messenger is; null: the platform's own. */
   readonly platform: string | null;
   /** What differs in tests. */

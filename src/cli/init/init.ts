@@ -9,6 +9,7 @@ import { exitCode, type Command, type Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
 import { parseFlags, wrongUsage, type Flags } from '../frame/flags.ts';
 import { packageRoot, programVersion } from '../frame/program.ts';
+import { openTurnLines } from '../frame/turn-lines.ts';
 import { showInBrowser } from './browser.ts';
 import { TerminalFace } from './terminal-face.ts';
 import { writeUnasked } from './unasked.ts';
@@ -105,6 +106,7 @@ async function walk(
   const leaving = new AbortController();
   const log = createCommandLog(io, 'warn');
   const { openKeychain } = await import('../../keychain.ts');
+  using lines = io.stdout.isTTY === true ? openTurnLines(io) : null;
   const world = createSetupWorld({
     ...place,
     env,
@@ -115,6 +117,8 @@ async function walk(
     log,
     stop: AbortSignal.any([io.stop, leaving.signal]),
     abandon,
+    // Before the end of the way, they would stand between a question and its answer.
+    onTurn: (turn) => void (session.page.step === 'last' && lines?.told(turn)),
     platform: flags['channel-url'] && readBaseUrl(flags['channel-url']),
     ...own,
   });

@@ -89,7 +89,7 @@ export class TerminalFace {
     this.#show(page);
     const slow = this.#saySlow(page);
     try {
-      const choice = await this.#choose(page.choices, signal);
+      const choice = await this.#choose(page, signal);
       if (choice === null) return await (this.#quitting.signal.aborted ? undefined : changed);
       const fields = await this.#fill(choice, page.fields, signal);
       if (fields === null || signal.aborted) return;
@@ -106,14 +106,18 @@ export class TerminalFace {
     return setTimeout(() => this.#asking.say(`  ${text}`), afterMs);
   }
 
-  /** Null: the page is gone. */
-  async #choose(choices: readonly Choice[], signal: AbortSignal): Promise<Choice | null> {
+  /** Null: the page is gone. While something goes on, Enter alone is no answer. */
+  async #choose({ choices, work }: Page, signal: AbortSignal): Promise<Choice | null> {
     if (choices.length === 0) return null;
     const keys = keysOf(choices);
+    const usual = work === null ? keys[0]! : '';
+    const prompt = usual === '' ? '> ' : `[${usual}] > `;
     for (;;) {
-      const typed = await this.#asking.line(`[${keys[0]}] > `, signal);
+      const typed = await this.#asking.line(prompt, signal);
       if (typed === null) return null;
-      const at = keys.indexOf(typed.trim().toLowerCase() || keys[0]!);
+      const key = typed.trim().toLowerCase() || usual;
+      if (key === '') continue;
+      const at = keys.indexOf(key);
       if (at >= 0) return choices[at]!;
       this.#io.stdout.write(`  Type one of: ${keys.join(', ')}.\n`);
     }
