@@ -1,4 +1,4 @@
-/** `svc init` at a terminal whose input ends: Ctrl-D, or a terminal that was closed. */
+/** How `svc init` ends at a terminal: where the input ends, and what it says for the next time. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { startFakeOllama } from './fake/ollama.ts';
@@ -33,4 +33,19 @@ suite('the end of the input', () => {
       [],
     );
   });
+});
+
+test('a secret that was typed is not replaced by the line that sets it', async () => {
+  await using runtime = await startFakeOllama({ answer: 'Hello.' }, { models: ['m:1b'] });
+  await using init = await startInit({ ollama: runtime.url });
+  await init.answer(/The model that answers[^]*1 {2}m:1b/);
+  await init.answer(/m:1b answered in/);
+  await init.answer(/Where messages come from/);
+  await init.answer(/Where its secrets are kept/);
+  await init.sees(/WEBHOOK_SECRET \(it is not shown\): /);
+  init.type('a-secret-of-their-own\r');
+  await init.answer(/Nothing was written so far/, '2');
+  assert.equal(await init.ended, 0);
+  assert.match(init.seen(), /export WEBHOOK_SECRET='…'/);
+  assert.ok(!init.seen().includes('a-secret-of-their-own'));
 });

@@ -22,7 +22,7 @@ async function init(folder: string, words: string, env: Record<string, string> =
 }
 
 const usual = '--yes --channel webhook --provider ollama --model llama3.2';
-const flags = ['init', ...usual.split(' ')];
+const usualArgs = ['init', ...usual.split(' ')];
 
 suite('what --yes writes', () => {
   const local = { provider: 'local_runtime', locality: 'local' };
@@ -40,6 +40,11 @@ suite('what --yes writes', () => {
       '--provider ollama --model m --base-url https://ollama.com',
       'public',
       { ...local, model_id: 'm', locality: 'cloud', base_url: 'https://ollama.com' },
+    ],
+    [
+      '--provider ollama --model m --base-url http://gpu.example.org:11434',
+      'public',
+      { ...local, model_id: 'm', locality: 'cloud', base_url: 'http://gpu.example.org:11434' },
     ],
     [
       '--provider ollama --model big:120b-cloud',
@@ -202,10 +207,14 @@ suite('what --yes refuses', () => {
     await using folder = await scratch();
     // No file may get a byte, as where no block is free.
     const line = `ulimit -f 0; exec "$@"`;
-    const run = runProgram('/bin/sh', ['-c', line, 'sh', process.execPath, launcher, ...flags], {
-      cwd: folder.path,
-      env: { HOME: folder.path, NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: '1' },
-    });
+    const run = runProgram(
+      '/bin/sh',
+      ['-c', line, 'sh', process.execPath, launcher, ...usualArgs],
+      {
+        cwd: folder.path,
+        env: { HOME: folder.path, NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: '1' },
+      },
+    );
     assert.equal((await run.ended).code, 1, run.err());
     assert.match(run.err(), /svc\.json cannot be written/);
     assert.ok(!(await readdir(folder.path)).includes('svc.json'));
