@@ -22,7 +22,7 @@ export const pagesFolder = join(root, 'web', 'dist');
 export const pageNames = ['live', 'builder', 'setup'] as const;
 const stampName = '.inputs';
 
-/** test/pages-place.test.ts follows the imports of the pages, and holds that all of them are here. */
+/** test/pages-place.test.ts follows what the pages import, and holds that all of it is here. */
 const inputs = [
   'web/{live,builder,setup,kit}/**/*.{ts,tsx,css,html,svg}',
   'src/{config,domain}/**/*.ts',

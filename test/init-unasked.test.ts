@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { runCommand } from './in-process.ts';
 import { scratch } from './program.ts';
+import { launcher, runProgram } from './run-svc.ts';
 
 type Model = Readonly<Record<string, unknown>>;
 type Document = {
@@ -21,6 +22,7 @@ async function init(folder: string, words: string, env: Record<string, string> =
 }
 
 const usual = '--yes --channel webhook --provider ollama --model llama3.2';
+const usualArgs = ['init', ...usual.split(' ')];
 
 suite('what --yes writes', () => {
   const local = { provider: 'local_runtime', locality: 'local' };
@@ -38,6 +40,11 @@ suite('what --yes writes', () => {
       '--provider ollama --model m --base-url https://ollama.com',
       'public',
       { ...local, model_id: 'm', locality: 'cloud', base_url: 'https://ollama.com' },
+    ],
+    [
+      '--provider ollama --model m --base-url http://gpu.example.org:11434',
+      'public',
+      { ...local, model_id: 'm', locality: 'cloud', base_url: 'http://gpu.example.org:11434' },
     ],
     [
       '--provider ollama --model big:120b-cloud',
@@ -136,6 +143,20 @@ suite('what --yes writes', () => {
     assert.match(out, /svc serve --config new\/folder\/svc\.json\n/);
     assert.equal((await stat(join(folder.path, 'new/folder/svc.json'))).mode & 0o777, 0o600);
   });
+
+  const named: readonly (readonly [dir: string, env: Record<string, string>, file: RegExp])[] = [
+    [' --dir ~/there', {}, / serve --config \.\/~\/there\/svc\.json\n/],
+    [' --dir=-there', {}, / serve --config \.\/-there\/svc\.json\n/],
+    ['', { SVC_CONFIG: 'another.json' }, / serve --config svc\.json\n/],
+  ];
+  for (const [dir, env, file] of named) {
+    test(`what starts it starts this file: "${dir}" ${Object.keys(env).join('')}`, async () => {
+      await using folder = await scratch();
+      const { code, out } = await init(folder.path, `${usual}${dir}`, env);
+      assert.equal(code, 0);
+      assert.match(out, file);
+    });
+  }
 });
 
 suite('what --yes refuses', () => {
@@ -178,6 +199,32 @@ suite('what --yes refuses', () => {
     await writeFile(join(folder.path, 'file'), '');
     const { code, err } = await init(folder.path, `${usual} --dir file`);
     assert.equal(code, 1);
-    assert.match(err, /cannot be written: (?:ENOTDIR|EEXIST)|already exists/);
+    assert.match(err, /file\/svc\.json cannot be written: a file stands where its folder is to be/);
+  });
+
+  const noLimit = process.platform === 'win32' && 'there is no limit for files';
+  test('a disk that is full leaves nothing in the way', { skip: noLimit }, async () => {
+    await using folder = await scratch();
+    // No file may get a byte, as where no block is free.
+    const line = `ulimit -f 0; exec "$@"`;
+    const run = runProgram(
+      '/bin/sh',
+      ['-c', line, 'sh', process.execPath, launcher, ...usualArgs],
+      {
+        cwd: folder.path,
+        env: { HOME: folder.path, NODE_COMPILE_CACHE: undefined, NODE_DISABLE_COMPILE_CACHE: '1' },
+      },
+    );
+    assert.equal((await run.ended).code, 1, run.err());
+    assert.match(run.err(), /svc\.json cannot be written/);
+    assert.ok(!(await readdir(folder.path)).includes('svc.json'));
+  });
+
+  test('a blank name of a model', async () => {
+    await using folder = await scratch();
+    const args = ['--yes', '--channel', 'webhook', '--provider', 'ollama', '--model', ' '];
+    const { code, err } = await runCommand(['init', ...args], { cwd: folder.path });
+    assert.equal(code, 2);
+    assert.match(err, /--model is the name of a model/);
   });
 });

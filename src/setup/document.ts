@@ -228,7 +228,11 @@ const ownNames = new Set([
   ...channelKinds.filter(({ token }) => token.ours !== null).map(({ token }) => token.variable),
 ]);
 
-/** A line that sets a variable: it makes the value where anybody may, else a person fills it in. */
-export function lineFor(name: string): string {
-  return ownNames.has(name) ? `export ${name}="$(openssl rand -hex 32)"` : `export ${name}='…'`;
+/**
+ * A line that sets a variable: it makes the value where anybody may, else a person fills it in.
+ * @param isKnown the person has a value of their own for it, which the line must not replace
+ */
+export function lineFor(name: string, isKnown = false): string {
+  const isMade = ownNames.has(name) && !isKnown;
+  return isMade ? `export ${name}="$(openssl rand -hex 32)"` : `export ${name}='…'`;
 }

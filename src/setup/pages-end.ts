@@ -6,7 +6,7 @@ import { backOrLeave, bad, choice, code, good, page, quote, text } from './page-
 import { textField } from './page-parts.ts';
 import { textOf } from '../config/templates/templates.ts';
 import type { Line, Page } from './setup.ts';
-import type { SetupState, Step, Written } from './state.ts';
+import type { Draft, SetupState, Step, Written } from './state.ts';
 import { mayStart } from './steps.ts';
 
 const fileTitle = 'The file';
@@ -140,12 +140,12 @@ export function pageOfOver(
       return page('last', 'Left', { lines: left });
     }
     case 'written':
-      return page('last', 'Written', { lines: [...lines, ...startLines(written)] });
+      return page('last', 'Written', { lines: [...lines, ...startLines(written, draft)] });
     case 'served':
       return page('last', 'Stopped', { lines: [...lines, text('svc was stopped.')] });
     case 'serving': {
-      const again = draft.keep === 'by_hand' || written === null ? [] : startLines(written);
-      const hand = draft.keep === 'by_hand' ? startLines(written) : [];
+      const again = draft.keep === 'by_hand' || written === null ? [] : startLines(written, draft);
+      const hand = draft.keep === 'by_hand' ? startLines(written, draft) : [];
       const next = again.length + hand.length > 0 ? [text('The next time:')] : [];
       const runs = good('svc is running. It ends with this command.');
       const seen = liveView === null ? [] : [text('What happens is shown at'), code(liveView)];
@@ -163,7 +163,8 @@ function linesOf({ path, backup }: Written): Line[] {
 }
 
 /** What starts it: first what is to be set. */
-function startLines(written: Written | null): Line[] {
+function startLines(written: Written | null, { pasted }: Draft): Line[] {
   if (written === null) return [];
-  return [...written.unset.map((name) => code(lineFor(name))), code(written.command)];
+  const lines = written.unset.map((name) => code(lineFor(name, pasted.includes(name))));
+  return [...lines, code(written.command)];
 }

@@ -1,7 +1,6 @@
 /** Vendors that run models for others, and where a model runs. All of it is pure. */
 import { isLoopbackHost, parseWebAddress } from '../config/address.ts';
 import type { ModelConfig } from '../config/config.ts';
-import { isVendorHost } from '../config/vendor-hosts.ts';
 import { isCloudTag } from '../domain/cloud-tag.ts';
 import { rangeOf } from '../lib/address-range.ts';
 import type { ModelDraft, Vendor } from './state.ts';
@@ -35,20 +34,14 @@ export function readBaseUrl(text: string): string | null {
 type Where = Pick<ModelDraft, 'provider' | 'modelId' | 'baseUrl'>;
 
 /**
- * Where a model runs, by all that is certain without asking: a local runtime is away where its
- * address or the model's tag says so; a hosted one is near only where its address says so.
+ * Where a model runs, by all that is certain without asking: it is near only where its address
+ * says so, and away where the tag of a local runtime's model does.
  */
 export function localityOf({ provider, modelId, baseUrl }: Where): ModelConfig['locality'] {
-  const host = baseUrl === null ? null : (parseWebAddress(baseUrl)?.host ?? null);
-  if (provider === 'local_runtime') {
-    const isAway = isCloudTag(modelId) || (host !== null && isFar(host));
-    return isAway ? 'cloud' : 'local';
-  }
+  if (provider === 'local_runtime' && isCloudTag(modelId)) return 'cloud';
+  if (baseUrl === null) return provider === 'local_runtime' ? 'local' : 'cloud';
+  const host = parseWebAddress(baseUrl)?.host ?? null;
   return host !== null && isHere(host) ? 'local' : 'cloud';
-}
-
-function isFar(host: string): boolean {
-  return isVendorHost(host) || rangeOf(host) === 'public';
 }
 
 /** This machine, an address of a private network, or a name that is known in one alone. */

@@ -1,6 +1,6 @@
 /** The one step that changes something: secrets into the keychain, and the file. */
 import { randomBytes } from 'node:crypto';
-import { constants, copyFile, mkdir, open, readFile } from 'node:fs/promises';
+import { constants, copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { commandName } from '../cli/frame/program.ts';
 import { inspectText } from '../config/inspect.ts';
@@ -53,14 +53,24 @@ type Saved = { readonly backup: string | null } | Problem;
 
 /** Writes a file where none is. */
 export async function writeFirst(file: string, shown: string, text: string): Promise<Saved> {
+  let isOwn = false;
   try {
     await mkdir(dirname(file), { recursive: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A file stands where the folder is to be.
+    return { problem: sayFault(code === 'EEXIST' ? 'ENOTDIR' : code, shown) };
+  }
+  try {
     await using handle = await open(file, 'wx', 0o600);
+    isOwn = true;
     await handle.writeFile(text);
     await handle.sync();
     return { backup: null };
   } catch (error) {
-    return { problem: sayFault(error as NodeJS.ErrnoException, shown) };
+    // What is there in part would be in the way of the next try.
+    if (isOwn) await rm(file, { force: true });
+    return { problem: sayFault((error as NodeJS.ErrnoException).code, shown) };
   }
 }
 
@@ -78,7 +88,7 @@ async function replaceKeeping(file: string, shown: string, text: string): Promis
     if (saved.kind === 'changed') return { problem: `${shown} was changed just now. Look again.` };
     return { backup: `${shown}${backup}` };
   } catch (error) {
-    return { problem: sayFault(error as NodeJS.ErrnoException, shown) };
+    return { problem: sayFault((error as NodeJS.ErrnoException).code, shown) };
   }
 }
 
@@ -96,18 +106,26 @@ async function copyBeside(file: string): Promise<string | null> {
   return null;
 }
 
-function sayFault({ code }: NodeJS.ErrnoException, shown: string): string {
+const faults: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a file stands where its folder is to be',
+};
+
+function sayFault(code: string | undefined, shown: string): string {
   if (code === 'EEXIST') return `${shown} already exists; nothing was written.`;
-  const what = code === 'ENOSPC' ? 'the disk is full' : (code ?? 'unknown error');
+  const what = faults[code ?? ''] ?? code ?? 'unknown error';
   return `${shown} cannot be written: ${what}.`;
 }
 
-/** As a person would type it. */
+/** As a person would type it, there and then: SVC_CONFIG may name another file. */
 export function commandFor(shown: string, env: WriteOptions['env']): string {
   const serve = `${commandName(env)} serve`;
-  return shown === 'svc.json' ? serve : `${serve} --config ${forShell(shown)}`;
+  const isUsual = shown === 'svc.json' && (env['SVC_CONFIG'] ?? '') === '';
+  return isUsual ? serve : `${serve} --config ${forShell(shown)}`;
 }
 
-function forShell(path: string): string {
+function forShell(name: string): string {
+  // At the beginning a dash would be a flag, and a tilde a home folder.
+  const path = /^[-~]/.test(name) ? `./${name}` : name;
   return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -27,7 +27,10 @@ export class Asking {
       quit();
     });
     this.#lines.on('close', () => {
-      if (!this.#isClosed) quit();
+      const isOwn = this.#isClosed;
+      // Before anybody hears of it: nothing can be written to it from now on.
+      this.#isClosed = true;
+      if (!isOwn) quit();
     });
   }
 

@@ -72,6 +72,7 @@ function draftOf(flags: InitFlags): Draft | string {
     );
     return `with --yes say ${missing.map((name) => `--${name}`).join(', ')} too.`;
   }
+  if (model.trim() === '') return '--model is the name of a model, and not blank.';
   const type = typeOf(channel);
   if (type === undefined)
     return `--channel is one of ${channelNames.join(', ')}; "${channel}" is none.`;
