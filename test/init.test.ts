@@ -49,6 +49,8 @@ suite('from nothing to an answer', () => {
     await init.sees(/svc is running\. It ends with this command\./);
     const { storage, admin } = JSON.parse(init.file() ?? '') as Record<string, unknown>;
     assert.deepEqual([storage, admin], [{ path: 'svc.db' }, undefined]);
+    assert.match(init.seen(), /one is made that this run alone knows/);
+    assert.match(init.seen(), /WEBHOOK_SECRET was made for this run, which alone knows it/);
     assert.match(init.seen(), /export WEBHOOK_SECRET="\$\(openssl rand -hex 32\)"/);
     assert.deepEqual([...init.kept()], []);
     init.interrupt();

@@ -60,6 +60,16 @@ test('what is said is answered on the screen, by standing in as the receiver', a
   assert.equal(await service.stop(), 0);
 });
 
+test('a service that was started just before is waited for', async () => {
+  await using folder = await scratch();
+  await using model = await startFakeOllama({ answer: 'Good day' });
+  const { file, port } = await setStage(folder.path, { modelUrl: model.url });
+  const sent = send(file);
+  await using service = await serveHere(file, port);
+  assert.deepEqual(await sent, { code: 0, out: 'Good day\n', err: '' });
+  assert.equal(await service.stop(), 0);
+});
+
 test('only the answer to its own message is taken; what others wait for is kept', async () => {
   await using folder = await scratch();
   await using model = await startFakeOllama({ answer: 'yes' });

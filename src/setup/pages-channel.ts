@@ -95,6 +95,7 @@ export function pageOfKeep(state: SetupState): Page {
   const made = secrets.filter(({ is }) => is === 'made').map(({ name }) => name);
   const pasted = secrets.filter(({ is }) => is === 'pasted').map(({ name }) => name);
   const isReady = place.keychain === 'ready';
+  const left = isReady ? 'a long one is made' : 'one is made that this run alone knows';
   const again = choice('again', 'Look at the keychain again');
   const keychain = choice('keychain', 'Keep them in the keychain of this system', {
     hint: 'svc finds them there at each start, and shows them to nobody.',
@@ -109,7 +110,7 @@ export function pageOfKeep(state: SetupState): Page {
     lines: [
       text('The file names its secrets, and never holds one.'),
       ...pasted.map((name) => good(`${name} was pasted.`)),
-      ...made.map((name) => text(`${name}: senders show it. Left empty, a long one is made.`)),
+      ...made.map((name) => text(`${name}: senders show it. Left empty, ${left}.`)),
       ...(isReady ? [] : [bad(place.told ?? 'The keychain cannot be used.')]),
     ],
     fields: made.map((name) => secretField(name, true)),

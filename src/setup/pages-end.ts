@@ -146,15 +146,26 @@ export function pageOfOver(
     case 'serving': {
       const again = draft.keep === 'by_hand' || written === null ? [] : startLines(written, draft);
       const hand = draft.keep === 'by_hand' ? startLines(written, draft) : [];
+      const own = draft.keep === 'by_hand' ? madeHere(written, draft) : [];
       const next = again.length + hand.length > 0 ? [text('The next time:')] : [];
       const runs = good('svc is running. It ends with this command.');
       const seen = liveView === null ? [] : [text('What happens is shown at'), code(liveView)];
-      const all = [...lines, runs, ...seen, ...next, ...again, ...hand];
+      const all = [...lines, runs, ...seen, ...own, ...next, ...again, ...hand];
       return page('last', 'Running', { lines: all });
     }
     default:
       return end satisfies never;
   }
+}
+
+/** What was made and is kept nowhere. */
+function madeHere(written: Written | null, { pasted }: Draft): Line[] {
+  const names = written?.unset.filter((name) => !pasted.includes(name)) ?? [];
+  return names.map((name) =>
+    text(
+      `${name} was made for this run, which alone knows it: others can talk to svc the next time.`,
+    ),
+  );
 }
 
 function linesOf({ path, backup }: Written): Line[] {

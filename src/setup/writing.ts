@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { commandName } from '../cli/frame/program.ts';
+import { commandName, forShell } from '../cli/frame/program.ts';
 import { inspectText } from '../config/inspect.ts';
 import { textOf } from '../config/templates/templates.ts';
 import { replaceFile } from '../control/saved-file.ts';
@@ -122,10 +122,4 @@ export function commandFor(shown: string, env: WriteOptions['env']): string {
   const serve = `${commandName(env)} serve`;
   const isUsual = shown === 'svc.json' && (env['SVC_CONFIG'] ?? '') === '';
   return isUsual ? serve : `${serve} --config ${forShell(shown)}`;
-}
-
-function forShell(name: string): string {
-  // At the beginning a dash would be a flag, and a tilde a home folder.
-  const path = /^[-~]/.test(name) ? `./${name}` : name;
-  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -17,7 +17,16 @@ export function programVersion(): string {
 
 /** How this person calls the program, for a line to copy; the launcher of a checkout tells it. */
 export function commandName({ SVC_COMMAND: named = '' }: Io['env']): string {
-  return /^[\w./~\\:-]+$/.test(named) && !named.startsWith('-') ? named : 'svc';
+  if (named === '' || /\p{Cc}/u.test(named)) return 'svc';
+  // The launcher of Windows is typed as it is, with its backslashes.
+  return /^[\w.\\:-]+$/.test(named) && !named.startsWith('-') ? named : forShell(named);
+}
+
+/** A word of a line that a person copies into a shell. */
+export function forShell(name: string): string {
+  // At the beginning a dash would be a flag, and a tilde a home folder.
+  const path = /^[-~]/.test(name) ? `./${name}` : name;
+  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** A clock that shows a time before this is wrong: it is the day of this version's code. */

@@ -127,7 +127,8 @@ export async function whereSvcListens(
 
 const connectMs = 1_000;
 
-function listens(address: ListenAddress, stop: AbortSignal): Promise<boolean> {
+/** Whether anything listens there: a connection is made, and nothing is sent. */
+export function listens(address: ListenAddress, stop: AbortSignal): Promise<boolean> {
   const { hostname, port } = originOf(address);
   const host = hostname.replace(/^\[|\]$/g, '');
   const signal = AbortSignal.any([stop, AbortSignal.timeout(connectMs)]);

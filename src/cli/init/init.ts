@@ -83,7 +83,8 @@ function faultOf(flags: InitFlags): string | null {
   for (const name of ['base-url', 'channel-url'] as const) {
     const url = flags[name];
     if (url === null || readBaseUrl(url) !== null) continue;
-    return `--${name} is an http or https address without a query; "${url}" is none.`;
+    // What is wrong with it may be a password in it.
+    return `--${name} takes an http or https address without a password or a query.`;
   }
   if (flags.yes)
     return flags.browser ? 'With --yes nothing is asked, so --browser is for nothing.' : null;

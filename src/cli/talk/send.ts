@@ -1,4 +1,5 @@
 import type { Config, Secrets } from '../../config/config.ts';
+import { pause } from '../../lib/backoff.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { Unanswered, type Bearer } from '../frame/admin-client.ts';
 import { readSecrets } from '../frame/boot.ts';
@@ -8,7 +9,8 @@ import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
 import { plainText } from '../frame/plain-text.ts';
 import { commandName, programVersion } from '../frame/program.ts';
 import { RemoteLedger } from '../frame/remote-ledger.ts';
-import { locateService, whereSvcListens, type ServiceLocation } from '../frame/service-location.ts';
+import { listens, locateService, whereSvcListens } from '../frame/service-location.ts';
+import type { ServiceLocation } from '../frame/service-location.ts';
 import { sayHowFar, sayWhoAnswered, watchAnswer, type Watched } from './answer-watch.ts';
 import { postMessage } from './message-post.ts';
 import { StandIn } from './stand-in.ts';
@@ -94,6 +96,7 @@ type Setting = {
   readonly waitMs: number;
 };
 
+const [startMs, againMs] = [5_000, 100];
 /** A reply that the admin server tells of is on its way to the receiver at that moment. */
 const deliveryMs = 3_000;
 
@@ -107,6 +110,7 @@ class Talk {
 
   async say(said: { readonly sender: string; readonly text: string }): Promise<number> {
     const { io, place, secrets } = this.#setting;
+    await listensSoon(place.webhook, io.stop);
     await using service = await this.#service();
     const reading = await this.#mayRead(service);
     const standIn = await this.#standIn();
@@ -218,6 +222,12 @@ class Talk {
     if (read.kind === 'read') return StandIn.open(place.webhook, read.checks);
     return Promise.resolve(`${read.name}, by which a reply of svc is known, is not set here`);
   }
+}
+
+/** A service that was started just before takes a moment to listen. */
+async function listensSoon({ bind }: WebhookPlace['webhook'], stop: AbortSignal): Promise<void> {
+  const over = AbortSignal.any([stop, AbortSignal.timeout(startMs)]);
+  while (!over.aborted && !(await listens(bind, over))) await pause(againMs, over);
 }
 
 function whenAborted(signal: AbortSignal): Promise<'over'> {
