@@ -49,7 +49,7 @@ export type Places = {
   /** Of a runtime that speaks the hosted API on this machine. */
   readonly hostedHere: string;
   readonly lookMs: number;
-  /** Taken where they are free; else any other. */
+  /** Taken where they are free; else ten more, or twenty … */
   readonly ports: { readonly webhook: number; readonly replies: number; readonly admin: number };
 };
 
@@ -146,8 +146,15 @@ function isValue(found: FoundSecret | undefined): boolean {
   return found?.kind === 'value';
 }
 
+/** Of each listener the next port to try: what stands in the file is no port that is lent out. */
+const portStep = 10;
+const portsTried = 10;
+
 /** Null: the default is free, or no port is. */
 async function freeAddress(wished: number, usual: number): Promise<string | null> {
-  const port = await findPort(wished, false);
-  return port === null || port === usual ? null : `127.0.0.1:${port}`;
+  for (let tried = 0; tried < portsTried; tried++) {
+    const port = await findPort(wished + tried * portStep, true);
+    if (port !== null) return port === usual ? null : `127.0.0.1:${port}`;
+  }
+  return null;
 }

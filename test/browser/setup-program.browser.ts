@@ -7,14 +7,13 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { scratch } from '../program.ts';
 import { runSvc, type Run } from '../run-svc.ts';
 import { browserTest, pressOn, type Site } from './browser.ts';
-import { holdUsualPorts, stepOf } from './setup-stage.ts';
+import { stepOf } from './setup-stage.ts';
 
 type Program = Site & { readonly run: Run; readonly link: URL; readonly folder: string };
 
 /** Begins it with an opener that leaves the file to the test. */
 async function start(): Promise<Program> {
   const folder = await scratch();
-  const usual = await holdUsualPorts();
   const runtime = await startFakeOllama({ answer: 'Hello from the model.' });
   const seen = join(folder.path, 'seen');
   const opener = `#!/bin/sh\nprintf '%s' "$1" > "${seen}.new" && mv "${seen}.new" "${seen}"\n`;
@@ -41,7 +40,6 @@ async function start(): Promise<Program> {
       if (run.child.exitCode === null) run.child.kill('SIGKILL');
       await run.ended;
       await runtime[Symbol.asyncDispose]();
-      for (const one of usual) one.close();
       await folder[Symbol.asyncDispose]();
     },
   };

@@ -1,7 +1,5 @@
 /** The first run on a page, all of it: real steps, a real service at its end, fakes around it. */
 import { existsSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
@@ -14,7 +12,7 @@ import type { SetupSession } from '../../src/setup/setup.ts';
 import { createSetupWorld } from '../../src/setup/world.ts';
 import { fakeKeychain, keptIn } from '../fake/keychain.ts';
 import type { FakeTelegram } from '../fake/telegram.ts';
-import { scratch } from '../program.ts';
+import { freePort, scratch } from '../program.ts';
 import type { Site, Stage, View } from './browser.ts';
 
 export type SetupStage = Site & {
@@ -42,7 +40,7 @@ const webRoot = join(import.meta.dirname, '../../web/dist/');
 export async function startSetup(around: Around): Promise<SetupStage> {
   const folder = await scratch();
   await around.prepare?.(folder.path);
-  const usual = await holdUsualPorts();
+  const ports = { webhook: await freePort(), replies: await freePort(), admin: await freePort() };
   const stop = new AbortController();
   const file = join(folder.path, 'svc.json');
   const keychain = fakeKeychain(around.keychain ?? 'no_bus');
@@ -62,7 +60,7 @@ export async function startSetup(around: Around): Promise<SetupStage> {
     stop: stop.signal,
     abandon: stop.signal,
     platform: around.telegram?.url ?? null,
-    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: 20_000 },
+    places: { hostedHere: 'http://127.0.0.1:9/v1', lookMs: 20_000, ports },
   });
   const session = openSetup(world);
   const server = await openWizardServer({
@@ -85,24 +83,9 @@ export async function startSetup(around: Around): Promise<SetupStage> {
       stop.abort();
       await session[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
-      for (const one of usual) one.close();
       await folder[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Taken, so that free ones are chosen: they are no other test's. */
-export async function holdUsualPorts(): Promise<readonly Server[]> {
-  const held = await Promise.all(
-    [8090, 8091, 2112].map(async (port) => {
-      const server = createServer();
-      server.on('error', () => {});
-      server.listen(port, '127.0.0.1');
-      await Promise.race([once(server, 'listening'), once(server, 'error').catch(() => {})]);
-      return server;
-    }),
-  );
-  return held.filter(({ listening }) => listening);
 }
 
 /** A person who came in by the link. */
