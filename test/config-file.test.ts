@@ -8,7 +8,7 @@ import { runCommand } from './in-process.ts';
 import { scratch, webhookConfig } from './program.ts';
 import { root } from './run-svc.ts';
 
-const inDark = { cwd: '/work', env: { HOME: '/home/ada' }, platform: 'linux' } as const;
+const inDark = { cwd: '/home/ada/router', env: { HOME: '/home/ada' }, platform: 'linux' } as const;
 const only = (...there: readonly string[]) => ({
   ...inDark,
   isThere: (path: string) => there.includes(path),
@@ -17,10 +17,10 @@ const only = (...there: readonly string[]) => ({
 test('the flag comes first, then SVC_CONFIG, then the folder, the user and the machine', () => {
   const user = '/home/ada/.config/svc/svc.json';
   const machine = '/etc/svc/svc.json';
-  const all = only('/work/svc.json', user, machine);
+  const all = only('/home/ada/router/svc.json', user, machine);
   const named = { ...all, env: { ...all.env, SVC_CONFIG: 'other.json' } };
-  assert.equal(findConfigFile('a.json', named).path, '/work/a.json');
-  assert.equal(findConfigFile(null, named).path, '/work/other.json');
+  assert.equal(findConfigFile('a.json', named).path, '/home/ada/router/a.json');
+  assert.equal(findConfigFile(null, named).path, '/home/ada/router/other.json');
   assert.equal(findConfigFile(null, { ...named, isThere: () => false }).name, 'other.json');
   for (const [there, name] of [
     [all, 'svc.json'],
@@ -37,13 +37,13 @@ test('the flag comes first, then SVC_CONFIG, then the folder, the user and the m
 test('where there is none, every place that was looked at is named', () => {
   const looked = findConfigFile(null, only()).looked;
   assert.deepEqual(looked, [
-    '/work/svc.json',
+    '/home/ada/router/svc.json',
     '/home/ada/.config/svc/svc.json',
     '/etc/svc/svc.json',
   ]);
   const windows = { ...only(), platform: 'win32', env: { APPDATA: '/appdata' } } as const;
   assert.deepEqual(findConfigFile(null, windows).looked, [
-    '/work/svc.json',
+    '/home/ada/router/svc.json',
     '/appdata/svc/svc.json',
   ]);
 });

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInit } from '../src/cli/init/init.ts';
-import type { KeychainState } from '../src/secrets/secrets.ts';
+import type { KeychainState } from '../src/domain/keychain-state.ts';
 import { fakeKeychain, keptIn } from './fake/keychain.ts';
 import { freePort, scratch } from './program.ts';
 import { openTerminal, type Terminal } from './terminal.ts';

@@ -4,6 +4,7 @@
  * it. Nothing here is in a message's way.
  */
 import type { SecretSource } from '../config/found-secret.ts';
+import type { KeychainState } from '../domain/keychain-state.ts';
 
 /** May be called at any time. Never rejects. */
 export interface SecretControl {
@@ -46,21 +47,10 @@ export const storeKinds = ['secret_service', 'keychain', 'credential_manager', '
 /** What the keychain of this system is; `none`: svc knows none for it. */
 export type StoreKind = (typeof storeKinds)[number];
 
-export const storeStates = [
-  'ready',
-  'no_bus',
-  'no_provider',
-  'locked',
-  'no_answer',
-  'denied',
-  'unavailable',
-] as const;
-export type StoreState = (typeof storeStates)[number];
-
 /** `message` and `remedy` are sentences; null where it is ready. */
 export type SecretStore = {
   readonly kind: StoreKind;
-  readonly state: StoreState;
+  readonly state: KeychainState;
   readonly message: string | null;
   readonly remedy: string | null;
 };
@@ -76,7 +66,7 @@ export type SecretChange =
   | { readonly kind: 'busy' }
   | {
       readonly kind: 'unavailable';
-      readonly state: StoreState;
+      readonly state: KeychainState;
       readonly message: string;
       readonly remedy: string;
     };

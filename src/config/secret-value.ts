@@ -7,8 +7,7 @@ export const secretCharactersMax = 1_280;
 export function faultOfSecretValue(value: string): string | null {
   if (value.trim() === '') return 'The value is empty.';
   if (/[\r\n\u2028\u2029]/.test(value)) return 'The value has more than one line; it can have one.';
-  // oxlint-disable-next-line no-control-regex
-  if (/[\u0000-\u0008\u000B-\u001F\u007F]/.test(value)) {
+  if (/[\p{Cc}--[\t]]/v.test(value)) {
     return 'The value has control characters; was it pasted as a whole?';
   }
   // It stands where bytes were no text, so this is not what was given.

@@ -14,13 +14,13 @@ import type {
 import type { Config } from '../config/config.ts';
 import { namedSecrets } from '../config/secrets.ts';
 import type { Events } from '../domain/event.ts';
+import type { KeychainState } from '../domain/keychain-state.ts';
 import type { SteadyTime } from '../lib/clock.ts';
 import { OneAtATime } from '../lib/one-at-a-time.ts';
 import type {
   Keychain,
   KeychainDone,
   KeychainFault,
-  KeychainState,
   PlaceOfSecret,
   ServiceSecrets,
 } from '../secrets/secrets.ts';

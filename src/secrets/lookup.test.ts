@@ -7,56 +7,7 @@ import { after, before, suite, test } from 'node:test';
 import type { FoundSecret, FoundSecrets } from '../config/found-secret.ts';
 import { Lookup } from './lookup.ts';
 import { secretFileBytesMax } from './secret-file.ts';
-import type { Keychain, KeychainFault, StoredSecrets } from './secrets.ts';
-
-const locked: KeychainFault = {
-  kind: 'fault',
-  state: 'locked',
-  message: 'The keychain is locked.',
-  remedy: 'Unlock it.',
-};
-
-/** Has these values, and writes down what it was asked for. */
-class FakeKeychain {
-  readonly asked: string[][] = [];
-  opened = 0;
-  reading = 0;
-  readingMost = 0;
-  values: Record<string, string> = {};
-  stored: StoredSecrets | null = null;
-  fault: KeychainFault | null = null;
-  /** A read waits for it. */
-  until: Promise<void> = Promise.resolve();
-
-  readonly open = async (): Promise<Keychain> => {
-    this.opened++;
-    const other = (): never => {
-      throw new Error('a look-up does not ask for this');
-    };
-    return {
-      stored: async () => {
-        const secrets = Object.keys(this.values).map((name) => ({ name, setAt: 0 }));
-        return this.stored ?? { kind: 'stored', secrets };
-      },
-      read: async (names) => {
-        this.asked.push([...names]);
-        this.readingMost = Math.max(this.readingMost, ++this.reading);
-        await this.until;
-        this.reading--;
-        if (this.fault !== null) return this.fault;
-        const read = names.flatMap((name) => {
-          const value = this.values[name];
-          return value === undefined ? [] : [[name, value] as const];
-        });
-        return { kind: 'read', values: new Map(read) };
-      },
-      state: other,
-      holds: other,
-      set: other,
-      delete: other,
-    };
-  };
-}
+import { AskedKeychain, locked } from '../../test/fake/asked-keychain.ts';
 
 suite('the look-up of secrets', () => {
   let cwd = '';
@@ -68,12 +19,12 @@ suite('the look-up of secrets', () => {
   });
   after(() => rmSync(cwd, { recursive: true, force: true }));
 
-  const lookIn = (env: Record<string, string>, keychain: FakeKeychain | null = null): Lookup =>
+  const lookIn = (env: Record<string, string>, keychain: AskedKeychain | null = null): Lookup =>
     new Lookup({ env, cwd, keychain: keychain?.open ?? null, now: () => 7 });
 
   const one = (found: FoundSecrets, name = 'TOKEN'): FoundSecret => found.get(name)!;
 
-  async function find(env: Record<string, string>, keychain?: FakeKeychain): Promise<FoundSecret> {
+  async function find(env: Record<string, string>, keychain?: AskedKeychain): Promise<FoundSecret> {
     return one(await lookIn(env, keychain).find(['TOKEN']));
   }
 
@@ -81,7 +32,7 @@ suite('the look-up of secrets', () => {
     found.kind === 'value' ? `${found.source}: ${found.value}` : found.kind;
 
   test('the first place with a value wins: variable, file, credential, keychain', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     keychain.values = { TOKEN: 'of-the-keychain' };
     const env: Record<string, string> = {
       TOKEN: 'of-the-environment',
@@ -117,7 +68,7 @@ suite('the look-up of secrets', () => {
   });
 
   test('what is missing names every place that was asked, in order', async () => {
-    const places = async (env: Record<string, string>, keychain?: FakeKeychain) => {
+    const places = async (env: Record<string, string>, keychain?: AskedKeychain) => {
       const found = await find(env, keychain);
       assert.ok(found.kind === 'missing', found.kind);
       return found.looked.map(({ text, empty }) => (empty ? `${text}, empty` : text));
@@ -128,7 +79,7 @@ suite('the look-up of secrets', () => {
     ]);
     writeFileSync(join(cwd, 'credentials', 'BLANK'), '\n');
     const env = { TOKEN: '', CREDENTIALS_DIRECTORY: join(cwd, 'nowhere') };
-    assert.deepEqual(await places(env, new FakeKeychain()), [
+    assert.deepEqual(await places(env, new AskedKeychain()), [
       'TOKEN in the environment, empty',
       'TOKEN_FILE in the environment',
       'TOKEN in $CREDENTIALS_DIRECTORY',
@@ -154,7 +105,7 @@ suite('the look-up of secrets', () => {
     const skip = /pipe|device/.test(what) && process.platform === 'win32';
     test(`a file ${what} is unreadable, and no later place is asked`, { skip }, async () => {
       make?.(join(cwd, path));
-      const keychain = new FakeKeychain();
+      const keychain = new AskedKeychain();
       const env = { TOKEN_FILE: path, CREDENTIALS_DIRECTORY: 'credentials' };
       const found = await find(env, keychain);
       assert.ok(found.kind === 'unreadable', found.kind);
@@ -183,14 +134,14 @@ suite('the look-up of secrets', () => {
 
   test('a credential that cannot be read ends the look-up as well', async () => {
     mkdirSync(join(cwd, 'credentials', 'FOLDER'));
-    const lookup = lookIn({ CREDENTIALS_DIRECTORY: 'credentials' }, new FakeKeychain());
+    const lookup = lookIn({ CREDENTIALS_DIRECTORY: 'credentials' }, new AskedKeychain());
     const found = one(await lookup.find(['FOLDER']), 'FOLDER');
     assert.ok(found.kind === 'unreadable');
     assert.equal(found.message, 'FOLDER in $CREDENTIALS_DIRECTORY is a folder');
   });
 
   test('the keychain is asked for names of its index alone', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     keychain.values = { KEPT: 'kept', OTHER: 'never asked for' };
     const lookup = lookIn({ SET: 'set' }, keychain);
     const found = await lookup.find(['SET', 'KEPT', 'NOWHERE']);
@@ -208,13 +159,13 @@ suite('the look-up of secrets', () => {
   });
 
   test('what the keychain has lost is missing', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     keychain.stored = { kind: 'stored', secrets: [{ name: 'TOKEN', setAt: 0 }] };
     assert.equal(told(await find({}, keychain)), 'missing');
   });
 
   test('a keychain that does not answer is told for its names, and for no other', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     keychain.values = { TOKEN: 'kept' };
     keychain.fault = locked;
     const found = await lookIn({}, keychain).find(['TOKEN', 'OTHER']);
@@ -228,9 +179,9 @@ suite('the look-up of secrets', () => {
   });
 
   test('an index that cannot be read, and a keychain that throws, leave it open', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     keychain.stored = locked;
-    const broken = new FakeKeychain();
+    const broken = new AskedKeychain();
     broken.values = { TOKEN: 'kept' };
     broken.until = Promise.reject(new Error('canary'));
     broken.until.catch(() => {});
@@ -247,7 +198,7 @@ suite('the look-up of secrets', () => {
   });
 
   test('two who ask at once are no two prompts, and a stop ends the wait', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     keychain.values = { TOKEN: 'kept' };
     const { promise, resolve } = Promise.withResolvers<void>();
     keychain.until = promise;
@@ -268,7 +219,7 @@ suite('the look-up of secrets', () => {
   });
 
   test('what is held stays as it is, missing or not; all else is looked for again', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     const lookup = lookIn({ TOKEN_FILE: 'changing' }, keychain);
     writeFileSync(join(cwd, 'changing'), 'first');
     lookup.hold(await lookup.find(['TOKEN', 'LATE']));
@@ -290,7 +241,7 @@ suite('the look-up of secrets', () => {
   });
 
   test('places tell how each stands now, and no value', async () => {
-    const keychain = new FakeKeychain();
+    const keychain = new AskedKeychain();
     keychain.values = { TOKEN: 'canary' };
     const env = { TOKEN: ' ', TOKEN_FILE: 'nowhere', CREDENTIALS_DIRECTORY: 'credentials' };
     const places = await lookIn(env, keychain).places('TOKEN');

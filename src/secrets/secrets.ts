@@ -3,6 +3,7 @@
  * shows one, and no error, log line or state holds one.
  */
 import type { FoundSecrets, SecretSource } from '../config/found-secret.ts';
+import type { KeychainState } from '../domain/keychain-state.ts';
 
 /**
  * Looks names up: `NAME`, then the file in `NAME_FILE`, then `$CREDENTIALS_DIRECTORY/NAME`, then
@@ -81,18 +82,6 @@ export type StoredSecrets =
 export type KeychainHoldings =
   | { readonly kind: 'held'; readonly names: ReadonlySet<string> }
   | KeychainFault;
-
-export const keychainStates = [
-  'ready',
-  'no_bus',
-  'no_provider',
-  'locked',
-  'no_answer',
-  'denied',
-  'unavailable',
-] as const;
-/** `unavailable`: there is no library for this machine, or it failed in a way that is not known. */
-export type KeychainState = (typeof keychainStates)[number];
 
 export type KeychainFault = {
   readonly kind: 'fault';

@@ -6,7 +6,7 @@ import type { ChannelType } from '../channel/kinds.ts';
 import type { AccessConfig, ModelConfig } from '../config/config.ts';
 import type { SecretSource } from '../config/found-secret.ts';
 import type { JsonObject } from '../config/locate.ts';
-import type { KeychainState } from '../secrets/secrets.ts';
+import type { KeychainState } from '../domain/keychain-state.ts';
 
 export type SetupState = Place & {
   /** Where "back" leads, the nearest last; a step stands there once at most. */

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { createLog } from '../../src/lib/log.ts';
 import { createLookupBeside } from '../../src/secret-lookup.ts';
-import type { KeychainState } from '../../src/secrets/secrets.ts';
+import type { KeychainState } from '../../src/domain/keychain-state.ts';
 import { openWizardServer, type WizardServer } from '../../src/setup/browser/wizard-server.ts';
 import { openSetup } from '../../src/setup/session.ts';
 import type { SetupSession } from '../../src/setup/setup.ts';

@@ -2,7 +2,8 @@
 import { secretSources } from '../../src/config/found-secret.ts';
 import type { FoundSecret, FoundSecrets, SecretSource } from '../../src/config/found-secret.ts';
 import type { Keychain, ServiceSecrets } from '../../src/secrets/secrets.ts';
-import type { KeychainFault, KeychainState } from '../../src/secrets/secrets.ts';
+import type { KeychainFault } from '../../src/secrets/secrets.ts';
+import type { KeychainState } from '../../src/domain/keychain-state.ts';
 
 export type FakeKeychain = Keychain & {
   readonly values: Map<string, { readonly value: string; readonly setAt: number }>;

@@ -199,14 +199,17 @@ export function writeRoute<
 export function askRoute<const P extends Parameters, const B extends Body>(
   route: Omit<AskRoute<P, B, undefined>, 'kind' | 'method' | 'principal'>,
 ): AskRoute {
-  const fixed = { kind: 'ask', method: 'POST', principal: 'operator' } as const;
-  return { ...route, ...fixed } as unknown as AskRoute;
+  return askedBy('operator', route);
 }
 
 /** For whoever may read; a page from elsewhere may not ask it. */
 export function signInRoute<const B extends Body>(
   route: Omit<AskRoute<Parameters, B, undefined>, 'kind' | 'method' | 'principal'>,
 ): AskRoute {
-  const fixed = { kind: 'ask', method: 'POST', principal: 'reader' } as const;
-  return { ...route, ...fixed } as unknown as AskRoute;
+  return askedBy('reader', route);
+}
+
+function askedBy(principal: AskRoute['principal'], route: object): AskRoute {
+  // The checks before a route give it exactly what it declares, so its types are right.
+  return { ...route, kind: 'ask', method: 'POST', principal } as unknown as AskRoute;
 }

@@ -1,6 +1,7 @@
 /** What the API takes and tells of secrets; each is held to its type in secret-control.ts. */
 import { secretSources } from '../../config/found-secret.ts';
-import { storeKinds, storeStates } from '../secret-control.ts';
+import { keychainStates } from '../../domain/keychain-state.ts';
+import { storeKinds } from '../secret-control.ts';
 import { boolean, list, maybeText, object, oneOf, text } from './schema.ts';
 import { problemAnd } from './status.ts';
 
@@ -9,7 +10,7 @@ const presence = {
   source: oneOf(...secretSources, 'missing'),
   inKeychain: boolean,
 } as const;
-const state = oneOf(...storeStates);
+const state = oneOf(...keychainStates);
 
 export const secretsSchema = object({
   rows: list(object({ ...presence, usedAt: list(text), restart: boolean })),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keychainStates } from '../secrets.ts';
+import { keychainStates } from '../../domain/keychain-state.ts';
 import { faultOf } from './faults.ts';
 import { stateOfBusError, stateOfMessage } from './library-messages.ts';
 import { reasons } from './wire.ts';

@@ -2,6 +2,7 @@
  * The keychain of this user, asked by a helper process. The index comes first: only what stands
  * there is asked for, and what cannot be written down there is not stored.
  */
+import type { KeychainState } from '../../domain/keychain-state.ts';
 import { OneAtATime } from '../../lib/one-at-a-time.ts';
 import { ownProgram, type OwnProgram } from '../../lib/own-program.ts';
 import type {
@@ -9,7 +10,6 @@ import type {
   KeychainDone,
   KeychainFault,
   KeychainHoldings,
-  KeychainState,
   KeychainValues,
   StoredSecrets,
 } from '../secrets.ts';

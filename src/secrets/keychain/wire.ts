@@ -2,7 +2,7 @@
  * What svc and the helper say to each other: one line of JSON each, a question on the helper's
  * standard input and answers on its descriptor 3. Values are in these lines and nowhere else.
  */
-import { keychainStates, type KeychainState } from '../secrets.ts';
+import { keychainStates, type KeychainState } from '../../domain/keychain-state.ts';
 
 export type Question =
   /** What the store has, and how it is; opens no prompt and reads no value. */
