@@ -42,7 +42,7 @@ class InstantModel implements Model {
   }
 
   check(): ReturnType<Model['check']> {
-    return Promise.resolve({ kind: 'reached', hasModel: true, runs: 'here' });
+    return Promise.resolve({ kind: 'reached', hasModel: true, runs: 'here', others: [] });
   }
 }
 

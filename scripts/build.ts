@@ -23,8 +23,14 @@ await using bundle = await rolldown({
   platform: 'node',
   cwd: root,
   // Discord's libraries stay where npm put them: few load them, and they have their own undici. So
-  // do those for a keychain: one of them is no JavaScript.
-  external: [/^node:/, /^@discordjs\//, /^@napi-rs\/keyring$/, /^dbus-native$/],
+  // do those for a keychain and for the window: they are no JavaScript, or load what is none.
+  external: [
+    /^node:/,
+    /^@discordjs\//,
+    /^@napi-rs\/keyring$/,
+    /^@webviewjs\/webview$/,
+    /^dbus-native$/,
+  ],
   resolve: {
     alias: {
       undici: join(root, 'scripts', 'undici-agent.js'),

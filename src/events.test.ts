@@ -339,6 +339,22 @@ test('models in no plan any more make room for others, of providers what they sh
   assert.equal(hosted().health.state, 'unknown', 'a late call of the old plan says nothing');
 });
 
+test('what a model showed that is asked no more says nothing of the one in its place', () => {
+  const { hub } = start('error');
+  const provider = 'local_runtime';
+  const use = (...names: readonly string[]): void => {
+    const models = names.map((name) => ({ name: `${provider}/${name}` as ModelName, provider }));
+    hub.planUsed({ revision: 'abc', channels: 1, brains: 1, models });
+  };
+  const standing = () => hub.meters.providers.get(provider)!.health.state;
+  use('a', 'b');
+  hub.modelLooked({ model: `${provider}/a` as ModelName, provider, found: 'not_found' });
+  use('a');
+  assert.equal(standing(), 'failing');
+  use('b');
+  assert.equal(standing(), 'unknown');
+});
+
 test('messages of the last minute are counted, those that came before are not', () => {
   const { hub, clock } = start('error');
   oneMessage(hub);

@@ -7,14 +7,15 @@
  * in ten seconds for each cause, with the number left unsaid; a dead letter always has its line.
  */
 import type { BearerFault, Events } from './domain/event.ts';
-import { channelTypeOf, type ChannelKey } from './domain/ids.ts';
+import type { ChannelKey } from './domain/ids.ts';
 import { sayNoAnswer } from './domain/remedy.ts';
 import { shortages, type Shortage } from './domain/shortage.ts';
 import type { Clock, SteadyTime } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { RecentCount } from './lib/recent-count.ts';
-import { AskedCounts, ChannelCounts, entryOf, isNews, Pace } from './meters.ts';
-import { newPace, newTallies, newTally, type Meters, type ToolTally } from './meters.ts';
+import { AskedCounts, ChannelTable, entryOf, isNews, Pace } from './meters.ts';
+import { newPace, newTallies, newTally } from './meters.ts';
+import type { ChannelCounts, Meters, ToolTally } from './meters.ts';
 import { Frames, type FrameRing } from './frames.ts';
 
 export interface EventHub extends Events {
@@ -35,8 +36,7 @@ class Hub implements EventHub {
   readonly #now: () => number;
   readonly #steady: () => SteadyTime;
   readonly #debug: boolean;
-  readonly #byKey = new Map<ChannelKey, ChannelCounts>();
-  readonly #channels = new Map<string, ChannelCounts>();
+  readonly #channels = new ChannelTable();
   readonly #asked = new AskedCounts();
   readonly #recent = new RecentCount();
   readonly #tools = new Map<string, ToolTally & { count: number }>();
@@ -59,7 +59,7 @@ class Hub implements EventHub {
     this.#debug = log.enabled('debug');
     const totals = this.#totals;
     this.meters = {
-      channels: this.#channels,
+      channels: this.#channels.byType,
       providers: this.#asked.providers,
       models: this.#asked.models,
       perMinute: () => this.#recent.count(steady()),
@@ -170,6 +170,11 @@ class Hub implements EventHub {
         ...pace.unsaid(),
       });
     } else if (this.#debug) this.#log.debug('model_answered', 'A model call ended.', e);
+  }
+
+  modelLooked(e: Parameters<Events['modelLooked']>[0]): void {
+    this.#asked.looked(e, this.#now());
+    if (this.#debug) this.#log.debug('model_looked', 'A model was looked at.', e);
   }
 
   replyDelivered(e: Parameters<Events['replyDelivered']>[0]): void {
@@ -287,14 +292,6 @@ class Hub implements EventHub {
   }
 
   #countsOf(key: ChannelKey): ChannelCounts {
-    return this.#byKey.get(key) ?? this.#meet(key);
-  }
-
-  /** A bot is counted under the type of its messenger. */
-  #meet(key: ChannelKey): ChannelCounts {
-    const type = channelTypeOf(key);
-    const counts = entryOf(this.#channels, type, () => new ChannelCounts(type));
-    this.#byKey.set(key, counts);
-    return counts;
+    return this.#channels.of(key);
   }
 }

@@ -3,7 +3,7 @@ import type { Decision } from './domain/decision.ts';
 import type { BearerFault, Box } from './domain/event.ts';
 import type { FailureKind } from './domain/failure.ts';
 import type { TurnedAwayReason } from './domain/gate.ts';
-import type { ModelName } from './domain/ids.ts';
+import { channelTypeOf, type ChannelKey, type ModelName } from './domain/ids.ts';
 import type { Shortage } from './domain/shortage.ts';
 import type { GrantMode, ToolOutcome } from './domain/tool-use.ts';
 import { later, type SteadyTime } from './lib/clock.ts';
@@ -61,8 +61,8 @@ export type ModelMeters = { readonly provider: string; readonly calls: CallMeter
 export type ProviderMeters = { readonly calls: CallMeters; readonly health: ProviderHealth };
 
 /**
- * What the last call with evidence showed, and of which model it was. `since`: milliseconds since
- * 1970.
+ * What the last call with evidence showed, and of which model it was; or a look, where there was no
+ * call, or where it shows what no call can succeed against. `since`: milliseconds since 1970.
  */
 export type ProviderHealth =
   | { readonly state: 'unknown' }
@@ -127,6 +127,23 @@ export class ChannelCounts implements ChannelMeters {
   }
 }
 
+/** The counters of channels: a bot is counted under the type of its messenger. */
+export class ChannelTable {
+  readonly byType = new Map<string, ChannelCounts>();
+  readonly #byKey = new Map<ChannelKey, ChannelCounts>();
+
+  of(key: ChannelKey): ChannelCounts {
+    return this.#byKey.get(key) ?? this.#meet(key);
+  }
+
+  #meet(key: ChannelKey): ChannelCounts {
+    const type = channelTypeOf(key);
+    const counts = entryOf(this.byType, type, () => new ChannelCounts(type));
+    this.#byKey.set(key, counts);
+    return counts;
+  }
+}
+
 class CallCounts {
   readonly took = new Histogram();
   readonly pace = new Pace();
@@ -162,7 +179,20 @@ class ProviderCounts implements ProviderMeters {
       this.health = { ...health, reason: result, model };
     }
   }
+
+  /** A look shows no answer: it takes back what looks can see, and knows nothing of the rest. */
+  looked(found: 'there' | FailureKind, model: ModelName, now: number): void {
+    const { health } = this;
+    if (found !== 'there') {
+      if (health.state !== 'up' || unreached.has(found)) this.ended(found, model, now);
+    } else if (health.state === 'failing' && health.model === model && absent.has(health.reason)) {
+      this.health = { state: 'unknown' };
+    }
+  }
 }
+
+const unreached: ReadonlySet<CallResult> = new Set(['connect_failed', 'connect_timeout']);
+const absent: ReadonlySet<CallResult> = new Set([...unreached, 'not_found']);
 
 class ModelCounts implements ModelMeters {
   readonly provider: string;
@@ -203,15 +233,30 @@ export class AskedCounts {
     return calls;
   }
 
+  /** @param now milliseconds since 1970 */
+  looked(
+    {
+      model,
+      provider,
+      found,
+    }: { model: ModelName; provider: string; found: 'there' | FailureKind },
+    now: number,
+  ): void {
+    entryOf(this.providers, provider, newProvider).looked(found, model, now);
+  }
+
   /**
    * Counts are kept over plans: those of a model whose route has gone make room only for models of
-   * the plan in use. What a provider's calls showed holds only while every plan has had it.
+   * the plan in use. What a provider's calls showed holds only while every plan has had it, and
+   * a failure only while the model is asked that failed.
    */
   keep(inPlan: readonly Named[]): void {
     this.#inPlan = new Set(inPlan.map(({ name }) => name));
     const used = new Set(inPlan.map(({ provider }) => provider));
     for (const [name, counts] of this.providers) {
-      if (!used.has(name) || !this.#used.has(name)) counts.health = { state: 'unknown' };
+      const { health } = counts;
+      const isOver = health.state === 'failing' && !this.#inPlan.has(health.model);
+      if (isOver || !used.has(name) || !this.#used.has(name)) counts.health = { state: 'unknown' };
     }
     this.#used = used;
   }

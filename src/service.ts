@@ -26,7 +26,7 @@ import type {
   EnvName,
   MessengerConfig,
   ModelConfig,
-  ObservabilityConfig,
+  ListenAddress,
   PolicyConfig,
   Secrets,
 } from './config/config.ts';
@@ -264,7 +264,7 @@ export function createServiceKit(
 }
 
 export type AdminChoice = {
-  readonly settings: ObservabilityConfig;
+  readonly address: ListenAddress;
   readonly access: OperatorAccess;
   /** Host names that the configuration in use allows. */
   readonly allowedHosts: () => readonly string[];
@@ -273,17 +273,15 @@ export type AdminChoice = {
 };
 
 /**
- * Loaded and opened only where it is switched on; null: it is off.
+ * Loaded only where one is wanted.
  * @param opened is given what closes it, also where its address cannot be had
  */
 export async function openAdmin(
-  { settings, access, allowedHosts, webRoot, ports }: AdminChoice,
+  { address, access, allowedHosts, webRoot, ports }: AdminChoice,
   { listeners }: ServiceKit,
   opened: Lifetime,
-): Promise<AdminOpened | AdminProblem | null> {
-  if (!settings.enabled) return null;
+): Promise<AdminOpened | AdminProblem> {
   const { createAdminServer } = await opened.within(() => import('./admin/http/server.ts'));
-  const { address } = settings;
   const options = { address, allowedHosts, access, listeners, webRoot: fileURLToPath(webRoot) };
   const server = createAdminServer(ports, options);
   return opened.use(

@@ -119,7 +119,7 @@ export async function end(setup: Setup, places: Pick<Places, 'pass'> | null): Pr
   try {
     return await runService(setup);
   } catch (error) {
-    return { kind: 'failed', message: String(error) };
+    return { kind: 'failed', code: null, message: String(error) };
   } finally {
     loading.places = null;
   }

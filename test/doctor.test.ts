@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import type { PreflightLine } from '../src/preflight/lines.ts';
 import { listenerLines } from '../src/cli/doctor/listeners.ts';
 import { clockLine } from '../src/cli/doctor/clock.ts';
-import { versionAt } from '../src/cli/frame/program.ts';
+import { versionAt } from '../src/lib/program.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { runCommand, serveHere } from './in-process.ts';
 import { freePort, post, scratch, secret, serve, webhookConfig, writeConfig } from './program.ts';

@@ -1,8 +1,10 @@
 /** Runs the real program as a person would, and looks at what it leaves behind. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 export const root = join(import.meta.dirname, '..');
 export const launcher = join(root, 'bin', 'svc.js');
@@ -47,8 +49,20 @@ export function runProgram(
     env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  return followed(child);
+}
+
+/** Keeps what a program says, from its start on. */
+export function followed(child: ChildProcessWithoutNullStreams): Run {
   // Where it ends without reading what it was given, its exit code and its words tell why.
   child.stdin.on('error', () => {});
+  return watchProcess(child);
+}
+
+/** @param child whose output is piped */
+export function watchProcess(
+  child: ChildProcess & { readonly stdout: Readable; readonly stderr: Readable },
+): Run {
   const text = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text.out += part));
   child.stderr.setEncoding('utf8').on('data', (part: string) => (text.err += part));

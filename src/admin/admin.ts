@@ -4,6 +4,7 @@
  * and run.ts fill. Ports are called at any time, must be quick, and hand out no secret; what
  * people wrote, and who they are, comes from the reader alone.
  */
+import type { ApplicationLink } from './application.ts';
 import type { ConfigControl } from './config-control.ts';
 import type { ChannelType, Config, ConfigProblem } from '../config/config.ts';
 import type { AuditRow } from '../domain/audit.ts';
@@ -15,6 +16,7 @@ import type { Meters } from '../meters.ts';
 import type { ChannelBacklog, Gauges, Ledger, LedgerReader } from '../store/store.ts';
 import type { StorageForm } from '../domain/storage-form.ts';
 import type { ConfigTrials } from './config-trials.ts';
+import type { ModelLooks } from './model-looks.ts';
 import type { SecretControl } from './secret-control.ts';
 
 export type AdminPorts = {
@@ -43,7 +45,10 @@ export type AdminPorts = {
   readonly pairings: Admissions;
   readonly control: ConfigControl;
   readonly trials: ConfigTrials;
+  readonly models: ModelLooks;
   readonly secrets: SecretControl;
+  /** null: svc runs by itself. */
+  readonly application: ApplicationLink | null;
   readonly events: Pick<Events, 'faulted' | 'operatorWrote' | 'bearerRefused'>;
 };
 
@@ -83,6 +88,8 @@ export type Status = {
   readonly uptimeMs: number;
   readonly storage: StorageForm;
   readonly access: Access;
+  /** There is an application around svc, see application.ts; null: svc is older than that. */
+  readonly application: boolean | null;
   /** Messages accepted in the last 60 s. */
   readonly perMinute: number;
   readonly channels: readonly ChannelStatus[];

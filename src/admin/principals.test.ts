@@ -58,6 +58,7 @@ operator POST /api/v1/config/history/{revision}/restore
 operator POST /api/v1/config/validate
 operator POST /api/v1/config/preflight
 operator POST /api/v1/config/try
+operator POST /api/v1/models/look
 operator GET /api/v1/secrets
 operator POST /api/v1/secrets/presence
 operator PUT /api/v1/secrets/{name}

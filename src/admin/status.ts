@@ -39,6 +39,7 @@ export function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Stat
     uptimeMs: Math.max(0, ports.now() - ports.startedAt),
     storage: storageOf(plan.config),
     access,
+    application: ports.application !== null,
     perMinute: ports.meters.perMinute(),
     channels: channelsOf(plan, asker),
     brains: brainsOf(plan),

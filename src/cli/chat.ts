@@ -1,12 +1,13 @@
 import type { BrainConfig, ChannelType, Secrets } from '../config/config.ts';
+import { practiceModelName } from '../domain/remedy.ts';
 import { logLevels } from '../lib/log.ts';
 import { readSkills } from '../service.ts';
 import { createCommandLog, readConfig, readLogLevel, readSecrets } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 import { findConfigFile, sayChoice, type ConfigFile } from './frame/config-file.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
-import { plainText } from './frame/plain-text.ts';
-import { programVersion } from './frame/program.ts';
+import { plainText } from '../lib/plain-text.ts';
+import { programVersion } from '../lib/program.ts';
 
 const table = {
   config: { type: 'string' },
@@ -92,8 +93,8 @@ type Partner =
   | { readonly kind: 'refused'; readonly report: string; readonly code: number };
 
 async function practicePartner(): Promise<Partner> {
-  const { createPracticeModel, practiceModelName } = await import('./demo/practice-model.ts');
-  const { closeServer, listenNear } = await import('./demo/servers.ts');
+  const { createPracticeModel } = await import('../setup/practice-model.ts');
+  const { closeServer, listenNear } = await import('../lib/near-port.ts');
   const { demoConfig } = await import('./demo/document.ts');
   const server = createPracticeModel();
   const modelPort = await listenNear(server, 0);
@@ -121,7 +122,7 @@ async function configuredPartner(file: ConfigFile, name: string | null, io: Io):
     return { kind: 'refused', report, code: exitCode.usage };
   }
   const concerns = (path: string): boolean => path.startsWith(`brains[${index}].`);
-  const resolved = await readSecrets(read.config, io, concerns);
+  const resolved = await readSecrets(read.config, io, { concerns });
   if (resolved.kind === 'refused') return { ...resolved, code: exitCode.config };
   const chosen = sayChoice(file);
   const models = brain.models.map(({ provider, modelId }) => `${provider}/${modelId}`).join(', ');

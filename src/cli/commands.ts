@@ -8,6 +8,7 @@ const entries: readonly Entry[] = [
   { name: 'demo', load: async () => (await import('./demo/demo.ts')).demo },
   { name: 'init', load: async () => (await import('./init/init.ts')).createInit() },
   { name: 'serve', load: async () => (await import('./serve.ts')).serve },
+  { name: 'desktop', load: async () => (await import('./desktop.ts')).desktop },
   { name: 'chat', load: async () => (await import('./chat.ts')).chat },
   { name: 'send', load: async () => (await import('./talk/send.ts')).send },
   { name: 'receive', load: async () => (await import('./talk/receive.ts')).receive },
@@ -66,7 +67,7 @@ async function loadConfigCheck(): Promise<Command> {
   return createConfigCheck(
     async (inspection, { secrets: lookup, stop: left }) => {
       const { runPreflight } = await import('../preflight/preflight.ts');
-      const { programVersion } = await import('./frame/program.ts');
+      const { programVersion } = await import('../lib/program.ts');
       const version = programVersion();
       return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
@@ -106,9 +107,18 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
 }
 
 /** What svc starts itself for; nobody types it, so that no help and no completion names it. */
+const roles: Readonly<Record<string, (args: readonly string[], io: Io) => Promise<number>>> = {
+  keychain: async (_args, io) => (await import('./internal/keychain.ts')).runKeychainHelper(io),
+  'first-run': async (args, io) => {
+    return (await import('./internal/first-run.ts')).runFirstRunRole(args, io);
+  },
+  window: async (args, io) => (await import('./internal/window.ts')).runWindowProcess(args, io),
+};
+
 async function runInternal(argv: readonly string[], io: Io): Promise<number> {
-  const { runKeychainHelper } = await import('./internal/keychain.ts');
-  return argv.join(' ') === 'internal keychain' ? runKeychainHelper(io) : notFound(argv, io);
+  const [, name = '', ...args] = argv;
+  const role = Object.hasOwn(roles, name) ? roles[name] : undefined;
+  return role === undefined ? notFound(argv, io) : role(args, io);
 }
 
 /** The longest name that the arguments begin with. */

@@ -1,5 +1,12 @@
+import type { Config } from '../config/config.ts';
+import { namedSecrets } from '../config/secrets.ts';
 import { notYet } from '../config/unsupported.ts';
-import { logLevels, type Log } from '../lib/log.ts';
+import { takeOrders } from '../desktop/core/orders.ts';
+import type { ServiceCore } from '../desktop/core/service-core.ts';
+import type { KeychainState } from '../domain/keychain-state.ts';
+import { explainKeychain, openKeychain } from '../keychain.ts';
+import { logLevels, type Log, type LogLevel } from '../lib/log.ts';
+import { isTokenWanted } from '../run/admin-address.ts';
 import type { Ending } from '../run/run.ts';
 import {
   createCommandLog,
@@ -7,12 +14,13 @@ import {
   readConfig,
   readLogLevel,
   readSecrets,
+  type SecretsRead,
 } from './frame/boot.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
-import { sayChoice, useConfigFile } from './frame/config-file.ts';
+import { sayChoice, useConfigFile, type ConfigFile } from './frame/config-file.ts';
 import { openTurnLines } from './frame/turn-lines.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
-import { packageRoot, programVersion } from './frame/program.ts';
+import { packageRoot, programVersion } from '../lib/program.ts';
 
 const table = {
   config: { type: 'string' },
@@ -41,23 +49,57 @@ help: the database is in use, or its disk failed or is full).
 
 async function run(args: readonly string[], io: Io): Promise<number> {
   const onReload = latchHangUps(io);
+  const taken = takeOrders(io.env);
+  if (taken.kind === 'fault') return wrongUsage(io, 'serve', taken.message);
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'serve', parsed.message);
   const level = readLogLevel(parsed.flags['log-level'], 'info');
   if ('fault' in level) return wrongUsage(io, 'serve', level.fault);
   const file = useConfigFile(parsed.flags.config, io);
+  const service = { file, level: level.level, onReload };
+  if (taken.kind === 'none') return serveFrom({ ...service, io, core: null });
+  const [{ ServiceCore: Core }, { takeLent }] = await loadCore();
+  await using core = new Core(taken.orders, file.path, io.stop);
+  if (taken.orders.lends) await takeLent(io.stdin, io.secrets, core.stop);
+  return await serveFrom({ ...service, io: { ...io, stop: core.stop }, core });
+}
+
+/** A service by itself loads nothing of an application. */
+const loadCore = () =>
+  Promise.all([import('../desktop/core/service-core.ts'), import('../desktop/core/lent.ts')]);
+
+type Service = {
+  readonly file: ConfigFile;
+  readonly level: LogLevel;
+  readonly onReload: (reload: () => void) => void;
+  readonly io: Io;
+  /** null: svc runs by itself, without an application around it. */
+  readonly core: ServiceCore | null;
+};
+
+async function serveFrom(service: Service): Promise<number> {
+  const { file, io, core } = service;
   const read = await readConfig(file, io);
-  if (read.kind === 'refused') return refuse(io, read.report);
+  if (read.kind === 'refused') {
+    io.stderr.write(read.report);
+    await core?.stuckByConfig(read.problems);
+    return exitCode.config;
+  }
   const { config, inspection } = read;
   const missing = notYet(config);
-  if (missing.length > 0) return refuse(io, missing.map((one) => `✗ ${one}\n`).join(''));
-  const resolved = await readSecrets(config, io);
+  if (missing.length > 0) {
+    io.stderr.write(missing.map((one) => `✗ ${one}\n`).join(''));
+    await core?.stuckOtherwise('not_yet', missing.join(' '));
+    return exitCode.config;
+  }
+  const tokenWanted = isTokenWanted(config.observability, core !== null);
+  const resolved = await readSecrets(config, io, { tokenWanted });
   if (io.stop.aborted) return exitCode.fine;
-  if (resolved.kind === 'refused') return refuse(io, resolved.report);
+  if (resolved.kind === 'refused') return refuseSecrets(service, config, resolved);
   const { secrets } = resolved;
   io.secrets.hold(resolved.found);
   const warnings = [...inspection.validation.problems, ...resolved.warnings];
-  const log = createCommandLog(io, level.level);
+  const log = openLog(service);
   log.scrub(secrets.values());
   const chosen = sayChoice(file);
   if (chosen !== null && io.stderr.isTTY !== true) log.info('config_found', chosen);
@@ -70,7 +112,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     file: inspection.file,
     env: io.env,
     lookup: io.secrets,
-    onReload,
+    onReload: service.onReload,
     revision: inspection.revision,
     storagePath: inspection.storagePath,
     secrets,
@@ -81,9 +123,27 @@ async function run(args: readonly string[], io: Io): Promise<number> {
     stop: io.stop,
     abandon: io.abandon,
     onTurn: lines === null ? undefined : (turn) => lines.told(turn),
+    application: core?.around ?? null,
+    onListening: ({ window }) => window !== null && core?.atWork(window),
   });
   await tell(ending, log);
-  return codeOf(ending);
+  return core === null ? codeOf(ending) : tellShell(ending, core, io);
+}
+
+/** In an application its lines go to files, so that none is lost where no shell reads them. */
+function openLog({ io, level, core }: Service): Log {
+  if (core === null) return createCommandLog(io, level);
+  try {
+    const log = core.openLog(level);
+    core.logTo(log);
+    return log;
+  } catch (error) {
+    const log = createCommandLog(io, level);
+    const { message } = error as NodeJS.ErrnoException;
+    log.warn('log_files', `The log cannot be kept in files: ${message}.`);
+    core.logTo(log);
+    return log;
+  }
 }
 
 /** A hang-up that comes before anybody can act on it is acted on later. */
@@ -118,7 +178,28 @@ function codeOf({ kind }: Ending): number {
   }
 }
 
-function refuse(io: Io, report: string): number {
-  io.stderr.write(report);
+/** A shell that knows why does not begin it again. */
+async function tellShell(ending: Ending, core: ServiceCore, io: Io): Promise<number> {
+  if (ending.kind === 'ended') return exitCode.fine;
+  io.stderr.write(`${ending.message}\n`);
+  return (await core.stuckByEnding(ending)) ? exitCode.config : codeOf(ending);
+}
+
+async function refuseSecrets(
+  { io, core }: Service,
+  config: Config,
+  refused: Extract<SecretsRead, { readonly kind: 'refused' }>,
+): Promise<number> {
+  io.stderr.write(refused.report);
+  if (core === null) return exitCode.config;
+  const state = await openKeychain({ env: io.env, atTerminal: false }).state(io.stop);
+  await core.stuckBySecrets(refused, namedSecrets(config), { state, told: sayState(state) });
   return exitCode.config;
+}
+
+/** What keeps a keychain from being ready, and what to do: sentences. */
+function sayState(state: KeychainState): string | null {
+  if (state === 'ready') return null;
+  const { message, remedy } = explainKeychain(state);
+  return `${message} ${remedy}`;
 }

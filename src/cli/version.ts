@@ -1,6 +1,6 @@
 import { exitCode, type Command } from './cli.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
-import { programVersion } from './frame/program.ts';
+import { programVersion } from '../lib/program.ts';
 
 export const version: Command = {
   name: 'version',

@@ -42,8 +42,13 @@ const manyLines: SecretFault = {
  * a value are left out (files and `$(cat …)` put them there), and other white space around it too,
  * with a warning. The administrator's token is the one that may be missing, or of more than one
  * line: the service is read-only then, and a warning says so.
+ * @param tokenWanted false: the service is not read-only without it, and nothing is said
  */
-export function resolveSecrets(config: Config, found: FoundSecrets): ResolvedSecrets {
+export function resolveSecrets(
+  config: Config,
+  found: FoundSecrets,
+  tokenWanted = true,
+): ResolvedSecrets {
   const secrets = new Map<EnvName, string>();
   const missing = new Map<EnvName, { usedAt: string[]; found: Unfound }>();
   const unfit: ConfigProblem[] = [];
@@ -53,7 +58,8 @@ export function resolveSecrets(config: Config, found: FoundSecrets): ResolvedSec
     const one = found.get(name);
     if (one === undefined) continue;
     if (one.kind !== 'value') {
-      if (kind === 'admin') warnings.push(tokenUnset(name, path, one));
+      if (kind === 'admin' && tokenWanted) warnings.push(tokenUnset(name, path, one));
+      else if (kind === 'admin') continue;
       else if (missing.has(name)) missing.get(name)!.usedAt.push(path);
       else missing.set(name, { usedAt: [path], found: one });
       continue;
@@ -62,7 +68,7 @@ export function resolveSecrets(config: Config, found: FoundSecrets): ResolvedSec
     const value = given.trim();
     const split = controls.test(value) ? manyLines : null;
     if (split !== null && kind === 'admin') {
-      warnings.push(tokenUnfit(name, path, split));
+      if (tokenWanted) warnings.push(tokenUnfit(name, path, split));
       continue;
     }
     secrets.set(name, value);

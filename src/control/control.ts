@@ -44,6 +44,8 @@ export type ControlParts = {
   readonly log: Log;
   /** Aborted: no new configuration is taken. */
   readonly stop: AbortSignal;
+  /** false: an operator is known without the token of the admin block. */
+  readonly tokenWanted: boolean;
   /** Of each plan that is in use from now on, the first one aside. */
   readonly onUsed: (plan: Plan) => void;
 };

@@ -20,7 +20,7 @@ const named = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)-([0-9a-f]{12})\.jso
 type Entry = { readonly name: string; readonly revision: string; readonly savedAt: number };
 
 /** The folder is beside what a link leads to: the right to write is needed there anyway. */
-async function folderOf(file: string): Promise<string> {
+export async function historyFolder(file: string): Promise<string> {
   return `${await realpath(file).catch(() => file)}.history`;
 }
 
@@ -42,7 +42,7 @@ function noneIfMissing(error: NodeJS.ErrnoException): string[] {
 
 /** Newest first. @throws what the system says */
 export async function listKept(file: string): Promise<readonly KeptConfig[]> {
-  const folder = await folderOf(file);
+  const folder = await historyFolder(file);
   const rows: KeptConfig[] = [];
   for (const { name, revision, savedAt } of await entriesIn(folder)) {
     const facts = await stat(join(folder, name)).catch(() => null);
@@ -56,7 +56,7 @@ export async function readKept(
   file: string,
   revision: string,
 ): Promise<{ readonly text: string; readonly savedAt: number } | null> {
-  const folder = await folderOf(file);
+  const folder = await historyFolder(file);
   const entry = (await entriesIn(folder)).find((one) => one.revision === revision);
   if (entry === undefined) return null;
   const read = await readConfigText(join(folder, entry.name), 'file');
@@ -66,7 +66,7 @@ export async function readKept(
 
 /** Resolves when the text is safe on the disk. @throws what the system says */
 export async function keep(file: string, text: string, savedAt: number): Promise<void> {
-  const folder = await folderOf(file);
+  const folder = await historyFolder(file);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const revision = revisionOf(text);
   const time = new Date(savedAt).toISOString().replaceAll(':', '-');
@@ -81,11 +81,11 @@ export async function keep(file: string, text: string, savedAt: number): Promise
 /** @param used the revision in use (again), which is no earlier one */
 export async function pruneKept(file: string, used: string): Promise<void> {
   await forgetKept(file, used);
-  await drop(await folderOf(file), (_entry, at) => at >= keptMax);
+  await drop(await historyFolder(file), (_entry, at) => at >= keptMax);
 }
 
 export async function forgetKept(file: string, revision: string): Promise<void> {
-  await drop(await folderOf(file), (entry) => entry.revision === revision);
+  await drop(await historyFolder(file), (entry) => entry.revision === revision);
 }
 
 async function drop(folder: string, isOver: (entry: Entry, at: number) => boolean): Promise<void> {

@@ -45,6 +45,8 @@ export type PrepareParts = AskedBy & {
   /** The configuration in use. */
   readonly used: ConfigSnapshot;
   readonly stop: AbortSignal;
+  /** false: an operator is known without the token of the admin block. */
+  readonly tokenWanted: boolean;
 };
 
 /** Who wants it to be used. */
@@ -56,8 +58,9 @@ export type AskedBy = {
 
 export async function prepareConfig(
   { validation, text, revision, storagePath, folder }: Inspection,
-  { lookup, log, kit, reader, used, stop, mayAskWith, byHand }: PrepareParts,
+  parts: PrepareParts,
 ): Promise<NextConfig | ConfigRefused> {
+  const { lookup, log, kit, reader, used, stop, mayAskWith, byHand } = parts;
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
   const fields = fieldsOfTheProcess(used, { text, storagePath });
@@ -68,7 +71,7 @@ export async function prepareConfig(
   if (enabled && !mayAskWith(allowedHosts)) return wouldLockOut();
   const names = namedSecrets(config).map(({ name }) => name);
   const found = await lookup.find(names, stop);
-  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found);
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, parts.tokenWanted);
   if (stop.aborted) return rolledBack(stopping);
   if (missing.length > 0) return secretMissing([...problemsOf(missing), ...unfit]);
   if (unfit.length > 0) return invalid(unfit);

@@ -60,6 +60,8 @@ export interface Events {
     result: 'answer' | FailureKind;
     ms: number;
   }): void;
+  /** A look without any content: whether the model is there. It is no call, and counted nowhere. */
+  modelLooked(e: { model: ModelName; provider: string; found: 'there' | FailureKind }): void;
   /** `message`: the id of the message that the reply answers. */
   replyDelivered(e: {
     channel: ChannelKey;

@@ -1,6 +1,9 @@
 /** What the operator can do when a model gave no answer. */
 import type { FailureKind } from './failure.ts';
 
+/** What the practice model of a first run is called: it ends with that, and with the demo. */
+export const practiceModelName = 'practice';
+
 type Remedies = Partial<Record<FailureKind, (modelId: string) => string>>;
 
 const nearer = (): string =>
@@ -8,7 +11,10 @@ const nearer = (): string =>
 
 const remedies = {
   local_runtime: {
-    connect_failed: () => 'Ollama is not running: `ollama serve`. If it is, check base_url.',
+    connect_failed: (modelId) =>
+      modelId === practiceModelName
+        ? 'The practice model has ended. Take a real one.'
+        : 'Ollama is not running: `ollama serve`. If it is, check base_url.',
     not_found: (modelId) => `Fetch the model: \`ollama pull ${modelId}\`, or name another.`,
     unauthorized: () => 'Check the key in the environment.',
     far_address: nearer,

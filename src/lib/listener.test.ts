@@ -54,6 +54,27 @@ test('an address is shared, and closes with the last to let go', async () => {
   await again.release(100);
 });
 
+test('an address that is taken alone is shared with nobody, whoever comes first', async () => {
+  const listeners = createListeners();
+  const address = { host: '127.0.0.1', port: await freePort() };
+  const alone = await listeners.takeAlone(address);
+  assertHeld(alone);
+  alone.answer(say('alone'));
+  assert.deepEqual(
+    listeners.places.map(({ port }) => port),
+    [address.port],
+  );
+  assert.deepEqual(await listeners.take(address), { kind: 'fault', code: 'EADDRINUSE' });
+  assert.deepEqual(await listeners.takeAlone(address), { kind: 'fault', code: 'EADDRINUSE' });
+  assert.equal((await exchange(address.port, get))[0]?.body, 'alone');
+  await alone.release(100);
+  assert.deepEqual(listeners.places, []);
+  const shared = await listeners.take(address);
+  assertHeld(shared);
+  assert.equal((await listeners.takeAlone(address)).kind, 'fault');
+  await shared.release(100);
+});
+
 function once(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

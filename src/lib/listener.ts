@@ -21,12 +21,16 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, peer:
 
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
-  take(address: { readonly host: string; readonly port: number }): Promise<Held | ListenFault>;
+  take(address: ListenPlace): Promise<Held | ListenFault>;
+  /** Binds the address for this one alone: whoever takes it later finds it taken. */
+  takeAlone(address: ListenPlace): Promise<Held | ListenFault>;
   /** Connections that are open on all listeners. */
   readonly connections: number;
   /** Where they are bound at this moment, with their real ports. */
   readonly places: readonly BoundPlace[];
 }
+
+export type ListenPlace = { readonly host: string; readonly port: number };
 
 /** `address` is a literal; `0.0.0.0` and `::` stand for every address of this machine. */
 export type BoundPlace = { readonly address: string; readonly port: number };
@@ -121,6 +125,11 @@ export function createListeners(
         if (shared.get(key) === listener) shared.delete(key);
       };
       return listener.take(forget);
+    },
+    takeAlone({ host, port }) {
+      const listener = make(host, port);
+      bound.add(listener);
+      return listener.take(() => bound.delete(listener));
     },
   };
 }

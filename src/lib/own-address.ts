@@ -29,3 +29,9 @@ export function isOwnAddress(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return own.some((one) => plainAddress(one.address) === plain);
 }
+
+/** The origin at which a process of this machine reaches the listener at this address. */
+export function originOf({ host, port }: { readonly host: string; readonly port: number }): URL {
+  const near = host === '' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return new URL(`http://${near.includes(':') ? `[${near}]` : near}:${port}`);
+}

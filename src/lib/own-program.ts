@@ -1,5 +1,5 @@
 /**
- * How this program starts itself for a role of its own: a short-lived process that does one thing.
+ * How this program starts itself, for a role that is a process of its own.
  * The same Node runs it, so that an old one that only launches is left out; a program of one file
  * is started by its own name, which takes no script.
  */
@@ -9,9 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 export type OwnProgram = { readonly file: string; readonly args: readonly string[] };
 
-/** @param role what `svc internal` calls it */
-export function ownProgram(role: string): OwnProgram {
-  const words = ['internal', role];
+/** @param words what stands behind `svc`: `internal keychain`, `serve --config …` */
+export function ownProgram(...words: readonly string[]): OwnProgram {
   if (isSea()) return { file: process.execPath, args: words };
   // Until the program listens to the signal itself, no debugger may open at it.
   return { file: process.execPath, args: ['--disable-sigusr1', launcher(), ...words] };

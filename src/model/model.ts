@@ -44,6 +44,8 @@ export type ModelCheck =
        * `elsewhere` is a vendor, and `unknown` that the runtime has not shown it.
        */
       readonly runs: 'here' | 'elsewhere' | 'unknown';
+      /** Where a local runtime lacks the model: names of some that it has; else none. */
+      readonly others: readonly string[];
     }
   | { readonly kind: 'failed'; readonly failure: Failure };
 

@@ -45,7 +45,7 @@ suite('the local runtime', { concurrency: true }, () => {
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
     const found = await model.check('private', bench.clock.in(5_000));
-    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'elsewhere' });
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'elsewhere', others: [] });
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
     assert.equal(fake.calls.length, 0);
   });
@@ -131,7 +131,7 @@ suite('the local runtime', { concurrency: true }, () => {
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
     const found = await model.check('public', bench.clock.in(5_000));
-    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'unknown' });
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'unknown', others: [] });
     await fake.script({ fail: '500' }, 'looks');
     assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'server_error');
   });
@@ -244,7 +244,7 @@ suite('the hosted runtime', { concurrency: true }, () => {
     await using bench = new Bench();
     const model = bench.build(hosted, fake.origin);
     const found = await model.check('private', bench.clock.in(5_000));
-    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'here' });
+    assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'here', others: [] });
     assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
   });
 
@@ -260,7 +260,7 @@ suite('the hosted runtime', { concurrency: true }, () => {
     await using fake = await startFakeOpenai({ answer: 'hi' }, { models: null, host });
     await using bench = new Bench();
     const found = await bench.build(hosted, fake.url).check('private', bench.clock.in(5_000));
-    assert.deepEqual(found, { kind: 'reached', hasModel: null, runs: 'here' });
+    assert.deepEqual(found, { kind: 'reached', hasModel: null, runs: 'here', others: [] });
   });
 });
 

@@ -148,8 +148,16 @@ test('a name without a tag is its latest, on both sides', () => {
   assert.equal(local.findTag('<html>', 'llama3'), null);
 });
 
+test('a runtime that lacks a model is asked for the names of those that it has', () => {
+  const others = (body: string, id: string) => local.findTag(body, id)?.others;
+  assert.deepEqual(others(list('qwen3:4b', 'x'.repeat(201), ''), 'llama3'), ['qwen3:4b']);
+  assert.deepEqual(others(list('llama3', 'qwen3'), 'llama3'), [], 'it lacks nothing');
+  const many = Array.from({ length: 80 }, (_, at) => `m${at}`);
+  assert.equal(others(list(...many), 'llama3')?.length, 50);
+});
+
 test('a vendor is named by the presence of a field, whatever it holds and wherever it is', () => {
-  const far = { hasModel: true, namesVendor: true };
+  const far = { hasModel: true, namesVendor: true, others: [] };
   for (const field of ['remote_host', 'remote_model']) {
     for (const value of ['https://v.example', '', {}, [], 7, null, false]) {
       const named = { [field]: value };
@@ -158,7 +166,7 @@ test('a vendor is named by the presence of a field, whatever it holds and wherev
       });
       assert.deepEqual(local.findTag(JSON.stringify(entry('X')), 'x'), far);
       const other = local.findTag(JSON.stringify(entry('y')), 'x');
-      assert.deepEqual(other, { hasModel: true, namesVendor: false });
+      assert.deepEqual(other, { hasModel: true, namesVendor: false, others: [] });
       const answers = [
         { message: { content: 'hi' } },
         { message: { content: '' } },

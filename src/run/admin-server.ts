@@ -1,18 +1,22 @@
 /** The admin server of a run: its address, who may write, and what it is told by. */
 import type { AdminPorts, Health, PlanView } from '../admin/admin.ts';
+import type { ApplicationLink } from '../admin/application.ts';
 import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
-import type { Config, Secrets } from '../config/config.ts';
+import type { ListenAddress, ObservabilityConfig } from '../config/config.ts';
 import type { Control } from '../control/control.ts';
 import type { EventHub } from '../events.ts';
 import type { Host } from './host.ts';
 import { explainKeychain, openKeychain } from '../keychain.ts';
-import { createTokenCheck } from '../lib/bearer.ts';
+import { createTokenCheck, type TokenCheck } from '../lib/bearer.ts';
 import type { Lifetime } from '../lib/lifetime.ts';
 import { createSecretControl } from '../control/secrets.ts';
+import { createModelLooks } from '../control/model-looks.ts';
 import { createTrials } from '../control/trials.ts';
-import type { Setup } from './run.ts';
+import { adminPlaces, textAt } from './admin-address.ts';
+import type { WindowPlace } from './listening.ts';
+import type { Ending, Setup } from './run.ts';
 import { openAdmin, type ServiceKit } from '../service.ts';
 import type { OpenStore } from '../storage.ts';
 
@@ -26,9 +30,25 @@ export type AdminParts = {
   readonly warnings: () => PlanView['warnings'];
 };
 
+/** The application around a run. */
+export type Around = {
+  readonly link: ApplicationLink;
+  /** Whether this is the token of who is signed in by it now. */
+  readonly matches: TokenCheck;
+  /** The port of its window the last time; 0: there was none. */
+  readonly port: number;
+};
+
+/** `admin`: where others find it, `host:port`; null: nowhere. */
+export type AdminPlaced = {
+  readonly kind: 'placed';
+  readonly admin: string | null;
+  readonly window: WindowPlace | null;
+};
+
 /**
- * When a default address is taken, svc runs without the admin server. When an address of the file
- * is taken, the start fails.
+ * When a default address is taken, svc runs without the admin server, or, with an application
+ * around it, on another port. When an address of the file is taken, the start fails.
  * @param lifetime closes the server
  * @returns null: the server is off
  */
@@ -36,32 +56,107 @@ export async function startAdmin(
   setup: Setup,
   lifetime: Lifetime,
   parts: AdminParts,
-): Promise<AdminOpened | AdminProblem | null> {
-  const { config, secrets, webRoot } = setup;
-  const { kit, control } = parts;
-  const settings = config.observability;
-  const access = operatorAccess(config.admin, secrets);
-  const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
-  const ports = portsOf(setup, parts);
-  const opened = await openAdmin({ settings, access, allowedHosts, webRoot, ports }, kit, lifetime);
-  if (opened === null || opened.kind === 'opened' || settings.address.given) return opened;
-  kit.events.warned({ code: 'admin_off', message: `${opened.message} It is off for this run.` });
+): Promise<AdminPlaced | Ending | null> {
+  const { observability: settings } = setup.config;
+  const opener = new Opener(setup, lifetime, parts);
+  const { application = null } = setup;
+  if (application !== null) return startAround(application, settings, opener, parts.events);
+  if (!settings.enabled) return null;
+  const { address } = settings;
+  const opened = await opener.open(address, null);
+  if (opened.kind === 'opened') {
+    return { kind: 'placed', admin: textAt(address, opened.port), window: null };
+  }
+  if (address.given) return refused(opened, address);
+  const message = `${opened.message} It is off for this run.`;
+  parts.events.warned({ code: 'admin_off', message });
   return null;
 }
 
-/** How the administrator is known; read-only where the block or the variable's value is missing. */
-function operatorAccess(admin: Config['admin'], secrets: Secrets): OperatorAccess {
-  if (admin === null) {
-    const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
-    return { kind: 'none', remedy };
+async function startAround(
+  application: Around,
+  settings: ObservabilityConfig,
+  opener: Opener,
+  events: EventHub,
+): Promise<AdminPlaced | Ending> {
+  const { others, window } = adminPlaces(settings, application.port);
+  const first = others === null ? null : await opener.open(others, null);
+  if (first?.kind === 'problem') return refused(first, others!);
+  const ofOthers = first === null ? null : textAt(others!, first.port);
+  let problem: AdminProblem | null = null;
+  for (const address of window) {
+    const opened = await opener.open(address, application);
+    if (opened.kind === 'problem') {
+      problem ??= opened;
+      continue;
+    }
+    const text = textAt(address, opened.port);
+    const isForAll = settings.enabled && others === null;
+    if (isForAll && problem !== null) {
+      const message = `${problem.message} It is at ${text} for this run.`;
+      events.warned({ code: 'admin_moved', message });
+    }
+    const canWrite = opener.accessFor(application).kind !== 'none';
+    const place = { origin: `http://${text}`, canWrite };
+    return { kind: 'placed', admin: isForAll ? text : ofOthers, window: place };
   }
-  const token = secrets.get(admin.tokenEnv);
-  if (token !== undefined) return { kind: 'bearer', matches: createTokenCheck(token) };
-  const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
-  return { kind: 'none', remedy };
+  return refused(problem!, window[0]);
 }
 
-function portsOf(setup: Setup, parts: AdminParts): AdminPorts {
+function refused({ code, message }: AdminProblem, { given, text }: ListenAddress): Ending {
+  const unbound = given ? { field: 'observability.addr', address: text } : null;
+  return { kind: 'refused', code, message, unbound };
+}
+
+/** Opens admin servers of one run; they answer the same, but for who signs in where. */
+class Opener {
+  readonly #setup: Setup;
+  readonly #lifetime: Lifetime;
+  readonly #parts: AdminParts;
+  readonly #ports: Omit<AdminPorts, 'application'>;
+
+  constructor(setup: Setup, lifetime: Lifetime, parts: AdminParts) {
+    this.#setup = setup;
+    this.#lifetime = lifetime;
+    this.#parts = parts;
+    this.#ports = portsOf(setup, parts);
+  }
+
+  /** @param application whose window is led there; null: none is */
+  open(address: ListenAddress, application: Around | null): Promise<AdminOpened | AdminProblem> {
+    const { kit, control } = this.#parts;
+    const allowedHosts = (): readonly string[] => control.used.config.observability.allowedHosts;
+    const { webRoot } = this.#setup;
+    const access = this.accessFor(application);
+    const ports = { ...this.#ports, application: application?.link ?? null };
+    return openAdmin({ address, access, allowedHosts, webRoot, ports }, kit, this.#lifetime);
+  }
+
+  /**
+   * How the administrator is known: by the variable's value, or as who is signed in. Read-only
+   * where the block is missing, or there is neither.
+   */
+  accessFor(application: Around | null): OperatorAccess {
+    const { config, secrets } = this.#setup;
+    const { admin } = config;
+    if (admin === null) {
+      const remedy = 'An admin block in the configuration, with token_env, switches writing on.';
+      return { kind: 'none', remedy };
+    }
+    const token = secrets.get(admin.tokenEnv);
+    const checks = [
+      ...(token === undefined ? [] : [createTokenCheck(token)]),
+      ...(application === null ? [] : [application.matches]),
+    ];
+    if (checks.length > 0) {
+      return { kind: 'bearer', matches: (sent) => checks.some((check) => check(sent)) };
+    }
+    const remedy = `Set ${admin.tokenEnv}, which admin.token_env names, and restart.`;
+    return { kind: 'none', remedy };
+  }
+}
+
+function portsOf(setup: Setup, parts: AdminParts): Omit<AdminPorts, 'application'> {
   const { version, file, env, lookup, log, storagePath: heldDatabase } = setup;
   const { kit, events, host, control } = parts;
   const { ledger, reader } = parts.store;
@@ -93,6 +188,7 @@ function portsOf(setup: Setup, parts: AdminParts): AdminPorts {
     turnedAway: () => host.gate.turnedAway,
     pairings: host.pairings,
     control,
+    models: createModelLooks(() => host.plan?.models ?? [], kit),
     trials: createTrials({
       file,
       env,

@@ -3,9 +3,21 @@ import type { Health } from '../admin/admin.ts';
 
 export type Ending =
   | { readonly kind: 'ended' }
-  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
-  /** It failed in a way that a restart may mend; the restart recovers what was accepted. */
-  | { readonly kind: 'failed'; readonly message: string };
+  | {
+      readonly kind: 'refused';
+      readonly code: string;
+      readonly message: string;
+      /** The address of the configuration that could not be had; null: it is about none. */
+      readonly unbound: Unbound | null;
+    }
+  /**
+   * It failed in a way that a restart may mend; the restart recovers what was accepted. `code` is
+   * the storage's; null: another part failed.
+   */
+  | { readonly kind: 'failed'; readonly code: string | null; readonly message: string };
+
+/** `field`: its place in the configuration. */
+export type Unbound = { readonly field: string; readonly address: string };
 
 /** Runs until it is told to stop, the storage fails for good, or the start fails. */
 export class RunState {
@@ -51,7 +63,8 @@ export class RunState {
 
   /** One that fails while the service stops as it was told makes a failure of that end. */
   storageFailed(): void {
-    const failed: Ending = { kind: 'failed', message: 'The storage failed; the log says how.' };
+    const message = 'The storage failed; the log says how.';
+    const failed: Ending = { kind: 'failed', code: null, message };
     this.end(failed);
     if (this.#ending?.kind === 'ended') this.#ending = failed;
     this.#health = { status: 'failing', reason: 'the storage failed' };

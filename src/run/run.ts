@@ -6,11 +6,11 @@
  * All that is opened is owned by one Lifetime. Whatever ends the boot, and wherever (a problem, a
  * throw, a signal while something does not end), what was opened by then is closed.
  */
-import type { ChannelHealth } from '../channel/channel.ts';
+import type { ChannelHealth, ChannelProblem } from '../channel/channel.ts';
 import { channelKeyFor, isListener, type ChannelType } from '../channel/kinds.ts';
-import type { Config, ConfigProblem, ListenAddress, Secrets } from '../config/config.ts';
+import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
-import { warnOfModels } from '../control/model-warnings.ts';
+import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
 import type { Events } from '../domain/event.ts';
 import type { Admissions } from '../domain/gate.ts';
@@ -23,7 +23,9 @@ import type { Log } from '../lib/log.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { createRunEvents, type TurnWatch } from './run-events.ts';
-import { startAdmin } from './admin-server.ts';
+import { isTokenWanted } from './admin-address.ts';
+import { startAdmin, type Around } from './admin-server.ts';
+import { sayWhere, whereItListens, type Listening } from './listening.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
@@ -33,6 +35,7 @@ import type { StoreProblem } from '../store/problem.ts';
 import type { Ledger, LedgerReader } from '../store/store.ts';
 
 export type { Ending } from './run-state.ts';
+export type { Listening } from './listening.ts';
 
 export type Setup = {
   readonly config: Config;
@@ -62,6 +65,8 @@ export type Setup = {
   readonly abandon?: AbortSignal;
   readonly onListening?: (at: Listening, inside: Inside) => void;
   readonly onTurn?: TurnWatch | undefined;
+  /** The application around this run; null and left out: it runs by itself. */
+  readonly application?: Around | null;
 };
 
 /** The running service, for who started it in this process and stands where an operator does. */
@@ -72,8 +77,6 @@ export type Inside = {
   /** The channels in use, each with its health. */
   readonly channels: () => readonly (ChannelHealth & { readonly type: ChannelType })[];
 };
-
-export type Listening = { readonly webhook: string | null; readonly admin: string | null };
 
 /** How long what was opened may take to close, once what was in hand is done. */
 const closeMs = 5_000;
@@ -129,7 +132,8 @@ class Run {
 
   #startFailed(error: unknown): void {
     this.#events.faulted({ where: 'the start', error });
-    this.#state.end({ kind: 'failed', message: 'It could not start; the log says why.' });
+    const message = 'It could not start; the log says why.';
+    this.#state.end({ kind: 'failed', code: null, message });
   }
 
   /** @returns null: the service listens */
@@ -139,7 +143,7 @@ class Run {
     const skills = await this.#lifetime.within(() => readSkills(config.brains));
     if (skills.kind === 'problem') {
       const { code, path, message, remedy } = problemOfSkills(skills);
-      return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}` };
+      return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}`, unbound: null };
     }
     const kit = createServiceKit(this.#events, version, storagePath);
     this.#lifetime.defer('the HTTP client', () => kit.http.close());
@@ -149,7 +153,8 @@ class Run {
     const store = await this.#openStore(kit, ids);
     if ('kind' in store) {
       const { code, message, isPassing } = store;
-      return { kind: isPassing ? 'failed' : 'refused', code, message };
+      if (isPassing) return { kind: 'failed', code, message };
+      return { kind: 'refused', code, message, unbound: null };
     }
     return this.#serve(kit, ids, store, { texts: skills.texts, warnings });
   }
@@ -188,13 +193,19 @@ class Run {
     this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
     const plan = createPlan(revision, config, secrets, kit, skills.texts);
     const unopened = await this.#lifetime.within(() => host.use(plan));
-    if (unopened !== null) return { ...unopened, kind: 'refused' };
-    const onUsed = (used: Plan): void => this.#planUsed(used, kit);
+    if (unopened !== null) return refusedBy(unopened, config);
+    const watch = new ModelWatch(kit, this.#state.over);
+    const onUsed = (used: Plan): void => {
+      kit.bounds.hold(used.models.map((one) => one.config));
+      watch.use(used.models);
+    };
     onUsed(plan);
     const source = onReload && { file, env, onReload };
     const first = firstOf(this.#setup, skills.warnings);
     const stop = this.#state.over;
-    const parts = { source, host, kit, reader, lookup, log, stop, onUsed };
+    const isAround = (this.#setup.application ?? null) !== null;
+    const tokenWanted = isTokenWanted(config.observability, isAround);
+    const parts = { source, host, kit, reader, lookup, log, stop, onUsed, tokenWanted };
     const control = new Control(parts, first);
     this.#control = control;
     const admin = await startAdmin(this.#setup, this.#lifetime, {
@@ -207,20 +218,19 @@ class Run {
         this.#state.health.status === 'ok' ? this.#alerts.health() : this.#state.health,
       warnings: () => [...control.warnings, ...this.#alerts.warnings()],
     });
-    if (admin?.kind === 'problem') return { ...admin, kind: 'refused' };
+    if (admin !== null && admin.kind !== 'placed') return admin;
     const { pairings: admissions } = host;
     const channels = (): ReturnType<Inside['channels']> =>
       host.plan?.channels.map(({ type, channel }) => ({ type, ...channel.health() })) ?? [];
     const inside = { ledger, reader, admissions, channels };
-    sayListening(this.#setup, this.#events, admin?.port ?? null, inside);
+    const at = whereItListens(config, admin);
+    this.#events.noticed({
+      code: 'listening',
+      message: 'svc is listening.',
+      details: sayWhere(at),
+    });
+    this.#setup.onListening?.(at, inside);
     return null;
-  }
-
-  #planUsed({ models }: Plan, kit: ServiceKit): void {
-    kit.bounds.hold(models.map(({ config }) => config));
-    warnOfModels(models, kit).catch((error: unknown) =>
-      this.#events.faulted({ where: 'looking at the models', error }),
-    );
   }
 
   /** @param inOrder what is in hand gets the time that the ledger's `drainMs` gives it */
@@ -252,6 +262,16 @@ class Run {
   }
 }
 
+/** Only a listener has an address of the configuration that it may not get. */
+function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
+  const index = channels.findIndex(isListener);
+  const listener = channels.find(isListener);
+  const isUnbound = code === 'bind_failed' && listener !== undefined;
+  const field = `channels[${index}].${listener?.type}.bind`;
+  const unbound = isUnbound ? { field, address: listener.bind.text } : null;
+  return { kind: 'refused', code, message, unbound };
+}
+
 /** What counts as public of all that was kept before there were stamps. */
 function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
   const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
@@ -268,29 +288,6 @@ function publicBy({ channels, brains, routes }: Config, secrets: Secrets): Publi
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
   const { text, revision, config, storagePath, warnings } = setup;
   return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
-}
-
-function sayListening(
-  setup: Setup,
-  events: Events,
-  adminPort: number | null,
-  inside: Inside,
-): void {
-  const { channels, routes, observability } = setup.config;
-  const configured = channels.find(isListener);
-  const isRouted = routes.some(({ channel }) => channel === configured?.type);
-  const webhook = isRouted ? configured : undefined;
-  const at: Listening = {
-    webhook: webhook === undefined ? null : `http://${webhook.bind.text}${webhook.path}`,
-    admin: adminPort === null ? null : `http://${textAt(observability.address, adminPort)}/ui`,
-  };
-  events.noticed({ code: 'listening', message: 'svc is listening.', details: { ...at } });
-  setup.onListening?.(at, inside);
-}
-
-/** Port 0 stands for whichever was free. */
-function textAt({ text }: ListenAddress, port: number): string {
-  return text.replace(/:0+$/, `:${port}`);
 }
 
 /** Without storage unfinished work is lost, so it is named; with storage the next start has it. */

@@ -26,6 +26,16 @@ const storage: JsonObject = { path: 'svc.db' };
 const brainName = 'assistant';
 const practiceModel = 'practice';
 
+/** Where nobody looked at anything yet. */
+export const nothingFound: Facts = {
+  face: 'terminal',
+  file: null,
+  models: null,
+  place: null,
+  written: null,
+  liveView: null,
+};
+
 /** Where nothing else is known: all addresses are the defaults. */
 export const usualPlace: PlaceFound = {
   keychain: 'unavailable',
@@ -86,7 +96,9 @@ export function writePlanOf(draft: Draft, facts: Facts): WritePlan {
 /** The whole file. */
 export function documentOf(draft: Draft, facts: Facts): JsonObject {
   const place = facts.place ?? usualPlace;
-  const hasAdmin = secretsOf(draft, facts).some(({ name }) => name === adminTokenName);
+  // A window is signed in by its application, whether there is such a secret or not.
+  const hasAdmin =
+    facts.face === 'window' || secretsOf(draft, facts).some(({ name }) => name === adminTokenName);
   const admin: JsonObject = hasAdmin ? { admin: { token_env: adminTokenName } } : {};
   const before = facts.file?.kind === 'there' ? facts.file.document : null;
   if (draft.file === 'change' && before !== null) {

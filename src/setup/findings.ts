@@ -95,7 +95,9 @@ function fileWritten(
   }
   const facts = { written };
   const starts = state.step.at === 'write' && state.step.starts;
-  if (!starts) return over(stay(state, { step: state.step, facts }), 'written');
+  const isWindow = state.facts.face === 'window';
+  const after = stay(state, { step: state.step, facts });
+  if (!starts) return over(after, isWindow ? 'goes_on' : 'written');
   const step = { at: 'start', problem: null } as const;
   return { ...stay(state, { step, facts, effect: { kind: 'start' } }), trail: [] };
 }

@@ -10,7 +10,7 @@ import { createLog } from '../lib/log.ts';
 import { Rehearsal } from '../rehearsal.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import { createServiceKit, createTrialKit, type ServiceKit } from '../service.ts';
-import { documentOf, usualPlace } from './document.ts';
+import { documentOf, nothingFound, usualPlace } from './document.ts';
 import { firstAnswerMs } from './pages-model.ts';
 import type { Pouch } from './session.ts';
 import type { ModelChoice, ModelOutcome } from './state.ts';
@@ -72,8 +72,7 @@ function outcomeOf(answer: Answer, { models }: BrainConfig, ms: number): ModelOu
 function brainOf(model: ModelChoice, practice: string | null): BrainConfig | string {
   const channel = { kind: 'channel', type: 'webhook', bot: null } as const;
   const draft = { file: 'new', model, channel, access: null, pasted: [], keep: null } as const;
-  const place = { ...usualPlace, practice };
-  const facts = { file: null, models: null, place, written: null, liveView: null };
+  const facts = { ...nothingFound, place: { ...usualPlace, practice } };
   const validation = validateText(textOf(documentOf(draft, facts)));
   if (validation.kind === 'valid') return validation.config.brains[0]!;
   return validation.problems.find(({ severity }) => severity === 'error')!.message;

@@ -42,7 +42,10 @@ export function back(state: SetupState): SetupState {
   return { ...place, facts, trail: state.trail.slice(0, -1), effect: null };
 }
 
-export function over(state: SetupState, kind: 'left' | 'written' | 'serving'): SetupState {
+export function over(
+  state: SetupState,
+  kind: 'left' | 'written' | 'serving' | 'goes_on',
+): SetupState {
   return { ...state, step: { at: 'over', end: { kind } }, trail: [], effect: null };
 }
 

@@ -30,7 +30,13 @@ export function secretField(name: string, isOptional = false): Field {
 }
 
 /** What stands at the end of every page before something is written. */
-export function backOrLeave({ trail }: Pick<SetupState, 'trail'>): Choice[] {
-  const leave = choice('leave', 'Leave; nothing is written', { role: 'leave' });
-  return trail.length === 0 ? [leave] : [choice('back', 'Back', { role: 'back' }), leave];
+export function backOrLeave(state: Pick<SetupState, 'trail' | 'facts'>): Choice[] {
+  const back = state.trail.length === 0 ? [] : [choice('back', 'Back', { role: 'back' })];
+  return [...back, ...leaving(state)];
+}
+
+/** A window is left by closing it. */
+export function leaving({ facts: { face } }: Pick<SetupState, 'facts'>): Choice[] {
+  if (face === 'window') return [];
+  return [choice('leave', 'Leave; nothing is written', { role: 'leave' })];
 }

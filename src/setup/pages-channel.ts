@@ -6,6 +6,7 @@ import { backOrLeave, bad, choice, good, page, secretField, text } from './page-
 import { textField } from './page-parts.ts';
 import type { Choice, Line, Page } from './setup.ts';
 import type { SetupState, Step, TokenFound } from './state.ts';
+import { mayKeep } from './conditions.ts';
 
 export function pageOfChannel(state: SetupState): Page {
   const { file } = state.facts;
@@ -94,18 +95,9 @@ export function pageOfKeep(state: SetupState): Page {
   const secrets = secretsOf(state.draft, state.facts);
   const made = secrets.filter(({ is }) => is === 'made').map(({ name }) => name);
   const pasted = secrets.filter(({ is }) => is === 'pasted').map(({ name }) => name);
+  const isWindow = state.facts.face === 'window';
   const isReady = place.keychain === 'ready';
-  const left = isReady ? 'a long one is made' : 'one is made that this run alone knows';
-  const again = choice('again', 'Look at the keychain again');
-  const keychain = choice('keychain', 'Keep them in the keychain of this system', {
-    hint: 'svc finds them there at each start, and shows them to nobody.',
-    takes: made,
-  });
-  const byHand = choice('by_hand', 'I set them in the environment', {
-    hint: 'You get the lines at the end. This run has them already.',
-    takes: made,
-    role: 'skip',
-  });
+  const left = mayKeep(state) ? 'a long one is made' : 'one is made that this run alone knows';
   return page('secrets', title, {
     lines: [
       text('The file names its secrets, and never holds one.'),
@@ -114,9 +106,39 @@ export function pageOfKeep(state: SetupState): Page {
       ...(isReady ? [] : [bad(place.told ?? 'The keychain cannot be used.')]),
     ],
     fields: made.map((name) => secretField(name, true)),
-    choices: isReady
-      ? [keychain, byHand, ...backOrLeave(state)]
-      : [byHand, again, ...backOrLeave(state)],
+    choices: [...(isWindow ? inWindow : atTerminal)(state, made), ...backOrLeave(state)],
+  });
+}
+
+const again = choice('again', 'Look at the keychain again');
+
+function atTerminal({ facts }: SetupState, made: readonly string[]): readonly Choice[] {
+  const byHand = choice('by_hand', 'I set them in the environment', {
+    hint: 'You get the lines at the end. This run has them already.',
+    takes: made,
+    role: 'skip',
+  });
+  return facts.place?.keychain === 'ready' ? [inKeychain(made), byHand] : [byHand, again];
+}
+
+/** Who has no terminal sets nothing in the environment. */
+function inWindow(state: SetupState, made: readonly string[]): readonly Choice[] {
+  if (state.facts.place?.keychain === 'ready') return [inKeychain(made)];
+  const label = 'Unlock the keychain, and keep them there';
+  const hint = 'It asks for its password at the last step, when they are written.';
+  const unlocked = mayKeep(state) ? [choice('keychain', label, { hint, takes: made })] : [];
+  const without = choice('by_hand', 'Go on without it', {
+    hint: 'svc has them until it is quit or started again, and asks for them the next time.',
+    takes: made,
+    role: 'skip',
+  });
+  return [...unlocked, again, without];
+}
+
+function inKeychain(made: readonly string[]): Choice {
+  return choice('keychain', 'Keep them in the keychain of this system', {
+    hint: 'svc finds them there at each start, and shows them to nobody.',
+    takes: made,
   });
 }
 

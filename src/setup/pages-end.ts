@@ -5,9 +5,9 @@ import { hear } from './findings.ts';
 import { backOrLeave, bad, choice, code, good, page, quote, text } from './page-parts.ts';
 import { textField } from './page-parts.ts';
 import { textOf } from '../config/templates/templates.ts';
-import type { Line, Page } from './setup.ts';
+import type { Choice, Face, Line, Page } from './setup.ts';
 import type { Draft, SetupState, Step, Written } from './state.ts';
-import { mayStart } from './steps.ts';
+import { mayStart } from './conditions.ts';
 
 const fileTitle = 'The file';
 
@@ -24,16 +24,27 @@ export function pageOfReview(
     code(textOf(documentOf(draft, facts)).trimEnd()),
     ...(draft.file === 'new' ? [] : [text('The file of now is kept beside it.')]),
     ...later.map(({ name }) => text(`${name} is to be set before a start.`)),
-    ...(draft.model?.kind === 'practice' ? [text(practiceEnds)] : []),
+    ...(draft.model?.kind === 'practice' ? [text(practiceEnds[facts.face])] : []),
   ];
   const start = mayStart(state) ? [choice('start', 'Write it, and start')] : [];
-  const write = choice('write', 'Write it, and start nothing');
-  return page('write', fileTitle, { lines, choices: [...start, write, ...backOrLeave(state)] });
+  const choices = [...start, ...writing(facts.face, start.length > 0), ...backOrLeave(state)];
+  return page('write', fileTitle, { lines, choices });
 }
 
-const practiceEnds =
-  'The practice model answers for as long as this command runs. For a real one run svc init ' +
-  'again, and change the model.';
+/** The application starts what is written: in a window there is one of the two. */
+function writing(face: Face, canStart: boolean): Choice[] {
+  if (face === 'terminal') return [choice('write', 'Write it, and start nothing')];
+  return canStart ? [] : [choice('write', 'Write it')];
+}
+
+const practiceEnds: Readonly<Record<Face, string>> = {
+  terminal:
+    'The practice model answers for as long as this command runs. For a real one run svc init ' +
+    'again, and change the model.',
+  window:
+    'The practice model answers until svc is quit or started again. Then svc says what is ' +
+    'missing, and how to get a real one.',
+};
 
 export function pageOfWrite(): Page {
   return page('write', fileTitle, { work: { text: 'Writing …', slow: null } });
@@ -46,10 +57,15 @@ export function pageOfStart(
   if (problem === null) {
     return page('write', 'The start', { work: { text: 'Starting svc …', slow: null } });
   }
-  const done = facts.written === null ? 'Leave; nothing was written' : 'Leave; the file stays';
+  const isWindow = facts.face === 'window';
+  const left = facts.written === null ? 'Leave; nothing was written' : 'Leave; the file stays';
+  const done = isWindow ? 'Go on with the file as it is' : left;
   return page('write', 'The start', {
     lines: [bad('It did not start:'), text(problem)],
-    choices: [choice('again', 'Try again'), choice('done', done, { role: 'leave' })],
+    choices: [
+      choice('again', 'Try again'),
+      choice('done', done, { role: isWindow ? 'skip' : 'leave' }),
+    ],
   });
 }
 
@@ -129,9 +145,10 @@ function waitOf(state: SetupState, again: boolean): string {
 }
 
 export function pageOfOver(
-  { facts, draft }: SetupState,
+  state: SetupState,
   { end }: Extract<Step, { readonly at: 'over' }>,
 ): Page {
+  const { facts, draft } = state;
   const { written, liveView } = facts;
   const lines = written === null ? [] : linesOf(written);
   switch (end.kind) {
@@ -143,7 +160,12 @@ export function pageOfOver(
       return page('last', 'Written', { lines: [...lines, ...startLines(written, draft)] });
     case 'served':
       return page('last', 'Stopped', { lines: [...lines, text('svc was stopped.')] });
+    case 'goes_on': {
+      const done = good('The first run is over: svc goes on in this window.');
+      return page('last', 'Done', { lines: [...lines, done] });
+    }
     case 'serving': {
+      if (facts.face === 'window') return pageOfHeld(state, lines);
       const again = draft.keep === 'by_hand' || written === null ? [] : startLines(written, draft);
       const hand = draft.keep === 'by_hand' ? startLines(written, draft) : [];
       const own = draft.keep === 'by_hand' ? madeHere(written, draft) : [];
@@ -156,6 +178,30 @@ export function pageOfOver(
     default:
       return end satisfies never;
   }
+}
+
+/**
+ * It runs, and has something that ends with this process. Its live view knows nobody of the window,
+ * so that nothing leads there: the service that comes after it signs in.
+ */
+function pageOfHeld({ facts, draft }: SetupState, lines: readonly Line[]): Page {
+  const { written, place } = facts;
+  const unset = written?.unset ?? [];
+  const isPractice = draft.model?.kind === 'practice';
+  const kept =
+    `${unset.join(' and ')}: kept nowhere. svc asks for ${unset.length === 1 ? 'it' : 'them'} ` +
+    'the next time.';
+  const over = isPractice ? 'The practice model ends.' : 'What runs now ends.';
+  return page('last', 'Running', {
+    lines: [
+      ...lines,
+      good('svc is running, until it is quit or started again.'),
+      ...(isPractice ? [text(practiceEnds.window)] : []),
+      ...(unset.length > 0 ? [bad(kept)] : []),
+      ...(unset.length > 0 && place?.told != null ? [text(place.told)] : []),
+    ],
+    choices: [choice('go_on', 'Start it again now', { hint: `Its pages open then. ${over}` })],
+  });
 }
 
 /** What was made and is kept nowhere. */

@@ -1,8 +1,8 @@
 /** Which model, and what it says. Pure. */
-import { isKeyed } from './steps.ts';
-import { backOrLeave, bad, choice, code, good, page, quote, secretField } from './page-parts.ts';
-import { text, textField } from './page-parts.ts';
-import type { Choice, Line, Page } from './setup.ts';
+import { isKeyed } from './conditions.ts';
+import { backOrLeave, bad, choice, code, good, leaving, page, quote } from './page-parts.ts';
+import { secretField, text, textField } from './page-parts.ts';
+import type { Choice, Face, Line, Page } from './setup.ts';
 import type { ModelChoice, ModelDraft, ModelsFound, SetupState, Step } from './state.ts';
 import { vendors } from './vendors.ts';
 
@@ -29,7 +29,9 @@ export function pageOfModel(state: SetupState): Page {
   const hosted = choice('hosted', 'A hosted model, with a key', { hint: leaves });
   const found = near.length > 0;
   return page('model', title, {
-    lines: found ? [text('These answer here. Which one is to be asked?')] : noneLines(models),
+    lines: found
+      ? [text('These answer here. Which one is to be asked?')]
+      : noneLines(models, state.facts.face),
     choices: found
       ? [...kept, ...near, hosted, again, practice, ...backOrLeave(state)]
       : [...kept, again, hosted, practice, ...backOrLeave(state)],
@@ -42,21 +44,22 @@ function keptModel({ models }: { readonly models: readonly string[] }): Choice {
   return choice('kept', `Keep ${models[0] ?? 'the one of the file'}`, { role: 'skip' });
 }
 
-function noneLines({ empty, keyed }: ModelsFound): Line[] {
+function noneLines({ empty, keyed }: ModelsFound, face: Face): Line[] {
   const keys = keyed.map(({ keyEnv }) => keyEnv).join(', ');
+  const then = face === 'window' ? '. Then, in a terminal:' : ', then:';
   const hosted = keys === '' ? [] : [text(`There is a key for a hosted model: ${keys}.`)];
   if (empty.length > 0) {
     const lack = `A model runtime runs at ${empty.join(' and ')}, but it has no model yet.`;
     return [
       bad(lack),
-      text('Fetch one in another terminal, then look again:'),
+      text(`Fetch one in ${face === 'window' ? 'a' : 'another'} terminal, then look again:`),
       code(pull),
       ...hosted,
     ];
   }
   return [
     bad('No model runtime answers on this machine.'),
-    text('To run models here, install Ollama from https://ollama.com, then:'),
+    text(`To run models here, install Ollama from https://ollama.com${then}`),
     code(pull),
     ...hosted,
   ];
@@ -125,22 +128,22 @@ export function pageOfAnswer(
   const name = sayModel(state.draft.model);
   const another = choice('another', 'Choose another model', { role: 'back' });
   const skip = choice('skip', 'Go on with it all the same', { role: 'skip' });
-  const [leave] = backOrLeave({ trail: [] });
+  const leave = leaving(state);
   if (outcome === null) {
     const slow = 'It still works on it: a first answer loads the model. It has five minutes.';
     const work = { text: `Asking ${name} …`, slow: { text: slow, afterMs: slowMs } };
-    return page('answer', 'A first answer', { work, choices: [skip, another, leave!] });
+    return page('answer', 'A first answer', { work, choices: [skip, another, ...leave] });
   }
   if (outcome.kind === 'answer') {
     const seconds = (outcome.ms / 1000).toFixed(1);
     return page('answer', 'A first answer', {
       lines: [good(`${name} answered in ${seconds} s:`), quote(outcome.text)],
-      choices: [choice('next', 'Go on with it'), another, leave!],
+      choices: [choice('next', 'Go on with it'), another, ...leave],
     });
   }
   const { message, remedy } = outcome;
   const lines = [bad(`${name} gave no answer: ${message}.`), ...(remedy ? [text(remedy)] : [])];
-  return page('answer', 'A first answer', { lines, choices: [another, skip, leave!] });
+  return page('answer', 'A first answer', { lines, choices: [another, skip, ...leave] });
 }
 
 function sayModel(model: ModelChoice | null): string {

@@ -1,7 +1,7 @@
 /** The practice model of the demo, once somebody asks for it, for as long as this object lives. */
 import type { Server } from 'node:http';
-import { createPracticeModel } from '../cli/demo/practice-model.ts';
-import { closeServer, listenNear } from '../cli/demo/servers.ts';
+import { createPracticeModel } from './practice-model.ts';
+import { closeServer, listenNear } from '../lib/near-port.ts';
 
 const wishedPort = 8092;
 

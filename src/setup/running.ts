@@ -1,8 +1,8 @@
 /** The service that the way ends with, in this process, and the first message to it. */
-import { auditedAdmissions } from '../cli/ledger/audited.ts';
-import { postMessage } from '../cli/talk/message-post.ts';
-import { StandIn } from '../cli/talk/stand-in.ts';
-import { replyChecks, webhookIn } from '../cli/talk/webhook-place.ts';
+import { auditedAdmissions } from '../control/audited.ts';
+import { postMessage } from '../talk/message-post.ts';
+import { StandIn } from '../talk/stand-in.ts';
+import { replyChecks, webhookIn } from '../talk/talk.ts';
 import { kindOf, type ChannelType } from '../channel/kinds.ts';
 import type { Config, Secrets } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';

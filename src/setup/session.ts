@@ -1,6 +1,6 @@
 /** One way through the steps: the machine, the world that does what it wishes, and the pouch. */
 import { pageOf } from './pages.ts';
-import type { Answer, Page, SetupEnd, SetupSession } from './setup.ts';
+import type { Answer, Face, Page, SetupEnd, SetupSession } from './setup.ts';
 import type { Effect, Found, SetupState, Step } from './state.ts';
 import { begin, next } from './steps.ts';
 
@@ -20,8 +20,8 @@ export interface SetupWorld extends AsyncDisposable {
 }
 
 /** @param world is closed by who opened it, after the session */
-export function openSetup(world: SetupWorld): SetupSession {
-  return new Session(world);
+export function openSetup(world: SetupWorld, face: Face = 'terminal'): SetupSession {
+  return new Session(world, face);
 }
 
 /** A pasted text may have so many characters. */
@@ -34,15 +34,16 @@ class Session implements SetupSession {
   readonly #world: SetupWorld;
   readonly #pouch: Pouch = new Map();
   readonly #ended = Promise.withResolvers<SetupEnd>();
-  #state: SetupState = begin();
+  #state: SetupState;
   #revision = 1;
   #page: Page;
   #acting: AbortController | null = null;
   #under: Promise<void> = Promise.resolve();
   #changed = Promise.withResolvers<void>();
 
-  constructor(world: SetupWorld) {
+  constructor(world: SetupWorld, face: Face) {
     this.#world = world;
+    this.#state = begin(face);
     this.#page = pageOf(this.#state);
     this.#act();
     void this.#outlive(world);
@@ -54,6 +55,15 @@ class Session implements SetupSession {
 
   get page(): Page {
     return this.#page;
+  }
+
+  get face(): Face {
+    return this.#state.facts.face;
+  }
+
+  get goesOn(): boolean {
+    const { step } = this.#state;
+    return step.at === 'over' && step.end.kind === 'goes_on';
   }
 
   get ended(): Promise<SetupEnd> {

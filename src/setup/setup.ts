@@ -4,12 +4,20 @@
  *
  * One pure machine decides what comes next (`steps.ts`), and one place has all that is said
  * (`pages.ts`). A face shows a page, and hands an answer back; it has no sentence and no rule of
- * its own. There are two: the terminal, and a page in the browser. Both open a session
- * (`openSetup` in `session.ts`) on one world (`createSetupWorld` in `world.ts`).
+ * its own. There are three: the terminal, a page in the browser, which a terminal lets in, and a
+ * page in the window of the application. Each opens a session (`openSetup` in `session.ts`) on one
+ * world (`createSetupWorld` in `world.ts`).
  *
  * What it promises: nothing is written before the last step; a file that is there is never lost; a
  * page holds no value of a secret, whatever was pasted.
  */
+
+/**
+ * What shows the way. `terminal`: one is there, also where a page in the browser shows it.
+ * `window`: there is the window of the application alone, and the application begins the service
+ * once the way is over.
+ */
+export type Face = 'terminal' | 'window';
 
 /** What a face shows now. Plain data, which may be sent to a browser. */
 export type Page = {
@@ -86,6 +94,12 @@ export interface SetupSession extends AsyncDisposable {
   /** Counts up with each new page. */
   readonly revision: number;
   readonly page: Page;
+  readonly face: Face;
+  /**
+   * Whether the way is over and the application is to begin the service: the file is there, and
+   * what it needs outlasts this process. Never at a terminal.
+   */
+  readonly goesOn: boolean;
   /**
    * Takes an answer to the page of this revision; what follows shows as new pages.
    * @returns `stale`: that page is gone; `not_offered`: it has no such choice, or a field that the

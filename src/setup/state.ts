@@ -7,6 +7,7 @@ import type { AccessConfig, ModelConfig } from '../config/config.ts';
 import type { SecretSource } from '../config/found-secret.ts';
 import type { JsonObject } from '../config/locate.ts';
 import type { KeychainState } from '../domain/keychain-state.ts';
+import type { Face } from './setup.ts';
 
 export type SetupState = Place & {
   /** Where "back" leads, the nearest last; a step stands there once at most. */
@@ -84,6 +85,7 @@ export type Vendor = {
 
 /** What the outside found; null: not looked yet. */
 export type Facts = {
+  readonly face: Face;
   readonly file: FileFound | null;
   readonly models: ModelsFound | null;
   readonly place: PlaceFound | null;
@@ -166,6 +168,8 @@ export type Over =
   | { readonly kind: 'left' }
   | { readonly kind: 'written' }
   | { readonly kind: 'serving' }
+  /** In a window: the application begins the service, and ends this one where it runs. */
+  | { readonly kind: 'goes_on' }
   /** It ran, and was stopped. */
   | { readonly kind: 'served' };
 

@@ -6,7 +6,7 @@ import { textOf } from '../config/templates/templates.ts';
 import { validateText } from '../config/validate.ts';
 import { usualPlace } from './document.ts';
 import { pageOf } from './pages.ts';
-import type { Choice, Page } from './setup.ts';
+import type { Choice, Face, Page } from './setup.ts';
 import type { Effect, Found, FileFound, SetupEvent, SetupState } from './state.ts';
 import { begin, next } from './steps.ts';
 import { vendors } from './vendors.ts';
@@ -127,9 +127,9 @@ function keyOf({ step, draft, facts, effect, trail }: SetupState): string {
   return JSON.stringify([step, effect?.kind, ofDraft, ofFacts, facts.file?.kind, places]);
 }
 
-function walkAll(): ReadonlyMap<string, Seen> {
+function walkAll(face: Face): ReadonlyMap<string, Seen> {
   const seen = new Map<string, Seen>();
-  const open = [begin()];
+  const open = [begin(face)];
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
     const key = keyOf(state);
     if (seen.has(key)) continue;
@@ -154,8 +154,12 @@ function walkAll(): ReadonlyMap<string, Seen> {
   return seen;
 }
 
-suite('every way through the first run', () => {
-  const seen = walkAll();
+for (const face of ['terminal', 'window'] as const) {
+  suite(`every way through the first run in a ${face}`, () => everyWay(face));
+}
+
+function everyWay(face: Face): void {
+  const seen = walkAll(face);
   const all = [...seen.values()];
   const isOver = ({ state }: Seen): boolean => state.step.at === 'over';
   const before = all.filter(({ state }) => !/^(?:write|start|first|over)$/.test(state.step.at));
@@ -195,8 +199,12 @@ suite('every way through the first run', () => {
     }
   });
 
-  test('before that, every page can be left, and leaving writes nothing', () => {
+  test('before that, every page of a terminal can be left, and leaving writes nothing', () => {
     for (const { page, to } of before) {
+      if (face === 'window') {
+        assert.ok(!page.choices.some(({ role }) => role === 'leave'));
+        continue;
+      }
       assert.ok(
         page.choices.some(({ role }) => role === 'leave'),
         page.title,
@@ -268,6 +276,44 @@ suite('every way through the first run', () => {
     }
   });
 
+  test('a window is not told of what there is at a terminal alone', () => {
+    const said = all
+      .map(({ page }) => JSON.stringify(page))
+      .filter((words) => {
+        return /svc init|svc serve|this command|Ctrl-C|in the environment|another terminal/.test(
+          words,
+        );
+      });
+    if (face === 'window') assert.deepEqual(said, []);
+    else assert.ok(said.length > 0);
+  });
+
+  test('only a window goes on by itself, and once all is kept that the file names', () => {
+    const ends = all.filter(isOver);
+    const kinds = new Set(ends.map(({ state }) => 'end' in state.step && state.step.end.kind));
+    const expected = face === 'window' ? ['goes_on', 'serving'] : ['left', 'serving', 'written'];
+    assert.deepEqual(kinds, new Set(expected));
+    if (face === 'terminal') return;
+    for (const { state, page, to } of ends) {
+      assert.ok(state.step.at === 'over');
+      const isHeld = state.step.end.kind === 'serving';
+      assert.equal(page.choices.length, isHeld ? 1 : 0);
+      if (!isHeld) continue;
+      const { draft, facts } = state;
+      const isPractice = draft.model?.kind === 'practice';
+      assert.ok(isPractice || (facts.written?.unset ?? []).length > 0);
+      const after = to.map(({ key }) => seen.get(key)!.state.step);
+      assert.deepEqual(after, [{ at: 'over', end: { kind: 'goes_on' } }]);
+    }
+  });
+
+  test('a file that is written in a window lets the window write', () => {
+    for (const { state } of all) {
+      if (face === 'terminal' || state.effect?.kind !== 'write') continue;
+      assert.deepEqual(state.effect.plan.document['admin'], { token_env: 'ADMIN_TOKEN' });
+    }
+  });
+
   test('a start is offered only where every secret has a value', () => {
     const reviews = all.filter(({ state }) => state.step.at === 'review');
     const open = reviews.filter(({ page }) => !page.choices.some(({ id }) => id === 'start'));
@@ -276,4 +322,4 @@ suite('every way through the first run', () => {
       assert.ok(page.lines.some(({ text }) => /is to be set before a start/.test(text)));
     }
   });
-});
+}

@@ -8,19 +8,21 @@
  * `leave` ends the way wherever nothing is written yet.
  */
 import { channelTypes, kindOf, type ChannelType } from '../channel/kinds.ts';
-import { secretsOf, writePlanOf } from './document.ts';
+import { mayGoOn, mayKeep, mayStart, needsKey } from './conditions.ts';
+import { nothingFound, secretsOf, writePlanOf } from './document.ts';
 import { afterFinding, afterKeep, hear, namesToLookFor } from './findings.ts';
 import { back, go, over, stay } from './moves.ts';
+import type { Face } from './setup.ts';
 import type { ChannelChoice, Draft, Effect, ModelChoice, SetupEvent } from './state.ts';
-import type { SetupState, Step, Vendor } from './state.ts';
-import { hostedModel, localityOf, otherVendor, readBaseUrl, vendors } from './vendors.ts';
+import type { SetupState, Step } from './state.ts';
+import { hostedModel, otherVendor, readBaseUrl, vendors } from './vendors.ts';
 
 /** The beginning of every way: is there a file already? */
-export function begin(): SetupState {
+export function begin(face: Face = 'terminal'): SetupState {
   return {
     step: { at: 'file' },
     draft: { file: 'new', model: null, channel: null, access: null, pasted: [], keep: null },
-    facts: { file: null, models: null, place: null, written: null, liveView: null },
+    facts: { ...nothingFound, face },
     trail: [],
     effect: { kind: 'look_at_file' },
   };
@@ -52,7 +54,7 @@ const choose: Readonly<Record<Step['at'], Choose>> = {
   write: (state) => state,
   start: atStart,
   first: atFirst,
-  over: (state) => state,
+  over: atOver,
 };
 
 const lookForModels: Effect = { kind: 'look_for_models' };
@@ -127,21 +129,6 @@ function atKey(state: SetupState, choice: string, fields: Fields): SetupState {
   const pasted = isPasted ? [vendor.keyEnv] : [];
   if (choice === 'later') return toChannel(state, { model, pasted });
   return ask(state, model, { pasted });
-}
-
-/** A model near may do without one. */
-function needsKey(
-  { facts }: SetupState,
-  vendor: Vendor,
-  baseUrl: string,
-  isPasted: boolean,
-): boolean {
-  if (isPasted || isKeyed(facts.models?.keyed ?? [], vendor)) return true;
-  return localityOf({ provider: 'hosted_runtime', modelId: '', baseUrl }) === 'cloud';
-}
-
-export function isKeyed(keyed: readonly Vendor[], { keyEnv }: Vendor): boolean {
-  return keyed.some((one) => one.keyEnv === keyEnv);
 }
 
 /** The model that was asked is the one that is taken, whatever it said. */
@@ -219,7 +206,7 @@ function atKeep(state: SetupState, choice: string, fields: Fields): SetupState {
     return channel === null ? state : { ...toKeep(state, channel), trail: state.trail };
   }
   if (choice !== 'keychain' && choice !== 'by_hand') return state;
-  if (choice === 'keychain' && state.facts.place?.keychain !== 'ready') return state;
+  if (choice === 'keychain' && !mayKeep(state)) return state;
   const made = secretsOf(state.draft, state.facts).filter(({ is }) => is === 'made');
   const given = made.map(({ name }) => name).filter((name) => (fields[name] ?? '') !== '');
   const pasted = [...state.draft.pasted, ...given];
@@ -259,24 +246,20 @@ function atReview(state: SetupState, choice: string): SetupState {
   return go(state, { step: { at: 'write', starts }, effect: { kind: 'write', plan } });
 }
 
-/** Whether every secret has a value by now. */
-export function mayStart({ draft, facts }: Pick<SetupState, 'draft' | 'facts'>): boolean {
-  return secretsOf(draft, facts).every(({ is }) => is !== 'later');
-}
-
 function atStart(state: SetupState, choice: string): SetupState {
   if (choice === 'again') {
     const step = { at: 'start', problem: null } as const;
     return stay(state, { step, effect: { kind: 'start' } });
   }
   if (choice !== 'done') return state;
+  if (state.facts.face === 'window') return over(state, 'goes_on');
   return over(state, state.facts.written === null ? 'left' : 'written');
 }
 
 function atFirst(state: SetupState, choice: string, fields: Fields): SetupState {
   const { step } = state;
   if (step.at !== 'first') return state;
-  if (choice === 'done') return over(state, 'serving');
+  if (choice === 'done') return over(state, mayGoOn(state) ? 'goes_on' : 'serving');
   if (choice === 'let_in' && step.heard.kind === 'asking') {
     const code = fields['code'] ?? '';
     const quiet = { at: 'first', heard: { kind: 'nothing' } } as const;
@@ -288,4 +271,11 @@ function atFirst(state: SetupState, choice: string, fields: Fields): SetupState 
     return stay(state, { step: quiet, effect: hear(state, says) });
   }
   return state;
+}
+
+/** What runs for now can be given up for what the application begins. */
+function atOver(state: SetupState, choice: string): SetupState {
+  const { step } = state;
+  const isHeld = step.at === 'over' && step.end.kind === 'serving';
+  return isHeld && choice === 'go_on' ? over(state, 'goes_on') : state;
 }

@@ -6,7 +6,7 @@ import { textOf } from '../config/templates/templates.ts';
 import { validateText } from '../config/validate.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import { createMessenger } from '../service.ts';
-import { documentOf, usualPlace } from './document.ts';
+import { documentOf, nothingFound, usualPlace } from './document.ts';
 import { createSilentKit } from './model-question.ts';
 import type { Pouch } from './session.ts';
 import type { TokenFound } from './state.ts';
@@ -59,13 +59,7 @@ async function tokenOf(
 function configOf(type: ChannelType, platform: string | null) {
   const channel = { kind: 'channel', type, bot: null } as const;
   const draft = { file: 'new', channel, access: null, pasted: [], keep: null } as const;
-  const facts = {
-    file: null,
-    models: null,
-    place: { ...usualPlace, platform },
-    written: null,
-    liveView: null,
-  };
+  const facts = { ...nothingFound, place: { ...usualPlace, platform } };
   const document = documentOf({ ...draft, model: { kind: 'practice' } }, facts);
   const validation = validateText(textOf(document));
   const config = validation.kind === 'valid' ? validation.config.channels[0] : undefined;

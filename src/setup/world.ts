@@ -2,10 +2,10 @@
  * All that the steps do and see outside: one object, which both faces share. It looks, asks, writes
  * and starts by the pieces that svc is made of, and says what it found as plain data.
  */
-import { findPort } from '../cli/demo/servers.ts';
 import type { FoundSecret } from '../config/found-secret.ts';
 import { explainKeychain } from '../keychain.ts';
 import { endsWithin } from '../lib/lifetime.ts';
+import { findPort } from '../lib/near-port.ts';
 import type { Log } from '../lib/log.ts';
 import type { Setup } from '../run/run.ts';
 import type { Keychain, ServiceSecrets } from '../secrets/secrets.ts';
@@ -64,7 +64,8 @@ export function createSetupWorld(options: WorldOptions): SetupWorld {
   return new World(options);
 }
 
-const closeMs = 10_000;
+/** Longer than any drain. */
+const closeMs = 40_000;
 
 class World implements SetupWorld {
   readonly #options: WorldOptions;

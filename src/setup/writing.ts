@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { commandName, forShell } from '../cli/frame/program.ts';
+import { commandName, forShell } from '../lib/program.ts';
 import { inspectText } from '../config/inspect.ts';
 import { textOf } from '../config/templates/templates.ts';
 import { replaceFile } from '../control/saved-file.ts';

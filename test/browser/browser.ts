@@ -9,7 +9,7 @@
  * To copy: live-view.browser.ts. `npm run browser` runs them all.
  */
 import assert from 'node:assert/strict';
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -21,6 +21,7 @@ import type {
   Locator,
   Page,
 } from 'playwright-core';
+import { canRun } from '../../src/lib/executable.ts';
 import { watching, type LongFrame } from './watching.ts';
 
 /** A test that ran longer than this hangs. */
@@ -34,15 +35,6 @@ const pictures = join(import.meta.dirname, '../../.tmp/pictures');
 const named = process.env['SVC_CHROMIUM'];
 const program = named ?? '/usr/bin/chromium';
 const missing = named === undefined && !canRun(program) && notThere();
-
-function canRun(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function notThere(): string {
   return `there is no ${program}: install chromium, or name one in SVC_CHROMIUM`;

@@ -2,26 +2,42 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { writeRedirectFile } from '../../src/setup/browser/redirect-file.ts';
-import { openWizardServer, type WizardServer } from '../../src/setup/browser/wizard-server.ts';
-import { fakeSession, type FakeSession } from '../fake/setup-session.ts';
+import { SignIn } from '../../src/admin/http/sign-in.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { writeRedirectFile } from '../../src/lib/redirect-file.ts';
+import {
+  openWizardServer,
+  type WizardApplication,
+  type WizardServer,
+} from '../../src/setup/browser/wizard-server.ts';
+import { fakeSession, plainPage, type FakeSession } from '../fake/setup-session.ts';
 import { browserTest, pressOn, type Site, type Stage, type View } from './browser.ts';
 
 type SetupSite = Site & { readonly server: WizardServer; readonly session: FakeSession };
 
-async function start(): Promise<SetupSite> {
-  const session = fakeSession();
+const start = (): Promise<SetupSite> => startIn(null);
+
+/** @param page of the application around the first run; null: it runs by itself */
+async function startIn(applicationPage: string | null): Promise<SetupSite> {
+  const session = fakeSession(plainPage, applicationPage === null ? 'terminal' : 'window');
+  const application = applicationPage === null ? null : applicationWith(applicationPage);
   const server = await openWizardServer({
     session,
     webRoot: join(import.meta.dirname, '../../web/dist'),
     onShown: () => {},
     onTraded: () => {},
     onFault: (error) => assert.fail(String(error)),
+    ...(application !== null && { application }),
   });
   assert.ok('url' in server);
   const { origin } = new URL(server.url);
   const dispose = () => server[Symbol.asyncDispose]();
   return { server, session, origin, [Symbol.asyncDispose]: dispose };
+}
+
+function applicationWith(page: string): WizardApplication {
+  const signIn = new SignIn(systemClock.steady, () => {});
+  return { signIn, page, showWindow: () => ({ kind: 'asked' }) };
 }
 
 /** A page that has come in by its link. */
@@ -206,7 +222,7 @@ browserTest('a page that is loaded again is let in by a new link alone', start, 
   });
   await pressOn(page, 'Skip');
   await page.reload();
-  await page.getByText(/Press Enter in the terminal/).waitFor();
+  await page.getByText(/press Enter in the terminal/).waitFor();
   assert.deepEqual(asked, ['beforeunload'], 'the browser asked before');
   const { hash } = new URL(stage.site.server.offer());
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
@@ -216,10 +232,10 @@ browserTest('a page that is loaded again is let in by a new link alone', start, 
 
 browserTest('a token from its own window needs no code', start, async (stage) => {
   const view = await stage.open();
-  const token = stage.site.server.grant();
+  const handedOver = { token: stage.site.server.grant(), page: null };
   await view.page.addInitScript((given) => {
     Object.assign(globalThis, { svcShell: { signIn: () => Promise.resolve(given) } });
-  }, token);
+  }, handedOver);
   await view.page.goto(stage.site.server.url);
   await view.page.getByRole('heading', { level: 2, name: 'Which model answers?' }).waitFor();
 });
@@ -248,4 +264,41 @@ browserTest('a service that has gone is told, and the last page stays', start, a
   await server[Symbol.asyncDispose]();
   await view.page.getByRole('heading', { level: 2, name: 'It runs' }).waitFor();
   assert.equal(await view.page.getByRole('alert').count(), 0);
+});
+
+const inApplication = (): Promise<SetupSite> => startIn('http://127.0.0.1:4/app/key/');
+
+browserTest('in the application, no terminal is spoken of', inApplication, async (stage) => {
+  const view = await enter(stage, 360);
+  const { page } = view;
+  page.on('dialog', (dialog) => void dialog.accept());
+  await pressOn(page, 'Skip');
+  await page.reload();
+  await page.getByRole('button', { name: 'Open svc again' }).waitFor();
+  assert.doesNotMatch(await page.innerText('main'), /terminal|svc init/);
+  await view.assertAccessible();
+  await view.assertFits();
+  await view.picture('setup loaded again in the application');
+});
+
+browserTest('in the application, the last page leads on', inApplication, async (stage) => {
+  const view = await enter(stage);
+  const { page } = view;
+  const way = page.getByRole('link', { name: 'Go on to svc' });
+  assert.equal(await way.count(), 0);
+  stage.site.session.goesOn = true;
+  stage.site.session.show({ step: 'last', title: 'It runs', lines: [], choices: [] });
+  await way.waitFor();
+  assert.equal(await way.getAttribute('href'), 'http://127.0.0.1:4/app/key/?waited');
+  await view.assertAccessible();
+});
+
+browserTest('in the application, what has gone leads to its page', inApplication, async (stage) => {
+  const view = await enter(stage);
+  const { page } = view;
+  view.expectFault(/ERR_CONNECTION_REFUSED/);
+  view.expectFault(/left its origin: http:\/\/127\.0\.0\.1:4\//);
+  await page.route('http://127.0.0.1:4/**', (route) => route.fulfill({ body: 'It ended.' }));
+  await stage.site.server[Symbol.asyncDispose]();
+  await page.getByText('It ended.').waitFor();
 });

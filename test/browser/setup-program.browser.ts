@@ -63,7 +63,7 @@ browserTest('svc init --browser: by its page to a service that runs', start, asy
   const { link, folder, run } = stage.site;
   const code = link.hash.slice(1);
   const leftOpen = (): string[] =>
-    readdirSync(folder).filter((name) => name.startsWith('svc-setup'));
+    readdirSync(folder).filter((name) => name.startsWith('svc-open'));
   assert.equal(leftOpen().length, 1);
   if (process.platform === 'linux') assert.ok(!everyCommandLine().includes(code));
   assert.ok(!(run.out() + run.err()).includes(code));

@@ -22,6 +22,7 @@ import { fakeControl } from './admin-control.ts';
 import { fakePairings, fakeReader, fakeWrites, ids, turnedAway } from './admin-ledger.ts';
 import type { Calls } from './admin-ledger.ts';
 import { fakeSecrets } from './admin-secrets.ts';
+import { fakeLooks } from './admin-models.ts';
 import { fakeTrials } from './admin-trials.ts';
 
 export const webRoot = join(import.meta.dirname, '../../web/dist');
@@ -103,7 +104,9 @@ export function makeWorld(level: 'debug' | 'info' = 'info'): World {
     pairings: fakePairings(world.calls),
     control: fakeControl(world.calls, revision),
     trials: fakeTrials(world.calls),
+    models: fakeLooks(world.calls),
     secrets: fakeSecrets(world.calls),
+    application: null,
     events: world.events,
   };
   return world;

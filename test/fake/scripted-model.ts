@@ -63,7 +63,7 @@ export class ScriptedModel implements Model {
   }
 
   check(): Promise<ModelCheck> {
-    return Promise.resolve({ kind: 'reached', hasModel: true, runs: 'here' });
+    return Promise.resolve({ kind: 'reached', hasModel: true, runs: 'here', others: [] });
   }
 }
 

@@ -1,7 +1,8 @@
 /** A way through the first run that a test leads: it says which page comes, and what is taken. */
-import type { Answer, Page, SetupEnd, SetupSession } from '../../src/setup/setup.ts';
+import type { Answer, Face, Page, SetupEnd, SetupSession } from '../../src/setup/setup.ts';
 
-export type FakeSession = SetupSession & {
+export type FakeSession = Omit<SetupSession, 'goesOn'> & {
+  goesOn: boolean;
   /** Every answer that was taken. */
   readonly taken: readonly Answer[];
   /** How many wait for the next page. */
@@ -31,7 +32,7 @@ export const plainPage: Page = {
   work: null,
 };
 
-export function fakeSession(first: Page = plainPage): FakeSession {
+export function fakeSession(first: Page = plainPage, face: Face = 'terminal'): FakeSession {
   const taken: Answer[] = [];
   const waiting = new Set<() => void>();
   const ended = Promise.withResolvers<SetupEnd>();
@@ -39,6 +40,8 @@ export function fakeSession(first: Page = plainPage): FakeSession {
   return {
     taken,
     ended: ended.promise,
+    face,
+    goesOn: false,
     waiting: () => waiting.size,
     onAnswer: () => {},
     get revision() {

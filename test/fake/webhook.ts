@@ -126,6 +126,7 @@ function patient(listeners: Listeners): Listeners {
       if (taken.kind === 'fault') return taken;
       return { ...taken, release: () => taken.release(60_000) };
     },
+    takeAlone: (address) => listeners.takeAlone(address),
     get connections() {
       return listeners.connections;
     },

@@ -4,13 +4,13 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { createClient, type MessageBus } from 'dbus-native';
+import { isOnPath } from '../../src/lib/executable.ts';
 
 export type Session = AsyncDisposable & {
   /** All the variables of a program of this session. */
@@ -33,39 +33,35 @@ export type Keyring = {
 const programs = ['dbus-daemon', 'gnome-keyring-daemon'];
 
 /** Why the tests that need a keyring cannot run here; false: they can. */
-const skip = whyNot();
+export const noKeyring: string | false = whyNot();
 
 /** A test that needs a keyring; where there is none, it is skipped and says so. */
 export function keyringTest(name: string, act: () => Promise<void>): void {
-  void test(name, { skip }, act);
+  void test(name, { skip: noKeyring }, act);
 }
 
 function whyNot(): string | false {
   if (process.env['SVC_NO_KEYRING'] === '1') return 'SVC_NO_KEYRING says that there is no keyring';
-  const missing = programs.filter((program) => !isThere(program));
+  const missing = programs.filter((program) => !isOnPath(program, process.env));
   return missing.length > 0 && `there is no ${missing.join(' and no ')}: apt install gnome-keyring`;
 }
 
-function isThere(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
+/** Who a program runs as; left out: who runs the tests. */
+export type Account = { readonly uid: number; readonly gid: number };
 
-/** The bus starts no program by itself, so no keyring but the one of the test is ever there. */
-function busConfig(folder: string): string {
+/**
+ * The bus starts no program by itself, so no keyring but the one of the test is ever there.
+ * @param listen its address, as D-Bus writes it
+ */
+export function busConfig(listen: string): string {
   return `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
-  <listen>unix:dir=${folder}</listen>
+  <listen>${listen}</listen>
   <auth>EXTERNAL</auth>
   <policy context="default">
+    <allow user="*"/>
     <allow send_destination="*" eavesdrop="true"/>
     <allow eavesdrop="true"/>
     <allow own="*"/>
@@ -74,14 +70,19 @@ function busConfig(folder: string): string {
 `;
 }
 
-export async function openSession(): Promise<Session> {
+/** @param account whose session it is; only root opens one of another account */
+export async function openSession(account: Account | null = null): Promise<Session> {
   const place = await mkdtemp(join(tmpdir(), 'svc-ring-'));
   const [home, runtime] = [join(place, 'home'), join(place, 'run')];
   await mkdir(home, { mode: 0o700 });
   await mkdir(runtime, { mode: 0o700 });
+  if (account !== null) {
+    for (const one of [place, home, runtime]) await chown(one, account.uid, account.gid);
+  }
   const file = join(place, 'bus.conf');
-  await writeFile(file, busConfig(runtime));
+  await writeFile(file, busConfig(`unix:dir=${runtime}`));
   const bus = spawn('dbus-daemon', [`--config-file=${file}`, '--nofork', '--print-address=1'], {
+    ...account,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const [address] = (await once(createInterface({ input: bus.stdout }), 'line')) as [string];
@@ -101,6 +102,7 @@ export async function openSession(): Promise<Session> {
       if (how === 'unlocked') words.push('--unlock');
       const daemon = spawn('gnome-keyring-daemon', words, {
         env,
+        ...account,
         stdio: ['pipe', 'ignore', 'ignore'],
       });
       daemons.add(daemon);

@@ -152,7 +152,7 @@ export const web: readonly Fault[] = [
   },
   {
     name: 'An entry that is taken out of a text leaves its comma behind.',
-    file: 'web/builder/document/edit-text.ts',
+    file: 'src/config/edit/edit-text.ts',
     find: 'splice(text, entries[at - 1]!.end, place.end,',
     replace: 'splice(text, place.key, place.end,',
   },

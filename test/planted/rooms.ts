@@ -1,8 +1,10 @@
 /** All faults, by the room that they are planted in. `npm run planted` works through them. */
 import { admin, web } from './admin.ts';
+import { application } from './application.ts';
 import { agent, brain, model } from './brain.ts';
 import { discord, telegram, webhook } from './channel.ts';
 import { config, control } from './config.ts';
+import { desktop } from './desktop.ts';
 import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
 import { cli, preflight, service } from './program.ts';
@@ -36,4 +38,6 @@ export const rooms: Readonly<Record<string, readonly Fault[]>> = {
   service,
   web,
   setup,
+  desktop,
+  application,
 };

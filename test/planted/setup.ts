@@ -3,32 +3,45 @@ import type { Fault } from './fault.ts';
 
 export const setup: readonly Fault[] = [
   {
+    name: 'The application begins a service whose secrets stand nowhere.',
+    file: 'src/setup/conditions.ts',
+    find: ' && (written?.unset ?? []).length === 0;',
+    replace: ';',
+    seenBy: ['src/desktop/first-run/first-run.test.ts'],
+  },
+  {
+    name: 'The application ends a first run before its last page was shown.',
+    file: 'src/desktop/first-run/first-run.ts',
+    find: 'if (session.goesOn && revision === session.revision) link.written();',
+    replace: 'if (revision === session.revision) link.written();',
+  },
+  {
     name: 'The link of the first run lets in whoever has it, as often as they like.',
-    file: 'src/setup/browser/sign-in.ts',
+    file: 'src/admin/http/sign-in.ts',
     find: "if (code.state === 'used') {",
     replace: "if (code.state === 'used' && this.#token === null) {",
   },
   {
     name: 'A second use of the link leaves whoever used it first signed in.',
-    file: 'src/setup/browser/sign-in.ts',
-    find: "this.#withdraw('code_used_twice');",
-    replace: "this.#withdrawn = 'code_used_twice';",
+    file: 'src/admin/http/sign-in.ts',
+    find: '      this.withdraw();\n      return',
+    replace: "      this.#withdrawn = 'code_used_twice';\n      return",
   },
   {
     name: 'A link of yesterday still lets in.',
-    file: 'src/setup/browser/sign-in.ts',
+    file: 'src/admin/http/sign-in.ts',
     find: ' || this.#steady() - code.offeredAt > codeMs;',
     replace: ';',
   },
   {
     name: 'The page of the first run answers under any host name.',
     file: 'src/setup/browser/wizard-server.ts',
-    find: '{ loopback: true, allowedHosts',
-    replace: '{ loopback: false, allowedHosts',
+    find: 'loopback: true,',
+    replace: 'loopback: false,',
   },
   {
     name: 'Everybody on the machine can read the file with the link.',
-    file: 'src/setup/browser/redirect-file.ts',
+    file: 'src/lib/redirect-file.ts',
     find: '{ mode: 0o600,',
     replace: '{ mode: 0o644,',
     seenBy: ['src/cli/init/browser.test.ts'],

@@ -1,29 +1,73 @@
+import { useApplication } from '../kit/application.ts';
+import { useArrival } from '../kit/arrival.ts';
+import { ComeBack } from '../kit/come-back.tsx';
 import { useFocusKept } from '../kit/focus.ts';
-import { SignIn } from '../kit/sign-in.tsx';
+import { Notice } from '../kit/notice.tsx';
+import { SignIn, TokenInstead } from '../kit/sign-in.tsx';
 import { ThemeSwitch } from '../kit/theme-switch.tsx';
 import { useToken } from '../kit/token.ts';
+import { useWatch } from '../kit/watch.ts';
+import { useDraft } from './document/store.ts';
 import { headingOfView } from './shell/going.ts';
 import { Shell } from './shell/shell.tsx';
 
 /** Nothing of a configuration is here before somebody has signed in. */
 export function Builder() {
   const token = useToken((state) => state.token);
+  const { now } = useArrival();
+  const hasDraft = useDraft((state) => state.base !== null);
   useFocusKept(placeOfFocus);
-  return token === null ? <Door /> : <Shell />;
+  useWatch();
+  if (token !== null) return <Shell />;
+  // Who was put out has not left: the draft of theirs stays before them.
+  if (hasDraft && (now.kind !== 'out' || now.why !== null)) return <Shell />;
+  return now.kind === 'out' ? <Door why={now.why} /> : <Entering />;
 }
 
 const placeOfFocus = (): HTMLElement | null =>
   headingOfView() ?? document.getElementById('token') ?? document.querySelector('h1');
 
-function Door() {
+function Entering() {
   return (
     <main className="mx-auto flex min-h-screen max-w-md flex-col justify-center gap-4 px-4">
       <h1 className="text-xl">svc builder</h1>
+      <p className="text-soft">Signing in …</p>
+    </main>
+  );
+}
+
+function Door({ why }: { readonly why: string | null }) {
+  const isThere = useApplication((state) => state.isThere);
+  return (
+    <main className="mx-auto flex min-h-screen max-w-md flex-col justify-center gap-4 px-4">
+      <h1 className="text-xl">svc builder</h1>
+      {why === null ? null : <Notice tone="wait">{why}</Notice>}
+      {isThere ? <InApplication /> : <ByToken />}
+      <ThemeSwitch />
+    </main>
+  );
+}
+
+function ByToken() {
+  return (
+    <>
       <p className="text-soft">
         Here the configuration of this service is changed. It takes the administrator&apos;s token.
       </p>
       <SignIn />
-      <ThemeSwitch />
-    </main>
+    </>
+  );
+}
+
+function InApplication() {
+  return (
+    <>
+      <p>
+        Here the configuration of svc is changed. This page was loaded again, or opened by itself,
+        so it does not know you. svc can open one that does; what you have begun is kept.
+      </p>
+      <ComeBack />
+      <TokenInstead />
+    </>
   );
 }

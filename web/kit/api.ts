@@ -1,4 +1,5 @@
 /** Asks the service that served this page; the bearer goes along where there is one. */
+import { noteReached } from './reached.ts';
 import { useToken } from './token.ts';
 import { length } from './words.ts';
 
@@ -35,28 +36,42 @@ const limitMs = 30_000;
 /** For requests that open connections, or ask models, before the answer. */
 export const longLimitMs = 120_000;
 
+let bearerRefused: (refused: Refused, token: string) => void = () => {};
+
+/** Calls `listener` whenever the service refuses the token that is signed in. One listens. */
+export function onBearerRefused(listener: typeof bearerRefused): void {
+  bearerRefused = listener;
+}
+
 /**
  * @param path below /api/v1/, each part already encoded
  * @returns of an answer without a body, null as its value
  */
 export async function ask<T>(path: string, question: Question = {}): Promise<Answered<T>> {
   const { signal, limitMs: ownMs = limitMs } = question;
+  const { token } = useToken.getState();
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ownMs);
   try {
     const ends = AbortSignal.any([late.signal, ...(signal === undefined ? [] : [signal])]);
     const response = await fetch(`/api/v1/${path}`, requestOf(question, ends));
     const text = await response.text();
+    noteReached(true);
     if (response.ok) {
       const etag = response.headers.get('etag')?.replaceAll('"', '') ?? null;
       return { kind: 'ok', value: (text === '' ? null : JSON.parse(text)) as T, etag };
     }
-    return refusedWith(response.status, text);
+    const answer = refusedWith(response.status, text);
+    const isOfToken = answer.status === 401 && question.token === undefined;
+    if (isOfToken && token !== null) bearerRefused(answer, token);
+    return answer;
   } catch (error) {
     if (signal?.aborted === true) return refused(0, 'given_up', 'It was given up.');
     if (late.signal.aborted) return refused(0, 'too_slow', lateDetail(ownMs));
+    const isUnreadable = error instanceof SyntaxError;
+    if (!isUnreadable) noteReached(false);
     const detail = 'The service does not answer. Is it running?';
-    return refused(0, error instanceof SyntaxError ? 'unreadable' : 'unreachable', detail);
+    return refused(0, isUnreadable ? 'unreadable' : 'unreachable', detail);
   } finally {
     clearTimeout(timer);
   }

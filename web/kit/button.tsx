@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes } from 'react';
+import type { ButtonHTMLAttributes, ReactNode } from 'react';
 
 type Kind = 'plain' | 'main' | 'danger' | 'quiet';
 
@@ -14,10 +14,14 @@ type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
   readonly small?: boolean;
 };
 
-/** `main` is the one thing to do next, `danger` takes something away, `quiet` is one of a row. */
-export function Button({ kind = 'plain', small = false, className = '', ...rest }: Props) {
+function shapeOf(kind: Kind, small: boolean): string {
   const size = small ? 'min-h-7 px-2 py-0.5 text-sm' : 'min-h-9 px-3 py-1';
   const shape = 'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium';
+  return `${shape} ${size} ${looks[kind]}`;
+}
+
+/** `main` is the one thing to do next, `danger` takes something away, `quiet` is one of a row. */
+export function Button({ kind = 'plain', small = false, className = '', ...rest }: Props) {
   const ground = kind === 'quiet' ? '' : 'disabled:border-line disabled:bg-raised';
   // The colours are set here, since tools that measure contrast do not see the browser's own.
   const forced = 'forced-colors:text-[ButtonText] forced-colors:disabled:text-[GrayText]';
@@ -25,8 +29,24 @@ export function Button({ kind = 'plain', small = false, className = '', ...rest 
   return (
     <button
       type="button"
-      className={`${shape} ${size} ${looks[kind]} ${off} ${forced} ${className}`}
+      className={`${shapeOf(kind, small)} ${off} ${forced} ${className}`}
       {...rest}
     />
+  );
+}
+
+type LinkProps = {
+  readonly href: string;
+  readonly kind?: Kind;
+  readonly small?: boolean;
+  readonly children: ReactNode;
+};
+
+/** A way to another page that is the thing to do, as a button would be. */
+export function ButtonLink({ href, kind = 'plain', small = false, children }: LinkProps) {
+  return (
+    <a href={href} rel="noreferrer" className={`${shapeOf(kind, small)} no-underline`}>
+      {children}
+    </a>
   );
 }

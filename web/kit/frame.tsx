@@ -52,7 +52,7 @@ export function Frame({ title, views, current, aside, children }: Props) {
             </Link>
           ))}
         </nav>
-        <div className="flex items-center gap-3">
+        <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
           {aside}
           <ThemeSwitch />
         </div>

@@ -3,12 +3,11 @@ import type { Status } from '../../src/admin/admin.ts';
 import { ask, type Refused } from './api.ts';
 import { Button } from './button.tsx';
 import { TextField } from './field.tsx';
+import { enterWith } from './arrival.ts';
 import { readPasted } from './pasted-token.ts';
-import { useToken } from './token.ts';
 
 /** Asks for the administrator's token and tries it; it is kept in memory alone. */
 export function SignIn({ onDone }: { readonly onDone?: () => void }) {
-  const signIn = useToken((state) => state.signIn);
   const [written, setWritten] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -29,7 +28,7 @@ export function SignIn({ onDone }: { readonly onDone?: () => void }) {
     const why = answer.kind === 'refused' ? await faultOf(answer) : null;
     setBusy(false);
     if (why !== null) return refuse(why);
-    signIn(token);
+    enterWith(token);
     onDone?.();
   };
   return (
@@ -62,4 +61,16 @@ async function faultOf({ status, detail }: Refused): Promise<string> {
   const seen = await ask<Status>('status');
   const isReadOnly = seen.kind === 'ok' && seen.value.access === 'read_only';
   return isReadOnly ? readOnly : 'The service does not accept it.';
+}
+
+/** For who has a token of their own, beside another way in. */
+export function TokenInstead({ onDone }: { readonly onDone?: () => void }) {
+  return (
+    <details>
+      <summary className="cursor-pointer text-soft">I have the administrator&apos;s token</summary>
+      <div className="pt-3">
+        <SignIn {...(onDone !== undefined && { onDone })} />
+      </div>
+    </details>
+  );
 }

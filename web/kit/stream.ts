@@ -5,6 +5,7 @@
  */
 import { createParser } from 'eventsource-parser';
 import { headersFor } from './api.ts';
+import { noteReached } from './reached.ts';
 
 export type Frame = Readonly<Record<string, unknown>> & {
   readonly kind: string;
@@ -64,7 +65,9 @@ async function once(
   try {
     const headers = { ...headersFor(), ...(lastId !== null && { 'last-event-id': lastId }) };
     const { signal } = closing;
-    const response = await fetch('/api/v1/events', { headers, signal, credentials: 'omit' });
+    const response = await reach(() =>
+      fetch('/api/v1/events', { headers, signal, credentials: 'omit' }),
+    );
     if (!response.ok || response.body === null) return;
     listener.onState('open');
     const parser = createParser({
@@ -84,6 +87,18 @@ async function once(
     ended.removeEventListener('abort', close);
     document.removeEventListener('visibilitychange', hide);
     closing.abort();
+  }
+}
+
+async function reach(open: () => Promise<Response>): Promise<Response> {
+  try {
+    const response = await open();
+    noteReached(true);
+    return response;
+  } catch (error) {
+    // Given up by this page itself, it tells nothing of the service.
+    if (!(error instanceof DOMException)) noteReached(false);
+    throw error;
   }
 }
 

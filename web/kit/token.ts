@@ -1,17 +1,7 @@
 /**
  * The administrator's token, for as long as the page is open: in memory alone, never in a URL,
- * a cookie or a storage of the browser.
+ * a cookie or a storage of the browser. arrival.ts alone changes it.
  */
 import { create } from 'zustand';
 
-type TokenState = {
-  readonly token: string | null;
-  readonly signIn: (token: string) => void;
-  readonly signOut: () => void;
-};
-
-export const useToken = create<TokenState>((set) => ({
-  token: null,
-  signIn: (token) => set({ token }),
-  signOut: () => set({ token: null }),
-}));
+export const useToken = create<{ readonly token: string | null }>(() => ({ token: null }));

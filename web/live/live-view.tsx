@@ -1,6 +1,9 @@
 import { useEffect, useRef, type ComponentType } from 'react';
+import { useArrival as useSignedIn } from '../kit/arrival.ts';
 import { Frame } from '../kit/frame.tsx';
 import { usePlace } from '../kit/place.ts';
+import { useWatch } from '../kit/watch.ts';
+import { Around } from './around.tsx';
 import { Audit } from './audit/audit.tsx';
 import { Configuration } from './config/config.tsx';
 import { Conversations } from './conversations/conversations.tsx';
@@ -10,6 +13,7 @@ import { FeedMark } from './feed-mark.tsx';
 import { FlowMap } from './flow/flow-map.tsx';
 import { MessagePage } from './message/message.tsx';
 import { Messages } from './messages/messages.tsx';
+import { ModelPage } from './model/model.tsx';
 import { Operator } from './operator.tsx';
 import { Overview } from './overview/overview.tsx';
 import { People } from './people/people.tsx';
@@ -35,6 +39,7 @@ const views: readonly [LiveViewEntry, ...LiveViewEntry[]] = [
   { name: 'deliveries', title: 'Deliveries', shows: Deliveries },
   { name: 'dead-letters', title: 'Dead letters', shows: DeadLetters },
   { name: 'providers', title: 'Providers', shows: Providers },
+  { name: 'model', title: 'Model', shows: ModelPage, under: 'providers' },
   { name: 'tools', title: 'Tools', shows: Tools },
   { name: 'people', title: 'People', shows: People },
   { name: 'config', title: 'Configuration', shows: Configuration },
@@ -47,6 +52,8 @@ const inNavigation = views
   .map(({ name, title }) => ({ name, title, place: { view: name } }));
 
 export function LiveView() {
+  useWatch();
+  const isEntering = useSignedIn(({ now }) => now.kind === 'entering');
   const { view, id, open } = usePlace();
   const { name, title, shows: Shown, under } = views.find((one) => one.name === view) ?? views[0];
   useArrival(`${name} ${id ?? ''} ${open ?? ''}`, title);
@@ -62,7 +69,8 @@ export function LiveView() {
         </>
       }
     >
-      <Shown key={name} />
+      <Around />
+      {isEntering ? null : <Shown key={name} />}
     </Frame>
   );
 }

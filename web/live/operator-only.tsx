@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from '../kit/button.tsx';
 import { useToken } from '../kit/token.ts';
-import { askToSignIn } from './operator.tsx';
+import { askToSignIn, useWayIn } from './operator.tsx';
 
 type Props = {
   /** What an operator may do here, as the rest of "Only an operator may …": `see the audit`. */
@@ -12,12 +12,13 @@ type Props = {
 /** Shows what needs the bearer; without a bearer, the way to sign in. */
 export function OperatorOnly({ may, children }: Props) {
   const token = useToken((state) => state.token);
+  const wayIn = useWayIn();
   if (token !== null) return children;
   return (
     <p className="flex flex-wrap items-center gap-2 text-soft">
       Only an operator may {may}.
       <Button small onClick={askToSignIn}>
-        Sign in
+        {wayIn}
       </Button>
     </p>
   );

@@ -3,7 +3,7 @@ import { Button } from '../kit/button.tsx';
 import { Refusal } from '../kit/notice.tsx';
 import { useToken } from '../kit/token.ts';
 import { useAsked } from '../kit/use-asked.ts';
-import { askToSignIn } from './operator.tsx';
+import { askToSignIn, useWayIn } from './operator.tsx';
 
 type Props<T> = {
   /** A path of the API; asked only once somebody wants to see it. */
@@ -16,12 +16,13 @@ type Props<T> = {
 /** What people wrote: not there until the operator asks for it, and gone when they sign out. */
 export function Reveal<T>({ path, what, children }: Props<T>) {
   const token = useToken((state) => state.token);
+  const wayIn = useWayIn();
   if (token === null) {
     return (
       <p className="flex flex-wrap items-center gap-2 text-soft">
         Only an operator may see {what}.
         <Button small onClick={askToSignIn}>
-          Sign in to see it
+          {wayIn} to see it
         </Button>
       </p>
     );

@@ -1,9 +1,8 @@
 /** The way as the service tells it: the page that is shown, and the answers to it. */
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Answer, Page } from '../../src/setup/setup.ts';
+import type { Answer, Face, Page } from '../../src/setup/setup.ts';
 import type { WizardState } from '../../src/setup/browser/wizard.ts';
 import { ask, type Answered } from '../kit/api.ts';
-import { leave } from './arrival.ts';
 
 export type Session = {
   /** Null before the first. */
@@ -40,7 +39,6 @@ export function useSession(): Session {
       setLost(null);
       return true;
     }
-    if (answer.status === 401) leave(answer.detail);
     return false;
   }, []);
   useEffect(() => {
@@ -53,7 +51,7 @@ export function useSession(): Session {
         const after = known === null ? '' : `?after=${known.revision}`;
         const answer = await ask<WizardState>(`setup${after}`, { signal, limitMs: waitLimitMs });
         if (signal.aborted || take(answer)) continue;
-        if (answer.kind === 'refused') setLost(gone);
+        if (answer.kind === 'refused') setLost(sayGone(newest.current?.face));
         await rest(pauseMs, signal);
       }
     };
@@ -65,15 +63,18 @@ export function useSession(): Session {
       const body = { revision, choice, fields };
       const sent = await ask<WizardState>('setup/answer', { method: 'POST', body });
       if (take(sent) || sent.kind === 'ok') return null;
-      return sent.status === 0 ? gone : sent.detail;
+      return sent.status === 0 ? sayGone(newest.current?.face) : sent.detail;
     },
     [take],
   );
   return { state, lost, answer };
 }
 
-const gone =
-  'svc does not answer. Look in the terminal where svc init runs: if it has ended, run it again.';
+function sayGone(face: Face | undefined): string {
+  const what = 'svc does not answer.';
+  if (face === 'window') return `${what} Open svc again from the desktop.`;
+  return `${what} Look in the terminal where svc init runs: if it has ended, run it again.`;
+}
 
 function rest(ms: number, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

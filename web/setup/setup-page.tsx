@@ -1,8 +1,12 @@
 import { useCallback, useEffect, useRef, type ReactNode } from 'react';
 import type { Page } from '../../src/setup/setup.ts';
+import { useApplication, wayOn } from '../kit/application.ts';
+import { useArrival } from '../kit/arrival.ts';
+import { ButtonLink } from '../kit/button.tsx';
+import { ComeBack } from '../kit/come-back.tsx';
 import { focusOn, useFocusKept } from '../kit/focus.ts';
 import { Notice } from '../kit/notice.tsx';
-import { useArrival } from './arrival.ts';
+import { useToken } from '../kit/token.ts';
 import { Progress } from './progress.tsx';
 import { useSession } from './session.ts';
 import { StepForm } from './step-form.tsx';
@@ -12,9 +16,10 @@ import { Working } from './working.tsx';
 /** The first run: one step at a time, as the service tells it. */
 export function SetupPage() {
   const arrival = useArrival(({ now }) => now);
+  const token = useToken((state) => state.token);
   switch (arrival.kind) {
     case 'in':
-      return <Way />;
+      return token === null ? <SignedOut why={null} /> : <Way />;
     case 'entering':
       return <Outline>{null}</Outline>;
     case 'out':
@@ -30,10 +35,11 @@ const home = (): HTMLElement | null => document.getElementById(heading);
 function Way() {
   const { state, lost, answer } = useSession();
   useFocusKept(home);
-  useUnloadAsked(state !== null && state.page.step !== 'last');
+  const isLast = state?.page.step === 'last';
+  useUnloadAsked(state !== null && !isLast && lost === null);
   return (
     <Outline page={state?.page}>
-      {lost === null ? null : <Notice tone="bad">{lost}</Notice>}
+      {lost === null ? null : <Lost why={lost} />}
       {state === null ? null : (
         <Shown key={keyOf(state.page)}>
           <Heading title={state.page.title} />
@@ -44,9 +50,42 @@ function Way() {
             page={state.page}
             onAnswer={(given) => answer(given, state.revision)}
           />
+          {state.goesOn ? <GoOn /> : null}
         </Shown>
       )}
     </Outline>
+  );
+}
+
+/** In the application its own page leads on: to the service, once that runs. */
+function GoOn() {
+  const page = useApplication((state) => state.page);
+  if (page === null) return null;
+  return (
+    <p>
+      <ButtonLink kind="main" href={wayOn(page)}>
+        Go on to svc
+      </ButtonLink>
+    </p>
+  );
+}
+
+/** How long nobody answers before the page leads away from here. */
+const lostMs = 1_500;
+
+/** The application's own page says what happened, and leads back to where the first run goes on. */
+function Lost({ why }: { readonly why: string }) {
+  const page = useApplication((state) => state.page);
+  useEffect(() => {
+    if (page === null) return undefined;
+    const timer = setTimeout(() => location.replace(wayOn(page)), lostMs);
+    return () => clearTimeout(timer);
+  }, [page]);
+  if (page === null) return <Notice tone="bad">{why}</Notice>;
+  return (
+    <Notice tone="bad">
+      svc does not answer. <a href={page}>The page of this application</a> says why.
+    </Notice>
   );
 }
 
@@ -95,13 +134,31 @@ function SignedOut({ why }: { readonly why: string | null }) {
       <section aria-labelledby={heading} className="flex flex-col gap-4">
         <Heading title="This page is not signed in" />
         {why === null ? null : <Notice tone="bad">{why}</Notice>}
-        <p>
-          The first run goes on where it is: nothing of it is lost. Press Enter in the terminal
-          where <code>svc init</code> runs, and a new page opens. A page that is loaded again, or
-          opened from a bookmark, is not let in.
-        </p>
+        <HowToComeBack />
       </section>
     </Outline>
+  );
+}
+
+function HowToComeBack() {
+  const isThere = useApplication((state) => state.isThere);
+  if (isThere) {
+    return (
+      <>
+        <p>
+          The first run goes on where it is: nothing of it is lost. A page that is loaded again, or
+          opened by itself, does not know you; svc can open one that does.
+        </p>
+        <ComeBack />
+      </>
+    );
+  }
+  return (
+    <p>
+      The first run goes on where it is: nothing of it is lost. A page that is loaded again, or
+      opened from a bookmark, is not let in. For a new one press Enter in the terminal where{' '}
+      <code>svc init</code> runs.
+    </p>
   );
 }
 

@@ -1,9 +1,7 @@
-import { useState } from 'react';
 import type { Line } from '../../src/setup/setup.ts';
-import { AsWritten } from '../kit/as-written.tsx';
-import { Button } from '../kit/button.tsx';
 import { LongText } from '../kit/long-text.tsx';
 import { Notice } from '../kit/notice.tsx';
+import { ToCopy } from '../kit/to-copy.tsx';
 
 /** What a page says. Lines to copy that follow each other are one block. */
 export function StepLines({ lines }: { readonly lines: readonly Line[] }) {
@@ -66,30 +64,5 @@ function Address({ url }: { readonly url: string }) {
         {url}
       </a>
     </p>
-  );
-}
-
-function ToCopy({ text }: { readonly text: string }) {
-  const [said, setSaid] = useState('');
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setSaid('Copied.');
-    } catch {
-      setSaid('The browser did not allow it: select it by hand.');
-    }
-  };
-  return (
-    <div className="flex flex-wrap items-start gap-2 rounded-md border border-line bg-card p-2">
-      <pre className="min-w-0 flex-1 wrap-anywhere whitespace-pre-wrap">
-        <AsWritten text={text} lines />
-      </pre>
-      <Button small onClick={() => void copy()}>
-        Copy
-      </Button>
-      <span role="status" className="text-sm text-soft empty:hidden">
-        {said}
-      </span>
-    </div>
   );
 }

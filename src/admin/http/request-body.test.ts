@@ -78,7 +78,7 @@ async function start() {
   });
   const described = openApiRoute(routes, '1');
   const hosts = { loopback: true, allowedHosts: () => ['svc.example'] };
-  const settings = { ...hosts, access: withToken, refusals: adminRefusals };
+  const settings = { ...hosts, access: withToken, refusals: adminRefusals(null) };
   const guard = new RequestGuard(new RouteTable([...routes, described]), world.ports, settings);
   const server = createServer((request, response) => {
     void guard

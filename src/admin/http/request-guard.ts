@@ -16,6 +16,7 @@ import { allowedAt } from '../routes/match.ts';
 import type { MatchedPath, RouteTable } from '../routes/match.ts';
 import type { Route, WriteRoute } from '../routes/route.ts';
 import { readRequest, type Caller, type Exchange } from './request-body.ts';
+import type { CodeTrade, Withdrawn } from '../application.ts';
 import { readValues, type ValuesRead } from './values.ts';
 
 export type GuardSettings = {
@@ -169,7 +170,7 @@ async function answerOf(
   exchange: Exchange,
   asking: Caller,
 ): Promise<Answer> {
-  if (route.kind === 'write' && route.onlyHere === true && !asking.isHere) return notHere;
+  if (route.kind !== 'read' && route.onlyHere === true && !asking.isHere) return notHere;
   if (values.kind === 'fault') return problem(400, 'invalid_parameter', values.what);
   const read = await readRequest(route, exchange, asking);
   if (read.kind === 'refused') return read.answer;
@@ -221,8 +222,11 @@ const notHere = problem(
     'admin server listens there. From elsewhere, go there by SSH, and use the svc command.',
 );
 
-/** Of the admin server. */
-export const adminRefusals: Refusals = {
+/**
+ * Of the admin server.
+ * @param signIn of the application around it, whose tokens may be withdrawn; null: there is none
+ */
+export const adminRefusals = (signIn: Pick<CodeTrade, 'withdrawn'> | null): Refusals => ({
   unknownHost: problem(
     421,
     'unknown_host',
@@ -236,11 +240,29 @@ export const adminRefusals: Refusals = {
     'A page from elsewhere may not write here. Behind a proxy, list its host name in ' +
       'observability.allowed_hosts.',
   ),
-  unauthorized: (_why, access) => {
+  unauthorized: (why, access) => {
+    const withdrawn = signIn?.withdrawn ?? null;
+    if (why === 'wrong' && withdrawn !== null) return signedOut(withdrawn, openAgain);
     const wanted = 'Send the administrator token as Authorization: Bearer <token>.';
     const remedy = access.kind === 'none' ? `No bearer is right here. ${access.remedy}` : wanted;
     return unauthorized(remedy);
   },
+});
+
+/** How one comes to a page that is signed in, where there is an application. */
+export const openAgain = 'Open svc again from the desktop.';
+
+/** @param again how one comes to a page that is signed in: a sentence */
+export function signedOut(why: Withdrawn, again: string): Answer {
+  return unauthorized(`${sayWithdrawn[why]} ${again}`, `signed_out_${why}`);
+}
+
+const sayWithdrawn: Readonly<Record<Withdrawn, string>> = {
+  code_used_twice:
+    'The link of this page was used a second time, so somebody else may have it: this page is ' +
+    'signed out.',
+  moved: 'This goes on in another page that was opened after this one.',
+  idle: 'This page was not in use for long, so it is signed out.',
 };
 
 /** A 401 that asks for a bearer. Format: RFC 6750, section 3. */

@@ -68,13 +68,13 @@ class Server implements AdminServer {
       loopback: address.loopback,
       allowedHosts,
       access,
-      refusals: adminRefusals,
+      refusals: adminRefusals(ports.application?.signIn ?? null),
     });
   }
 
   async open(): Promise<AdminOpened | AdminProblem> {
     const { address, listeners } = this.#options;
-    const held = await listeners.take({ host: address.host, port: address.port });
+    const held = await listeners.takeAlone({ host: address.host, port: address.port });
     if (held.kind === 'fault') {
       const { code } = held;
       const remedy = sayUnbound(code, address.port);

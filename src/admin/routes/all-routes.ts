@@ -3,6 +3,7 @@ import { expositionType } from '../metrics/exposition.ts';
 import type { OperatorAccess } from '../http/auth.ts';
 import type { LiveListeners } from '../http/live.ts';
 import type { MetricsPage } from '../metrics/metrics.ts';
+import { applicationRoutes } from './application.ts';
 import { agentRoutes } from './agents.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
@@ -14,6 +15,7 @@ import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { planRoutes } from './plan.ts';
 import { eventsRoute } from './events.ts';
+import { modelRoutes } from './models.ts';
 import { pageRoutes } from './pages.ts';
 import { recordRoutes } from './records.ts';
 import { secretRoutes } from './secrets.ts';
@@ -44,7 +46,9 @@ export function routesOf(ports: AdminPorts, parts: TableParts): RouteTable {
     ...agentRoutes(ports),
     ...configRoutes(ports),
     ...trialRoutes(ports),
+    ...modelRoutes(ports),
     ...secretRoutes(ports),
+    ...applicationRoutes(ports.application, access),
     ...pageRoutes({ folder: parts.webRoot, builder: access === 'operator' }),
   ];
   return new RouteTable([...routes, openApiRoute(routes, ports.version)]);

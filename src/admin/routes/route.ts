@@ -173,6 +173,8 @@ export type AskRoute<P extends Parameters = Parameters, B = Body, M = string | u
   readonly kind: 'ask';
   readonly method: 'POST';
   readonly principal: 'operator' | 'reader';
+  /** From another machine it is refused, before anything of it is read. */
+  readonly onlyHere?: boolean;
   readonly body: B;
 };
 

@@ -48,6 +48,7 @@ export const maybeInteger = { type: ['integer', 'null'] } as const;
 export const number = { type: 'number' } as const;
 export const maybeNumber = { type: ['number', 'null'] } as const;
 export const boolean = { type: 'boolean' } as const;
+export const maybeBoolean = { type: ['boolean', 'null'] } as const;
 
 /** A text that has a type of its own inside: `text as IdText<MessageId>`. */
 export type IdText<Id> = { readonly type: 'string'; readonly [brand]: Id };

@@ -2,7 +2,7 @@ import { failureKinds } from '../../domain/failure.ts';
 import { channelTypes } from '../../channel/kinds.ts';
 import { storageForms } from '../../domain/storage-form.ts';
 import { boolean, integer, list, maybe, maybeInteger, maybeNumber, maybeText } from './schema.ts';
-import { object, oneOf, text, type Schema } from './schema.ts';
+import { maybeBoolean, object, objectWith, oneOf, text, type Schema } from './schema.ts';
 
 const times = object({ p50Ms: maybeNumber, p95Ms: maybeNumber });
 const channelType = oneOf(...channelTypes);
@@ -46,8 +46,7 @@ const brains = list(
   }),
 );
 
-/** Of `Status` in admin.ts. */
-export const statusSchema = object({
+const statusFields = {
   status: oneOf('ok', 'failing'),
   reason: maybeText,
   version: text,
@@ -94,7 +93,10 @@ export const statusSchema = object({
   times: object({ waited: times, turns: times, endToEnd: times }),
   warnings: list(object({ code: text, path: text, message: text, remedy: text })),
   warningsLeftOut: integer,
-});
+};
+
+/** Of `Status` in admin.ts. */
+export const statusSchema = objectWith(statusFields, { application: maybeBoolean });
 
 export const channelsSchema = object({ rows: channels });
 export const brainsSchema = object({ rows: brains });

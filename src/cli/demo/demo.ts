@@ -8,13 +8,15 @@ import type { Ending, Listening } from '../../run/run.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
-import { plainText } from '../frame/plain-text.ts';
-import { packageRoot, programVersion } from '../frame/program.ts';
+import { closeServer, findPort, listenNear } from '../../lib/near-port.ts';
+import { plainText } from '../../lib/plain-text.ts';
+import { packageRoot, programVersion } from '../../lib/program.ts';
 import { demoConfig, replySecretName, webhookSecretName } from './document.ts';
 import { makeDemoFolder, removeDemoFolder } from './folder.ts';
 import { doubtOf } from './model-doubt.ts';
-import { createPracticeModel, practiceModelName } from './practice-model.ts';
-import { closeServer, createReceiver, findPort, listenNear } from './servers.ts';
+import { practiceModelName } from '../../domain/remedy.ts';
+import { createPracticeModel } from '../../setup/practice-model.ts';
+import { createReceiver } from './receiver.ts';
 
 const table = {
   model: { type: 'string' },
@@ -86,7 +88,7 @@ async function runDemo(choices: Choices, io: Io): Promise<Ending> {
   const webhookPort = await findPort(choices.port ?? ports.webhook, choices.port !== null);
   if (webhookPort === null) {
     const message = `port ${choices.port} is taken here. Without --port a free one is used.`;
-    return { kind: 'refused', code: 'port_taken', message };
+    return { kind: 'refused', code: 'port_taken', message, unbound: null };
   }
   const folder = choices.db === null ? makeDemoFolder(io.env) : null;
   const servers: Server[] = [];

@@ -5,7 +5,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { createLog } from '../../lib/log.ts';
 import { lineOfModel } from '../../preflight/models.ts';
 import { createServiceKit } from '../../service.ts';
-import { programVersion } from '../frame/program.ts';
+import { programVersion } from '../../lib/program.ts';
 
 /**
  * Why a model that needs no key would not answer a private message now, and what to do about it;

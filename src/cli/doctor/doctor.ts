@@ -3,12 +3,13 @@ import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson } from '../frame/plain-text.ts';
+import { plainJson } from '../../lib/plain-text.ts';
 import type { PreflightLine } from '../../preflight/lines.ts';
 import { runPreflight } from '../../preflight/preflight.ts';
-import { programVersion, versionAt } from '../frame/program.ts';
+import { programVersion, versionAt } from '../../lib/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { clockLine } from './clock.ts';
+import { desktopLines } from './desktop.ts';
 import { keychainOf } from '../secrets/secrets.ts';
 import { keychainLines } from './keychain.ts';
 import { listenerLines } from './listeners.ts';
@@ -24,8 +25,9 @@ export const doctor: Command = {
 
 Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
 has kept some, models, the addresses for replies, the database (sound, its schema, who may read it,
-who owns it, room on the disk), how many files may be open, the addresses to listen on, and the
-clock. It changes nothing, sends no one's words anywhere, and may be run while svc runs.
+who owns it, room on the disk), how many files may be open, the addresses to listen on, the windows
+that svc desktop has here, and the clock. It changes nothing, sends no one's words anywhere, and may
+be run while svc runs.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"valid", "problems", "checks"}
@@ -78,6 +80,7 @@ async function look(
     ...(await storageLines(inspection.storagePath, examined)),
     ...openFilesLines(ownerPid),
     ...listeners,
+    ...(await desktopLines(io.env)),
     clockLine({ now: Date.now(), newestAt, versionAt }),
   ];
 }

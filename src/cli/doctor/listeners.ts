@@ -6,7 +6,7 @@ import { holderOfPort, sayHolder } from '../../lib/holders.ts';
 import { createHttpClient, type HttpClient } from '../../lib/http-client.ts';
 import { createListeners } from '../../lib/listener.ts';
 import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
-import { originOf } from '../frame/admin-client.ts';
+import { originOf } from '../../lib/own-address.ts';
 
 type Listener = {
   readonly subject: string;

@@ -19,7 +19,8 @@ import {
   type HttpFault,
   type HttpRequest,
 } from '../../lib/http-client.ts';
-import { plainLine } from './plain-text.ts';
+import { originOf } from '../../lib/own-address.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 
 /**
  * Why the service gave no answer, in sentences for the person who asked. Thrown, since neither the
@@ -143,12 +144,6 @@ export class AdminClient implements AsyncDisposable {
     const what = `What answers at ${this.#origin.host} is no svc of this version`;
     throw new Unanswered(`${what}: it answered ${status}.`);
   }
-}
-
-/** The origin at which a process of this machine reaches the listener at this address. */
-export function originOf({ host, port }: ListenAddress): URL {
-  const near = host === '' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return new URL(`http://${near.includes(':') ? `[${near}]` : near}:${port}`);
 }
 
 function parse(body: string): unknown {

@@ -8,6 +8,7 @@ import {
   resolveSecrets,
   sayMissing,
   type MissingSecret,
+  type ResolvedSecrets,
 } from '../../config/secrets.ts';
 import { createLog, logLevels, type Log, type LogLevel } from '../../lib/log.ts';
 import type { Io } from '../cli.ts';
@@ -19,7 +20,7 @@ export type Refusal = { readonly kind: 'refused'; readonly report: string };
 
 export type ConfigRead =
   | { readonly kind: 'read'; readonly config: Config; readonly inspection: Inspection }
-  | Refusal;
+  | (Refusal & { readonly problems: readonly ConfigProblem[] });
 
 /** Reads and checks a configuration file; a refusal names every problem. */
 export async function readConfig(file: ConfigFile, io: Io): Promise<ConfigRead> {
@@ -29,8 +30,19 @@ export async function readConfig(file: ConfigFile, io: Io): Promise<ConfigRead> 
   return {
     kind: 'refused',
     report: report(file.name, inspection, [], isColoured(io.stderr, io.env)),
+    problems: validation.problems,
   };
 }
+
+/** By places of the configuration; what is left out is all of them. */
+export type SecretsWanted = {
+  /** Which are about to be used. No other is looked up. */
+  readonly concerns?: (path: string) => boolean;
+  /** Which of them cannot do without. */
+  readonly needs?: (path: string) => boolean;
+  /** false: an administrator is known without a token, and nothing is said of one that is unset. */
+  readonly tokenWanted?: boolean;
+};
 
 export type SecretsRead =
   | {
@@ -39,30 +51,26 @@ export type SecretsRead =
       readonly found: FoundSecrets;
       readonly warnings: readonly ConfigProblem[];
     }
-  | Refusal;
+  | (Refusal & Pick<ResolvedSecrets, 'missing' | 'unfit'>);
 
 /**
  * Looks up the secrets of a configuration; a refusal names every one that is missing
  * or cannot be used, and where it was looked for.
- * @param concerns which places of the configuration are about to be used; all when left out. No
- *   other is looked up.
- * @param needs which of them cannot do without; all of them when left out
  */
 export async function readSecrets(
   config: Config,
   { secrets: lookup, stop }: Io,
-  concerns: (path: string) => boolean = () => true,
-  needs: (path: string) => boolean = concerns,
+  { concerns = () => true, needs = concerns, tokenWanted = true }: SecretsWanted = {},
 ): Promise<SecretsRead> {
   const wanted = namedSecrets(config).filter(({ usedAt }) => usedAt.some(concerns));
   const names: readonly EnvName[] = wanted.map(({ name }) => name);
   const found = await lookup.find(names, stop);
-  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found);
+  const { secrets, missing, unfit, warnings } = resolveSecrets(config, found, tokenWanted);
   const unset = missing.filter(({ usedAt }) => usedAt.some(needs));
   const unusable = unfit.filter(({ path }) => needs(path));
   const said = [...unset.map(sayUnset), ...unusable.map(say)];
   if (said.length === 0) return { kind: 'read', secrets, found, warnings };
-  return { kind: 'refused', report: said.join('') };
+  return { kind: 'refused', report: said.join(''), missing: unset, unfit: unusable };
 }
 
 function say({ path, message, remedy }: ConfigProblem): string {

@@ -3,10 +3,10 @@
  * variable `SVC_CONFIG` names, else the first that is there of a few places. What was named is
  * taken as it is: where it is missing, no other file takes its place.
  */
-import { lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { defaultStoragePath, inspectConfig, type Inspection } from '../../config/inspect.ts';
 import type { ConfigProblem } from '../../config/config.ts';
+import { isInPlace } from '../../lib/in-place.ts';
 import type { Io } from '../cli.ts';
 
 export type ConfigFile = {
@@ -104,17 +104,6 @@ function placesOf({
 
 function namedBy(by: 'flag' | 'variable', name: string, cwd: string): ConfigFile {
   return { name, path: resolve(cwd, name), by, looked: [] };
-}
-
-/** A link to nowhere and what cannot be looked at are there: reading it says what is wrong. */
-function isInPlace(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code !== 'ENOENT' && code !== 'ENOTDIR';
-  }
 }
 
 function listed(paths: readonly string[]): string {

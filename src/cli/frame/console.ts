@@ -10,7 +10,7 @@ import { sentences } from '../../flow/sentences.ts';
 import type { Session } from '../chat-session.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { explain } from '../explain.ts';
-import { plainText } from './plain-text.ts';
+import { plainText } from '../../lib/plain-text.ts';
 
 export type ConsoleOptions = {
   readonly io: Io;

@@ -6,12 +6,13 @@
 import { pairingSchema, pairingsSchema, unpairedSchema } from '../../admin/schemas/gate.ts';
 import * as records from '../../admin/schemas/records.ts';
 import * as stories from '../../admin/schemas/story.ts';
+import type { LedgerWrites } from '../../control/audited.ts';
 import type { Admission, Admissions, PairingRemoval } from '../../domain/gate.ts';
 import type { NotesOf } from '../../domain/note.ts';
 import type { PageAsked } from '../../domain/page.ts';
 import type { DeliveryFilter, MessageFilter } from '../../domain/records.ts';
 import type { ConversationKey, Whose } from '../../domain/story.ts';
-import type { DeadLetterMove, Ledger, LedgerReader } from '../../store/store.ts';
+import type { DeadLetterMove, LedgerReader } from '../../store/store.ts';
 import {
   AdminClient,
   codeOf,
@@ -19,12 +20,6 @@ import {
   Unanswered,
   type AdminClientOptions,
 } from './admin-client.ts';
-
-/** What changes the ledger at a person's word. */
-export type LedgerWrites = Pick<Ledger, 'replay' | 'forget' | 'clearNotes'> & {
-  /** @param reason for the audit; null: none was said */
-  discard(id: string, reason: string | null): Promise<DeadLetterMove>;
-};
 
 export class RemoteLedger implements LedgerReader, LedgerWrites, Admissions {
   readonly #service: AdminClient;

@@ -12,7 +12,7 @@ import { ProblemList } from '../../config/problems.ts';
 import type { Document } from '../../config/schema.ts';
 import { checkShape } from '../../config/shape.ts';
 import { listKept, readKept } from '../../control/history.ts';
-import { originOf } from './admin-client.ts';
+import { originOf } from '../../lib/own-address.ts';
 import type { Refusal } from './boot.ts';
 import { inspectConfigFile, type ConfigFile } from './config-file.ts';
 import type { Io } from '../cli.ts';

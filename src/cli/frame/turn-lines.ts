@@ -9,7 +9,7 @@ import type { Sender } from '../../domain/message.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { Io } from '../cli.ts';
 import { localTime } from '../ledger/table.ts';
-import { plainLine } from './plain-text.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { isColoured, signOf } from './report.ts';
 import { openTerminalOutlet, type TerminalOutlet } from './terminal-outlet.ts';
 

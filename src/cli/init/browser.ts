@@ -8,13 +8,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endsWithin } from '../../lib/lifetime.ts';
 import { sayUnbound } from '../../lib/unbound.ts';
-import { openerFor, openInBrowser } from '../../setup/browser/person-browser.ts';
-import { writeRedirectFile, type RedirectFile } from '../../setup/browser/redirect-file.ts';
-import { codeMs, type Traded } from '../../setup/browser/sign-in.ts';
+import { openerFor, openInBrowser } from '../../lib/person-browser.ts';
+import { writeRedirectFile, type RedirectFile } from '../../lib/redirect-file.ts';
+import { codeMs, type Traded } from '../../admin/http/sign-in.ts';
 import { openWizardServer, type WizardServer } from '../../setup/browser/wizard-server.ts';
 import type { Choice, SetupEnd, SetupSession } from '../../setup/setup.ts';
 import type { Io } from '../cli.ts';
-import { packageRoot } from '../frame/program.ts';
+import { packageRoot } from '../../lib/program.ts';
 
 type Surroundings = Pick<Io, 'stdin' | 'stderr' | 'env' | 'stop'> & {
   readonly platform?: NodeJS.Platform;

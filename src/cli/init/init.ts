@@ -8,7 +8,7 @@ import { readBaseUrl } from '../../setup/vendors.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { createCommandLog } from '../frame/boot.ts';
 import { parseFlags, wrongUsage, type Flags } from '../frame/flags.ts';
-import { packageRoot, programVersion } from '../frame/program.ts';
+import { packageRoot, programVersion } from '../../lib/program.ts';
 import { openTurnLines } from '../frame/turn-lines.ts';
 import { showInBrowser } from './browser.ts';
 import { TerminalFace } from './terminal-face.ts';

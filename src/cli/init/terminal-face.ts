@@ -5,7 +5,7 @@
  */
 import type { Choice, Field, Line, Page, SetupEnd, SetupSession } from '../../setup/setup.ts';
 import type { Io } from '../cli.ts';
-import { plainText } from '../frame/plain-text.ts';
+import { plainText } from '../../lib/plain-text.ts';
 import { isColoured, signOf } from '../frame/report.ts';
 import { Asking } from './asking.ts';
 

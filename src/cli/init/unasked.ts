@@ -6,7 +6,7 @@ import { inspectText } from '../../config/inspect.ts';
 import { providerSynonyms } from '../../config/schema-brain.ts';
 import { textOf } from '../../config/templates/templates.ts';
 import { adminTokenName, documentOf, lineFor, secretsOf } from '../../setup/document.ts';
-import { channelNames, typeOf, usualPlace } from '../../setup/document.ts';
+import { channelNames, nothingFound, typeOf, usualPlace } from '../../setup/document.ts';
 import type { Draft, ModelDraft } from '../../setup/state.ts';
 import { keyEnvFor, localityOf, readBaseUrl } from '../../setup/vendors.ts';
 import { commandFor, writeFirst } from '../../setup/writing.ts';
@@ -29,13 +29,7 @@ export async function writeUnasked(
   const found = await io.secrets.find(names, io.stop);
   const set = names.filter((name) => found.get(name)?.kind === 'value');
   const platform = flags['channel-url'] && readBaseUrl(flags['channel-url']);
-  const facts = {
-    file: null,
-    models: null,
-    place: { ...usualPlace, set, platform },
-    written: null,
-    liveView: null,
-  };
+  const facts = { ...nothingFound, place: { ...usualPlace, set, platform } };
   const text = textOf(documentOf(draft, facts));
   const inspection = await inspectText(text, file, io.env);
   const { kind } = inspection.validation;

@@ -4,6 +4,7 @@
  * database. While no service does, the command owns the database for as long as it takes.
  */
 import { existsSync } from 'node:fs';
+import { audited, auditedAdmissions, type LedgerWrites } from '../../control/audited.ts';
 import type { Admissions } from '../../domain/gate.ts';
 import { listPairings, Pairings } from '../../flow/pairing.ts';
 import { openCursorReader, openReader } from '../../storage.ts';
@@ -16,10 +17,9 @@ import {
   whereSvcListens,
   type ServiceLocation,
 } from '../frame/service-location.ts';
-import { programVersion } from '../frame/program.ts';
+import { programVersion } from '../../lib/program.ts';
 import { Unanswered, type Bearer } from '../frame/admin-client.ts';
-import { RemoteLedger, type LedgerWrites } from '../frame/remote-ledger.ts';
-import { audited, auditedAdmissions } from './audited.ts';
+import { RemoteLedger } from '../frame/remote-ledger.ts';
 import { openOwnLedger } from './own-ledger.ts';
 
 export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {

@@ -2,7 +2,7 @@ import type { Whose } from '../../domain/story.ts';
 import { plural } from '../../domain/plural.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainLine } from '../frame/plain-text.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { locateLedgerStrictly, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';

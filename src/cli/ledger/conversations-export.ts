@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson } from '../frame/plain-text.ts';
+import { plainJson } from '../../lib/plain-text.ts';
 import { locateLedger, reading } from './access.ts';
 import { allRows } from './pages.ts';
 import { locate, parseWhose, sayNobody } from './whose.ts';

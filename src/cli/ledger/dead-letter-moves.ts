@@ -4,7 +4,7 @@ import { nearest } from '../../config/nearest.ts';
 import type { DeadLetterMove } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainLine } from '../frame/plain-text.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { locateLedgerStrictly, reading, writing, type LedgerLocation } from './access.ts';
 import { allRows } from './pages.ts';
 

@@ -4,7 +4,7 @@ import { plural } from '../../domain/plural.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { locateLedger, reading, type LedgerLocation } from './access.ts';
 import { limitRange, pageFlags, runList } from './pages.ts';
 import { indented } from './story-page.ts';

@@ -6,7 +6,7 @@ import { messageStates, type MessageFilter, type MessageRow } from '../../domain
 import { turnOutcomes } from '../../domain/trace.ts';
 import type { Command, Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainLine } from '../frame/plain-text.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import type { LedgerLocation } from './access.ts';
 import { fullPage, limitRange, pageFlags, printList } from './pages.ts';
 import { left, length, localTime, right, table } from './table.ts';

@@ -3,7 +3,7 @@ import type { NotesOf, NoteText } from '../../domain/note.ts';
 import { plural } from '../../domain/plural.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { locateLedgerStrictly, locateLedger, reading, writing } from './access.ts';
 import { agrees, canAsk, noTerminal } from './consent.ts';
 import { indented } from './story-page.ts';

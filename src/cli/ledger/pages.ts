@@ -9,7 +9,7 @@ import {
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { parseFlags, wholeNumber, wrongUsage, type Flags } from '../frame/flags.ts';
-import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { locateLedger, reading, type LedgerLocation } from './access.ts';
 
 /** Flags of every command that prints one page. */

@@ -2,7 +2,7 @@
 import { unknownCode, type Admission, type Admissions } from '../../domain/gate.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainLine } from '../frame/plain-text.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { listingPairings, locateLedgerStrictly, pairing } from './access.ts';
 import { left, localTime, table } from './table.ts';
 

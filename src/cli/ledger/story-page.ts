@@ -1,6 +1,6 @@
 import type { Story, StoryText } from '../../domain/story.ts';
 import { sayState, timelineOf, unexplainedIn, type Row } from '../../domain/timeline.ts';
-import { plainLine, plainText } from '../frame/plain-text.ts';
+import { plainLine, plainText } from '../../lib/plain-text.ts';
 import { length, localTime } from './table.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { plainLine } from '../frame/plain-text.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 
 /** Columns for a terminal, two spaces apart. Cells are shown without what could drive one. */
 export type Column = { readonly title: string; readonly side: 'left' | 'right' };

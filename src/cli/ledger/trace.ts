@@ -2,7 +2,7 @@ import type { Story } from '../../domain/story.ts';
 import type { LedgerReader } from '../../store/store.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson } from '../frame/plain-text.ts';
+import { plainJson } from '../../lib/plain-text.ts';
 import { locateLedger, reading, type LedgerLocation } from './access.ts';
 import { storyPage } from './story-page.ts';
 

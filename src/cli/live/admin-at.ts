@@ -4,7 +4,7 @@ import { AdminClient } from '../frame/admin-client.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { exitCode, type Io } from '../cli.ts';
 import { locateService, whereSvcListens } from '../frame/service-location.ts';
-import { programVersion } from '../frame/program.ts';
+import { programVersion } from '../../lib/program.ts';
 
 /** @returns the address, or the exit code after the refusal was told */
 export async function findAdmin(file: string | null, io: Io): Promise<ListenAddress | number> {

@@ -9,7 +9,7 @@ import type {
 import { remedyForModel } from '../../domain/remedy.ts';
 import { plural } from '../../domain/plural.ts';
 import { length, localTime } from '../ledger/table.ts';
-import { plainLine } from '../frame/plain-text.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { signOf, type Mark } from '../frame/report.ts';
 
 type Line = { readonly mark: Mark; readonly subject: string; readonly message: string };

@@ -2,7 +2,7 @@ import { statusSchema } from '../../admin/schemas/status.ts';
 import { Unanswered } from '../frame/admin-client.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson } from '../frame/plain-text.ts';
+import { plainJson } from '../../lib/plain-text.ts';
 import { isColoured } from '../frame/report.ts';
 import { adminClientAt, findAdmin } from './admin-at.ts';
 import { statusPage } from './status-page.ts';

@@ -6,12 +6,13 @@ import type { Dropped, Frame } from '../../domain/frame.ts';
 import { plural } from '../../domain/plural.ts';
 import { fullJitter, pause } from '../../lib/backoff.ts';
 import { readEventStream, type StreamEnd, type StreamEvent } from '../../lib/event-stream.ts';
-import { originOf, Unanswered, type AdminClient } from '../frame/admin-client.ts';
+import { Unanswered, type AdminClient } from '../frame/admin-client.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { localTime } from '../ledger/table.ts';
-import { plainJson, plainLine } from '../frame/plain-text.ts';
-import { programVersion } from '../frame/program.ts';
+import { originOf } from '../../lib/own-address.ts';
+import { plainJson, plainLine } from '../../lib/plain-text.ts';
+import { programVersion } from '../../lib/program.ts';
 import { adminClientAt, findAdmin } from './admin-at.ts';
 
 const table = {

@@ -1,5 +1,5 @@
 /** A change of the keychain is a row in the audit, where there is a database to have one. */
-import { noteElsewhere } from '../ledger/audited.ts';
+import { noteElsewhere } from '../ledger/note-elsewhere.ts';
 import type { Io } from '../cli.ts';
 import { warn, type UsedSecrets } from './secrets.ts';
 

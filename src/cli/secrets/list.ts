@@ -2,7 +2,7 @@ import type { SecretSource } from '../../config/found-secret.ts';
 import type { KeychainHoldings, StoredSecrets } from '../../secrets/secrets.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
-import { plainJson } from '../frame/plain-text.ts';
+import { plainJson } from '../../lib/plain-text.ts';
 import { left, table as tableOf } from '../ledger/table.ts';
 import { keychainOf, usedSecrets, warn, type UsedSecrets } from './secrets.ts';
 import { placesWith } from './where.ts';

@@ -6,10 +6,14 @@ import { readSecrets } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
-import { plainJson, plainLine } from '../frame/plain-text.ts';
+import { plainJson, plainLine } from '../../lib/plain-text.ts';
 import { locateService } from '../frame/service-location.ts';
-import { openReplyReceiver, type ReceivedReply, type ReplyChecks } from './reply-receiver.ts';
-import { localReplyAddress, replyChecks, webhookIn, type LocalAddress } from './webhook-place.ts';
+import {
+  openReplyReceiver,
+  type ReceivedReply,
+  type ReplyChecks,
+} from '../../talk/reply-receiver.ts';
+import { localReplyAddress, replyChecks, webhookIn, type LocalAddress } from '../../talk/talk.ts';
 
 const table = {
   port: { type: 'string' },
@@ -97,7 +101,9 @@ async function standBy(
       'name an address such as http://127.0.0.1:8091/reply, or choose a --port.\n'
     );
   }
-  const read = await readSecrets(config, io, (at) => at.startsWith(`${path}.webhook.`));
+  const read = await readSecrets(config, io, {
+    concerns: (at) => at.startsWith(`${path}.webhook.`),
+  });
   if (read.kind === 'refused') return read.report;
   const checks = replyChecks(webhook, read.secrets);
   if (checks.kind === 'missing') {

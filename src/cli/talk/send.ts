@@ -6,15 +6,15 @@ import { readSecrets } from '../frame/boot.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { useConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wholeNumber, wrongUsage } from '../frame/flags.ts';
-import { plainText } from '../frame/plain-text.ts';
-import { commandName, programVersion } from '../frame/program.ts';
+import { plainText } from '../../lib/plain-text.ts';
+import { commandName, programVersion } from '../../lib/program.ts';
 import { RemoteLedger } from '../frame/remote-ledger.ts';
 import { listens, locateService, whereSvcListens } from '../frame/service-location.ts';
 import type { ServiceLocation } from '../frame/service-location.ts';
 import { sayHowFar, sayWhoAnswered, watchAnswer, type Watched } from './answer-watch.ts';
-import { postMessage } from './message-post.ts';
-import { StandIn } from './stand-in.ts';
-import { replyChecks, webhookIn, type WebhookPlace } from './webhook-place.ts';
+import { postMessage } from '../../talk/message-post.ts';
+import { StandIn } from '../../talk/stand-in.ts';
+import { replyChecks, webhookIn, type WebhookPlace } from '../../talk/talk.ts';
 
 /** Seconds. */
 const [usual, most] = [120, 3_600];
@@ -64,12 +64,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const place = webhookIn(location.config);
   if (place === null || !place.isRouted) return refuse(io, sayNoWebhook(file.name, place));
   const wanted = `${place.path}.token_env`;
-  const read = await readSecrets(
-    location.config,
-    io,
-    (path) => path.startsWith(`${place.path}.`) || path === 'admin.token_env',
-    (path) => path === wanted,
-  );
+  const read = await readSecrets(location.config, io, {
+    concerns: (path) => path.startsWith(`${place.path}.`) || path === 'admin.token_env',
+    needs: (path) => path === wanted,
+  });
   if (read.kind === 'refused') return refuse(io, read.report);
   const sender = flags.as ?? io.env['USER'] ?? io.env['USERNAME'] ?? 'me';
   const talk = new Talk({ io, location, place, secrets: read.secrets, waitMs: seconds * 1_000 });

@@ -61,7 +61,8 @@ class HostedRuntime implements Model {
     const failed = failureOfLook(result);
     if (failed !== null) return { kind: 'failed', failure: failed };
     const hasModel = result.kind === 'answer' ? findModel(result.body, this.modelId) : null;
-    return { kind: 'reached', hasModel, runs: this.locality === 'local' ? 'here' : 'elsewhere' };
+    const runs = this.locality === 'local' ? 'here' : 'elsewhere';
+    return { kind: 'reached', hasModel, runs, others: [] };
   }
 
   #settleAt(base: Base): void {

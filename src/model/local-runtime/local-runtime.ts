@@ -132,8 +132,9 @@ class LocalRuntime implements Model {
     if (why === null && sensitivity === 'private') this.#relay.shownHere();
     const { state } = this.#relay;
     const runs = state === 'away' ? 'elsewhere' : state;
+    const { hasModel = null, others = [] } = found ?? {};
     return {
-      check: { kind: 'reached', hasModel: found?.hasModel ?? null, runs },
+      check: { kind: 'reached', hasModel, runs, others },
       failure: state === 'unknown' ? why : null,
     };
   }

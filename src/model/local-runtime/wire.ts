@@ -69,20 +69,34 @@ function parsedOf(
   });
 }
 
+/** `others`: names of models that it has, where it lacks this one. */
+export type FoundTag = {
+  readonly hasModel: boolean;
+  readonly namesVendor: boolean;
+  readonly others: readonly string[];
+};
+
+const othersMax = 50;
+const nameCharactersMax = 200;
+
 /** What `GET /api/tags` says of one model; null when it is no list of models. */
-export function findTag(
-  body: string,
-  modelId: string,
-): { readonly hasModel: boolean; readonly namesVendor: boolean } | null {
+export function findTag(body: string, modelId: string): FoundTag | null {
   const models = recordOf(parseJson(body))?.['models'];
   if (!Array.isArray(models)) return null;
   const wanted = plainName(modelId);
-  const found = listOf(models)
-    .map(recordOf)
-    .filter((model) => {
-      return [model?.['name'], model?.['model']].some((name) => plainName(textOf(name)) === wanted);
-    });
-  return { hasModel: found.length > 0, namesVendor: found.some(namesVendor) };
+  const all = listOf(models).map(recordOf);
+  const found = all.filter((model) => {
+    return [model?.['name'], model?.['model']].some((name) => plainName(textOf(name)) === wanted);
+  });
+  const hasModel = found.length > 0;
+  return { hasModel, namesVendor: found.some(namesVendor), others: hasModel ? [] : namesOf(all) };
+}
+
+function namesOf(models: readonly (Readonly<Record<string, unknown>> | null)[]): string[] {
+  return models
+    .map((model) => textOf(model?.['name']))
+    .filter((name) => name !== '' && name.length <= nameCharactersMax)
+    .slice(0, othersMax);
 }
 
 /** The runtime leaves both fields away where it runs the model: that one is there is enough. */

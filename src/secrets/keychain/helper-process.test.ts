@@ -106,7 +106,7 @@ test('the question goes by a pipe: no argument and no variable holds it', async 
 });
 
 test('the program starts itself by this Node and its own launcher', () => {
-  const { file, args } = ownProgram('keychain');
+  const { file, args } = ownProgram('internal', 'keychain');
   assert.equal(file, process.execPath);
   assert.match(args.join(' '), /--disable-sigusr1 .*bin.svc\.js internal keychain$/);
 });

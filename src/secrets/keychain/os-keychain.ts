@@ -108,7 +108,7 @@ export class OsKeychain implements Keychain {
     const { env, limits, program, prompting } = this.#surroundings;
     return this.#turns.do(async () => {
       const answer = await askHelper(question, {
-        program: program ?? ownProgram('keychain'),
+        program: program ?? ownProgram('internal', 'keychain'),
         env: helperEnv(env),
         limits: limits ?? helperLimits,
         prompting: prompting ?? (() => {}),

@@ -3,9 +3,8 @@
  * it is locked. Attributes are searched and no value is asked for.
  * @see https://specifications.freedesktop.org/secret-service-spec/latest/
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { MessageBus } from 'dbus-native';
+import { sessionBusAddress } from '../../lib/session-bus.ts';
 import { stateOfBusError } from './library-messages.ts';
 import { helperFault, type HelperFault } from './wire.ts';
 
@@ -27,7 +26,7 @@ const serviceInterface = 'org.freedesktop.Secret.Service';
 
 /** Waits for as long as the keychain does: who asks sets the limit. */
 export async function lookIntoSecretService(names: readonly string[], env: Env): Promise<Look> {
-  const busAddress = addressOf(env);
+  const busAddress = sessionBusAddress(env);
   if (busAddress === null) return helperFault('no_bus');
   const library = await import('dbus-native').catch(() => null);
   if (library === null) return helperFault('unavailable', 'no_library');
@@ -97,15 +96,6 @@ async function search(bus: MessageBus, name: string): Promise<'open' | 'locked' 
 
 /** Under this name everything of svc stands in a keychain. */
 export const keychainService = 'svc';
-
-/** As libdbus finds it: the variable, else the socket in the user's folder. */
-function addressOf(env: Env): string | null {
-  const named = env['DBUS_SESSION_BUS_ADDRESS'] ?? '';
-  if (named !== '') return named;
-  const folder = env['XDG_RUNTIME_DIR'] ?? '';
-  const socket = join(folder, 'bus');
-  return folder !== '' && existsSync(socket) ? `unix:path=${socket}` : null;
-}
 
 function busErrorName(error: unknown): string {
   const name = (error as { dbusName?: unknown } | null)?.dbusName;

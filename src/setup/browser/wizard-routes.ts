@@ -1,17 +1,28 @@
 /** What the wizard's listener answers: its page, the sign-in, its state, and the answers to it. */
 import { join } from 'node:path';
+import type { ApplicationLink } from '../../admin/application.ts';
 import { json, problem, type Answer as HttpAnswer } from '../../admin/http/answer.ts';
-import { unauthorized, type Refusals } from '../../admin/http/request-guard.ts';
+import {
+  openAgain,
+  signedOut,
+  unauthorized,
+  type Refusals,
+} from '../../admin/http/request-guard.ts';
+import { applicationRoutes } from '../../admin/routes/application.ts';
 import { RouteTable } from '../../admin/routes/match.ts';
 import { pageAt } from '../../admin/routes/pages.ts';
-import { askRoute, readRoute, signInRoute, type Route } from '../../admin/routes/route.ts';
+import { askRoute, readRoute, type Route } from '../../admin/routes/route.ts';
+import { tradeRoute } from '../../admin/routes/sign-in.ts';
 import { integer, map, object, text } from '../../admin/schemas/schema.ts';
 import type { SetupSession } from '../setup.ts';
-import type { SignIn, Withdrawn } from './sign-in.ts';
+import type { SignIn } from '../../admin/http/sign-in.ts';
 import type { WizardState } from './wizard.ts';
 
 export type WizardParts = {
-  readonly session: Pick<SetupSession, 'revision' | 'page' | 'answer' | 'changed'>;
+  readonly session: Pick<
+    SetupSession,
+    'revision' | 'page' | 'face' | 'goesOn' | 'answer' | 'changed'
+  >;
   readonly signIn: SignIn;
   /** The folder of the built pages, one folder each. */
   readonly webRoot: string;
@@ -19,41 +30,26 @@ export type WizardParts = {
   readonly closing: AbortSignal;
   /** Is told which revision goes out to the page. */
   readonly onShown: (revision: number) => void;
+  /** Null: a terminal lets the page in. */
+  readonly application: ApplicationLink | null;
 };
 
 const contentType = 'application/json';
 /** How long a question for the next state waits for one: less than a page waits for an answer. */
 export const waitMs = 20_000;
-const codeBytesMax = 1_024;
 /** A few fields of 4,096 characters, with what JSON makes of them. */
 const answerBytesMax = 128 * 1_024;
 
 export function wizardRoutes(parts: WizardParts): RouteTable {
   const folder = join(parts.webRoot, 'setup');
   const pages = pageAt('/setup', folder, 'The first run', 'reader');
-  return new RouteTable([...pages, trade(parts), state(parts), answer(parts)]);
+  return new RouteTable([...pages, ...arrivals(parts), state(parts), answer(parts)]);
 }
 
-/** A code goes in, and a token comes back: the page holds it in memory alone. */
-function trade({ signIn }: WizardParts): Route {
-  return signInRoute({
-    path: '/api/v1/sign-in',
-    summary: 'Trades the code that the page was opened with for a token.',
-    contentType,
-    body: {
-      kind: 'json',
-      summary: 'The code.',
-      bytesMax: codeBytesMax,
-      example: { code: 'AAAAAAAAAAAAAAAAAAAAAA' },
-      schema: { name: 'SignIn', of: object({ code: text }) },
-    },
-    problems: { 403: 'The code is none, is too old, or was used before.' },
-    answer: (_values, { body }) => {
-      const traded = signIn.trade(body.code);
-      if (traded.kind === 'token') return json(200, { token: traded.token });
-      return problem(403, `code_${traded.why}`, untraded[traded.why]);
-    },
-  });
+function arrivals({ signIn, application }: WizardParts): readonly Route[] {
+  if (application !== null) return applicationRoutes(application, 'operator');
+  const again = againIn(application);
+  return [tradeRoute({ signIn, canWrite: true, page: () => null, again })];
 }
 
 /** Asked again with the revision that is shown, it waits for the next one. */
@@ -78,7 +74,7 @@ function state(parts: WizardParts): Route {
       const ends = AbortSignal.any([left, closing, ended, AbortSignal.timeout(waitMs)]);
       // It rejects when the signal aborts: then what is shown now is told.
       if (after === session.revision) await session.changed(after, ends).catch(() => {});
-      return ended.aborted ? signedOut(signIn) : stateOf(parts);
+      return ended.aborted ? outOf(signIn, parts.application) : stateOf(parts);
     },
   });
 }
@@ -122,40 +118,30 @@ function answer(parts: WizardParts): Route {
   });
 }
 
-function stateOf({ session: { revision, page }, onShown }: WizardParts): HttpAnswer {
+function stateOf({ session, onShown }: WizardParts): HttpAnswer {
+  const { revision, page, face, goesOn } = session;
   onShown(revision);
-  return json(200, { revision, page } satisfies WizardState);
+  return json(200, { revision, page, face, goesOn } satisfies WizardState);
 }
 
-const again = 'Press Enter in the terminal where svc init runs: it opens a new page.';
-
-const untraded = {
-  unknown: `This page was opened by a link that svc does not know. ${again}`,
-  late: `This link is too old: it is good for one minute. ${again}`,
-  used_twice:
-    'This link was used before, so somebody else may have it: whoever was signed in is signed ' +
-    `out. ${again}`,
-} as const;
-
-const withdrawn: Readonly<Record<Withdrawn, string>> = {
-  code_used_twice:
-    'The link of this page was used a second time, so somebody else may have it: this page is ' +
-    `signed out. ${again}`,
-  moved: `The wizard goes on in another page that was opened after this one. ${again}`,
-  idle: `This page was not in use for long, so it is signed out. ${again}`,
-};
+/** How one comes to a new page. */
+function againIn(application: ApplicationLink | null): string {
+  if (application !== null) return openAgain;
+  return 'Press Enter in the terminal where svc init runs: it opens a new page.';
+}
 
 /** What the guard says of what it does not let through. */
-export function wizardRefusals(signIn: SignIn): Refusals {
+export function wizardRefusals(signIn: SignIn, application: ApplicationLink | null): Refusals {
   return {
     unknownHost: problem(421, 'unknown_host', 'Use 127.0.0.1 or localhost as the host name.'),
     notFound: problem(404, 'not_found', 'There is nothing at this path; the page is at /setup.'),
     crossSite: problem(403, 'cross_site', 'A page from elsewhere may not do this.'),
-    unauthorized: () => signedOut(signIn),
+    unauthorized: () => outOf(signIn, application),
   };
 }
 
-function signedOut({ withdrawn: why }: SignIn): HttpAnswer {
-  if (why === null) return unauthorized(`Nobody is signed in. ${again}`);
-  return unauthorized(withdrawn[why], `signed_out_${why}`);
+function outOf({ withdrawn }: SignIn, application: ApplicationLink | null): HttpAnswer {
+  const again = againIn(application);
+  if (withdrawn === null) return unauthorized(`Nobody is signed in. ${again}`);
+  return signedOut(withdrawn, again);
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { text as readText } from 'node:stream/consumers';
 import { webRoot } from '../../../test/fake/admin-world.ts';
 import { fakeSession, plainPage } from '../../../test/fake/setup-session.ts';
-import type { Traded } from './sign-in.ts';
+import type { Traded } from '../../admin/http/sign-in.ts';
 import { openWizardServer } from './wizard-server.ts';
 
 type Reply = { readonly status: number; readonly text: string; readonly json: Json };
@@ -82,7 +82,12 @@ test('the code of the link is traded for a token, and with it the state is told'
   assert.match(server.offer(), /^http:\/\/127\.0\.0\.1:\d+\/setup#[\w-]{22}$/);
   const headers = await enter(started);
   const state = await ask('/api/v1/setup', { headers });
-  assert.deepEqual(state.json, { revision: 1, page: plainPage });
+  assert.deepEqual(state.json, {
+    revision: 1,
+    page: plainPage,
+    face: 'terminal',
+    goesOn: false,
+  });
   assert.deepEqual(
     told.map(({ kind }) => kind),
     ['token'],

@@ -3,13 +3,14 @@
  * other host name gets in, and nobody without the token. Whatever shows the page (a browser, a
  * window of its own) opens `url`, and brings a code in its fragment or a token from `grant`.
  */
+import type { ApplicationLink } from '../../admin/application.ts';
 import type { OperatorAccess } from '../../admin/http/auth.ts';
 import { RequestGuard } from '../../admin/http/request-guard.ts';
 import { respondThrough } from '../../admin/http/respond.ts';
 import type { Events } from '../../domain/event.ts';
 import { createListeners, type Held } from '../../lib/listener.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
-import { SignIn, type Traded } from './sign-in.ts';
+import { SignIn, type Traded } from '../../admin/http/sign-in.ts';
 import { wizardRefusals, wizardRoutes, type WizardParts } from './wizard-routes.ts';
 
 export type WizardOptions = {
@@ -23,9 +24,15 @@ export type WizardOptions = {
   /** Is told of what is wrong in svc itself; must not throw. */
   readonly onFault: (error: unknown) => void;
   readonly clock?: Clock;
+  /** Lets pages in by a window of its own; left out, a terminal does. */
+  readonly application?: WizardApplication;
 };
 
+/** The application that shows the pages, and who is signed in to them. */
+export type WizardApplication = ApplicationLink & { readonly signIn: SignIn };
+
 export type WizardServer = AsyncDisposable & {
+  readonly signIn: SignIn;
   /** Without a code: `http://127.0.0.1:<port>/setup`. */
   readonly url: string;
   /** The same, with a new code in its fragment, which is good for one use within 60 s. */
@@ -43,17 +50,23 @@ export async function openWizardServer(
   options: WizardOptions,
 ): Promise<WizardServer | WizardUnbound> {
   const { session, webRoot, onShown, onTraded, onFault, clock = systemClock } = options;
+  const { application = null } = options;
   const held = await createListeners().take({ host: '127.0.0.1', port: 0 });
   if (held.kind === 'fault') return held;
-  const signIn = new SignIn(clock.steady, onTraded);
+  const signIn = application?.signIn ?? new SignIn(clock.steady, onTraded);
   const closing = new AbortController();
   const access: OperatorAccess = { kind: 'bearer', matches: signIn.matches };
   const events = eventsTo(onFault);
   const guard = new RequestGuard(
-    wizardRoutes({ session, signIn, webRoot, closing: closing.signal, onShown }),
+    wizardRoutes({ session, signIn, application, webRoot, closing: closing.signal, onShown }),
     // Nothing here writes by the guard's knowledge, so there is nothing to keep.
     { now: clock.now, audit: () => Promise.resolve(true), events },
-    { loopback: true, allowedHosts: () => [], access, refusals: wizardRefusals(signIn) },
+    {
+      loopback: true,
+      allowedHosts: () => [],
+      access,
+      refusals: wizardRefusals(signIn, application),
+    },
   );
   held.answer(respondThrough(guard, access, events));
   return serverOf(held, signIn, closing);
@@ -62,6 +75,7 @@ export async function openWizardServer(
 function serverOf(held: Held, signIn: SignIn, closing: AbortController): WizardServer {
   const url = `http://127.0.0.1:${held.port}/setup`;
   return {
+    signIn,
     url,
     offer: () => `${url}#${signIn.offer()}`,
     grant: () => signIn.grant(),

@@ -4,9 +4,15 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Json } from '../../../src/config/locate.ts';
-import { insertEntry, moveEntry, removeAt, renameKey, setValue } from './edit-text.ts';
+import {
+  insertEntry,
+  moveEntry,
+  removeAt,
+  renameKey,
+  setValue,
+} from '../../../src/config/edit/edit-text.ts';
 import { fieldAt, keysAt } from './fields.ts';
-import { textOf, type Path } from './path.ts';
+import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { isEqual, isList, isObject, valueAt } from './value.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -2,7 +2,7 @@
 import type { ChoiceField, Field, ObjectField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
-import type { Path } from './path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { isObject } from './value.ts';
 
 /** null: the schema knows nothing there. */

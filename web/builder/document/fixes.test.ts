@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { validateText } from '../../../src/config/validate.ts';
-import { editText } from './edit-text.ts';
+import { editText } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from './fields.ts';
 import { fixesOf } from './fixes.ts';
-import { pathOf } from './path.ts';
+import { pathOf } from '../../../src/config/edit/path.ts';
 import { standingsOf } from './shield.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -4,9 +4,9 @@ import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { nearest } from '../../../src/config/nearest.ts';
 import type { ProblemCode } from '../../../src/config/problems.ts';
-import type { Edit } from './edit-text.ts';
+import type { Edit } from '../../../src/config/edit/edit-text.ts';
 import { demandsOf, fieldAt, keysAt } from './fields.ts';
-import { pathOf, type Path } from './path.ts';
+import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { brainsOf, channelsOf, freeName, routedOf, startOf } from './starts.ts';
 import { isList, isObject, valueAt, wordOf } from './value.ts';
 

@@ -1,7 +1,7 @@
 /** Whether a configuration's text holds what may be a secret: such a text is kept nowhere. */
 import { locate, type Json } from '../../../src/config/locate.ts';
 import { validateText } from '../../../src/config/validate.ts';
-import { pathOf, textOf, type Path } from './path.ts';
+import { pathOf, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { isList, isObject } from './value.ts';
 
 /** The place of the first text that may be a secret, as a problem names it; null: there is none. */

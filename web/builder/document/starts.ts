@@ -5,7 +5,7 @@ import type { Field } from '../../../src/config/field.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { fieldAt, meant } from './fields.ts';
-import type { Path } from './path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { isList, isObject, valueAt, wordOf } from './value.ts';
 
 /**

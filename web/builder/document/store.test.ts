@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Json } from '../../../src/config/locate.ts';
 import { keysAt } from './fields.ts';
-import { isSamePath, pathOf, textOf, type Path } from './path.ts';
+import { isSamePath, pathOf, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { isDirty, problemsNow, redo, tellFacts, undo, useDraft } from './store.ts';
 import { isList, isObject } from './value.ts';
 

@@ -8,9 +8,9 @@ import type { ConfigProblem } from '../../../src/config/config.ts';
 import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
 import { ProblemList, byPlace, type ProblemCode } from '../../../src/config/problems.ts';
 import { validateText } from '../../../src/config/validate.ts';
-import { editText, type Edit } from './edit-text.ts';
+import { editText, type Edit } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from './fields.ts';
-import { pathOf, type Path } from './path.ts';
+import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { isEqual, isObject, valueAt } from './value.ts';
 
 /** The configuration that the service has in use: what the draft began as. */

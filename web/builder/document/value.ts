@@ -1,7 +1,7 @@
 /** Looking into the value of a configuration's text. */
 import { isEqual, isList, isObject } from '../../../src/config/json-value.ts';
 import type { Json } from '../../../src/config/locate.ts';
-import type { Path } from './path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 
 export { isEqual, isList, isObject };
 

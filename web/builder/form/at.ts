@@ -2,7 +2,7 @@
 import { useMemo } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Json } from '../../../src/config/locate.ts';
-import { textOf, type Path } from '../document/path.ts';
+import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 

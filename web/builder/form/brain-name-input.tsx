@@ -1,5 +1,5 @@
-import type { Edit } from '../document/edit-text.ts';
-import { textOf } from '../document/path.ts';
+import type { Edit } from '../../../src/config/edit/edit-text.ts';
+import { textOf } from '../../../src/config/edit/path.ts';
 import { brainsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
 import type { ListField, ObjectField } from '../../../src/config/field.ts';
 import { Button } from '../../kit/button.tsx';
-import { pathOf, startsWith, textOf, type Path } from '../document/path.ts';
+import { pathOf, startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { standingsOf } from '../document/shield.ts';
 import { startOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';

@@ -4,7 +4,7 @@ import { schema } from '../../../src/config/schema.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice } from '../../kit/notice.tsx';
 import { fieldAt } from '../document/fields.ts';
-import { textOf, type Path } from '../document/path.ts';
+import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { standingsOf } from '../document/shield.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject } from '../document/value.ts';

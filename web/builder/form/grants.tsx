@@ -3,7 +3,7 @@ import { schema } from '../../../src/config/schema.ts';
 import { State, toneOf } from '../../kit/state.tsx';
 import { Table, type Column } from '../../kit/table.tsx';
 import { meant } from '../document/fields.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { channelsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isList, isObject, valueAt, wordOf } from '../document/value.ts';

@@ -2,7 +2,7 @@ import { useRef, type ChangeEvent } from 'react';
 import type { ChoiceField, IntegerField } from '../../../src/config/field.ts';
 import { inputLook } from '../../kit/field.tsx';
 import { meant } from '../document/fields.ts';
-import { textOf } from '../document/path.ts';
+import { textOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { wordOf } from '../document/value.ts';
 import { isAbsent, useProblems, useValue } from './at.ts';

@@ -1,7 +1,7 @@
 import type { ListField } from '../../../src/config/field.ts';
 import { Button } from '../../kit/button.tsx';
 import { inputLook } from '../../kit/field.tsx';
-import { textOf } from '../document/path.ts';
+import { textOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { isList, wordOf } from '../document/value.ts';
 import { announce } from '../shell/announce.tsx';

@@ -1,5 +1,5 @@
 import { Button } from '../../kit/button.tsx';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 
 type Props = {

@@ -2,7 +2,7 @@ import type { ObjectField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { Button } from '../../kit/button.tsx';
 import { demandsOf, type Demands } from '../document/fields.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { brainsOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isObject, wordOf } from '../document/value.ts';

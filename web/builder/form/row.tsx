@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import type { Field } from '../../../src/config/field.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { idOf } from '../shell/going.ts';
 import { hintOf, keyOf, labelOf } from './words.tsx';
 import { ToldList } from './told.tsx';

@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../../../src/config/config.ts';
 import { fixesOf, type Fix } from '../document/fixes.ts';
-import { pathOf } from '../document/path.ts';
+import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { Button } from '../../kit/button.tsx';
 import { announce } from '../shell/announce.tsx';

@@ -4,7 +4,7 @@ import type { Field, IntegerField } from '../../../src/config/field.ts';
 import type { Json } from '../../../src/config/locate.ts';
 import { channelName, modelName } from '../outline/tree.ts';
 import { typeWithName } from '../document/channel-words.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { isList, valueAt, wordOf } from '../document/value.ts';
 
 const labels: Readonly<Record<string, string>> = {

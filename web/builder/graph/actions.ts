@@ -4,9 +4,9 @@
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { channelTypes, type ChannelType } from '../../../src/channel/kinds.ts';
-import { insertEntry, removeAt, setValue } from '../document/edit-text.ts';
+import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { channelOf, channelsOf, startOf } from '../document/starts.ts';
 import { isEqual, isList, valueAt } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';

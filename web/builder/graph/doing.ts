@@ -1,6 +1,6 @@
 /** Does to the draft what a person asks for in the graph. */
 import type { JsonObject } from '../../../src/config/locate.ts';
-import { pathOf, type Path } from '../document/path.ts';
+import { pathOf, type Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { route, shareModel } from './actions.ts';

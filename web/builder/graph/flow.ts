@@ -1,6 +1,6 @@
 /** The drawing as the graph library takes it, with every size said so that it measures nothing. */
 import { Position, type Edge } from '@xyflow/react';
-import { isSamePath, type Path } from '../document/path.ts';
+import { isSamePath, type Path } from '../../../src/config/edit/path.ts';
 import { nodeWidth, type Drawing, type GraphNode } from './drawing.ts';
 import type { FlowNode } from './node-view.tsx';
 

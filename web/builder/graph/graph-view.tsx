@@ -5,7 +5,7 @@ import type { Connection, Edge, EdgeChange, NodeChange } from '@xyflow/react';
 import { useCallback, useEffect, useMemo, useRef, type KeyboardEvent } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { goTo } from '../../kit/place.ts';
-import { pathOf } from '../document/path.ts';
+import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { Adding } from './adding.tsx';
 import { change, connect } from './doing.ts';

@@ -1,7 +1,7 @@
 /** Reads what a document says of its brains and models, whether or not it is right. */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { rankModels } from '../../../src/config/rank.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { standingsOf, type Standing } from '../document/shield.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';

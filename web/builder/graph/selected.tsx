@@ -2,7 +2,7 @@ import { Button } from '../../kit/button.tsx';
 import { SelectField } from '../../kit/field.tsx';
 import { goTo } from '../../kit/place.ts';
 import { State } from '../../kit/state.tsx';
-import { isSamePath, startsWith } from '../document/path.ts';
+import { isSamePath, startsWith } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { canonical } from '../../../src/config/changes/entries.ts';

@@ -1,4 +1,4 @@
-import { startsWith, pathOf } from '../document/path.ts';
+import { startsWith, pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { leaveOutline } from './folding.tsx';
 import type { Row } from './tree.ts';

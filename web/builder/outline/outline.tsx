@@ -1,7 +1,7 @@
 import { useDeferredValue, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { Button } from '../../kit/button.tsx';
 import { inputLook } from '../../kit/field.tsx';
-import { isSamePath, textOf, type Path } from '../document/path.ts';
+import { isSamePath, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { startOf } from '../document/starts.ts';
 import { useDraft } from '../document/store.ts';
 import { isList, valueAt } from '../document/value.ts';

@@ -3,7 +3,7 @@ import { findKind } from '../../../src/channel/kinds.ts';
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { meant } from '../document/fields.ts';
-import { startsWith, textOf, type Path } from '../document/path.ts';
+import { startsWith, textOf, type Path } from '../../../src/config/edit/path.ts';
 import { standingsOf } from '../document/shield.ts';
 import { isList, isObject, valueAt, wordOf } from '../document/value.ts';
 

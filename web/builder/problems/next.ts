@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '../../../src/config/config.ts';
-import { pathOf } from '../document/path.ts';
+import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { showInText } from '../json/showing.ts';
 import { goToField } from '../shell/going.ts';

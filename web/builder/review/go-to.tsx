@@ -1,4 +1,4 @@
-import { pathOf } from '../document/path.ts';
+import { pathOf } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { crumbsOf } from '../outline/tree.ts';
 import { goToField } from '../shell/going.ts';

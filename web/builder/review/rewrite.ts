@@ -1,8 +1,8 @@
 /** Makes a text say another document by small edits: what both say stays byte for byte. */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { insertEntry, moveEntry, removeAt, setValue } from '../document/edit-text.ts';
+import { insertEntry, moveEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { isEqual, isList, isObject, valueAt } from '../document/value.ts';
 import { keyed } from '../../../src/config/changes/entries.ts';
 

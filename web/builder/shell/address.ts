@@ -6,7 +6,13 @@ import { useEffect } from 'react';
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { goTo, usePlace } from '../../kit/place.ts';
 import { fieldAt } from '../document/fields.ts';
-import { isSamePath, pathOf, startsWith, textOf, type Path } from '../document/path.ts';
+import {
+  isSamePath,
+  pathOf,
+  startsWith,
+  textOf,
+  type Path,
+} from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { pageOf } from '../outline/tree.ts';
 import { leadTo } from './going.ts';

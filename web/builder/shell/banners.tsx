@@ -1,18 +1,27 @@
 import type { ReactNode } from 'react';
-import { Button } from '../../kit/button.tsx';
+import { useApplication } from '../../kit/application.ts';
+import { useArrival } from '../../kit/arrival.ts';
+import { Button, ButtonLink } from '../../kit/button.tsx';
+import { ComeBack } from '../../kit/come-back.tsx';
 import { Notice } from '../../kit/notice.tsx';
+import { useGone } from '../../kit/watch.ts';
 import { ago, some } from '../../kit/words.ts';
 import { dropResumed, goOn, setAside, takeUp, throwAway, useKeeping } from '../document/keeping.ts';
 import type { KeptDraft } from '../document/kept.ts';
 import { useDraft } from '../document/store.ts';
+import { signInAgain } from './leaving.tsx';
 import { unkeptWords } from './unkept-words.ts';
 
-/** Banners about drafts: this one goes on, there are others, this one is not kept. */
+/**
+ * Banners about the application around, and about drafts: this one goes on, there are others, this
+ * one is not kept.
+ */
 export function Banners() {
   const { resumed, offered, unkept } = useKeeping();
   const [first] = offered;
   return (
     <>
+      <Around />
       {resumed === null ? null : <Resumed kept={resumed} />}
       {first === undefined ? null : (
         <Offered key={first.id} kept={first} more={offered.length - 1} />
@@ -22,6 +31,31 @@ export function Banners() {
         <Banner words={`This draft lasts as long as the page: ${unkeptWords(unkept)}`} />
       )}
     </>
+  );
+}
+
+/** svc has ended, or takes this page's token no more: the draft stays, and there is a way on. */
+function Around() {
+  const { isGone } = useGone();
+  const { now } = useArrival();
+  const { isThere, page } = useApplication();
+  if (isGone && page !== null) {
+    return (
+      <Banner words="svc has ended, so nothing can be applied now. Your draft stays.">
+        <ButtonLink small kind="main" href={page}>
+          See why
+        </ButtonLink>
+      </Banner>
+    );
+  }
+  if (now.kind !== 'out' || now.why === null) return null;
+  return (
+    <Banner words={`${now.why} Your draft stays.`}>
+      {isThere ? <ComeBack /> : null}
+      <Button small onClick={signInAgain}>
+        Sign in with a token …
+      </Button>
+    </Banner>
   );
 }
 

@@ -1,5 +1,5 @@
 /** What the palette offers: every place of the configuration, and what can be done to it. */
-import { textOf, type Path } from '../document/path.ts';
+import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { startOf } from '../document/starts.ts';
 import { redo, undo, useDraft } from '../document/store.ts';
 import { isList, valueAt } from '../document/value.ts';

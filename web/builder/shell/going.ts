@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { create } from 'zustand';
 import { focusOn } from '../../kit/focus.ts';
 import { goTo } from '../../kit/place.ts';
-import { textOf, type Path } from '../document/path.ts';
+import { textOf, type Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { pageOf } from '../outline/tree.ts';
 

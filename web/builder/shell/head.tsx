@@ -1,4 +1,7 @@
+import { useApplication } from '../../kit/application.ts';
+import { useArrival } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
+import { PageLink } from '../../kit/page-link.tsx';
 import { goTo } from '../../kit/place.ts';
 import { State } from '../../kit/state.tsx';
 import { ThemeSwitch } from '../../kit/theme-switch.tsx';
@@ -50,10 +53,31 @@ export function Head() {
           Keys
         </Button>
         <ThemeSwitch />
+        <Elsewhere />
+      </div>
+    </header>
+  );
+}
+
+/** Whoever came in by the application leaves by its window. */
+function Elsewhere() {
+  const page = useApplication((state) => state.page);
+  const isHanded = useArrival(({ now }) => now.kind === 'in' && now.how === 'handed');
+  return (
+    <>
+      {isHanded ? null : (
         <Button small onClick={signOut}>
           Sign out
         </Button>
-      </div>
-    </header>
+      )}
+      <PageLink href="/ui" className="px-1 text-sm">
+        Live view
+      </PageLink>
+      {page === null ? null : (
+        <a href={page} rel="noreferrer" className="px-1 text-sm">
+          This application
+        </a>
+      )}
+    </>
   );
 }

@@ -1,6 +1,6 @@
+import { leave as putOut } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
-import { useToken } from '../../kit/token.ts';
 import { some } from '../../kit/words.ts';
 import { keepNow, keptCount, throwAllAway, useKeeping } from '../document/keeping.ts';
 import { closeOverlay, openOverlay, useOverlay } from './overlay.ts';
@@ -8,13 +8,13 @@ import { unkeptWords } from './unkept-words.ts';
 
 /** Signs out; asks first where drafts would stay behind, or be lost. */
 export function signOut(): void {
-  if (keepNow() === null && keptCount() === 0) useToken.getState().signOut();
+  if (keepNow() === null && keptCount() === 0) putOut(null);
   else openOverlay('leaving');
 }
 
 /** Leaves for another token, and keeps the draft; asks first where that cannot be. */
 export function signInAgain(): void {
-  if (keepNow() === null) useToken.getState().signOut();
+  if (keepNow() === null) putOut(null);
   else openOverlay('leaving');
 }
 
@@ -26,7 +26,7 @@ export function Leaving() {
   const kept = isOpen ? keptCount() : 0;
   const leave = (): void => {
     closeOverlay();
-    useToken.getState().signOut();
+    putOut(null);
   };
   const clear = (): void => {
     throwAllAway();

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
+import { leave } from '../../kit/arrival.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
-import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useFactsAsked } from '../document/facts.ts';
 import { closeDraft, openDraft, useKeepingUp } from '../document/keeping.ts';
@@ -22,7 +22,6 @@ import { Tabs, useView } from './tabs.tsx';
 /** Loads the configuration in use, and shows the draft of it. */
 export function Shell() {
   const { value, refused, again } = useAsked<Base>('config');
-  const signOut = useToken((state) => state.signOut);
   const base = useDraft((state) => state.base);
   useEffect(() => {
     if (value !== null && useDraft.getState().base === null) openDraft(value);
@@ -41,7 +40,7 @@ export function Shell() {
             <Button kind="main" onClick={again}>
               Try again
             </Button>
-            <Button onClick={signOut}>Sign out</Button>
+            <Button onClick={() => leave(null)}>Sign out</Button>
           </div>
         </>
       )}

@@ -5,7 +5,7 @@ import { Panel } from '../../kit/panel.tsx';
 import { beginningOf } from '../../kit/shorten.ts';
 import { State } from '../../kit/state.tsx';
 import { length, some } from '../../kit/words.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { change } from '../graph/doing.ts';
 import { casesOf, dropCase, type KeptCase } from './cases.ts';

@@ -3,9 +3,9 @@
  * `_try`, a list of `{text, note?, history?}`; the service reads no key that begins with `_`.
  */
 import type { Json, JsonObject } from '../../../src/config/locate.ts';
-import { insertEntry, removeAt, setValue } from '../document/edit-text.ts';
+import { insertEntry, removeAt, setValue } from '../../../src/config/edit/edit-text.ts';
 import { keysAt } from '../document/fields.ts';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { isList, isObject, valueAt } from '../document/value.ts';
 import { textAt } from '../graph/reading.ts';
 

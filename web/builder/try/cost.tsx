@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/config/locate.ts';
 import { Notice } from '../../kit/notice.tsx';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { isObject, valueAt } from '../document/value.ts';
 import { modelStates, textAt } from '../graph/reading.ts';
 

@@ -1,7 +1,7 @@
 import { Button } from '../../kit/button.tsx';
 import { Field, inputLook, SelectField } from '../../kit/field.tsx';
 import { Panel } from '../../kit/panel.tsx';
-import type { Path } from '../document/path.ts';
+import type { Path } from '../../../src/config/edit/path.ts';
 import { useDraft } from '../document/store.ts';
 import { valueAt } from '../document/value.ts';
 import { change } from '../graph/doing.ts';

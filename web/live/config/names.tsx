@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import type { ConfigNames, Status } from '../../../src/admin/admin.ts';
 import { AsWritten } from '../../kit/as-written.tsx';
 import { Link } from '../../kit/link.tsx';
+import { PageLink } from '../../kit/page-link.tsx';
 import { useAsked } from '../../kit/use-asked.ts';
 import { visible } from '../../kit/visible.ts';
 import { moment } from '../../kit/words.ts';
@@ -88,5 +89,5 @@ function Builder() {
   if (value.access === 'read_only') {
     return <>edit the file and restart svc; an admin block with a token opens the builder</>;
   }
-  return <a href="/builder">open the builder</a>;
+  return <PageLink href="/builder">open the builder</PageLink>;
 }

@@ -12,7 +12,7 @@ import { useToken } from '../../kit/token.ts';
 import { useAsked } from '../../kit/use-asked.ts';
 import { useNow } from '../../kit/use-now.ts';
 import { ago, count, moment } from '../../kit/words.ts';
-import { askToSignIn } from '../operator.tsx';
+import { askToSignIn, useWayIn } from '../operator.tsx';
 import { Conversation } from './conversation.tsx';
 import { numberOf, remember, useConversation } from './opened.ts';
 
@@ -23,6 +23,7 @@ const pageRows = 100;
 export function Conversations() {
   const { open } = usePlace();
   const token = useToken((state) => state.token);
+  const wayIn = useWayIn();
   const opened = useConversation(open);
   if (opened !== null && token !== null) return <Conversation key={open} of={opened} />;
   return (
@@ -33,7 +34,7 @@ export function Conversations() {
           <p className="flex flex-wrap items-center gap-2 text-soft">
             Who talks with svc, only an operator may see.
             <Button small onClick={askToSignIn}>
-              Sign in to see it
+              {wayIn} to see it
             </Button>
           </p>
         ) : (

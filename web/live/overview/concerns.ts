@@ -62,7 +62,7 @@ function ofProviders({ providers }: Status, now: number): readonly Concern[] {
     const remedy = reason === null || model === null ? null : remedyForModel(reason, model);
     const why = reason === null ? '' : `: ${spaced(reason)}`;
     const what = `The provider ${provider} began to fail ${ago(since, now)}${why}.`;
-    const place = { view: 'providers' };
+    const place = model === null ? { view: 'providers' } : { view: 'model', id: model };
     return [{ key: `provider ${provider}`, tone: 'bad', what, remedy, place }];
   });
 }

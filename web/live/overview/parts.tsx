@@ -115,7 +115,7 @@ const modelColumns: readonly Column<ModelRow>[] = [
   {
     title: 'Model',
     cell: ({ model }) => (
-      <Link to={{ view: 'providers' }}>
+      <Link to={{ view: 'model', id: model.model }}>
         <AsWritten text={model.model} />
       </Link>
     ),

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { SecretList, SecretRow, SecretStore } from '../../../src/admin/secret-control.ts';
+import { useApplication } from '../../kit/application.ts';
 import { Button } from '../../kit/button.tsx';
 import { Notice, Refusal } from '../../kit/notice.tsx';
 import { Panel } from '../../kit/panel.tsx';
@@ -45,6 +46,7 @@ function Shown() {
       ) : (
         <>
           <Store store={value.store} onAgain={again} />
+          <Restart rows={value.rows} />
           <Table
             name="Secrets"
             columns={columnsWith((what, row) => setDoing({ what, row }))}
@@ -61,6 +63,18 @@ function Shown() {
         <RemoveSecret row={doing.row} onClose={close} onDone={again} />
       ) : null}
     </>
+  );
+}
+
+/** In the application there is a button for it. */
+function Restart({ rows }: Pick<SecretList, 'rows'>) {
+  const page = useApplication((state) => state.page);
+  if (page === null || !rows.some(({ restart }) => restart)) return null;
+  return (
+    <Notice tone="wait">
+      svc takes a new value when it starts again, and{' '}
+      <a href={page}>the page of this application</a> has a button for that.
+    </Notice>
   );
 }
 

@@ -1,0 +1,90 @@
+import type { ApplicationLink } from '../application.ts';
+import type { Access } from '../admin.ts';
+import { noContent, problem, tell } from '../http/answer.ts';
+import { openAgain } from '../http/request-guard.ts';
+import { applicationSchema, codeSchema, nothingSchema } from '../schemas/application.ts';
+import { askRoute, readRoute, signInRoute, type Route } from './route.ts';
+import { tradeRoute } from './sign-in.ts';
+
+const contentType = 'application/json';
+const nothing = {
+  kind: 'json',
+  summary: 'An empty object.',
+  bytesMax: 1_024,
+  example: {},
+  schema: { name: 'Nothing', of: nothingSchema },
+} as const;
+
+/** What a page has of the application around the service; without one these paths are not there. */
+export function applicationRoutes(application: ApplicationLink | null, access: Access): Route[] {
+  if (application === null) return [];
+  const { signIn } = application;
+  const canWrite = access === 'operator';
+  const page = (): string | null => application.page;
+  return [
+    tradeRoute({ signIn, canWrite, page, again: openAgain }),
+    nextRoute(application),
+    windowRoute(application),
+    viewRoute(application),
+  ];
+}
+
+function nextRoute({ signIn }: ApplicationLink): Route {
+  return askRoute({
+    path: '/api/v1/sign-in/next',
+    summary: 'A code for the page that comes after this one; using it signs this page out.',
+    contentType,
+    onlyHere: true,
+    body: nothing,
+    schema: { name: 'SignIn', of: codeSchema },
+    problems: { 403: 'It comes from elsewhere, or the service is read-only.' },
+    answer: () => tell(codeSchema, { code: signIn.offer() }),
+  });
+}
+
+function windowRoute(application: ApplicationLink): Route {
+  return signInRoute({
+    path: '/api/v1/sign-in/ask',
+    summary: 'Asks the application for a window that is signed in.',
+    contentType: [],
+    onlyHere: true,
+    body: nothing,
+    problems: {
+      403: 'It comes from elsewhere.',
+      429: 'It was asked for just now; Retry-After says when to ask again.',
+      503: 'The application is not there at this moment.',
+    },
+    answer: () => {
+      const asked = application.showWindow();
+      switch (asked.kind) {
+        case 'asked':
+          return noContent;
+        case 'too_soon': {
+          const after = String(Math.max(1, Math.ceil(asked.afterMs / 1000)));
+          return problem(429, 'too_soon', 'A window was asked for just now.', {
+            'retry-after': after,
+          });
+        }
+        case 'no_shell':
+          return problem(503, 'no_shell', `The application is not running. ${openAgain}`);
+        default:
+          return asked satisfies never;
+      }
+    },
+  });
+}
+
+function viewRoute(application: ApplicationLink): Route {
+  return readRoute({
+    path: '/api/v1/application',
+    principal: 'reader',
+    summary: 'The application around the service; its own page for who is signed in on it.',
+    contentType,
+    schema: { name: 'Application', of: applicationSchema },
+    answer: (_values, { asker, isHere }) => {
+      const { page } = application;
+      const mayKnow = asker === 'operator' && isHere;
+      return tell(applicationSchema, { shell: page !== null, page: mayKnow ? page : null });
+    },
+  });
+}

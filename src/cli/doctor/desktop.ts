@@ -1,0 +1,69 @@
+/** Which windows the desktop application has here. Opens none. */
+import { execFile } from 'node:child_process';
+import { windowKinds, type WindowKind } from '../../desktop/desktop.ts';
+import { findChromium } from '../../desktop/window/chromium-program.ts';
+import { displayFault } from '../../desktop/window/display.ts';
+import { windowEnvironment } from '../../desktop/window/environment.ts';
+import type { Whether } from '../../desktop/window/choice.ts';
+import { whetherHere } from '../../desktop/window/window.ts';
+import { ownProgram } from '../../lib/own-program.ts';
+import { ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const subject = 'desktop window';
+/** Its library is loaded in half a second. */
+const loadMs = 10_000;
+
+/** One line for each kind of window; one in all where there is no display. */
+export async function desktopLines(env: Env): Promise<readonly PreflightLine[]> {
+  const fault = await displayFault(env);
+  if (fault !== null) {
+    return [ok(subject, 'none is possible here, for want of a display; svc serve needs none')];
+  }
+  const chromium = findChromium(env);
+  const whether = await whetherHere(env, chromium);
+  const loaded = whether.webview === null ? await loadsWebview(env) : null;
+  const webview = loaded?.why ?? whether.webview;
+  const runs = { webview: `WebKit ${loaded?.version ?? ''}`, chromium: chromium?.file ?? '' };
+  return linesOf({ ...whether, webview }, { ...runs, browser: '' });
+}
+
+const words: Record<WindowKind, string> = {
+  webview: 'a window of its own',
+  chromium: 'a window of Chromium',
+  browser: 'a tab of your browser',
+};
+
+/** @param runs what shows it, where it runs */
+export function linesOf(
+  whether: Whether,
+  runs: Readonly<Record<WindowKind, string>>,
+): readonly PreflightLine[] {
+  const first = windowKinds.find((kind) => whether[kind] === null);
+  const lines = windowKinds.map((kind) => {
+    const why = whether[kind];
+    if (why !== null) return ok(subject, `${words[kind]}: not here, since ${why}`);
+    const by = runs[kind] === '' ? '' : ` (${runs[kind]})`;
+    const rank = kind === first ? 'is what svc desktop opens' : 'would do as well';
+    return ok(subject, `${words[kind]}${by} ${rank}`);
+  });
+  if (first !== undefined) return lines;
+  const remedy = 'Install Chromium, or xdg-utils and a browser.';
+  return [...lines, warning(subject, 'svc desktop can open none of them', remedy)];
+}
+
+type LoadedHere = { readonly version: string | null; readonly why: string | null };
+
+/** In a process of its own: what goes wrong in the library may end it. */
+function loadsWebview(env: Env): Promise<LoadedHere> {
+  const { file, args } = ownProgram('internal', 'window');
+  const options = { env: windowEnvironment(env), timeout: loadMs, windowsHide: true };
+  const { promise, resolve } = Promise.withResolvers<LoadedHere>();
+  execFile(file, [...args, 'look'], options, (error, stdout) => {
+    const line = stdout.trim();
+    if (error === null) resolve({ version: line, why: null });
+    else resolve({ version: null, why: line || 'its library ends the process that loads it' });
+  });
+  return promise;
+}

@@ -1,0 +1,37 @@
+/**
+ * `svc internal window`: the process of a webview, which the shell of the desktop application
+ * starts. `svc internal window look` loads its library, tells what came of it, and ends.
+ */
+import { displayFault } from '../../desktop/window/display.ts';
+import { loadWebview } from '../../desktop/window/webview/library.ts';
+import { ordersVariable, parseOrders } from '../../desktop/window/webview/orders.ts';
+import { runWindow } from '../../desktop/window/webview/window-process.ts';
+import { exitCode, type Io } from '../cli.ts';
+
+/** Its one line on stderr, when it fails, is a reason: what follows "it cannot be, since". */
+export async function runWindowProcess(args: readonly string[], io: Io): Promise<number> {
+  if (args.join(' ') === 'look') return look(io);
+  const orders = parseOrders(io.env[ordersVariable]);
+  if (orders === null || args.length > 0) {
+    io.stderr.write('svc internal window: svc starts this by itself; see "svc help desktop".\n');
+    return exitCode.usage;
+  }
+  const why = await whyEnded();
+  if (why === null) return exitCode.fine;
+  io.stderr.write(`svc internal window: ${why}\n`);
+  return exitCode.failed;
+
+  async function whyEnded(): Promise<string | null> {
+    // Without a display its library ends the process, and says nothing.
+    if ((await displayFault(io.env)) !== null) return 'there is no display';
+    const loaded = await loadWebview();
+    return loaded.kind === 'fault' ? loaded.why : runWindow(orders!, loaded.library, io);
+  }
+}
+
+async function look({ stdout }: Io): Promise<number> {
+  const loaded = await loadWebview();
+  const isLoaded = loaded.kind === 'loaded';
+  stdout.write(`${isLoaded ? loaded.version : loaded.why}\n`);
+  return isLoaded ? exitCode.fine : exitCode.failed;
+}

@@ -1,0 +1,215 @@
+/**
+ * Small edits of a configuration's text. Each changes its own place and nothing else: order of
+ * keys, indents, line ends and notes of the person who wrote it stay byte for byte. An edit gives
+ * null where the text is no JSON, or where its path leads nowhere.
+ */
+import { locate, type Json } from '../locate.ts';
+import type { Place } from '../place.ts';
+import { layoutOf, write } from './layout.ts';
+import type { Path } from './path.ts';
+import { isEqual } from '../json-value.ts';
+
+export type Edit =
+  /** Puts a value at a path, with the objects around it that are missing. */
+  | { readonly kind: 'set'; readonly path: Path; readonly value: Json }
+  /** Takes a member or a list's entry out. */
+  | { readonly kind: 'remove'; readonly path: Path }
+  /** Puts an entry into a list, before the one at `index`; makes the list where there is none. */
+  | {
+      readonly kind: 'insert';
+      readonly list: Path;
+      readonly index: number;
+      readonly value: Json;
+    }
+  | { readonly kind: 'move'; readonly list: Path; readonly from: number; readonly to: number }
+  | { readonly kind: 'rename'; readonly path: Path; readonly key: string };
+
+/** The keys that an object may have, in the order in which they are best written. */
+export type KeyOrder = (path: Path) => readonly string[];
+
+export function editText(text: string, edit: Edit, order: KeyOrder): string | null {
+  switch (edit.kind) {
+    case 'set':
+      return setValue(text, edit.path, edit.value, order);
+    case 'remove':
+      return removeAt(text, edit.path);
+    case 'insert':
+      return insertEntry(text, edit.list, edit.index, edit.value, order);
+    case 'move':
+      return moveEntry(text, edit.list, edit.from, edit.to);
+    case 'rename':
+      return renameKey(text, edit.path, edit.key);
+    default:
+      return edit satisfies never;
+  }
+}
+
+export function setValue(text: string, path: Path, value: Json, order: KeyOrder): string | null {
+  const { whole } = locate(text);
+  if (whole === null) return null;
+  let place = whole;
+  let around: Place | null = null;
+  for (const [depth, step] of path.entries()) {
+    const next = entryAt(text, place, step);
+    if (next === null) {
+      const missing = path.slice(depth).filter((one) => typeof one === 'string');
+      if (missing.length < path.length - depth) return null;
+      if (isNull(text, place)) return putAt(text, place, around, wrap(missing, value));
+      if (!isObjectAt(text, place)) return null;
+      const member = [missing[0]!, wrap(missing.slice(1), value)] as const;
+      return addMember(text, place, around, member, order(path.slice(0, depth)));
+    }
+    [place, around] = [next, place];
+  }
+  return isEqual(valueAt(text, place), value) ? text : putAt(text, place, around, value);
+}
+
+function wrap(keys: readonly string[], value: Json): Json {
+  return keys.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
+}
+
+/** Writes a value in the place of another. @param around the object or list of the other */
+function putAt(text: string, place: Place, around: Place | null, value: Json): string {
+  const isInline = around !== null && isOnOneLine(text, around);
+  const indent = isInline ? null : indentAt(text, place.value);
+  return splice(text, place.value, place.end, write(value, indent, layoutOf(text)));
+}
+
+/** Removes a member or an entry, and the comma that belongs to it. */
+export function removeAt(text: string, path: Path): string | null {
+  const found = find(text, path);
+  if (found === null || found.around === null) return null;
+  const { place, around } = found;
+  const { entries } = around;
+  if (entries.length === 1) return splice(text, around.value + 1, around.end - 1, '');
+  const at = entries.indexOf(place);
+  if (at === 0) return splice(text, place.key, entries[1]!.key, '');
+  return splice(text, entries[at - 1]!.end, place.end, '');
+}
+
+export function insertEntry(
+  text: string,
+  path: Path,
+  index: number,
+  value: Json,
+  order: KeyOrder,
+): string | null {
+  const found = find(text, path);
+  if (found === null || isNull(text, found.place)) return setValue(text, path, [value], order);
+  const { place: list, around } = found;
+  if (text[list.value] !== '[') return null;
+  const { entries } = list;
+  if (entries.length === 0) return putAt(text, list, around, [value]);
+  const indent = isOnOneLine(text, list) ? null : indentAt(text, entries[0]!.key);
+  return addEntry(text, entries, index, write(value, indent, layoutOf(text)), indent);
+}
+
+/** Moves an entry of a list; text between the entries stays where it is. */
+export function moveEntry(text: string, path: Path, from: number, to: number): string | null {
+  const entries = find(text, path)?.place.entries ?? [];
+  if (from === to || entries[from] === undefined || entries[to] === undefined) return null;
+  const texts = entries.map(({ key, end }) => text.slice(key, end));
+  const moved = texts.toSpliced(from, 1).toSpliced(to, 0, texts[from]!);
+  let result = text;
+  for (const [at, { key, end }] of [...entries.entries()].reverse()) {
+    result = splice(result, key, end, moved[at]!);
+  }
+  return result;
+}
+
+/** Gives a member another key. */
+export function renameKey(text: string, path: Path, key: string): string | null {
+  const place = find(text, path)?.place ?? null;
+  if (place === null || place.name === null) return null;
+  return splice(text, place.key, place.keyEnd, JSON.stringify(key));
+}
+
+function addMember(
+  text: string,
+  object: Place,
+  around: Place | null,
+  [key, value]: readonly [string, Json],
+  order: readonly string[],
+): string {
+  const layout = layoutOf(text);
+  const { entries } = object;
+  if (entries.length === 0) return putAt(text, object, around, { [key]: value });
+  const indent = isOnOneLine(text, object) ? null : indentAt(text, entries[0]!.key);
+  const content = JSON.stringify(key) + layout.colon + write(value, indent, layout);
+  const keys = entries.map(({ name }) => name!);
+  return addEntry(text, entries, placeFor(key, keys, order), content, indent);
+}
+
+/** The place behind the last key that comes before this one; other keys stay where they are. */
+function placeFor(key: string, keys: readonly string[], order: readonly string[]): number {
+  const rank = order.indexOf(key);
+  if (rank < 0) return keys.length;
+  const before = keys.findLastIndex((other) => {
+    const its = order.indexOf(other);
+    return its >= 0 && its < rank;
+  });
+  if (before >= 0) return before + 1;
+  const after = keys.findIndex((other) => order.includes(other));
+  return after < 0 ? keys.length : after;
+}
+
+function addEntry(
+  text: string,
+  entries: readonly Place[],
+  index: number,
+  content: string,
+  indent: string | null,
+): string {
+  const { comma, lineEnd } = layoutOf(text);
+  const gap = indent === null ? comma : `,${lineEnd}${indent}`;
+  const before = entries[Math.min(index, entries.length) - 1];
+  if (before === undefined) {
+    const { key } = entries[0]!;
+    return splice(text, key, key, content + gap);
+  }
+  return splice(text, before.end, before.end, gap + content);
+}
+
+type Found = {
+  readonly place: Place;
+  /** The object or list around the value; null: the value is the whole. */
+  readonly around: Place | null;
+};
+
+function find(text: string, path: Path): Found | null {
+  let place = locate(text).whole;
+  let around: Place | null = null;
+  for (const step of path) {
+    if (place === null) return null;
+    [place, around] = [entryAt(text, place, step), place];
+  }
+  return place === null ? null : { place, around };
+}
+
+/** Of a key that is written twice, the last one holds. */
+function entryAt(text: string, { value, entries }: Place, step: string | number): Place | null {
+  if (typeof step === 'number') return text[value] === '[' ? (entries[step] ?? null) : null;
+  return entries.findLast(({ name }) => name === step) ?? null;
+}
+
+const isObjectAt = (text: string, { value }: Place): boolean => text[value] === '{';
+const isNull = (text: string, { value }: Place): boolean => text[value] === 'n';
+
+/** Whether the entries begin on the line of their opening bracket. */
+function isOnOneLine(text: string, { value, entries }: Place): boolean {
+  const first = entries[0];
+  return first !== undefined && !text.slice(value, first.key).includes('\n');
+}
+
+function indentAt(text: string, offset: number): string {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  return /^[ \t]*/.exec(text.slice(start))![0];
+}
+
+function valueAt(text: string, { value, end }: Place): Json {
+  return JSON.parse(text.slice(value, end)) as Json;
+}
+
+function splice(text: string, from: number, to: number, content: string): string {
+  return text.slice(0, from) + content + text.slice(to);
+}

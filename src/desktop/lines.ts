@@ -1,0 +1,128 @@
+/** Messages between the processes of the application: each is one line of JSON, both ways. */
+import { connect, type Socket } from 'node:net';
+
+/** Far more than any message: what is longer is no message of ours. */
+const lineBytesMax = 262_144;
+
+/** One end of a connection. What is sent on one that is closed is lost. */
+export type Connection<Sent> = Disposable & {
+  send(message: Sent): void;
+  /** Resolves when what was sent is out, and ends the connection. */
+  end(): Promise<void>;
+};
+
+export type Heard<Received> = {
+  /** Called for each line; what is no JSON object with a `kind` closes the connection. */
+  readonly onMessage: (message: Received) => void;
+  readonly onClose: () => void;
+};
+
+/** Makes messages of a socket; the types are what both ends agreed on. */
+export function speak<Received, Sent>(
+  socket: Socket,
+  { onMessage, onClose }: Heard<Received>,
+): Connection<Sent> {
+  let begun = '';
+  socket.setEncoding('utf8');
+  const take = (text: string): boolean => {
+    begun += text;
+    const lines = begun.split('\n');
+    begun = lines.pop()!;
+    if (begun.length > lineBytesMax) return false;
+    for (const line of lines) {
+      const message = parse(line);
+      if (message === null) return false;
+      // The other end is svc itself, of this user.
+      onMessage(message as Received);
+    }
+    return true;
+  };
+  socket.on('data', (text: string) => void (take(text) || socket.destroy()));
+  socket.on('error', () => {});
+  socket.once('close', onClose);
+  return {
+    send: (message) => void (socket.writable && socket.write(`${JSON.stringify(message)}\n`)),
+    end: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (socket.destroyed) resolve();
+      socket.once('close', () => resolve());
+      socket.end(() => socket.destroy());
+      return promise;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+/** @returns null: it is no message */
+function parse(line: string): object | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && 'kind' in value ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Opens a connection; null: nobody listens there. */
+export function call(path: string): Promise<Socket | null> {
+  const { promise, resolve } = Promise.withResolvers<Socket | null>();
+  const socket = connect(path);
+  socket.once('connect', () => resolve(socket));
+  socket.once('error', () => resolve(null));
+  return promise;
+}
+
+export type Link<Sent> = Disposable & {
+  /** Lost where there is no connection. */
+  send(message: Sent): void;
+  /** Resolves when what was sent is out; it connects no more. */
+  end(): Promise<void>;
+};
+
+export type LinkOptions<Received, Sent> = {
+  readonly path: string;
+  readonly onMessage: (message: Received) => void;
+  /** Is called at each connection; what it returns is sent first. */
+  readonly onConnected: () => readonly Sent[];
+  readonly onLost: () => void;
+  readonly retryMs?: number;
+};
+
+/** A connection that is made again whenever it is lost, until it ends. Holds nothing open. */
+export function keepConnected<Received, Sent>(options: LinkOptions<Received, Sent>): Link<Sent> {
+  const { path, onMessage, onConnected, onLost, retryMs = 250 } = options;
+  let connection: Connection<Sent> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let isOver = false;
+  const again = (): void => {
+    if (!isOver) timer = setTimeout(() => void open(), retryMs).unref();
+  };
+  const open = async (): Promise<void> => {
+    const socket = await call(path);
+    if (isOver || socket === null) return socket === null ? again() : void socket.destroy();
+    const onClose = (): void => {
+      connection = null;
+      if (!isOver) onLost();
+      again();
+    };
+    socket.unref();
+    connection = speak<Received, Sent>(socket, { onMessage, onClose });
+    for (const message of onConnected()) connection.send(message);
+  };
+  const over = (): void => {
+    isOver = true;
+    if (timer !== null) clearTimeout(timer);
+  };
+  void open();
+  return {
+    send: (message) => connection?.send(message),
+    end: async () => {
+      over();
+      await connection?.end();
+    },
+    [Symbol.dispose]: () => {
+      over();
+      connection?.[Symbol.dispose]();
+    },
+  };
+}

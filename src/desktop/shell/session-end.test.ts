@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { watchSession } from './session-end.ts';
+
+/** @param faults what each look finds; the last one stands for all after it */
+function watch(faults: readonly (string | null)[], everyMs = 1) {
+  let looks = 0;
+  const over = Promise.withResolvers<string>();
+  let told = 0;
+  const session = watchSession({
+    displayFault: () => Promise.resolve(faults[Math.min(looks++, faults.length - 1)] ?? null),
+    onOver: (why) => {
+      told++;
+      over.resolve(why);
+    },
+    everyMs,
+    againMs: 1,
+  });
+  return { session, over: over.promise, told: () => told, looks: () => looks };
+}
+
+test('a display that does not answer three times is the end, told once', async () => {
+  const { session, over, told } = watch([null, 'gone']);
+  using _session = session;
+  // The watch holds nothing open.
+  const hold = setInterval(() => {}, 1_000);
+  assert.equal(await over, 'gone');
+  clearInterval(hold);
+  assert.equal(await session.look(), true);
+  assert.equal(told(), 1);
+});
+
+test('a display that is busy once is there', async () => {
+  const { session, told, looks } = watch(['busy', 'busy', null]);
+  using _session = session;
+  assert.equal(await session.look(), false);
+  assert.ok(looks() >= 3);
+  assert.equal(told(), 0);
+});
+
+test('looks at the same time are one', async () => {
+  const { session, looks } = watch([null], 1_000_000);
+  using _session = session;
+  await Promise.all([session.look(), session.look()]);
+  assert.equal(looks(), 1);
+});

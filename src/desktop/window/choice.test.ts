@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chooseWindow } from './choice.ts';
+
+const all = { webview: null, chromium: null, browser: null };
+
+test('the first of three that runs here is taken, and it is told why not another', () => {
+  assert.deepEqual(chooseWindow(null, all), {
+    kinds: ['webview', 'chromium', 'browser'],
+    told: null,
+  });
+  const old = chooseWindow(null, { ...all, webview: 'it needs a newer system' });
+  assert.deepEqual(old.kinds, ['chromium', 'browser']);
+  assert.equal(old.told, 'It is not a window of its own, since it needs a newer system.');
+});
+
+test('the one that was named is taken or none', () => {
+  assert.deepEqual(chooseWindow('browser', all), { kinds: ['browser'], told: null });
+  const none = chooseWindow('chromium', { ...all, chromium: 'none is installed' });
+  assert.deepEqual(none.kinds, []);
+  assert.equal(none.told, 'It is not a window of Chromium, since none is installed.');
+});
+
+test('where nothing runs, each is told', () => {
+  const { kinds, told } = chooseWindow(null, { webview: 'a', chromium: 'b', browser: 'c' });
+  assert.deepEqual(kinds, []);
+  assert.match(told ?? '', /since a\. .*since b\. .*since c\.$/);
+});

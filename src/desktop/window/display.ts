@@ -1,0 +1,56 @@
+/** Whether there is a screen that a window can be shown on. */
+import { connect, type NetConnectOpts } from 'node:net';
+import { join } from 'node:path';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Longer than any display of this machine takes. */
+const answerMs = 2_000;
+
+/**
+ * @returns null where there is one; else a sentence on why not. It goes with the person's session:
+ *   who asks again after a window has ended learns whether they have logged out.
+ */
+export async function displayFault(
+  env: Env,
+  platform: NodeJS.Platform = process.platform,
+): Promise<string | null> {
+  if (platform === 'win32' || platform === 'darwin') return null;
+  const [wayland = '', x11 = ''] = [env['WAYLAND_DISPLAY'], env['DISPLAY']];
+  if (wayland === '' && x11 === '') {
+    return 'There is no display here: neither DISPLAY nor WAYLAND_DISPLAY is set.';
+  }
+  if (wayland !== '' && (await answers({ path: waylandSocket(wayland, env) }))) return null;
+  const places = placesOfX11(x11);
+  for (const place of places) if (await answers(place)) return null;
+  if (x11 !== '' && places.length === 0) return null;
+  const named = x11 === '' ? `WAYLAND_DISPLAY=${wayland}` : `DISPLAY=${x11}`;
+  return `The display that ${named} names does not answer.`;
+}
+
+/** Where it listens: https://wayland.freedesktop.org/docs/html/apb.html#Client-classwl__display */
+function waylandSocket(name: string, env: Env): string {
+  return name.startsWith('/') ? name : join(env['XDG_RUNTIME_DIR'] ?? '/', name);
+}
+
+/** Of `host:number.screen`, X(7); none: it is written in a way that is not known here. */
+export function placesOfX11(display: string): readonly NetConnectOpts[] {
+  const [, host, number] = /^(.*):(\d+)(?:\.\d+)?$/.exec(display) ?? [];
+  if (host === undefined || number === undefined) return [];
+  if (host !== '' && host !== 'unix') return [{ host, port: 6_000 + Number(number) }];
+  const path = `/tmp/.X11-unix/X${number}`;
+  return [{ path }, { path: `\0${path}` }];
+}
+
+function answers(place: NetConnectOpts): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(place);
+  const end = (isThere: boolean): void => {
+    resolve(isThere);
+    socket.destroy();
+  };
+  socket.setTimeout(answerMs, () => end(false));
+  socket.once('connect', () => end(true));
+  socket.once('error', () => end(false));
+  return promise;
+}

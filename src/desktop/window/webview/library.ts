@@ -1,0 +1,96 @@
+/**
+ * The library of the webview. It is loaded in the window's own process alone: what goes wrong in it
+ * ends that process, and no error tells of it beforehand.
+ */
+import { createRequire } from 'node:module';
+import type * as Library from '@webviewjs/webview';
+
+export type WebviewLibrary = typeof Library;
+
+/** The C library that its Linux programs were made with. */
+const glibcMin = { major: 2, minor: 39 };
+
+export type WebviewFacts = {
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  /** As `2.39`; null: another C library, or another system. */
+  readonly glibc: string | null;
+  /** Whether a package of that name is installed. */
+  readonly isInstalled: (name: string) => boolean;
+};
+
+/** Of this machine; loads nothing. */
+export function webviewFacts(): WebviewFacts {
+  const require = createRequire(import.meta.url);
+  const isInstalled = (name: string): boolean => {
+    try {
+      return require.resolve(name) !== '';
+    } catch {
+      return false;
+    }
+  };
+  const { platform, arch } = process;
+  return { platform, arch, glibc: platform === 'linux' ? glibcVersion() : null, isInstalled };
+}
+
+function glibcVersion(): string | null {
+  // Else it asks for the names of all addresses that this process is connected to.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { header } = process.report.getReport() as {
+    readonly header?: { readonly glibcVersionRuntime?: string };
+  };
+  return header?.glibcVersionRuntime ?? null;
+}
+
+/** @returns null: as far as can be told without loading it, it runs; else what is missing */
+export function whyNoWebview({ platform, arch, glibc, isInstalled }: WebviewFacts): string | null {
+  if (!isInstalled('@webviewjs/webview')) return 'its library is not installed';
+  if (!isInstalled(`@webviewjs/webview-${nativeName(platform, arch)}`)) {
+    return `its library has no part for ${platform} on ${arch} here`;
+  }
+  if (platform !== 'linux') return null;
+  const [major = 0, minor = 0] = (glibc ?? '').split('.').map(Number);
+  const isNew = major > glibcMin.major || (major === glibcMin.major && minor >= glibcMin.minor);
+  const least = `${glibcMin.major}.${glibcMin.minor}`;
+  return isNew ? null : `it needs glibc ${least} or newer, and this is ${glibc ?? 'another'}`;
+}
+
+function nativeName(platform: NodeJS.Platform, arch: string): string {
+  const kind = { linux: '-gnu', win32: '-msvc' }[platform as string] ?? '';
+  return `${platform}-${arch}${kind}`;
+}
+
+export type Loaded =
+  | { readonly kind: 'loaded'; readonly library: WebviewLibrary; readonly version: string }
+  | { readonly kind: 'fault'; readonly why: string };
+
+/** Loads it into this process. */
+export async function loadWebview(): Promise<Loaded> {
+  try {
+    const library = await import('@webviewjs/webview');
+    return { kind: 'loaded', library, version: library.getWebviewVersion() };
+  } catch (error) {
+    return { kind: 'fault', why: whyNotLoaded(error) };
+  }
+}
+
+/** What the loader of the system said lies at the end of a chain of causes. */
+function whyNotLoaded(error: unknown): string {
+  let said = '';
+  for (let one = error; one instanceof Error; one = one.cause) {
+    said = /(\S+\.so[.\d]*): cannot open shared object file/.exec(one.message)?.[1] ?? said;
+  }
+  if (said !== '') return `${said} is missing on this system`;
+  return 'its library could not be loaded';
+}
+
+/** Whether the system has this shared library; on other systems than Linux it is not asked. */
+export function hasSharedLibrary(file: string): boolean {
+  try {
+    process.dlopen({ exports: {} }, file);
+    return true;
+  } catch (error) {
+    // A library that is there is loaded, and is no module of Node.
+    return error instanceof Error && /self-register/.test(error.message);
+  }
+}

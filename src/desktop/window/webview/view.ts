@@ -1,0 +1,207 @@
+/**
+ * The web page in the window of a webview: what it may show, whom it signs in, and that it is shown
+ * again where its engine has ended or nobody answered.
+ */
+import type { BrowserWindow, Webview, WebContext } from '@webviewjs/webview';
+import type { SignedIn } from '../../desktop.ts';
+import { wayOf } from '../addresses.ts';
+import { EngineWatch, type Pulse, type WatchTimes } from './engine-watch.ts';
+import { answerScript, bridgeScript, parsePageQuestion } from './page-bridge.ts';
+
+export type ViewEvents = {
+  readonly onLoaded: (url: string) => void;
+  readonly onUnanswered: (url: string) => void;
+  readonly onElsewhere: (url: string) => void;
+  /** The web engine ends again and again. */
+  readonly onHopeless: () => void;
+  readonly signIn: () => Promise<SignedIn>;
+};
+
+/** How long a page is waited for that leads to an origin which nobody has told of yet. */
+const toldWithinMs = 1_000;
+/** After it a page is tried again where nobody answered. */
+const againMs = 1_000;
+const pulseMs = 2_000;
+/** Of two pages that were opened one after the other, the second may come this much later. */
+const missedMs = 500;
+
+const blank = 'about:blank';
+/** What is shown in the place of a page that nobody answers for. */
+const unansweredPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>svc</title>
+<meta name="color-scheme" content="light dark">
+<style>body{font:16px system-ui,sans-serif;max-width:34em;margin:20vh auto;padding:0 1em}</style>
+<h1>svc does not answer</h1><p>It is tried again every second.</p></html>`;
+
+/**
+ * Every pixel counts as changed: without that, WebKitGTK without its DMABUF renderer went on
+ * showing the live view where the shell's page had been loaded, until the window was resized.
+ */
+const paintAnew =
+  `{ const { style } = document.documentElement; style.opacity = '0.999'; ` +
+  `requestAnimationFrame(() => requestAnimationFrame(() => { style.opacity = ''; })); }`;
+
+export class View {
+  readonly #window: BrowserWindow;
+  readonly #context: WebContext;
+  readonly #events: ViewEvents;
+  readonly #watch: EngineWatch;
+  #view: Webview;
+  #origins: readonly string[];
+  /** Where the page leads, or led the last time. */
+  #leading: string | null = null;
+  #opened: string | null = null;
+  #again: NodeJS.Timeout | undefined;
+  #held: { readonly url: string; readonly timer: NodeJS.Timeout } | null = null;
+
+  constructor(
+    window: BrowserWindow,
+    context: WebContext,
+    origins: readonly string[],
+    events: ViewEvents,
+    times?: WatchTimes,
+  ) {
+    this.#window = window;
+    this.#context = context;
+    this.#origins = origins;
+    this.#events = events;
+    this.#view = this.#create();
+    const engine = {
+      ask: () => this.#pulse(),
+      renew: (was: 'silent' | 'gone') => this.#renew(was),
+      hopeless: events.onHopeless,
+    };
+    this.#watch = new EngineWatch(engine, times);
+  }
+
+  open(url: string): void {
+    this.#forget();
+    this.#leading = url;
+    this.#opened = url;
+    this.#view.loadUrl(url);
+  }
+
+  /** All that it shows from now on. */
+  trust(origins: readonly string[]): void {
+    this.#origins = origins;
+    const url = this.#held?.url;
+    if (url === undefined || wayOf(url, origins) !== 'here') return;
+    this.open(url);
+  }
+
+  [Symbol.dispose](): void {
+    this.#forget();
+    this.#watch[Symbol.dispose]();
+  }
+
+  #create(): Webview {
+    const view = this.#window.createWebview({
+      webContext: this.#context,
+      preload: bridgeScript,
+      hotkeysZoom: true,
+      clipboard: true,
+      navigationHandler: (url) => this.#mayGo(url),
+      newWindowHandler: ({ url = '' }) => {
+        // Whether it may be shown was asked before; what may is shown in this window.
+        if (wayOf(url, this.#origins) === 'here') setImmediate(() => this.open(url));
+        return false;
+      },
+    });
+    view.onIpcMessage(({ body, uri }) => void this.#asked(view, body.toString(), uri));
+    view.on('page-load-finished', ({ url = blank }) => void this.#loaded(view, url));
+    view.on('title-changed', ({ title = '' }) => this.#window.setTitle(title || 'svc'));
+    return view;
+  }
+
+  #mayGo(url: string): boolean {
+    const way = wayOf(url, this.#origins);
+    if (way === 'here' && url !== blank) this.#leading = url;
+    if (way === 'elsewhere') this.#events.onElsewhere(url);
+    if (way === 'wait') this.#hold(url);
+    return way === 'here';
+  }
+
+  /** Its origin may be told in the next moment; another program of this machine is elsewhere. */
+  #hold(url: string): void {
+    this.#forget();
+    const timer = setTimeout(() => {
+      this.#held = null;
+      this.#events.onElsewhere(url);
+    }, toldWithinMs);
+    this.#held = { url, timer };
+  }
+
+  #forget(): void {
+    clearTimeout(this.#again);
+    clearTimeout(this.#held?.timer);
+    this.#held = null;
+  }
+
+  /** An error page of the engine bears the address that failed; what stands there is another. */
+  async #loaded(view: Webview, url: string): Promise<void> {
+    if (view !== this.#view || url === blank) return;
+    this.#watch.loaded();
+    const shown = await this.#evaluate('location.href');
+    if (view !== this.#view || typeof shown !== 'string') return;
+    if (wayOf(shown, this.#origins) === 'here' && shown !== blank) {
+      clearTimeout(this.#again);
+      if (url === this.#opened && shown !== url)
+        this.#again = setTimeout(() => void this.#miss(url), missedMs);
+      view.evaluateScript(paintAnew);
+      return this.#events.onLoaded(url);
+    }
+    const leading = this.#leading;
+    if (leading === null) return;
+    view.loadHtml(unansweredPage);
+    this.#tryAgain(leading);
+  }
+
+  /**
+   * WebKitGTK drops a page that is to be opened in the moment when the one before it comes. What
+   * stands there then bears the address of the page that was dropped.
+   */
+  async #miss(url: string): Promise<void> {
+    const shown = await this.#evaluate('location.href');
+    if (url === this.#opened && shown !== url) this.#tryAgain(url);
+  }
+
+  #tryAgain(url: string): void {
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => this.open(url), againMs);
+    this.#events.onUnanswered(url);
+  }
+
+  async #asked(view: Webview, text: string, uri: string): Promise<void> {
+    const question = parsePageQuestion(text);
+    const origin = URL.parse(uri)?.origin ?? '';
+    if (question === null || !this.#origins.includes(origin)) return;
+    const answer = await this.#events.signIn();
+    if (view.isDisposed() || !this.#origins.includes(origin)) return;
+    view.evaluateScript(answerScript(origin, question.id, answer));
+  }
+
+  async #pulse(): Promise<Pulse> {
+    const result = await this.#evaluate('1 + 1');
+    if (result === null) return 'silent';
+    // An engine that is gone gives nothing, and at once.
+    return result === 2 ? 'alive' : 'gone';
+  }
+
+  /** @returns null: no answer in time; undefined: there is no engine */
+  #evaluate(script: string): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(() => resolve(null), pulseMs);
+    this.#view.evaluateScriptWithCallback(script, (error: Error | null, result: string) => {
+      clearTimeout(timer);
+      resolve(error === null && result !== '' ? (JSON.parse(result) as unknown) : undefined);
+    });
+    return promise;
+  }
+
+  #renew(was: 'silent' | 'gone'): void {
+    if (was === 'gone') return this.#view.reload();
+    const url = this.#view.url() ?? this.#leading;
+    this.#view.dispose();
+    this.#view = this.#create();
+    if (url !== null) this.open(url);
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The process of a webview. It shows what the shell says, and lives on where the shell ends: the
+ * next one finds it. It stands still when the person closes it, until the shell says what to do;
+ * where there is no shell to ask, it ends.
+ *
+ * begun → ready, hidden → shown ⇄ hidden (with a tray) → ended
+ */
+import { rmSync, writeFileSync } from 'node:fs';
+import type { Application, BrowserWindow } from '@webviewjs/webview';
+import type { FromWindow, SignedIn, ToWindow } from '../../desktop.ts';
+import { keepConnected, type Link } from '../../lines.ts';
+import { drawIcon } from './icon.ts';
+import { hasSharedLibrary, type WebviewLibrary } from './library.ts';
+import type { WindowOrders } from './orders.ts';
+import { createTray, type Tray } from './tray.ts';
+import { hasTrayHost } from './tray-host.ts';
+import { View } from './view.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** A page is not kept waiting for a shell that does not come. */
+const signInMs = 10_000;
+const size = { width: 1_180, height: 800 };
+const nobody: SignedIn = { token: null, page: null };
+/** What its library loads when a tray is made, and ends the process without. */
+const trayLibraries = ['libayatana-appindicator3.so.1', 'libappindicator3.so.1'];
+
+/** @returns why it ended: null: it was to */
+export async function runWindow(
+  orders: WindowOrders,
+  library: WebviewLibrary,
+  { env, stop }: { readonly env: Env; readonly stop: AbortSignal },
+): Promise<string | null> {
+  writeFileSync(orders.pidFile, `${process.pid}\n`, { mode: 0o600 });
+  const app = new library.Application();
+  try {
+    await app.whenReady();
+    const withTray = await canHaveTray(env);
+    using window = new WindowProcess(app, orders, withTray);
+    stop.addEventListener('abort', () => window.end(null), { once: true });
+    if (stop.aborted) window.end(null);
+    return await window.ended;
+  } finally {
+    app.exit();
+    rmSync(orders.pidFile, { force: true });
+  }
+}
+
+async function canHaveTray(env: Env): Promise<boolean> {
+  if (!(await hasTrayHost(env))) return false;
+  return process.platform !== 'linux' || trayLibraries.some(hasSharedLibrary);
+}
+
+type Pending = { readonly answer: (signedIn: SignedIn) => void };
+
+class WindowProcess {
+  readonly #window: BrowserWindow;
+  readonly #view: View;
+  readonly #tray: Tray | null;
+  readonly #link: Link<FromWindow>;
+  readonly #ended = Promise.withResolvers<string | null>();
+  readonly #pending = new Map<number, Pending>();
+  #lastQuestion = 0;
+  #isConnected = false;
+
+  constructor(app: Application, orders: WindowOrders, withTray: boolean) {
+    this.#window = app.createBrowserWindow({ title: 'svc', ...size, visible: false });
+    const { data, width, height } = drawIcon();
+    this.#window.setWindowIcon(data, width, height);
+    const context = app.createWebContext({ dataDirectory: orders.profile });
+    this.#view = new View(this.#window, context, orders.origins, {
+      onLoaded: (url) => this.#link.send({ kind: 'loaded', url }),
+      onUnanswered: (url) => this.#link.send({ kind: 'unanswered', url }),
+      onElsewhere: (url) => this.#link.send({ kind: 'elsewhere', url }),
+      onHopeless: () => this.end('the web engine ends again and again'),
+      signIn: () => this.#signIn(),
+    });
+    this.#tray = withTray ? createTray(app, (chose) => this.#chose(chose)) : null;
+    this.#window.on('close', (event) => {
+      event.preventDefault();
+      if (this.#isConnected) this.#link.send({ kind: 'closing' });
+      else this.end(null);
+    });
+    this.#link = keepConnected<ToWindow, FromWindow>({
+      path: orders.socket,
+      onMessage: (message) => this.#take(message),
+      onConnected: () => this.#greet(),
+      onLost: () => (this.#isConnected = false),
+    });
+  }
+
+  get ended(): Promise<string | null> {
+    return this.#ended.promise;
+  }
+
+  end(why: string | null): void {
+    this.#ended.resolve(why);
+  }
+
+  [Symbol.dispose](): void {
+    this.#link[Symbol.dispose]();
+    this.#view[Symbol.dispose]();
+    for (const { answer } of this.#pending.values()) answer(nobody);
+  }
+
+  /** A question that an earlier shell did not answer is asked again. */
+  #greet(): readonly FromWindow[] {
+    this.#isConnected = true;
+    const hello = { kind: 'window', pid: process.pid, hasTray: this.#tray !== null } as const;
+    const asked = [...this.#pending.keys()];
+    return [hello, ...asked.map((question) => ({ kind: 'sign_in', question }) as const)];
+  }
+
+  #take(message: ToWindow): void {
+    switch (message.kind) {
+      case 'open':
+        this.#view.open(message.url);
+        return this.#show();
+      case 'hide':
+        return this.#tray === null ? this.end(null) : this.#window.hide();
+      case 'signed_in':
+        return this.#pending.get(message.question)?.answer(message);
+      case 'status':
+        return this.#tray?.status(message.text);
+      case 'origins':
+        return this.#view.trust(message.origins);
+      case 'stop':
+        return this.end(null);
+      default:
+        message satisfies never;
+    }
+  }
+
+  #show(): void {
+    this.#window.show();
+    if (this.#window.isMinimized()) this.#window.setMinimized(false);
+    this.#window.focus();
+  }
+
+  /** What is there is shown at once; without a shell, nothing else can be. */
+  #chose(chose: 'open' | 'quit'): void {
+    if (chose === 'open') this.#show();
+    else if (!this.#isConnected) return this.end(null);
+    this.#link.send({ kind: 'tray', chose });
+  }
+
+  #signIn(): Promise<SignedIn> {
+    const question = ++this.#lastQuestion;
+    const { promise, resolve } = Promise.withResolvers<SignedIn>();
+    const timer = setTimeout(() => resolve(nobody), signInMs);
+    this.#pending.set(question, { answer: ({ token, page }) => resolve({ token, page }) });
+    this.#link.send({ kind: 'sign_in', question });
+    return promise.finally(() => {
+      clearTimeout(timer);
+      this.#pending.delete(question);
+    });
+  }
+}

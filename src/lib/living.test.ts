@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { lives, livesWith } from './living.ts';
+
+const onLinux = process.platform === 'linux';
+
+test('a process is known by its id, and by a word that it was begun with', async () => {
+  const words = ['-e', 'setInterval(() => {}, 1e9)', 'a-word-of-its-own'];
+  const child = spawn(process.execPath, words, { stdio: 'ignore' });
+  const [pid, ended] = [child.pid!, once(child, 'exit')];
+  try {
+    await once(child, 'spawn');
+    assert.ok(lives(pid));
+    assert.ok(livesWith('a-word-of-its-own', pid));
+    assert.equal(livesWith('another-word', pid), !onLinux);
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+  }
+  assert.equal(lives(pid), false);
+  assert.equal(livesWith('a-word-of-its-own', pid), false);
+});

@@ -1,0 +1,103 @@
+/** What no restart mends is a page of the application that says what to do, and does it. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { suite } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noKeyring } from '../keyring/session.ts';
+import { applicationTest, openDesktop, press, titled } from './stage.ts';
+import { openWorld, secret, type World } from './world.ts';
+
+/** What a button did is told on the page before the person goes on. */
+async function goOn(page: Page, { origin }: World): Promise<void> {
+  await titled(page, 'svc is running');
+  await page.getByRole('status').waitFor();
+  await press(page, 'Open svc');
+  await page.waitForURL(`${origin}/ui`);
+}
+
+suite('an application that needs its person', () => {
+  applicationTest('a configuration with a fault is shown, and mended in the window', async () => {
+    await using world = await openWorld();
+    const right = JSON.stringify(world.document, null, 2);
+    const wrong = right.replace('"priority"', '"prioritty"');
+    const env = { WEBHOOK_SECRET: secret };
+    await using desktop = await openDesktop({ env, config: wrong });
+    desktop.start();
+    const page = await desktop.page();
+    await titled(page, 'The configuration needs a correction');
+    assert.match(await page.getByRole('main').innerText(), /line \d+, brains\[0\]\.policy\.kind/);
+    await page.getByRole('link', { name: 'Change it here' }).press('Enter');
+    const text = page.getByLabel('Text of the configuration');
+    assert.equal(await text.inputValue(), wrong);
+    await text.fill(right);
+    await press(page, 'Save and start again');
+    await goOn(page, world);
+    assert.equal(await readFile(desktop.places.config, 'utf8'), right);
+  });
+
+  applicationTest('a port that is taken is told, and another one is taken instead', async () => {
+    await using world = await openWorld();
+    const other = createServer().listen(world.port, '127.0.0.1');
+    await once(other, 'listening');
+    const env = { WEBHOOK_SECRET: secret };
+    await using desktop = await openDesktop({ env, config: JSON.stringify(world.document) });
+    desktop.start();
+    try {
+      const page = await desktop.page();
+      await titled(page, 'An address is taken');
+      assert.match(await page.getByRole('main').innerText(), new RegExp(`127.0.0.1:${world.port}`));
+      await press(page, 'Use another port');
+      await goOn(page, world);
+    } finally {
+      other.close();
+    }
+    const now = await readFile(desktop.places.config, 'utf8');
+    assert.ok(!now.includes(`127.0.0.1:${world.port}`));
+  });
+
+  applicationTest(
+    'a secret that is missing is pasted in the window, and kept in the keychain alone',
+    async () => {
+      await using world = await openWorld();
+      const config = JSON.stringify(world.document);
+      await using desktop = await openDesktop({ keyring: 'unlocked', config });
+      desktop.start();
+      const page = await desktop.page();
+      await titled(page, 'A secret is missing');
+      await page.getByLabel('Value of WEBHOOK_SECRET').fill(secret);
+      await press(page, 'Keep and start');
+      await goOn(page, world);
+      assert.equal(await world.say('When do you open?'), 200);
+      await world.receiver.waitFor(1);
+      const written = await desktop.home.texts();
+      assert.ok(written.length > 0);
+      for (const { file, text } of written) assert.ok(!text.includes(secret), file);
+    },
+    noKeyring,
+  );
+
+  applicationTest(
+    'a keychain that is locked is told, and what is in it is found once it is open',
+    async () => {
+      await using world = await openWorld();
+      const config = JSON.stringify(world.document);
+      await using desktop = await openDesktop({ keyring: 'unlocked', config });
+      const kept = desktop.run(['secrets', 'set', 'WEBHOOK_SECRET']);
+      kept.child.stdin!.end(`${secret}\n`);
+      assert.deepEqual(await kept.ended, { code: 0, signal: null }, kept.err());
+      await desktop.keyring('locked');
+      desktop.start();
+      const page = await desktop.page();
+      await titled(page, 'The keychain is locked');
+      await press(page, 'Unlock the keychain');
+      await titled(page, 'The keychain is locked');
+      await page.getByRole('alert').waitFor();
+      await desktop.keyring('unlocked');
+      await press(page, 'Try again');
+      await page.waitForURL(`${world.origin}/ui`);
+    },
+    noKeyring,
+  );
+});

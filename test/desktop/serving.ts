@@ -1,0 +1,38 @@
+/** An application over a configuration that serves. */
+import { after } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openDesktop, type Desktop, type DesktopOptions } from './stage.ts';
+import { openWorld, secret, type World } from './world.ts';
+
+export type Serving = AsyncDisposable & { readonly world: World; readonly desktop: Desktop };
+
+/** It is not begun yet. @param more what its configuration has besides */
+export async function openServing(more: object = {}, options: DesktopOptions = {}) {
+  await using parts = new AsyncDisposableStack();
+  const world = parts.use(await openWorld());
+  const config = JSON.stringify({ ...world.document, ...more }, null, 2);
+  const env = { WEBHOOK_SECRET: secret, ...options.env };
+  const desktop = parts.use(await openDesktop({ ...options, env, config }));
+  const own = parts.move();
+  return { world, desktop, [Symbol.asyncDispose]: () => own.disposeAsync() } satisfies Serving;
+}
+
+/** Waits for the links that those alone have who are signed in. */
+export async function signedIn(page: Page, { origin }: World): Promise<void> {
+  await page.waitForURL(`${origin}/ui`);
+  await page.getByRole('link', { name: 'Builder' }).waitFor();
+  await page.getByRole('link', { name: 'This application' }).waitFor();
+}
+
+/**
+ * One for all tests of a suite, in their order: the first that asks opens it, and it is closed
+ * after the last.
+ */
+export function sharedServing(more: object = {}): () => Promise<Serving> {
+  let opened: Promise<Serving> | null = null;
+  after(async () => {
+    const serving = await opened;
+    await serving?.[Symbol.asyncDispose]();
+  });
+  return () => (opened ??= openServing(more));
+}

@@ -1,0 +1,280 @@
+/**
+ * A screen of its own and, on it, a small shell with a window, as a user without rights: here, or
+ * in a Debian 13 (`scripts/debian-13-root.sh`). Where something is missing, a test is skipped, and
+ * says so.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { isOnPath } from '../../src/lib/executable.ts';
+import { followed, launcher, root, type Run } from '../run-svc.ts';
+import type { Order, Told } from './window-shell.ts';
+
+/** `nobody`, by whatever name. */
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+/** A test that ran longer than this hangs. */
+const testMs = 120_000;
+/** Of what is waited for, longer than any machine takes. */
+const waitMs = 45_000;
+
+const debian13 = process.env['SVC_DEBIAN_13'] ?? join(root, '.tmp/debian-13');
+
+/** `debian 13`: with a webview. */
+type Where = 'here' | 'debian 13';
+
+/** Why the tests of windows cannot run there; false: they can. */
+function whyNot(where: Where, programs: readonly string[]): string | false {
+  if (process.env['SVC_NO_DISPLAY'] === '1') return 'SVC_NO_DISPLAY says that there is no display';
+  if (process.platform !== 'linux') return 'windows are tried on Linux alone';
+  const missing = programs.filter((program) => !isOnPath(program, process.env));
+  if (missing.length > 0) return `there is no ${missing.join(' and no ')}`;
+  if (where === 'here') return false;
+  if (!isRoot) return 'only root may run a program in another system';
+  return !existsSync(join(debian13, 'finished')) && `there is no Debian 13 in ${debian13}`;
+}
+
+let skipped = 0;
+process.on('exit', () => {
+  if (skipped > 0) console.error(`NOT TESTED: ${skipped} tests of windows were skipped.`);
+});
+
+/** A test with a screen, `nobody` before it. */
+export function windowTest(
+  name: string,
+  { where, programs }: { readonly where: Where; readonly programs: readonly string[] },
+  act: (stage: Stage) => Promise<void>,
+): void {
+  const skip = whyNot(where, ['Xvfb', 'openbox', 'xdotool', 'wmctrl', ...programs]);
+  if (skip !== false) skipped++;
+  void test(name, { skip, timeout: testMs }, async () => {
+    await using stage = await openStage(where);
+    await act(stage);
+  });
+}
+
+export type Stage = AsyncDisposable & {
+  /** Of the user before the screen; other programs of the test may write there as well. */
+  readonly folder: string;
+  /** More variables for what is started from now on. */
+  readonly env: Record<string, string>;
+  /** `kind`: of the window; any: the first that works. */
+  start(kind: string, ...more: readonly string[]): Shell;
+  /** Runs svc to its end. @returns what it wrote on stdout */
+  svc(...words: readonly string[]): Promise<string>;
+  /** Begins `svc desktop <args>`, with the windows that there are. */
+  desktop(...args: readonly string[]): Run;
+  /** Titles of the windows that can be seen. */
+  titles(): Promise<readonly string[]>;
+  /** Waits until a window of that title can be seen, or cannot. @returns its id */
+  seen(title: string): Promise<string>;
+  unseen(title: string): Promise<void>;
+  /** Asks the window to close, as the button of its frame does. */
+  close(id: string): Promise<void>;
+  /** The display ends, as when the person logs out. */
+  logOut(): Promise<void>;
+};
+
+export type Shell = {
+  readonly child: ChildProcess;
+  order(order: Order): void;
+  /** The next of that kind that nobody took yet; rejects when the program ends before. */
+  told<K extends Told['told']>(
+    told: K,
+    is?: (one: Extract<Told, { told: K }>) => boolean,
+  ): Promise<Extract<Told, { told: K }>>;
+  /** All that came. */
+  all(): readonly Told[];
+  /** Runs it in the page. @returns what came of it */
+  run(script: string): Promise<unknown>;
+  readonly ended: Promise<void>;
+};
+
+async function openStage(where: Where): Promise<Stage> {
+  await using opening = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'svc-window-'));
+  opening.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
+  await chmod(folder, 0o700);
+  await mkdir(join(folder, 'home'), { mode: 0o700 });
+  if (isRoot) for (const path of [folder, join(folder, 'home')]) await chown(path, nobody, nobody);
+  const screen = spawn('Xvfb', ['-displayfd', '3', '-screen', '0', '1280x900x24', '-noreset'], {
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  });
+  opening.defer(() => endOf(screen));
+  const display = `:${await firstLine(screen.stdio[3] as Readable)}`;
+  // Without it nothing has a frame, nor is asked to close.
+  const frames = spawn('openbox', { env: { ...process.env, DISPLAY: display }, stdio: 'ignore' });
+  opening.defer(() => endOf(frames));
+  const env: Record<string, string> = {
+    HOME: join(folder, 'home'),
+    XDG_RUNTIME_DIR: folder,
+    PATH: process.env['PATH'] ?? '',
+    DISPLAY: display,
+    LANG: 'C.UTF-8',
+    SVC_FROM_SOURCES: '1',
+  };
+  const shells: ChildProcess[] = [];
+  opening.defer(async () => void (await Promise.all(shells.map(leave))));
+  const x = (words: readonly string[]): Promise<string> => outputOf('xdotool', words, display);
+  const find = (title: string): Promise<string> =>
+    x(['search', '--onlyvisible', '--name', `^${title}$`]).then((ids) => ids.trim());
+  const closing = opening.move();
+  return {
+    folder,
+    env,
+    start: (kind, ...more) => {
+      const shell = join(import.meta.dirname, 'window-shell.ts');
+      const words = [process.execPath, shell, join(folder, 'shell'), kind, ...more];
+      const child = startIn(where, words, env, folder);
+      child.stderr.pipe(process.stderr);
+      shells.push(child);
+      return shellOf(child);
+    },
+    svc: async (...words) => {
+      const child = startIn(where, [process.execPath, launcher, ...words], env, folder);
+      child.stderr.pipe(process.stderr);
+      shells.push(child);
+      return textOf(child);
+    },
+    desktop: (...args) => {
+      const words = [process.execPath, launcher, 'desktop', ...args];
+      return followed(startIn(where, words, env, folder));
+    },
+    titles: async () => {
+      const ids = (await x(['search', '--onlyvisible', '--name', '.'])).split('\n');
+      const names = ids.filter((id) => id !== '').map((id) => x(['getwindowname', id]));
+      return (await Promise.all(names)).map((name) => name.trim());
+    },
+    seen: (title) => until(async () => (await find(title)).split('\n')[0] || null),
+    unseen: async (title) => {
+      await until(async () => ((await find(title)) === '' ? true : null));
+    },
+    // No key: while a window is being raised, none may have the focus, and a key is lost.
+    close: async (id) => void (await outputOf('wmctrl', ['-i', '-c', id], display)),
+    logOut: () => endOf(screen),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+/** A user without rights runs it; the other system has this checkout and the folder of the test. */
+function startIn(
+  where: Where,
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  folder: string,
+): ChildProcessWithoutNullStreams {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const program = ['env', '-i', ...variables, ...words];
+  const user = `--reuid=${nobody} --regid=${nobody} --clear-groups`.split(' ');
+  const here = isRoot ? ['setpriv', ...user, ...program] : program;
+  const script = `set -e
+root="$1"; folder="$2"; shift 2
+mount -t tmpfs tmpfs "$root/tmp"; chmod 1777 "$root/tmp"
+for one in "$PWD" "$folder"; do mkdir -p "$root$one"; mount --rbind "$one" "$root$one"; done
+mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"
+exec chroot "$root" ${['setpriv', ...user].join(' ')} "$@"`;
+  const there = ['unshare', '--mount', '--propagation', 'private', 'bash', '-c', script, 'bash'];
+  const all = where === 'here' ? here : [...there, debian13, folder, ...program];
+  return spawn(all[0]!, all.slice(1), { cwd: root, stdio: 'pipe' });
+}
+
+function shellOf(child: ChildProcess): Shell {
+  const came: Told[] = [];
+  const untaken: Told[] = [];
+  const watchers = new Set<() => void>();
+  let isOver = false;
+  const wake = (): void => watchers.forEach((look) => look());
+  createInterface({ input: child.stdout! }).on('line', (line) => {
+    const told = JSON.parse(line) as Told;
+    came.push(told);
+    untaken.push(told);
+    wake();
+  });
+  child.stdin!.on('error', () => {});
+  const ended = (async (): Promise<void> => {
+    await once(child, 'close');
+    isOver = true;
+    wake();
+  })();
+  const shell: Shell = {
+    child,
+    ended,
+    order: (order) => void child.stdin!.write(`${JSON.stringify(order)}\n`),
+    told: (told, is = () => true) => {
+      type One = Extract<Told, { told: typeof told }>;
+      const { promise, resolve, reject } = Promise.withResolvers<One>();
+      const look = (): void => {
+        const at = untaken.findIndex((one) => one.told === told && is(one as One));
+        if (at < 0 && !isOver) return;
+        watchers.delete(look);
+        if (at < 0) reject(new Error(`no "${told}" came, but ${JSON.stringify(came, null, 1)}`));
+        else resolve(untaken.splice(at, 1)[0] as One);
+      };
+      watchers.add(look);
+      look();
+      const timer = setTimeout(() => reject(new Error(`in vain for "${told}"`)), waitMs);
+      return promise.finally(() => clearTimeout(timer));
+    },
+    all: () => came,
+    run: async (script) => {
+      shell.order({ do: 'run', script });
+      return JSON.parse((await shell.told('page')).value) as unknown;
+    },
+  };
+  return shell;
+}
+
+/** The end of its stdin tells it to end its window, and itself. */
+async function leave(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.stdin?.end();
+  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await ended;
+  clearTimeout(timer);
+}
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+async function firstLine(stream: Readable): Promise<string> {
+  for await (const line of createInterface({ input: stream })) return line;
+  throw new Error('Xvfb did not begin');
+}
+
+async function outputOf(program: string, words: readonly string[], display: string) {
+  const child = spawn(program, words, {
+    env: { ...process.env, DISPLAY: display },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return textOf(child);
+}
+
+async function textOf(child: ChildProcess): Promise<string> {
+  let text = '';
+  child.stdout!.setEncoding('utf8').on('data', (part: string) => (text += part));
+  await once(child, 'close');
+  return text;
+}
+
+/** Looks again until it is so; a test that waits in vain ends by itself. */
+export async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  const giveUpAt = performance.now() + waitMs;
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    if (performance.now() > giveUpAt) throw new Error('what was waited for did not come');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

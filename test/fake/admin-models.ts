@@ -1,0 +1,22 @@
+/** Looks at models as the service does: one is there, all others are none. */
+import type { ModelLooks } from '../../src/admin/model-looks.ts';
+import type { ModelName } from '../../src/domain/ids.ts';
+import type { Calls } from './admin-ledger.ts';
+
+const model = 'local_runtime/llama3.2' as ModelName;
+
+/** @param calls is told of what was asked */
+export function fakeLooks(calls: Calls): ModelLooks {
+  return {
+    look: async (name) => {
+      calls.push(['look', name]);
+      if (name !== model) return { kind: 'none' };
+      const failure = { kind: 'not_found', detail: 'It is not there.' } as const;
+      const address = 'http://127.0.0.1:11434';
+      return {
+        kind: 'looked',
+        look: { model, address, keyEnv: null, failure, others: ['qwen3:4b'] },
+      };
+    },
+  };
+}

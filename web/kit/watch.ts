@@ -1,0 +1,64 @@
+/**
+ * Looks after what is around the page: whether there is an application, and whether the service is
+ * still there. In the application it asks in the background as well, since a token that nobody uses
+ * for long is withdrawn.
+ */
+import { useEffect } from 'react';
+import { create } from 'zustand';
+import type { Status } from '../../src/admin/admin.ts';
+import type { ApplicationView } from '../../src/admin/application.ts';
+import { ask } from './api.ts';
+import { noteApplication, noteIsThere, useApplication } from './application.ts';
+import { useReached } from './reached.ts';
+import { useToken } from './token.ts';
+
+const everyMs = 5_000;
+/** While nobody answers. */
+const goneEveryMs = 500;
+/** A service that is silent for so long has ended: a listener on this machine answers at once. */
+const goneAfterMs = 1_000;
+
+/** Whether the service of an application has ended, as far as its pages can tell. */
+export const useGone = create<{ readonly isGone: boolean }>(() => ({ isGone: false }));
+
+/** To be used once in a page. */
+export function useWatch(): void {
+  useEffect(() => {
+    const over = new AbortController();
+    void watch(over.signal);
+    return () => over.abort();
+  }, []);
+}
+
+async function watch(over: AbortSignal): Promise<void> {
+  await lookForOne(over);
+  while (!over.aborted) {
+    if (useApplication.getState().isThere) await look(over);
+    const { goneSince } = useReached.getState();
+    useGone.setState({ isGone: goneSince !== null && Date.now() - goneSince >= goneAfterMs });
+    await rest(goneSince === null ? everyMs : goneEveryMs, over);
+  }
+}
+
+async function lookForOne(signal: AbortSignal): Promise<void> {
+  const answer = await ask<Pick<Status, 'application'>>('status', { signal });
+  if (answer.kind === 'ok') noteIsThere(answer.value.application === true);
+}
+
+async function look(signal: AbortSignal): Promise<void> {
+  const { token } = useToken.getState();
+  const answer = await ask<ApplicationView>('application', { signal });
+  if (answer.kind === 'ok') noteApplication(answer.value, token !== null);
+}
+
+/** Ends sooner where a question of another found nobody there. */
+function rest(ms: number, over: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const leave = useReached.subscribe(({ goneSince }) => void (goneSince !== null && resolve()));
+  over.addEventListener('abort', () => resolve(), { once: true });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    leave();
+  });
+}

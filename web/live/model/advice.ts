@@ -1,0 +1,132 @@
+/** What a person does about a model that does not answer, by why it does not. */
+import { failure, type FailureKind } from '../../../src/domain/failure.ts';
+import { practiceModelName, remedyForModel } from '../../../src/domain/remedy.ts';
+import { sentence, upper } from '../../kit/words.ts';
+
+export type Advice = {
+  /** A sentence. */
+  readonly wrong: string;
+  /** The first is what helps most people. */
+  readonly steps: readonly Step[];
+};
+
+export type Step =
+  /** The local runtime is to be started, or to be installed. */
+  | { readonly kind: 'start' }
+  | { readonly kind: 'fetch'; readonly command: string }
+  /** It was the practice model: a runtime, and one of its models, are to take its place. */
+  | { readonly kind: 'real' }
+  /** Another model is to answer in its place. */
+  | { readonly kind: 'replace' }
+  | { readonly kind: 'key' }
+  | { readonly kind: 'address' }
+  | { readonly kind: 'told'; readonly text: string };
+
+/** A model's name is its provider and its id, with a slash between. */
+export function modelIdOf(name: string): string {
+  return name.slice(name.indexOf('/') + 1);
+}
+
+/** Of the first run, with which it ends; nothing that a person starts brings it back. */
+export const isPractice = (name: string): boolean => name === `local_runtime/${practiceModelName}`;
+
+export function isLocalRuntime(name: string): boolean {
+  return name.startsWith('local_runtime/');
+}
+
+/** Whether a look, which sends nothing of anyone, would see that it is mended. */
+export function isSeenByLooks(kind: FailureKind): boolean {
+  return kind === 'connect_failed' || kind === 'connect_timeout' || kind === 'not_found';
+}
+
+/** @param name of the model */
+export function adviceFor(kind: FailureKind, name: string): Advice {
+  const known = (isLocalRuntime(name) ? ofRuntime : ofHosted)[kind];
+  return known === undefined ? byTable(kind, name) : known(modelIdOf(name));
+}
+
+type Advices = Readonly<Partial<Record<FailureKind, (modelId: string) => Advice>>>;
+
+const told = (text: string): Step => ({ kind: 'told', text });
+const replace: Step = { kind: 'replace' };
+const address: Step = { kind: 'address' };
+
+const away = (modelId: string): Advice =>
+  modelId === practiceModelName
+    ? {
+        wrong: 'It was the practice model, which answers in the first run alone.',
+        steps: [{ kind: 'real' }],
+      }
+    : { wrong: 'Ollama does not answer.', steps: [{ kind: 'start' }, address] };
+
+const troubled = (): Advice => ({
+  wrong: 'Ollama had trouble with it.',
+  steps: [
+    told(
+      'Mostly a model needs more memory than is free. Close what you do not need, quit Ollama, ' +
+        'and start it again.',
+    ),
+    replace,
+  ],
+});
+
+const ofRuntime: Advices = {
+  connect_failed: away,
+  connect_timeout: away,
+  not_found: (modelId) => ({
+    wrong: 'Ollama runs, but does not have this model.',
+    steps: [{ kind: 'fetch', command: `ollama pull ${modelId}` }, replace],
+  }),
+  timeout: () => ({
+    wrong: 'It did not answer in time.',
+    steps: [
+      told(
+        'A first answer loads the model, which may take minutes: ask it again below. A model ' +
+          'that is large for this machine stays slow.',
+      ),
+      replace,
+    ],
+  }),
+  overloaded: troubled,
+  server_error: troubled,
+  left_machine: () => ({
+    wrong: 'Ollama hands it on to a vendor, and nothing private goes there.',
+    steps: [replace],
+  }),
+};
+
+const unreached = (): Advice => ({
+  wrong: 'Its provider cannot be reached.',
+  steps: [told('See whether this machine is connected to the internet.'), address],
+});
+
+const passing = (wrong: string) => (): Advice => ({
+  wrong,
+  steps: [told('That mostly passes by itself: ask it again in some minutes.'), replace],
+});
+
+const ofHosted: Advices = {
+  connect_failed: unreached,
+  connect_timeout: unreached,
+  unauthorized: () => ({ wrong: 'Its provider refuses the key.', steps: [{ kind: 'key' }] }),
+  not_found: () => ({ wrong: 'Its provider has no such model.', steps: [replace] }),
+  rate_limited: () => ({
+    wrong: 'Its provider takes nothing more now.',
+    steps: [
+      told(
+        'Too much was asked within a short time, or the account has nothing left to pay with. ' +
+          "The provider's own page has the account.",
+      ),
+    ],
+  }),
+  overloaded: passing('Its provider has trouble.'),
+  server_error: passing('Its provider has trouble.'),
+  timeout: passing('It did not answer in time.'),
+};
+
+/** What is rare: the sentence of the failure, and the remedy where there is one. */
+function byTable(kind: FailureKind, name: string): Advice {
+  const remedy = remedyForModel(kind, name);
+  const wrong = sentence(upper(failure(kind).detail));
+  return { wrong, steps: [...(remedy === null ? [] : [told(remedy)]), { kind: 'replace' }] };
+}

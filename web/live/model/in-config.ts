@@ -1,0 +1,111 @@
+/** A model in the text of a configuration: where it stands, and small changes of the text. */
+import { locate, type Json, type JsonObject } from '../../../src/config/locate.ts';
+import { providerSynonyms } from '../../../src/config/schema-brain.ts';
+import { isPractice, modelIdOf } from './advice.ts';
+
+/** Places of a model by its name, as paths: `brains[0].models[1]`. */
+export function placesOf(text: string, name: string): readonly string[] {
+  return brainsOf(text).flatMap(({ models }, brain) =>
+    models.flatMap((model, at) => (isNamed(model, name) ? [`brains[${brain}].models[${at}]`] : [])),
+  );
+}
+
+/**
+ * The text with another model of the same provider in its place, wherever it stands: in the lists
+ * of models, and where a policy ranks it. The practice model is nowhere any more: what takes its
+ * place is at the usual address. null: it stands nowhere.
+ */
+export function withOther(text: string, name: string, modelId: string): string | null {
+  const { places } = locate(text);
+  const paths = placesOf(text, name);
+  if (paths.length === 0) return null;
+  const ids = paths.map((path) => [`${path}.model_id`, modelId] as const);
+  const moved = isPractice(name)
+    ? paths.map((path) => [`${path}.base_url`, usualAddress] as const)
+    : [];
+  const changes = [...ids, ...moved, ...ranksOf(text, name, modelId)].flatMap(([path, value]) => {
+    const place = places.get(path);
+    return place === undefined ? [] : [{ ...place, value, start: place.value }];
+  });
+  // From the end, so that no place before it moves.
+  return changes
+    .toSorted((a, b) => b.start - a.start)
+    .reduce((so, { value, start, end }) => {
+      return so.slice(0, start) + JSON.stringify(value) + so.slice(end);
+    }, text);
+}
+
+const usualAddress = 'http://127.0.0.1:11434';
+
+/** Where policies rank it by its id, or by its name; a provider's rank stays. */
+function ranksOf(
+  text: string,
+  name: string,
+  modelId: string,
+): readonly (readonly [string, string])[] {
+  const id = modelIdOf(name);
+  const meant = new Set([id, ...providersOf(name).map((provider) => `${provider}/${id}`)]);
+  return brainsOf(text).flatMap(({ document, models }, brain) => {
+    const policy = document['policy'];
+    const order = isObject(policy) ? policy['order'] : undefined;
+    if (!Array.isArray(order) || !models.some((model) => isNamed(model, name))) return [];
+    return order.flatMap((rank: Json, at) => {
+      if (typeof rank !== 'string' || !meant.has(rank)) return [];
+      const other = rank.slice(0, rank.length - id.length) + modelId;
+      return [[`brains[${brain}].policy.order[${at}]`, other] as const];
+    });
+  });
+}
+
+export type Rehearsal = { readonly config: string; readonly brain: string };
+
+/** A configuration whose brain asks this model alone, to hear what it says; null: none has it. */
+export function askingAlone(text: string, name: string): Rehearsal | null {
+  const { value } = locate(text);
+  const brains = brainsOf(text);
+  const at = brains.findIndex(({ models }) => models.some((model) => isNamed(model, name)));
+  const brain = brains[at];
+  if (brain === undefined || !isObject(value)) return null;
+  const models = brain.models.filter((model) => isNamed(model, name)).slice(0, 1);
+  const { agent: _agent, dispatch: _dispatch, ...rest } = brain.document;
+  const alone = { ...rest, policy: { kind: 'priority' }, models };
+  const others = brains.map(({ document }, index) => (index === at ? alone : document));
+  return { config: JSON.stringify({ ...value, brains: others }), brain: brain.name };
+}
+
+type BrainInText = {
+  readonly name: string;
+  readonly document: JsonObject;
+  readonly models: readonly JsonObject[];
+};
+
+function brainsOf(text: string): readonly BrainInText[] {
+  const { value } = locate(text);
+  const brains = isObject(value) ? listOf(value['brains']) : [];
+  return brains.map((document) => {
+    const name = document['name'];
+    return {
+      name: typeof name === 'string' ? name : '',
+      document,
+      models: listOf(document['models']),
+    };
+  });
+}
+
+const isNamed = ({ provider, model_id: id }: JsonObject, name: string): boolean =>
+  id === modelIdOf(name) && providersOf(name).some((known) => known === provider);
+
+/** How a file may call the provider of a model. */
+function providersOf(name: string): readonly string[] {
+  const provider = name.slice(0, name.indexOf('/'));
+  const synonyms = Object.entries(providerSynonyms);
+  return [provider, ...synonyms.flatMap(([other, of]) => (of === provider ? [other] : []))];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function listOf(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter((one: Json) => isObject(one)) : [];
+}

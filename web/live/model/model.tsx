@@ -1,0 +1,167 @@
+import { useState } from 'react';
+import type { Status } from '../../../src/admin/admin.ts';
+import type { ConfigInUse } from '../../../src/admin/config-control.ts';
+import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import { AsWritten } from '../../kit/as-written.tsx';
+import { Link } from '../../kit/link.tsx';
+import { Refusal } from '../../kit/notice.tsx';
+import { OfBefore } from '../../kit/of-before.tsx';
+import { Panel } from '../../kit/panel.tsx';
+import { usePlace } from '../../kit/place.ts';
+import { State, type Tone } from '../../kit/state.tsx';
+import { useToken } from '../../kit/token.ts';
+import { useAsked } from '../../kit/use-asked.ts';
+import { useNow } from '../../kit/use-now.ts';
+import { ago, count, length, some } from '../../kit/words.ts';
+import { useFrames } from '../feed.ts';
+import { OperatorOnly } from '../operator-only.tsx';
+import { useRefresh } from '../use-refresh.ts';
+import { adviceFor } from './advice.ts';
+import { AskIt } from './ask-it.tsx';
+import { placesOf } from './in-config.ts';
+import { Steps } from './steps.tsx';
+import { useLook } from './use-look.ts';
+import { UseOther } from './use-other.tsx';
+import { verdictOf, type Heard, type Verdict } from './verdict.ts';
+
+const everyMs = 2_000;
+
+/** One model: whether it answers; if not, what to do, and what does it. */
+export function ModelPage() {
+  const { id = '' } = usePlace();
+  const { value: status, refused, again } = useAsked<Status>('status', everyMs);
+  useFrames(({ kind }) => void (kind === 'plan_used' && again()));
+  // Outside what it changes: once another is used, this model is none any more.
+  const [other, setOther] = useState<string | null>(null);
+  return (
+    <>
+      <Refusal refused={refused} />
+      {status === null ? (
+        refused === null && <p className="text-soft">Asking …</p>
+      ) : (
+        <OfBefore when={refused !== null}>
+          <Shown key={id} name={id} status={status} onOther={setOther} />
+        </OfBefore>
+      )}
+      {other === null ? null : (
+        <UseOther name={id} modelId={other} onClose={() => setOther(null)} />
+      )}
+    </>
+  );
+}
+
+type Of = { readonly name: string; readonly status: Status };
+type ShownProps = Of & { readonly onOther: (modelId: string) => void };
+
+function Shown({ name, status, onOther }: ShownProps) {
+  const [heard, setHeard] = useState<Heard | null>(null);
+  const isAsked = status.brains.some(({ models }) =>
+    models.some((model) => model.name === name && model.state === 'asked'),
+  );
+  const { looked, refused } = useLook(isAsked ? name : null);
+  const verdict = verdictOf(name, status, looked, heard);
+  if (verdict === null) {
+    return (
+      <Panel title="No such model">
+        <p>
+          No brain of the configuration in use has a model of this name.{' '}
+          <Link to={{ view: 'providers' }}>See those that it has</Link>.
+        </p>
+      </Panel>
+    );
+  }
+  return (
+    <>
+      <Panel title={name} aside={<Link to={{ view: 'providers' }}>All models</Link>}>
+        <Headline name={name} verdict={verdict} />
+        <Counts name={name} status={status} />
+        <Refusal refused={refused} />
+      </Panel>
+      {verdict.kind === 'failing' ? (
+        <Panel title="What to do">
+          <Help name={name} verdict={verdict} look={looked?.look ?? null} onOther={onOther} />
+        </Panel>
+      ) : null}
+      {verdict.kind === 'dropped' ? null : (
+        <Panel title="Does it answer?">
+          <OperatorOnly may="ask it">
+            <AskIt name={name} onHeard={setHeard} />
+          </OperatorOnly>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+const words: Readonly<Record<Verdict['kind'], readonly [Tone, string]>> = {
+  answers: ['good', 'It answers'],
+  there: ['good', 'It is there'],
+  unknown: ['off', 'Not asked yet'],
+  dropped: ['off', 'Never asked'],
+  failing: ['bad', 'It does not answer'],
+};
+
+function Headline({ name, verdict }: { readonly name: string; readonly verdict: Verdict }) {
+  const now = useNow();
+  const [tone, word] = words[verdict.kind];
+  return (
+    <div role="status" className="flex flex-col gap-1">
+      <p className="text-lg">
+        <State tone={tone}>{word}</State>
+      </p>
+      {verdict.kind === 'failing' ? (
+        <p>
+          {adviceFor(verdict.failure, name).wrong}
+          {verdict.since === null ? null : (
+            <span className="text-soft" aria-hidden="true">
+              {' '}
+              That began {ago(verdict.since, now)}.
+            </span>
+          )}
+        </p>
+      ) : null}
+      {verdict.kind === 'there' ? <p>Nobody has asked it since svc was started.</p> : null}
+      {verdict.kind === 'dropped' ? (
+        <p>Its brain is private, and the model is in the cloud: the shield keeps it out.</p>
+      ) : null}
+    </div>
+  );
+}
+
+function Counts({ name, status: { models, brains } }: Of) {
+  const counts = models.find(({ model }) => model === name);
+  const askers = brains.filter((brain) => brain.models.some((model) => model.name === name));
+  return (
+    <p className="text-soft">
+      In the {askers.length === 1 ? 'brain' : 'brains'}{' '}
+      {askers.map((brain, index) => (
+        <span key={brain.name}>
+          {index === 0 ? null : ', '}
+          <AsWritten text={brain.name} />
+        </span>
+      ))}
+      {counts === undefined ? null : (
+        <>
+          {' '}
+          · {some(counts.answers, 'answer')} and {some(counts.failures, 'failure')} since the start
+          {counts.times.p50Ms === null ? null : <> · half within {length(counts.times.p50Ms)}</>}
+          {counts.givenUp === 0 ? null : <> · {count(counts.givenUp)} given up</>}
+        </>
+      )}
+    </p>
+  );
+}
+
+type HelpProps = Pick<ShownProps, 'name' | 'onOther'> & {
+  readonly verdict: Extract<Verdict, { readonly kind: 'failing' }>;
+  readonly look: ModelLook | null;
+};
+
+function Help({ name, verdict, look, onOther }: HelpProps) {
+  const token = useToken((state) => state.token);
+  const { value: inUse, again } = useAsked<ConfigInUse>(token === null ? null : 'config');
+  useRefresh(['plan_used'], again);
+  const place = inUse === null ? null : (placesOf(inUse.text, name)[0] ?? null);
+  const { steps } = adviceFor(verdict.failure, name);
+  return <Steps steps={steps} look={look} place={place} onOther={onOther} />;
+}

@@ -1,0 +1,208 @@
+import type { ReactNode } from 'react';
+import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import { useApplication } from '../../kit/application.ts';
+import { Button } from '../../kit/button.tsx';
+import { Link } from '../../kit/link.tsx';
+import { PageLink } from '../../kit/page-link.tsx';
+import { ToCopy } from '../../kit/to-copy.tsx';
+import type { Step } from './advice.ts';
+
+type Props = {
+  readonly steps: readonly Step[];
+  /** null: it was not looked at. */
+  readonly look: ModelLook | null;
+  /** Where it stands in the configuration, `brains[0].models[1]`; null: that is not known. */
+  readonly place: string | null;
+  /** Another model is to take its place. */
+  readonly onOther: (modelId: string) => void;
+};
+
+/** What to do, one after the other; each with what does it. */
+export function Steps({ steps, look, place, onOther }: Props) {
+  return (
+    <ol className="flex list-decimal flex-col gap-4 ps-6">
+      {steps.map((step) => (
+        <li key={keyOf(step)}>
+          <Shown step={step} look={look} place={place} onOther={onOther} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const keyOf = (step: Step): string => (step.kind === 'told' ? step.text : step.kind);
+
+type ShownProps = Omit<Props, 'steps'> & { readonly step: Step };
+
+function Shown({ step, look, place, onOther }: ShownProps) {
+  switch (step.kind) {
+    case 'start':
+      return <Start />;
+    case 'real':
+      return <Real place={place} onOther={onOther} />;
+    case 'fetch':
+      return (
+        <Block>
+          <p>
+            Fetch it. This is one line for a terminal; it loads some gigabytes, and says how far it
+            is:
+          </p>
+          <ToCopy text={step.command} />
+          <Waits />
+        </Block>
+      );
+    case 'replace':
+      return <Replace look={look} place={place} onOther={onOther} />;
+    case 'key':
+      return <Key name={look?.keyEnv ?? null} />;
+    case 'address':
+      return (
+        <Block>
+          <p className="wrap-anywhere">
+            Or is it elsewhere?{' '}
+            {look === null ? null : (
+              <>
+                svc asks at <code>{look.address}</code>.{' '}
+              </>
+            )}
+            <InBuilder place={place} field="base_url">
+              Change the address in the builder
+            </InBuilder>
+            .
+          </p>
+        </Block>
+      );
+    case 'told':
+      return <p className="max-w-prose">{step.text}</p>;
+    default:
+      return step satisfies never;
+  }
+}
+
+function Block({ children }: { readonly children: ReactNode }) {
+  return <div className="flex max-w-prose flex-col gap-2">{children}</div>;
+}
+
+function Start() {
+  return (
+    <Block>
+      <p>
+        Start Ollama. On a Mac or on Windows, open it like any other program; on Linux it mostly
+        runs by itself, and else this line starts it in a terminal:
+      </p>
+      <ToCopy text="ollama serve" />
+      <p>
+        It is not on this machine yet? <Ollama>Get it from ollama.com</Ollama>.
+      </p>
+      <Waits />
+    </Block>
+  );
+}
+
+/** Where it is to be had. An app window of a browser goes to no other page: there it is told. */
+function Ollama({ children }: { readonly children: string }) {
+  const mayStay = useApplication(({ isThere }) => isThere) && globalThis.svcShell === undefined;
+  if (mayStay) return <code>https://ollama.com/download</code>;
+  return (
+    <a href="https://ollama.com/download" target="_blank" rel="noreferrer">
+      {children}
+    </a>
+  );
+}
+
+/** What to begin with, as the first run has it. */
+const firstModel = 'llama3.2';
+
+function Real({ place, onOther }: Pick<ShownProps, 'place' | 'onOther'>) {
+  return (
+    <Block>
+      <p>
+        Take a real model in its place. One that runs on this machine needs Ollama, which{' '}
+        <Ollama>ollama.com</Ollama> has; the next page says what is missing still.
+      </p>
+      <p>
+        <Button kind="main" onClick={() => onOther(firstModel)}>
+          Use {firstModel} …
+        </Button>
+      </p>
+      <p>
+        Or take{' '}
+        <InBuilder place={place} field="model_id">
+          another model, in the builder
+        </InBuilder>
+        ; a hosted one needs a key.
+      </p>
+    </Block>
+  );
+}
+
+/** The page looks by itself. */
+function Waits() {
+  return <p className="text-soft">This page sees by itself when that is done.</p>;
+}
+
+function Replace({ look, place, onOther }: Omit<ShownProps, 'step'>) {
+  const others = look?.others ?? [];
+  return (
+    <Block>
+      <p>
+        {others.length === 0 ? 'Or take ' : 'Or take one that is here, or '}
+        <InBuilder place={place} field="model_id">
+          another model, in the builder
+        </InBuilder>
+        .
+      </p>
+      {others.length === 0 ? null : (
+        <ul className="flex flex-wrap gap-2">
+          {others.map((modelId) => (
+            <li key={modelId} className="min-w-0">
+              <Button small className="max-w-full wrap-anywhere" onClick={() => onOther(modelId)}>
+                Use {modelId} …
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Block>
+  );
+}
+
+function Key({ name }: { readonly name: string | null }) {
+  const page = useApplication((state) => state.page);
+  return (
+    <Block>
+      <p>
+        Get a key from the provider, and <Link to={{ view: 'secrets' }}>give it to svc</Link>
+        {name === null ? null : (
+          <>
+            {' '}
+            as <code className="wrap-anywhere">{name}</code>
+          </>
+        )}
+        .
+      </p>
+      <p>
+        svc takes a new key when it starts again
+        {page === null ? null : (
+          <>
+            : <a href={page}>the page of this application</a> has a button for that
+          </>
+        )}
+        .
+      </p>
+    </Block>
+  );
+}
+
+type InBuilderProps = {
+  readonly place: string | null;
+  readonly field: string;
+  readonly children: ReactNode;
+};
+
+function InBuilder({ place, field, children }: InBuilderProps) {
+  const at = new URLSearchParams({ view: 'form', at: `${place ?? ''}.${field}` });
+  return (
+    <PageLink href={place === null ? '/builder' : `/builder?${at.toString()}`}>{children}</PageLink>
+  );
+}

@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'react';
+import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import { ask, type Refused } from '../../kit/api.ts';
+import { useToken } from '../../kit/token.ts';
+import { isLocalRuntime, isSeenByLooks } from './advice.ts';
+import type { Looked } from './verdict.ts';
+
+/** While a person starts a runtime on this machine, the page waits for it. */
+const everyMs = 3_000;
+
+/** Looks at a model for an operator; again and again while its local runtime is away. */
+export function useLook(name: string | null): {
+  readonly looked: Looked | null;
+  readonly refused: Refused | null;
+} {
+  const token = useToken((state) => state.token);
+  const [looked, setLooked] = useState<Looked | null>(null);
+  const [refused, setRefused] = useState<Refused | null>(null);
+  useEffect(() => {
+    if (name === null || token === null) return undefined;
+    const over = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const again = (): void => void (timer = setTimeout(() => void look(), everyMs));
+    const look = async (): Promise<void> => {
+      if (document.hidden) return again();
+      const answer = await lookAt(name, over.signal);
+      if (over.signal.aborted) return;
+      setRefused(answer.kind === 'refused' ? answer : null);
+      if (answer.kind === 'ok') setLooked({ at: Date.now(), look: answer.value });
+      if (answer.kind === 'refused' || mayComeBack(answer.value)) again();
+    };
+    void look();
+    return () => {
+      over.abort();
+      clearTimeout(timer);
+    };
+  }, [name, token]);
+  return { looked, refused };
+}
+
+const lookAt = (model: string, signal: AbortSignal) =>
+  ask<ModelLook>('models/look', { method: 'POST', body: { model }, signal });
+
+/** A hosted one is not asked for again and again. */
+const mayComeBack = ({ model, failure }: ModelLook): boolean =>
+  failure !== null && isLocalRuntime(model) && isSeenByLooks(failure.kind);

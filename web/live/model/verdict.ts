@@ -1,0 +1,67 @@
+/** How a model stands, of all that the page knows of it: the newest counts that can tell. */
+import type { Status } from '../../../src/admin/admin.ts';
+import type { ModelLook } from '../../../src/admin/model-looks.ts';
+import type { FailureKind } from '../../../src/domain/failure.ts';
+import { isSeenByLooks } from './advice.ts';
+
+/** `at`: milliseconds since 1970. */
+export type Looked = { readonly at: number; readonly look: ModelLook };
+/** What came of a question that was asked here. */
+export type Heard = { readonly at: number; readonly result: 'answer' | FailureKind };
+
+export type Verdict =
+  | { readonly kind: 'answers' }
+  /** It is there, and nobody asked it yet. */
+  | { readonly kind: 'there' }
+  | { readonly kind: 'unknown' }
+  /** The shield keeps every brain from asking it. */
+  | { readonly kind: 'dropped' }
+  /** `since`: milliseconds since 1970; null: it was seen just now. */
+  | { readonly kind: 'failing'; readonly failure: FailureKind; readonly since: number | null };
+
+type Told = Pick<Status, 'providers' | 'models' | 'brains'>;
+
+/** @returns null: no brain of the configuration in use has such a model */
+export function verdictOf(
+  name: string,
+  status: Told,
+  looked: Looked | null,
+  heard: Heard | null,
+): Verdict | null {
+  const states = status.brains.flatMap(({ models }) =>
+    models.flatMap((model) => (model.name === name ? [model.state] : [])),
+  );
+  if (states.length === 0) return null;
+  if (!states.includes('asked')) return { kind: 'dropped' };
+  const since = sinceOf(name, status);
+  if (heard !== null && (looked === null || outlasts(heard, looked))) {
+    return heard.result === 'answer'
+      ? { kind: 'answers' }
+      : { kind: 'failing', failure: heard.result, since };
+  }
+  const failure = looked?.look.failure ?? null;
+  if (failure !== null) return { kind: 'failing', failure: failure.kind, since };
+  return byCalls(name, status, looked !== null);
+}
+
+/** A look that found it there takes back only what looks can see. */
+function outlasts({ at, result }: Heard, { at: lookedAt, look }: Looked): boolean {
+  if (at >= lookedAt) return true;
+  if (result === 'answer') return look.failure === null;
+  return look.failure === null && !isSeenByLooks(result);
+}
+
+function byCalls(name: string, { providers, models }: Told, isThere: boolean): Verdict {
+  const provider = providers.find(({ model }) => model === name);
+  const reason = provider?.reason ?? null;
+  if (reason !== null && !(isThere && isSeenByLooks(reason))) {
+    return { kind: 'failing', failure: reason, since: provider?.since ?? null };
+  }
+  const answers = models.find(({ model }) => model === name)?.answers ?? 0;
+  if (answers > 0) return { kind: 'answers' };
+  return { kind: isThere ? 'there' : 'unknown' };
+}
+
+function sinceOf(name: string, { providers }: Told): number | null {
+  return providers.find(({ model }) => model === name)?.since ?? null;
+}
