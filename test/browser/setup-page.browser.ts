@@ -152,8 +152,9 @@ browserTest('what goes on says so, and more when it takes long', start, async (s
   session.show({ step: 'answer', title: 'A first question', lines: [], work, choices } as never);
   await page.getByText('First answers load the model.').waitFor();
   await view.assertAccessible();
+  const next = { step: 'answer', title: 'A first question', lines: [], choices: [] } as const;
+  session.onAnswer = () => session.show(next);
   await pressOn(page, 'Choose another');
-  session.show({ step: 'answer', title: 'A first question', lines: [], choices: [] });
   await page.getByText('It is asked.').waitFor({ state: 'detached' });
   assert.deepEqual(session.taken, [{ choice: 'other', fields: {} }]);
 });
