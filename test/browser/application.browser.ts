@@ -1,7 +1,7 @@
 /** The pages inside the application: who comes in by it, who is put out, and when svc has ended. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { browserTest, pressOn, type Stage, type View } from './browser.ts';
+import { browserTest, noAnswer, pressOn, type Stage, type View } from './browser.ts';
 import {
   expectToLeave,
   lendShell,
@@ -147,7 +147,7 @@ browserTest('who may look alone is led to where writing is added', readOnly, asy
 
 browserTest('when svc has ended, the live view leads to the application', start, async (stage) => {
   const view = await enter(stage, '/ui?view=audit');
-  view.expectFault(/ERR_CONNECTION_REFUSED/);
+  view.expectFault(noAnswer);
   expectToLeave(view, stage.site);
   await stage.site.end();
   await view.page.getByRole('heading', { name: titleOfApplication }).waitFor();
@@ -158,7 +158,7 @@ browserTest('when svc has ended, the builder keeps the draft and says it', start
   const view = await enter(stage, '/builder?view=json');
   const { page } = view;
   view.expectFault(beforeSignIn);
-  view.expectFault(/ERR_CONNECTION_REFUSED/);
+  view.expectFault(noAnswer);
   await stage.site.end();
   const way = page.getByRole('link', { name: 'See why' });
   await way.waitFor();

@@ -72,6 +72,9 @@ function browser(): Promise<Browser> {
 export const pressOn = (where: Page | Locator, name: string | RegExp): Promise<void> =>
   where.getByRole('button', { name, disabled: false }).press('Enter');
 
+/** Chromium writes to the console how a service that has ended gave no answer, one way of many. */
+export const noAnswer = /Failed to load resource: net::ERR_/;
+
 /** What the pages come from; `origin` is `http://127.0.0.1:<port>`, all that they may ask. */
 export type Site = AsyncDisposable & { readonly origin: string };
 

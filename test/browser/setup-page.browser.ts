@@ -11,7 +11,7 @@ import {
   type WizardServer,
 } from '../../src/setup/browser/wizard-server.ts';
 import { fakeSession, plainPage, type FakeSession } from '../fake/setup-session.ts';
-import { browserTest, pressOn, type Site, type Stage, type View } from './browser.ts';
+import { browserTest, noAnswer, pressOn, type Site, type Stage, type View } from './browser.ts';
 
 type SetupSite = Site & { readonly server: WizardServer; readonly session: FakeSession };
 
@@ -297,7 +297,7 @@ browserTest('in the application, the last page leads on', inApplication, async (
 browserTest('in the application, what has gone leads to its page', inApplication, async (stage) => {
   const view = await enter(stage);
   const { page } = view;
-  view.expectFault(/ERR_CONNECTION_REFUSED/);
+  view.expectFault(noAnswer);
   view.expectFault(/left its origin: http:\/\/127\.0\.0\.1:4\//);
   await page.route('http://127.0.0.1:4/**', (route) => route.fulfill({ body: 'It ended.' }));
   await stage.site.server[Symbol.asyncDispose]();
