@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { childrenOf, gone, root } from '../run-svc.ts';
-import { windowTest, type Shell, type Stage } from './window-stage.ts';
+import { until, windowTest, type Shell, type Stage } from './window-stage.ts';
 
 const there = { where: 'debian 13', programs: ['unshare'] } as const;
 
@@ -22,19 +22,19 @@ async function shown(stage: Stage): Promise<{ readonly shell: Shell; readonly pi
   return { shell, pid };
 }
 
-/** A program that writes down what a browser would be given. */
+/** A program that writes down what a browser would be given, an address a line. */
 async function fakeBrowser(stage: Stage): Promise<() => Promise<string>> {
   const [bin, seen] = [join(stage.folder, 'bin'), join(stage.folder, 'home', 'opened')];
   await mkdir(bin);
   await chmod(bin, 0o755);
-  const program = `#!/bin/sh\nprintf '%s\\n' "$1" >> ${seen}.new\ncp ${seen}.new ${seen}\n`;
+  const program = `#!/bin/sh\nprintf '%s\\n' "$1" >> ${seen}\n`;
   await writeFile(join(bin, 'xdg-open'), program);
   await chmod(join(bin, 'xdg-open'), 0o755);
   stage.env['PATH'] = `${bin}:${stage.env['PATH']}`;
-  return async () => {
-    while (!existsSync(seen)) await new Promise((resolve) => setTimeout(resolve, 20));
-    return readFileSync(seen, 'utf8');
-  };
+  // The file is there before the line is.
+  const line = async (): Promise<string | null> =>
+    existsSync(seen) ? readFileSync(seen, 'utf8') || null : null;
+  return () => until(line);
 }
 
 windowTest(

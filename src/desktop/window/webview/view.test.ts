@@ -86,6 +86,11 @@ function open() {
   return { view, page, told, next, mayGo };
 }
 
+/** All that the page was asked is answered. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
 test('a page goes where it is told that it may, and waits for what is told late', async () => {
   const { view, page, told, next, mayGo } = open();
   using _ = view;
@@ -140,6 +145,49 @@ test('a page that the engine dropped for the one before it is opened again', asy
   assert.deepEqual(page.loaded.slice(1), [`${shell}/app/close`, `${shell}/app/close`]);
 });
 
+test('a page of before that ends under the address of the next takes no place', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { view, page, told, next } = open();
+  using _ = view;
+  view.open(`${shell}/app/`);
+  page.finish(`${shell}/app/`, 'unanswered');
+  await settled();
+  page.finish(`${shell}/app/`);
+  await next();
+  t.mock.timers.tick(2_000);
+  await settled();
+  assert.deepEqual(told, [`loaded ${shell}/app/`]);
+  assert.deepEqual(page.loaded, [`${shell}/app/`]);
+});
+
+for (const stands of ['unanswered', 'about:blank']) {
+  test(`a page in whose place ${stands} comes is opened again`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { view, page, told, next } = open();
+    using _ = view;
+    view.open(`${shell}/app/`);
+    page.finish(`${shell}/app/`);
+    await next();
+    page.href = stands;
+    t.mock.timers.tick(500);
+    await next();
+    assert.deepEqual(told, [`loaded ${shell}/app/`, `unanswered ${shell}/app/`]);
+    t.mock.timers.tick(1_000);
+    assert.deepEqual(page.loaded, [`${shell}/app/`, `${shell}/app/`]);
+  });
+}
+
+test('what is learned of a page that failed is nothing of one that was opened since', async () => {
+  const { view, page, told } = open();
+  using _ = view;
+  view.open(`${core}/ui`);
+  page.finish(`${core}/ui`, 'about:blank');
+  view.open(`${shell}/app/`);
+  await settled();
+  assert.deepEqual(page.loaded, [`${core}/ui`, `${shell}/app/`]);
+  assert.deepEqual(told, []);
+});
+
 for (const late of [0, 500]) {
   test(`a page that comes ${late} ms after the one before it is left alone`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -153,7 +201,7 @@ for (const late of [0, 500]) {
     page.finish(`${shell}/app/close`);
     await next();
     t.mock.timers.tick(1_500);
-    await new Promise((resolve) => setImmediate(resolve));
+    await settled();
     assert.deepEqual(page.loaded, [`${shell}/app/close`]);
     assert.equal(told.at(-1), `loaded ${shell}/app/close`);
   });

@@ -23,14 +23,18 @@ const toldWithinMs = 1_000;
 const againMs = 1_000;
 const pulseMs = 2_000;
 /** Of two pages that were opened one after the other, the second may come this much later. */
-const missedMs = 500;
+const lateMs = 500;
 
 const blank = 'about:blank';
 /** What is shown in the place of a page that nobody answers for. */
-const unansweredPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>svc</title>
+const unansweredPage = `<!doctype html><html lang="en" id="unanswered">
+<meta charset="utf-8"><title>svc</title>
 <meta name="color-scheme" content="light dark">
 <style>body{font:16px system-ui,sans-serif;max-width:34em;margin:20vh auto;padding:0 1em}</style>
 <h1>svc does not answer</h1><p>It is tried again every second.</p></html>`;
+
+/** The address of what stands there, or that it is the page above. */
+const whatStands = `document.documentElement.id === 'unanswered' ? 'unanswered' : location.href`;
 
 /**
  * Every pixel counts as changed: without that, WebKitGTK without its DMABUF renderer went on
@@ -50,6 +54,8 @@ export class View {
   /** Where the page leads, or led the last time. */
   #leading: string | null = null;
   #opened: string | null = null;
+  /** How many were opened. */
+  #opens = 0;
   #again: NodeJS.Timeout | undefined;
   #held: { readonly url: string; readonly timer: NodeJS.Timeout } | null = null;
 
@@ -77,6 +83,7 @@ export class View {
     this.#forget();
     this.#leading = url;
     this.#opened = url;
+    this.#opens++;
     this.#view.loadUrl(url);
   }
 
@@ -136,32 +143,49 @@ export class View {
     this.#held = null;
   }
 
-  /** An error page of the engine bears the address that failed; what stands there is another. */
+  /**
+   * An error page of the engine bears the address that failed; what stands there is another. So may
+   * the end of any page bear the address of one that was opened meanwhile.
+   */
   async #loaded(view: Webview, url: string): Promise<void> {
     if (view !== this.#view || url === blank) return;
     this.#watch.loaded();
-    const shown = await this.#evaluate('location.href');
+    const opens = this.#opens;
+    const shown = await this.#evaluate(whatStands);
     if (view !== this.#view || typeof shown !== 'string') return;
-    if (wayOf(shown, this.#origins) === 'here' && shown !== blank) {
-      clearTimeout(this.#again);
-      if (url === this.#opened && shown !== url)
-        this.#again = setTimeout(() => void this.#miss(url), missedMs);
+    if (this.#isPage(shown)) {
       view.evaluateScript(paintAnew);
+      this.#lookLater(url === this.#opened && shown !== url);
       return this.#events.onLoaded(url);
     }
     const leading = this.#leading;
-    if (leading === null) return;
+    if (leading === null || opens !== this.#opens) return;
+    if (shown === 'unanswered') return this.#lookLater(false);
     view.loadHtml(unansweredPage);
     this.#tryAgain(leading);
   }
 
+  #isPage(shown: string): boolean {
+    return wayOf(shown, this.#origins) === 'here' && shown !== blank;
+  }
+
   /**
-   * WebKitGTK drops a page that is to be opened in the moment when the one before it comes. What
-   * stands there then bears the address of the page that was dropped.
+   * WebKitGTK drops a page that is to be opened in the moment when the one before it comes, and the
+   * one before it may come after it.
+   * @param isOther what stands there now is not what was opened
    */
-  async #miss(url: string): Promise<void> {
-    const shown = await this.#evaluate('location.href');
-    if (url === this.#opened && shown !== url) this.#tryAgain(url);
+  #lookLater(isOther: boolean): void {
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => void this.#lookAgain(isOther), lateMs);
+  }
+
+  async #lookAgain(isOther: boolean): Promise<void> {
+    const [opens, opened, leading] = [this.#opens, this.#opened, this.#leading];
+    const shown = await this.#evaluate(whatStands);
+    if (opens !== this.#opens || typeof shown !== 'string') return;
+    if (!this.#isPage(shown)) {
+      if (leading !== null) this.#tryAgain(leading);
+    } else if (isOther && opened !== null && shown !== opened) this.#tryAgain(opened);
   }
 
   #tryAgain(url: string): void {
