@@ -6,6 +6,7 @@ import type { ModelName } from '../src/domain/ids.ts';
 import type { Message } from '../src/domain/message.ts';
 import type { Outcome } from '../src/domain/outcome.ts';
 import { createDeadlines } from '../src/lib/deadlines.ts';
+import { Stopper } from '../src/lib/stop.ts';
 import type { Model, ModelRequest } from '../src/model/model.ts';
 import { createPriority } from '../src/policy/priority.ts';
 import { createEcho } from '../src/tool/echo.ts';
@@ -71,10 +72,9 @@ export async function loopGapsMs(turns: number): Promise<readonly number[]> {
     mark: () => crypto.randomUUID().slice(0, 13),
   });
   const message = { id: 'm', channel: 'webhook', text: 'hi', media: null } as unknown as Message;
-  const { signal } = new AbortController();
   for (let turn = 0; turn < turns * 2; turn++) {
     if (turn === turns) model.gapsMs.length = 0;
-    const desk = new RehearsalDesk(signal, later(steadyNow(), 600_000));
+    const desk = new RehearsalDesk(new Stopper(), later(steadyNow(), 600_000));
     await agent.think({ message, text: 'hi', history: [] }, desk);
   }
   return model.gapsMs;

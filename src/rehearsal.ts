@@ -158,8 +158,8 @@ function listenedTo(model: Model, index: number, heard: (Outcome | null)[]): Mod
     locality,
     mayForward,
     check: (sensitivity, deadlineAt) => model.check(sensitivity, deadlineAt),
-    async ask(request, signal) {
-      const outcome = await model.ask(request, signal);
+    async ask(request, stop) {
+      const outcome = await model.ask(request, stop);
       heard[index] = outcome;
       return outcome;
     },

@@ -41,6 +41,7 @@ import type { Lifetime } from './lib/lifetime.ts';
 import { connectionsWithin, openFilesMax, watchedForFiles } from './lib/open-files.ts';
 import { createListeners, listenLimits, type Listeners } from './lib/listener.ts';
 import { resolveName } from './lib/resolve-name.ts';
+import { stopOf } from './lib/stop.ts';
 import { buildModel } from './model/build-model.ts';
 import { CallBounds } from './model/call-bounds.ts';
 import { RelayDetections } from './model/relay-detection.ts';
@@ -158,7 +159,7 @@ function agentOptions(
 
 /** Where a brain is tried: nothing that it does there changes anything. See RehearsalDesk. */
 export function createRehearsalDesk(signal: AbortSignal, deadlineAt: SteadyTime, notes: Note[]) {
-  return new RehearsalDesk(signal, deadlineAt, notes);
+  return new RehearsalDesk(stopOf(signal), deadlineAt, notes);
 }
 
 type Make<Type extends ChannelType> = (

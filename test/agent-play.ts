@@ -14,6 +14,7 @@ import type { ToolCall } from '../src/domain/outcome.ts';
 import type { ToolUse } from '../src/domain/tool-use.ts';
 import type { TraceStep } from '../src/domain/trace.ts';
 import { createDeadlines } from '../src/lib/deadlines.ts';
+import { type Stop, Stopper } from '../src/lib/stop.ts';
 import type { ModelRequest } from '../src/model/model.ts';
 import { createPriority } from '../src/policy/priority.ts';
 import { createToolbox } from '../src/tool/governance.ts';
@@ -48,7 +49,7 @@ export type Moment = {
   readonly notes?: Note[];
   readonly desk?: Partial<Desk>;
   readonly turnMs?: number;
-  readonly signal?: AbortSignal;
+  readonly stop?: Stop;
 };
 
 /** An agent whose model is scripted; what it learns about its model lasts over its turns. */
@@ -85,7 +86,7 @@ export class Stage {
   /** One turn; the model says one after the other, and the last again and again. */
   async play(said: readonly Said[], moment: Moment = {}): Promise<Played> {
     const { text = 'hi', channel = 'webhook', history = [], notes = [] } = moment;
-    const { turnMs = 600_000, signal = new AbortController().signal } = moment;
+    const { turnMs = 600_000, stop = new Stopper() } = moment;
     const message = {
       id: 'message',
       channel,
@@ -93,7 +94,7 @@ export class Stage {
       media: null,
       sensitivity: 'public',
     } as unknown as Message;
-    const rehearsal = new RehearsalDesk(signal, later(this.#steady(), turnMs), notes);
+    const rehearsal = new RehearsalDesk(stop, later(this.#steady(), turnMs), notes);
     const desk = Object.assign(rehearsal, { rehearsal: false }, moment.desk);
     const first = this.model.questions.length;
     const thinking = this.brain.think({ message, text, history }, desk);

@@ -8,6 +8,7 @@ import { createAgent } from '../src/brain/agent/agent.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import type { Message } from '../src/domain/message.ts';
 import { createDeadlines } from '../src/lib/deadlines.ts';
+import { Stopper } from '../src/lib/stop.ts';
 import { createPriority } from '../src/policy/priority.ts';
 import { createToolbox } from '../src/tool/governance.ts';
 import { Bench } from './contract/model.ts';
@@ -56,7 +57,7 @@ for (const kind of kinds) {
         media: null,
         sensitivity: 'public',
       } as unknown as Message;
-      const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
+      const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
       const decision = await agent.think({ message, text, history: [] }, desk);
       assert.ok(decision.kind === 'reply', decision.why);
       assert.equal(decision.text, 'It is 42.');

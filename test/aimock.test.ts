@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
 import { fromNow } from './hand-clock.ts';
-import { Bench, failedKind, neverAborted, requestOf } from './contract/model.ts';
+import { Bench, failedKind, neverStopped, requestOf } from './contract/model.ts';
 
 const kinds = [
   { provider: 'local_runtime', modelId: 'llama3', base: '' },
@@ -27,7 +27,7 @@ for (const kind of kinds) {
       try {
         await using bench = new Bench();
         const model = bench.build(kind, mock.url + kind.base, { timeoutMs: 60_000 });
-        const answer = await model.ask(say('hello'), neverAborted);
+        const answer = await model.ask(say('hello'), neverStopped);
         assert.ok(answer.kind === 'answer');
         assert.equal(answer.text, 'Hi there!');
         const expected = {
@@ -38,7 +38,7 @@ for (const kind of kinds) {
           'nothing matches this': 'not_found',
         };
         for (const [text, failure] of Object.entries(expected)) {
-          const outcome = await model.ask(say(text), neverAborted);
+          const outcome = await model.ask(say(text), neverStopped);
           assert.equal(failedKind(outcome), failure, text);
           if (outcome.kind === 'failed' && failure === 'rate_limited') {
             assert.equal(outcome.failure.retryAfterMs, 3_000);

@@ -7,6 +7,7 @@ import type { Message } from '../src/domain/message.ts';
 import { RehearsalDesk } from '../src/brain/rehearsal-desk.ts';
 import { validateText } from '../src/config/validate.ts';
 import { later } from '../src/lib/clock.ts';
+import { Stopper } from '../src/lib/stop.ts';
 import { createBrain, createServiceKit, type ServiceKit } from '../src/service.ts';
 import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
@@ -36,7 +37,7 @@ function brainOf(kit: ServiceKit, modelUrl: string, more: object): Brain {
 
 function think(brain: Brain, kit: ServiceKit, turnMs: number): Promise<Decision> {
   const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(new AbortController().signal, later(kit.steady(), turnMs));
+  const desk = new RehearsalDesk(new Stopper(), later(kit.steady(), turnMs));
   return brain.think({ message, text: message.text, history: [] }, desk);
 }
 

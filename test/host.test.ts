@@ -11,6 +11,7 @@ import { createIdSource } from '../src/domain/ids.ts';
 import { createEvents } from '../src/events.ts';
 import { Host } from '../src/run/host.ts';
 import { createLog } from '../src/lib/log.ts';
+import type { Stop } from '../src/lib/stop.ts';
 import { Plan } from '../src/run/plan.ts';
 import { createMemoryLedger } from '../src/store/memory/memory.ts';
 import type { Durability, Ledger } from '../src/store/store.ts';
@@ -42,16 +43,16 @@ function prompt(name: string): Brain {
 
 /** Answers nothing before its turn is aborted, or not even then. */
 function hanging(name: string, deaf = false) {
-  const held: AbortSignal[] = [];
+  const held: Stop[] = [];
   const brain: Brain = {
     name,
     sensitivity: 'public',
     agent: null,
     deadlineMs: 60_000,
-    think: (_turn, { signal }) => {
-      held.push(signal);
+    think: (_turn, { stop }) => {
+      held.push(stop);
       return new Promise((resolve) => {
-        if (!deaf) signal.addEventListener('abort', () => resolve(replied('never sent')));
+        if (!deaf) stop.listen(() => resolve(replied('never sent')));
       });
     },
   };
@@ -156,7 +157,7 @@ test('a turn that hangs under the old plan is given to the new one after the gra
   }) as typeof ledger.claim;
   await host.use(planOf(platform.channel(), next));
   await until(() => platform.delivered.length === 2);
-  assert.ok(stuck.held[0]!.aborted);
+  assert.ok(stuck.held[0]!.stopped);
   assert.deepEqual(
     platform.delivered.map(({ brain }) => brain),
     ['next', 'next'],
@@ -177,7 +178,7 @@ test('unless told otherwise, a turn under way has 30 s when a plan comes', async
   await host.use(planOf(platform.channel(), prompt('next')));
   let seconds = 0;
   await until(() => {
-    if (stuck.held[0]!.aborted) return true;
+    if (stuck.held[0]!.stopped) return true;
     t.mock.timers.tick(1_000);
     seconds++;
     return false;
@@ -308,9 +309,9 @@ test('a delivery that throws is a dead letter, and the next one goes out', async
   const { host, ledger, platform } = house();
   const channel = platform.channel();
   let tries = 0;
-  const deliver: Channel['deliver'] = (reply, attempt, signal) => {
+  const deliver: Channel['deliver'] = (reply, attempt, stop) => {
     if (tries++ === 0) throw new Error('a bug');
-    return channel.deliver(reply, attempt, signal);
+    return channel.deliver(reply, attempt, stop);
   };
   await host.use(planOf({ ...channel, deliver }, prompt('well')));
   await platform.say('ada', 'one');

@@ -14,6 +14,7 @@ import { startFakeOllama } from './fake/ollama.ts';
 import { startReceiver } from './fake/receiver.ts';
 import { noteEvents } from './fake/webhook.ts';
 import { freePort, post, scratch, serve, webhookConfig, writeConfig } from './program.ts';
+import { Stopper } from '../src/lib/stop.ts';
 
 const where = { port: 8090, adminPort: 2112, receiverUrl: 'http://127.0.0.1:9/' };
 
@@ -53,7 +54,7 @@ async function ask(brain: Brain): Promise<string> {
   const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
   const decision = await brain.think(
     { message, text: message.text, history: [] },
-    new RehearsalDesk(new AbortController().signal, fromNow(brain.deadlineMs)),
+    new RehearsalDesk(new Stopper(), fromNow(brain.deadlineMs)),
   );
   return decision.kind === 'reply' ? decision.text : decision.apology;
 }

@@ -11,6 +11,7 @@ import type { Message } from '../src/domain/message.ts';
 import type { TraceStep } from '../src/domain/trace.ts';
 import { createDeadlines } from '../src/lib/deadlines.ts';
 import { createHttpClient } from '../src/lib/http-client.ts';
+import { Stopper } from '../src/lib/stop.ts';
 import { buildModel } from '../src/model/build-model.ts';
 import { CallBounds } from '../src/model/call-bounds.ts';
 import { RelayDetections } from '../src/model/relay-detection.ts';
@@ -54,7 +55,7 @@ function modelAt(url: string, locality: 'local' | 'cloud'): Model {
 }
 
 function desk() {
-  return new RehearsalDesk(new AbortController().signal, fromNow(60_000));
+  return new RehearsalDesk(new Stopper(), fromNow(60_000));
 }
 
 async function ask(

@@ -2,7 +2,7 @@
  * A brain turns one turn into one decision.
  *
  * What it promises: it does not throw (a failure is a decision), and ends soon after its desk's
- * signal aborts. What it may not do: touch the world except through the desk and its models.
+ * stop is said. What it may not do: touch the world except through the desk and its models.
  * Who calls it: the pipeline, many turns at the same time, never two of one conversation.
  */
 import type { ChannelType } from '../config/config.ts';
@@ -21,6 +21,7 @@ import type {
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
+import type { Stop } from '../lib/stop.ts';
 
 export interface Brain {
   readonly name: string;
@@ -57,7 +58,7 @@ export type Turn = {
 export interface Desk {
   /** Nothing is to happen outside: a tool that reaches out is recorded and not run. */
   readonly rehearsal: boolean;
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
   addStep(step: TraceStep): void;
   /** What comes of this turn is private: it draws on something that is. */

@@ -32,7 +32,7 @@ type Asking = { readonly call: ModelCall; readonly dueAt: SteadyTime | null };
  * first that answers. Failing over comes first and retrying last: only when every model has failed
  * are those with a passing failure asked again, each after its own pause. When an answer that would
  * do comes meanwhile, the pauses end. Once such an answer is in hand, better-ranked models have 30
- * s more. When the turn's time is over, or its signal aborts, what is in hand decides.
+ * s more. When the turn's time is over, or it is stopped, what is in hand decides.
  *
  * @param members in listed order
  * @returns rejects only on a bug
@@ -78,9 +78,9 @@ class Dispatch {
   }
 
   start(): void {
-    const { signal, deadlineAt } = this.#desk;
-    if (signal.aborted) return this.#end('cancelled');
-    signal.addEventListener('abort', this.#aborted);
+    const { stop, deadlineAt } = this.#desk;
+    if (stop.stopped) return this.#end('cancelled');
+    stop.listen(this.#stopped);
     this.#deadline = this.#kit.deadlines.at(deadlineAt, () => this.#end('deadline'));
     this.#round(this.#calls.map((call) => ({ call, dueAt: null })));
   }
@@ -155,7 +155,7 @@ class Dispatch {
     return delayMs === null ? null : later(endedAt, delayMs);
   }
 
-  readonly #aborted = (): void => this.#end('cancelled');
+  readonly #stopped = (): void => this.#end('cancelled');
 
   /** What is in hand decides; the models that have not answered are given up. */
   #end(why: 'outranked' | 'cancelled' | 'deadline'): void {
@@ -184,7 +184,7 @@ class Dispatch {
     this.#over = true;
     this.#deadline?.cancel();
     this.#grace?.cancel();
-    this.#desk.signal.removeEventListener('abort', this.#aborted);
+    this.#desk.stop.unlisten(this.#stopped);
     this.#giveUp(why);
   }
 

@@ -4,6 +4,7 @@ import type { Outcome, Try } from '../domain/outcome.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Deadline, Deadlines } from '../lib/deadlines.ts';
+import { Stopper } from '../lib/stop.ts';
 import type { Model, ModelRequest } from '../model/model.ts';
 import type { Slot } from '../policy/policy.ts';
 import { narrower, viewOf, type View } from './shield.ts';
@@ -57,7 +58,7 @@ export class ModelCall implements Slot {
   #askedSince: SteadyTime | null = null;
   #tries: readonly Try[] = [];
   #isUncaused = false;
-  #controller: AbortController | null = null;
+  #stopper: Stopper | null = null;
   #pause: Deadline | null = null;
   #lastFailure: Failed | null = null;
 
@@ -90,33 +91,33 @@ export class ModelCall implements Slot {
 
   #ask(): void {
     const request = this.#requestFor(this.view);
-    const controller = new AbortController();
-    this.#controller = controller;
+    const stopper = new Stopper();
+    this.#stopper = stopper;
     this.#askedAt = this.#kit.now();
     this.#askedSince = this.#kit.steady();
     this.#startedAt ??= this.#askedSince;
     let asked: Promise<Outcome>;
     try {
-      asked = this.candidate.model.ask(request, controller.signal);
+      asked = this.candidate.model.ask(request, stopper);
     } catch (error) {
       asked = Promise.reject(error);
     }
     asked.then(
-      (outcome) => this.#hear(controller, request, outcome),
+      (outcome) => this.#hear(stopper, request, outcome),
       (error: unknown) => {
         this.#kit.onFault(error);
-        this.#hear(controller, request, this.#failed('fault'));
+        this.#hear(stopper, request, this.#failed('fault'));
       },
     );
   }
 
   /** Ends the call from outside. A paused call ends with the failure that it had. */
   giveUp(kind: 'outranked' | 'cancelled' | 'deadline'): void {
-    const controller = this.#controller;
-    this.#controller = null;
-    if (controller !== null) {
+    const stopper = this.#stopper;
+    this.#stopper = null;
+    if (stopper !== null) {
       this.#take(this.#failed(kind));
-      controller.abort();
+      stopper.stop();
     } else {
       this.endPause();
     }
@@ -148,9 +149,9 @@ export class ModelCall implements Slot {
     };
   }
 
-  #hear(controller: AbortController, request: ModelRequest, outcome: Outcome): void {
-    if (this.#controller !== controller) return;
-    this.#controller = null;
+  #hear(stopper: Stopper, request: ModelRequest, outcome: Outcome): void {
+    if (this.#stopper !== stopper) return;
+    this.#stopper = null;
     const view = outcome.kind === 'failed' ? this.#lessThan(request, outcome) : null;
     if (view !== null) {
       this.#tries = [...this.#tries, ...outcome.tries];

@@ -3,6 +3,7 @@ import type { Note, NoteMove, NoteScope } from '../domain/note.ts';
 import type { EarlierCall, Journaled, ToldUse, ToolUse } from '../domain/tool-use.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
+import type { Stop } from '../lib/stop.ts';
 import type { Desk } from './brain.ts';
 
 /**
@@ -11,7 +12,7 @@ import type { Desk } from './brain.ts';
  */
 export class RehearsalDesk implements Desk {
   readonly rehearsal = true;
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
   readonly toolUses: ToldUse[] = [];
@@ -19,8 +20,8 @@ export class RehearsalDesk implements Desk {
   readonly #kept: Note[];
 
   /** @param kept notes of earlier turns; those of this one are added */
-  constructor(signal: AbortSignal, deadlineAt: SteadyTime, kept: Note[] = []) {
-    this.signal = signal;
+  constructor(stop: Stop, deadlineAt: SteadyTime, kept: Note[] = []) {
+    this.stop = stop;
     this.deadlineAt = deadlineAt;
     this.#kept = kept;
   }

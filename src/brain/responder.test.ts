@@ -9,6 +9,7 @@ import type { Failure } from '../domain/failure.ts';
 import type { Media, Message } from '../domain/message.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
+import { type Stop, Stopper } from '../lib/stop.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createConsensus } from '../policy/consensus.ts';
 import { createPriority } from '../policy/priority.ts';
@@ -19,7 +20,7 @@ import type { ResponderOptions } from './responder.ts';
 type Thinking = {
   readonly steps: readonly TraceStep[];
   readonly faults: readonly unknown[];
-  readonly stop: AbortController;
+  readonly stopper: Stopper;
   readonly decision: Promise<Decision>;
   /** null while it still thinks. */
   now(): Decision | null;
@@ -30,15 +31,15 @@ type Asking = Partial<ResponderOptions> & {
   media?: Media | null;
   history?: readonly TurnRow[];
   turnMs?: number;
-  signal?: AbortSignal;
+  stop?: Stop;
 };
 
 /** Starts one turn over the models, the first ranked best; time stands still until it is moved. */
 function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking = {}): Thinking {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
-  const stop = new AbortController();
+  const stopper = new Stopper();
   const { text = 'hi', media = null, history = [], turnMs = 600_000, ...more } = asking;
-  const { signal = stop.signal, ...options } = more;
+  const { stop = stopper, ...options } = more;
   const faults: unknown[] = [];
   const brain = createResponder({
     name: 'helper',
@@ -54,12 +55,12 @@ function think(t: TestContext, models: readonly ScriptedModel[], asking: Asking 
     ...options,
   });
   const message = { text, media, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(signal, mockedClock.in(turnMs));
+  const desk = new RehearsalDesk(stop, mockedClock.in(turnMs));
   const { steps } = desk;
   let now: Decision | null = null;
   const decision = brain.think({ message, text, history }, desk);
   void decision.then((made) => (now = made));
-  return { steps, faults, stop, decision, now: () => now };
+  return { steps, faults, stopper, decision, now: () => now };
 }
 
 const delayOf = (failure: Failure, attempt: number): number | null =>
@@ -150,7 +151,7 @@ test('a lower-ranked answer waits 30 seconds for a better one and no longer', as
   await settled();
   assert.equal(brief(turn.now()), 'b: second');
   assert.deepEqual(results(turn.steps), ['a outranked', 'b answer', 'c answer']);
-  assert.ok(a.last.signal.aborted);
+  assert.ok(a.last.stop.stopped);
 });
 
 type Three = [ScriptedModel, ScriptedModel, ScriptedModel];
@@ -162,7 +163,7 @@ test('the best answer ends the turn, and whoever is still asked is outranked', a
   await a.last.answer('first');
   assert.equal(brief(turn.now()), 'a: first');
   assert.deepEqual(results(turn.steps), ['a answer', 'b outranked', 'c outranked']);
-  assert.ok(b.last.signal.aborted && c.last.signal.aborted && !a.last.signal.aborted);
+  assert.ok(b.last.stop.stopped && c.last.stop.stopped && !a.last.stop.stopped);
 });
 
 test('a model is not retried while another may still answer, nor when one has', async (t) => {
@@ -290,20 +291,21 @@ test('when a model says that the time is over, no other is asked', async (t) => 
   assert.equal(b.questions.length, 0);
 });
 
-test('a turn whose signal has aborted before it began asks nobody', async (t) => {
+test('a turn that was stopped before it began asks nobody', async (t) => {
   const a = new ScriptedModel('a');
-  const signal = AbortSignal.abort();
-  const turn = think(t, [a], { signal });
+  const stop = new Stopper();
+  stop.stop();
+  const turn = think(t, [a], { stop });
   assert.equal((await turn.decision).kind, 'apology');
   assert.equal(a.questions.length, 0);
 });
 
-test('an aborted signal ends the turn and every call', async (t) => {
+test('a stop ends the turn and every call', async (t) => {
   const [a, b] = three();
   const turn = think(t, [a, b]);
-  turn.stop.abort();
+  turn.stopper.stop();
   await turn.decision;
-  assert.ok(a.last.signal.aborted && b.last.signal.aborted);
+  assert.ok(a.last.stop.stopped && b.last.stop.stopped);
   assert.deepEqual(results(turn.steps), ['a cancelled', 'b cancelled']);
 });
 
@@ -331,7 +333,7 @@ test('a bug in the policy is an apology and a report, and ends every call', asyn
   await a.last.answer('first');
   assert.equal(brief(turn.now()), 'fault');
   assert.deepEqual(turn.faults, [bug]);
-  assert.ok(b.last.signal.aborted);
+  assert.ok(b.last.stop.stopped);
 });
 
 test('a private brain asks no cloud model, and says what it dropped', async (t) => {

@@ -11,6 +11,7 @@ import type { Address, Inbound } from '../domain/message.ts';
 import type { Attempt, DeliveryOutcome, Reply } from '../domain/reply.ts';
 import type { ChannelKey, MessageId } from '../domain/ids.ts';
 import type { ChannelState } from '../domain/event.ts';
+import type { Stop } from '../lib/stop.ts';
 
 export interface Channel {
   /**
@@ -25,7 +26,7 @@ export interface Channel {
    */
   run(receive: Receive, signal: AbortSignal): Promise<void>;
   /** One try to send one reply. */
-  deliver(reply: Reply, attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome>;
+  deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome>;
   /** Cuts a rendered text into what the platform takes at once. Pure. Absent: never cut. */
   split?(text: string): readonly string[];
   /** Shows that an answer is being worked on, until the signal aborts. Never throws. */

@@ -6,6 +6,7 @@ import type { BegunCall, CallEnding, EarlierCall, Journaled, ToolUse } from '../
 import { strictest, type Sensitivity } from '../domain/sensitivity.ts';
 import type { TraceStep } from '../domain/trace.ts';
 import type { SteadyTime } from '../lib/clock.ts';
+import type { Stop } from '../lib/stop.ts';
 import type { InClaim, Ledger } from '../store/store.ts';
 
 type DeskKit = { readonly ledger: Ledger; readonly events: Pick<Events, 'toolUsed'> };
@@ -13,7 +14,7 @@ type DeskKit = { readonly ledger: Ledger; readonly events: Pick<Events, 'toolUse
 /** The desk of one turn: what a brain does there is gathered, and written with the turn's end. */
 export class TurnDesk implements Desk {
   readonly rehearsal = false;
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   readonly deadlineAt: SteadyTime;
   readonly steps: TraceStep[] = [];
   readonly leftOut: TurnRow[] = [];
@@ -30,14 +31,14 @@ export class TurnDesk implements Desk {
     kit: DeskKit,
     claim: InClaim,
     brain: Pick<Brain, 'name' | 'sensitivity'>,
-    signal: AbortSignal,
+    stop: Stop,
     deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
     this.#claim = claim;
     this.#brain = brain.name;
     this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
-    this.signal = signal;
+    this.stop = stop;
     this.deadlineAt = deadlineAt;
   }
 

@@ -17,11 +17,12 @@ import { Gate } from './gate.ts';
 import type { ActiveRoute } from './kit.ts';
 import { Pairings } from './pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from './pipeline.ts';
+import { Stopper } from '../lib/stop.ts';
 
 const channel = 'webhook' as ChannelKey;
 const conversation = 'c1' as ConversationId;
 const whose: Whose = { kind: 'conversation', channel, conversation };
-const signal = new AbortController().signal;
+const never = new Stopper();
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 1 };
 
 function said(text: string, sender = 'p1'): Inbound {
@@ -67,7 +68,7 @@ function house(messagesMax = 10) {
     return claim!;
   };
   const replyClaimed = async () => {
-    await takeTurn(kit, route, await claimed(), signal);
+    await takeTurn(kit, route, await claimed(), never);
     const [claim] = await ledger.claim('out', channel, 1);
     calls.length = 0;
     return claim!;
@@ -77,9 +78,9 @@ function house(messagesMax = 10) {
 
 test('a turn that ended is told, and so is a reply that was delivered', async () => {
   const it = house();
-  await takeTurn(it.kit, it.line, await it.claimed(), signal);
+  await takeTurn(it.kit, it.line, await it.claimed(), never);
   const [claim] = await it.ledger.claim('out', channel, 1);
-  await sendReply(it.kit, it.line, claim!, signal);
+  await sendReply(it.kit, it.line, claim!, never);
   assert.deepEqual(it.told(), ['turnStarted', 'turnFinished', 'replyDelivered']);
 });
 
@@ -87,7 +88,7 @@ test('of a turn whose conversation was forgotten meanwhile no end is told', asyn
   const it = house();
   const claim = await it.claimed();
   it.does.think = async () => void (await it.ledger.forget(whose));
-  await takeTurn(it.kit, it.line, claim, signal);
+  await takeTurn(it.kit, it.line, claim, never);
   assert.deepEqual(it.told(), ['turnStarted']);
 });
 
@@ -95,7 +96,7 @@ test('of a command whose conversation was forgotten meanwhile no answer is told'
   const it = house();
   const claim = await it.claimed('/new');
   await it.ledger.forget(whose);
-  await takeTurn(it.kit, it.line, claim, signal);
+  await takeTurn(it.kit, it.line, claim, never);
   assert.deepEqual(it.told(), ['turnStarted']);
 });
 
@@ -112,7 +113,7 @@ test('of a reply that was forgotten while it was on its way nothing is told', as
       await it.ledger.forget(whose);
       return outcome;
     };
-    await sendReply(it.kit, it.line, claim, signal);
+    await sendReply(it.kit, it.line, claim, never);
     assert.deepEqual(it.told(), [], outcome.kind);
   }
 });

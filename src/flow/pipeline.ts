@@ -9,6 +9,7 @@ import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
+import type { Stop } from '../lib/stop.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
@@ -61,12 +62,12 @@ export async function receiveAtGate(
   return acceptance;
 }
 
-/** ledger (inbox) → brain → ledger (outbox). Once the signal aborts the claim is given back. */
+/** ledger (inbox) → brain → ledger (outbox). Once it is stopped the claim is given back. */
 export async function takeTurn(
   kit: Kit,
   route: ActiveRoute,
   claim: InClaim,
-  signal: AbortSignal,
+  stop: Stop,
 ): Promise<void> {
   if (claim.condemned) return buryMessage(kit, route, claim, 'poison');
   const { message, memory } = claim;
@@ -75,10 +76,10 @@ export async function takeTurn(
   kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
 
   const decision = decideSession(message, memory, commandsOn(route));
-  const desk = new TurnDesk(kit, claim, route.brain, signal, later(since, route.brain.deadlineMs));
+  const desk = new TurnDesk(kit, claim, route.brain, stop, later(since, route.brain.deadlineMs));
   if (route.session !== null) desk.addStep(traceSession(memory, decision));
   const end = await showingWork(route, claim, answer(kit, route, claim, decision, desk));
-  if (signal.aborted) return kit.ledger.release(claim);
+  if (stop.stopped) return kit.ledger.release(claim);
 
   const [decidedAt, ms] = [kit.now(), kit.steady() - since];
   const timeline = { decision, claimedAt, decidedAt, desk };
@@ -129,11 +130,11 @@ export async function sendReply(
   kit: Kit,
   route: ActiveRoute,
   claim: OutClaim,
-  signal: AbortSignal,
+  stop: Stop,
 ): Promise<void> {
   const { reply, attempt: number, possibleDuplicate, late } = claim;
   const attempt = { number, possibleDuplicate, late };
-  const outcome = await route.channel.deliver(reply, attempt, signal);
+  const outcome = await route.channel.deliver(reply, attempt, stop);
   const next = decideRetry(outcome, claim, kit.ledger.durability, kit, route.channel.deliverMsMax);
   const [channel, message] = [reply.address.channel, reply.inReplyTo];
   const where = { channel, id: reply.id, message, attempt: number };

@@ -13,6 +13,7 @@ import { startWeb } from '../../test/fake/web.ts';
 import { handClock } from '../../test/hand-clock.ts';
 import { createHttpClient } from './http-client.ts';
 import type { HttpRequest } from './http-client.ts';
+import { Stopper } from './stop.ts';
 
 /** A server that does what it is told, and a client to ask it with; time stands still. */
 async function bench(listener: RequestListener) {
@@ -179,10 +180,10 @@ suite('the HTTP client', { concurrency: true }, () => {
       response.on('close', () => gone.resolve());
       arrived.resolve();
     });
-    const ending = new AbortController();
-    const sending = it.client.send(it.request(), ending.signal);
+    const ending = new Stopper();
+    const sending = it.client.send(it.request(), ending);
     await arrived.promise;
-    ending.abort();
+    ending.stop();
     assert.deepEqual(await sending, { kind: 'fault', fault: 'cancelled', sent: true, code: null });
     await gone.promise;
     assert.equal(it.deadlines.size, 0);
@@ -194,12 +195,12 @@ suite('the HTTP client', { concurrency: true }, () => {
       asked++;
       response.end();
     });
-    const ending = new AbortController();
-    const sending = it.client.send(it.request(), ending.signal);
-    ending.abort();
+    const ending = new Stopper();
+    const sending = it.client.send(it.request(), ending);
+    ending.stop();
     const unsent = { kind: 'fault', fault: 'cancelled', sent: false, code: null };
     assert.deepEqual(await sending, unsent);
-    assert.deepEqual(await it.client.send(it.request(), ending.signal), unsent);
+    assert.deepEqual(await it.client.send(it.request(), ending), unsent);
     const after = await it.client.send(it.request());
     assert.equal(after.kind, 'answer');
     assert.equal(asked, 1);

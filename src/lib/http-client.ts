@@ -14,9 +14,10 @@ import { AnswerBody } from './answer-body.ts';
 import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { createNearConnector } from './near-connector.ts';
+import type { Stop } from './stop.ts';
 
 export interface HttpClient {
-  send(request: HttpRequest, signal?: AbortSignal): Promise<HttpResult>;
+  send(request: HttpRequest, stop?: Stop): Promise<HttpResult>;
   /** Ends every call under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -88,10 +89,10 @@ export function createHttpClient(
   // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
   const near = new Agent({ ...shared, connect: createNearConnector(timeout) });
   return {
-    send(request, signal) {
-      if (signal?.aborted === true) return Promise.resolve(cancelledUnsent);
+    send(request, stop) {
+      if (stop?.stopped === true) return Promise.resolve(cancelledUnsent);
       return new Promise((resolve) => {
-        const exchange = new Exchange(request, signal, resolve);
+        const exchange = new Exchange(request, stop, resolve);
         exchange.watch(deadlines);
         const agent = request.nearOnly === true ? near : anywhere;
         const asked: Asked = {
@@ -163,12 +164,12 @@ const cancelledUnsent: HttpResult = { kind: 'fault', fault: 'cancelled', sent: f
 
 /**
  * One request and its answer. Waiting for a connection → begun (`connection` is there) → settled,
- * once, by the end of the body, an error, the deadline or the signal. When it is settled early the
+ * once, by the end of the body, an error, the deadline or the stop. When it is settled early the
  * connection is closed, or never used if there was none yet.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
-  readonly #signal: AbortSignal | undefined;
+  readonly #stop: Stop | undefined;
   readonly #resolve: (result: HttpResult) => void;
   #connection: Dispatcher.DispatchController | null = null;
   #deadline: Deadline | null = null;
@@ -179,19 +180,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   #headers: Readonly<Record<string, string | string[] | undefined>> = {};
   readonly #body = new AnswerBody();
 
-  constructor(
-    request: HttpRequest,
-    signal: AbortSignal | undefined,
-    resolve: (result: HttpResult) => void,
-  ) {
+  constructor(request: HttpRequest, stop: Stop | undefined, resolve: (result: HttpResult) => void) {
     this.#request = request;
-    this.#signal = signal;
+    this.#stop = stop;
     this.#resolve = resolve;
   }
 
   watch(deadlines: Deadlines): void {
     this.#deadline = deadlines.at(this.#request.deadlineAt, () => this.#fail('timeout', null));
-    this.#signal?.addEventListener('abort', this.#cancel);
+    this.#stop?.listen(this.#cancel);
   }
 
   onRequestStart(connection: Dispatcher.DispatchController): void {
@@ -257,7 +254,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#settled = true;
     this.#deadline?.cancel();
-    this.#signal?.removeEventListener('abort', this.#cancel);
+    this.#stop?.unlisten(this.#cancel);
     this.#body.clear();
     this.meter?.end(this);
     this.#resolve(result);

@@ -33,8 +33,8 @@ export function connectionsWithin(openFiles: number): number {
 /** The same client. @param told is called whenever it could open no connection for want of files */
 export function watchedForFiles(http: HttpClient, told: () => void): HttpClient {
   return {
-    async send(request, signal) {
-      const result = await http.send(request, signal);
+    async send(request, stop) {
+      const result = await http.send(request, stop);
       if (result.kind === 'fault' && (result.code === 'EMFILE' || result.code === 'ENFILE')) told();
       return result;
     },

@@ -10,6 +10,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Clock, SteadyTime } from '../lib/clock.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
 import type { HttpClient } from '../lib/http-client.ts';
+import type { Stop } from '../lib/stop.ts';
 import { ContextTrimmer } from './context-trimmer.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -68,10 +69,10 @@ class GuardedModel implements Model {
     this.#limit = limit;
   }
 
-  async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+  async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const { steady, events } = this.#kit;
     const since = steady();
-    const outcome = await this.#askInTurn(request, signal);
+    const outcome = await this.#askInTurn(request, stop);
     events.modelAnswered({
       model: this.name,
       provider: this.provider,
@@ -85,13 +86,13 @@ class GuardedModel implements Model {
     return this.#model.check(sensitivity, deadlineAt);
   }
 
-  async #askInTurn(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
-    const entered = this.#limit.acquire(request.deadlineAt, signal);
+  async #askInTurn(request: ModelRequest, stop: Stop): Promise<Outcome> {
+    const entered = this.#limit.acquire(request.deadlineAt, stop);
     const pass = entered instanceof Promise ? await entered : entered;
     if (pass.kind !== 'pass') return { kind: 'failed', failure: failure(pass.kind), tries: [] };
     let outcome: Outcome | null = null;
     try {
-      outcome = await this.#trimmer.ask(request, (cut) => this.#model.ask(cut, signal));
+      outcome = await this.#trimmer.ask(request, (cut) => this.#model.ask(cut, stop));
       return outcome;
     } catch (error) {
       this.#kit.events.faulted({ where: `model ${this.name}`, error });

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromNow } from '../../test/hand-clock.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
+import { Stopper } from '../lib/stop.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Load, NoPermit, Permit } from './concurrency-limit.ts';
 
-const never = new AbortController().signal;
+const never = new Stopper();
 const none: Load = { inFlight: 0, waiting: 0 };
 const later = fromNow(60_000);
 
@@ -41,13 +42,13 @@ test('models that share a load add up in it, and leave nothing behind', async ()
     new ConcurrencyLimit(1, deadlines, load),
   ];
   const passes = bounds.map(enterNow);
-  const ending = new AbortController();
-  const waiting = bounds.map((calls) => calls.acquire(later, ending.signal));
+  const ending = new Stopper();
+  const waiting = bounds.map((calls) => calls.acquire(later, ending));
   assert.deepEqual(load, { inFlight: 2, waiting: 2 });
   bounds[0]!.release(passes[0]!, 'answered');
   const next = await waiting[0]!;
   assert.deepEqual(load, { inFlight: 2, waiting: 1 });
-  ending.abort();
+  ending.stop();
   await waiting[1];
   assert.ok(next.kind === 'pass');
   bounds[0]!.release(next, 'answered');
@@ -59,13 +60,13 @@ test('one that waits can be cancelled, or runs out of time, and takes no place',
   const deadlines = createDeadlines();
   const calls = new ConcurrencyLimit(1, deadlines, { ...none });
   const permit = enterNow(calls);
-  const ending = new AbortController();
-  const cancelled = calls.acquire(later, ending.signal);
+  const ending = new Stopper();
+  const cancelled = calls.acquire(later, ending);
   const late = calls.acquire(fromNow(5), never);
   const third = calls.acquire(later, never);
-  ending.abort();
+  ending.stop();
   assert.deepEqual(await cancelled, { kind: 'cancelled' });
-  assert.deepEqual(await calls.acquire(later, ending.signal), { kind: 'cancelled' });
+  assert.deepEqual(await calls.acquire(later, ending), { kind: 'cancelled' });
   // The timer of the deadlines lets the process end.
   const hold = setTimeout(() => {}, 60_000);
   assert.deepEqual(await late, { kind: 'deadline' });

@@ -6,6 +6,7 @@
  */
 import type { SteadyTime } from '../lib/clock.ts';
 import type { Deadlines } from '../lib/deadlines.ts';
+import type { Stop } from '../lib/stop.ts';
 
 /** One call's right to be in flight; it is given back by `leave`. */
 export type Permit = { readonly kind: 'pass'; readonly era: number };
@@ -36,10 +37,10 @@ export class ConcurrencyLimit {
   }
 
   /** @param deadlineAt how long the call may wait for its turn */
-  acquire(deadlineAt: SteadyTime, signal: AbortSignal): Permit | Promise<Permit | NoPermit> {
+  acquire(deadlineAt: SteadyTime, stop: Stop): Permit | Promise<Permit | NoPermit> {
     // Waiting calls are let in as soon as there is room, so nobody is overtaken here.
     if (this.#inFlight < this.#bound) return this.#pass();
-    return this.#wait(deadlineAt, signal);
+    return this.#wait(deadlineAt, stop);
   }
 
   /** From now on at most so many calls. Calls in flight beyond that go on to their end. */
@@ -75,19 +76,19 @@ export class ConcurrencyLimit {
     return { kind: 'pass', era: this.#era };
   }
 
-  #wait(deadlineAt: SteadyTime, signal: AbortSignal): Promise<Permit | NoPermit> {
-    if (signal.aborted) return Promise.resolve({ kind: 'cancelled' });
+  #wait(deadlineAt: SteadyTime, stop: Stop): Promise<Permit | NoPermit> {
+    if (stop.stopped) return Promise.resolve({ kind: 'cancelled' });
     return new Promise((resolve) => {
       const end = (turn: Permit | NoPermit): void => {
         this.#waiting.delete(end);
         this.#load.waiting--;
         deadline.cancel();
-        signal.removeEventListener('abort', cancel);
+        stop.unlisten(cancel);
         resolve(turn);
       };
       const cancel = (): void => end({ kind: 'cancelled' });
       const deadline = this.#deadlines.at(deadlineAt, () => end({ kind: 'deadline' }));
-      signal.addEventListener('abort', cancel, { once: true });
+      stop.listen(cancel);
       this.#waiting.add(end);
       this.#load.waiting++;
     });

@@ -14,6 +14,7 @@ import type { ModelName } from '../domain/ids.ts';
 import type { Outcome, ToolCall } from '../domain/outcome.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { SteadyTime } from '../lib/clock.ts';
+import type { Stop } from '../lib/stop.ts';
 
 export interface Model {
   readonly name: ModelName;
@@ -24,9 +25,9 @@ export interface Model {
   /** Its runtime may hand requests on to a vendor; `check` tells whether it does. */
   readonly mayForward: boolean;
   /**
-   * @param signal ends the call; the outcome is then a failure of kind `cancelled`
+   * @param stop ends the call; the outcome is then a failure of kind `cancelled`
    */
-  ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome>;
+  ask(request: ModelRequest, stop: Stop): Promise<Outcome>;
   /**
    * Asks the provider whether it is there and has this model. Sends no content of anyone.
    * @param sensitivity of the requests that are to follow: private ones go to near addresses only

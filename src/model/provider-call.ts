@@ -7,6 +7,7 @@ import { earlier, later, type Clock, type SteadyTime } from '../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../lib/http-client.ts';
 import { farAddressCode } from '../lib/near-connector.ts';
 import { retryAfterMs } from '../lib/retry-after.ts';
+import type { Stop } from '../lib/stop.ts';
 import type { RelayDetection } from './relay-detection.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ModelRequest } from './model.ts';
@@ -50,7 +51,7 @@ export async function callProvider(
   options: RuntimeOptions,
   call: { readonly url: URL; readonly body: string; readonly fromWire: FromWire },
   request: ModelRequest,
-  signal: AbortSignal,
+  stop: Stop,
   tries: Try[],
 ): Promise<CallResult> {
   const startedAt = options.now();
@@ -66,7 +67,7 @@ export async function callProvider(
       bodyBytesMax: answerBytesMax,
       nearOnly: request.sensitivity === 'private',
     },
-    signal,
+    stop,
   );
   const ms = options.steady() - since;
   const parsed: Parsed =

@@ -1,11 +1,12 @@
 /** What only one of the two kinds does; what both do is in the contract suite. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Bench, failedKind, neverAborted, requestOf } from '../../test/contract/model.ts';
+import { Bench, failedKind, neverStopped, requestOf } from '../../test/contract/model.ts';
 import type { Step } from '../../test/fake/model-server.ts';
 import { startFakeOllama } from '../../test/fake/ollama.ts';
 import { startFakeOpenai } from '../../test/fake/openai.ts';
 import { ownHost as host } from '../../test/fake/own-host.ts';
+import { Stopper } from '../lib/stop.ts';
 
 const local = { provider: 'local_runtime', modelId: 'llama3' } as const;
 const hosted = { provider: 'hosted_runtime', modelId: 'gpt-test' } as const;
@@ -20,10 +21,10 @@ suite('the local runtime', { concurrency: true }, () => {
     await using fake = await startFakeOllama({ answer: 'hi', more }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
-    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
-    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverStopped)), 'left_machine');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverStopped)), 'left_machine');
     assert.equal(fake.calls.length, 1);
-    assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
+    assert.equal((await model.ask(requestOf(), neverStopped)).kind, 'answer');
     const found = await model.check('private', bench.clock.in(5_000));
     assert.ok(
       found.kind === 'reached' && found.runs === 'elsewhere',
@@ -35,7 +36,7 @@ suite('the local runtime', { concurrency: true }, () => {
     await using fake = await startFakeOllama(undefined, { host });
     await using bench = new Bench();
     const model = bench.build({ ...local, modelId: 'gpt-oss:120b-cloud' }, fake.url);
-    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverStopped)), 'left_machine');
     assert.equal(fake.connections, 0);
   });
 
@@ -46,7 +47,7 @@ suite('the local runtime', { concurrency: true }, () => {
     const model = bench.build(local, fake.url);
     const found = await model.check('private', bench.clock.in(5_000));
     assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'elsewhere', others: [] });
-    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverStopped)), 'left_machine');
     assert.equal(fake.calls.length, 0);
   });
 
@@ -55,7 +56,7 @@ suite('the local runtime', { concurrency: true }, () => {
     await using fake = await startFakeOllama({ answer: 'hi' }, { remoteHosts, host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url);
-    const asking = [1, 2, 3].map(() => model.ask(requestOf(priv), neverAborted));
+    const asking = [1, 2, 3].map(() => model.ask(requestOf(priv), neverStopped));
     const outcomes = await Promise.all(asking);
     assert.deepEqual(outcomes.map(failedKind), ['left_machine', 'left_machine', 'left_machine']);
     assert.deepEqual([fake.calls.length, fake.looks.length], [0, 1]);
@@ -68,11 +69,11 @@ suite('the local runtime', { concurrency: true }, () => {
     await bench.build(local, fake.url).check('private', bench.clock.in(5_000));
     await fake.script({ fail: '500' }, 'looks');
     const next = bench.build(local, fake.url);
-    assert.equal(failedKind(await next.ask(requestOf(priv), neverAborted)), 'left_machine');
+    assert.equal(failedKind(await next.ask(requestOf(priv), neverStopped)), 'left_machine');
     assert.deepEqual([fake.calls.length, fake.looks.length], [0, 1]);
     await using other = await startFakeOllama({ answer: 'hi' }, { host });
     const elsewhere = bench.build(local, other.url);
-    assert.equal((await elsewhere.ask(requestOf(priv), neverAborted)).kind, 'answer');
+    assert.equal((await elsewhere.ask(requestOf(priv), neverStopped)).kind, 'answer');
   });
 
   const nothing = { models: [] };
@@ -96,16 +97,16 @@ suite('the local runtime', { concurrency: true }, () => {
       await using bench = new Bench();
       const model = bench.build(local, fake.url);
       await fake.script(step, 'looks');
-      assert.equal((await model.ask(requestOf(), neverAborted)).kind, 'answer');
+      assert.equal((await model.ask(requestOf(), neverStopped)).kind, 'answer');
       for (const looks of [1, 2]) {
-        const outcome = await model.ask(requestOf(priv), neverAborted);
+        const outcome = await model.ask(requestOf(priv), neverStopped);
         assert.equal(failedKind(outcome), kind);
         assert.equal(outcome.tries.at(-1)?.failed, kind);
         assert.deepEqual([fake.looks.length, fake.calls.length], [looks, 1]);
       }
       await fake.script({ status: 200, body: listOf({}) }, 'looks');
       for (const calls of [2, 3]) {
-        assert.equal((await model.ask(requestOf(priv), neverAborted)).kind, 'answer');
+        assert.equal((await model.ask(requestOf(priv), neverStopped)).kind, 'answer');
         assert.deepEqual([fake.looks.length, fake.calls.length], [3, calls]);
       }
     });
@@ -119,7 +120,7 @@ suite('the local runtime', { concurrency: true }, () => {
       seen.resolve();
       return { fail: 'hang' };
     }, 'looks');
-    const asked = bench.build(local, fake.url).ask(requestOf(priv), neverAborted);
+    const asked = bench.build(local, fake.url).ask(requestOf(priv), neverStopped);
     await seen.promise;
     bench.clock.pass(5_000);
     assert.equal(failedKind(await asked), 'timeout');
@@ -133,7 +134,7 @@ suite('the local runtime', { concurrency: true }, () => {
     const found = await model.check('public', bench.clock.in(5_000));
     assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'unknown', others: [] });
     await fake.script({ fail: '500' }, 'looks');
-    assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'server_error');
+    assert.equal(failedKind(await model.ask(requestOf(priv), neverStopped)), 'server_error');
   });
 
   test('a runtime without a list of models is here, as its address is', async () => {
@@ -141,7 +142,7 @@ suite('the local runtime', { concurrency: true }, () => {
     await using bench = new Bench();
     await fake.script({ fail: '404' }, 'looks');
     const model = bench.build(local, fake.url);
-    assert.equal((await model.ask(requestOf(priv), neverAborted)).kind, 'answer');
+    assert.equal((await model.ask(requestOf(priv), neverStopped)).kind, 'answer');
   });
 
   test('a vendor that is named in a list or an answer, in any type, is remembered', async () => {
@@ -152,11 +153,11 @@ suite('the local runtime', { concurrency: true }, () => {
         if (on === 'looks') await fake.script({ status: 200, body: listOf(named) }, 'looks');
         else await fake.script({ answer: '', more: named });
         const model = bench.build(local, fake.url);
-        assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+        assert.equal(failedKind(await model.ask(requestOf(priv), neverStopped)), 'left_machine');
         await fake.script({ answer: 'hi' });
         await fake.script({ status: 200, body: listOf({}) }, 'looks');
         const sent = fake.calls.length;
-        assert.equal(failedKind(await model.ask(requestOf(priv), neverAborted)), 'left_machine');
+        assert.equal(failedKind(await model.ask(requestOf(priv), neverStopped)), 'left_machine');
         assert.equal(fake.calls.length, sent);
       }
     }
@@ -172,7 +173,7 @@ suite('the local runtime', { concurrency: true }, () => {
       return before === 0 ? { fail: 'reset' } : { status: 200, body: list };
     }, 'looks');
     const check = model.check('private', bench.clock.in(5_000));
-    const asked = model.ask(requestOf(priv), neverAborted);
+    const asked = model.ask(requestOf(priv), neverStopped);
     assert.equal((await check).kind, 'failed');
     assert.equal(failedKind(await asked), 'left_machine');
     assert.equal(fake.calls.length, 0);
@@ -187,9 +188,9 @@ suite('the local runtime', { concurrency: true }, () => {
       return before === 0 ? { fail: 'hang' } : { status: 200, body: listOf({}) };
     }, 'looks');
     const model = bench.build(local, fake.url);
-    const hasted = model.ask(requestOf({ ...priv, deadlineAt: bench.clock.in(50) }), neverAborted);
+    const hasted = model.ask(requestOf({ ...priv, deadlineAt: bench.clock.in(50) }), neverStopped);
     await seen.promise;
-    const asked = model.ask(requestOf(priv), neverAborted);
+    const asked = model.ask(requestOf(priv), neverStopped);
     bench.clock.pass(50);
     assert.equal(failedKind(await hasted), 'deadline');
     assert.equal((await asked).kind, 'answer');
@@ -204,10 +205,10 @@ suite('the local runtime', { concurrency: true }, () => {
       seen.resolve();
       return { fail: 'hang' };
     }, 'looks');
-    const ending = new AbortController();
-    const asked = bench.build(local, fake.url).ask(requestOf(priv), ending.signal);
+    const ending = new Stopper();
+    const asked = bench.build(local, fake.url).ask(requestOf(priv), ending);
     await Promise.race([seen.promise, asked]);
-    ending.abort();
+    ending.stop();
     assert.equal(failedKind(await asked), 'cancelled');
     assert.equal(fake.calls.length, 0);
   });
@@ -215,7 +216,7 @@ suite('the local runtime', { concurrency: true }, () => {
   test('an answer that is not done is no answer', async () => {
     await using fake = await startFakeOllama({ answer: 'hel', more: { done: false } }, { host });
     await using bench = new Bench();
-    const outcome = await bench.build(local, fake.url).ask(requestOf(), neverAborted);
+    const outcome = await bench.build(local, fake.url).ask(requestOf(), neverStopped);
     assert.equal(failedKind(outcome), 'malformed_answer');
   });
 });
@@ -225,14 +226,14 @@ suite('the hosted runtime', { concurrency: true }, () => {
     await using fake = await startFakeOpenai(undefined, { host });
     await using bench = new Bench();
     const model = bench.build(hosted, fake.origin);
-    const first = await model.ask(requestOf(), neverAborted);
+    const first = await model.ask(requestOf(), neverStopped);
     assert.equal(first.kind, 'answer');
     assert.deepEqual(
       first.tries.map((one) => one.failed),
       ['not_found', null],
     );
     await fake.script({ fail: '404' });
-    assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
+    assert.equal((await model.ask(requestOf(), neverStopped)).tries.length, 1);
     assert.deepEqual(
       fake.calls.map((call) => call.path),
       ['/chat/completions', '/v1/chat/completions', '/v1/chat/completions'],
@@ -245,13 +246,13 @@ suite('the hosted runtime', { concurrency: true }, () => {
     const model = bench.build(hosted, fake.origin);
     const found = await model.check('private', bench.clock.in(5_000));
     assert.deepEqual(found, { kind: 'reached', hasModel: true, runs: 'here', others: [] });
-    assert.equal((await model.ask(requestOf(), neverAborted)).tries.length, 1);
+    assert.equal((await model.ask(requestOf(), neverStopped)).tries.length, 1);
   });
 
   test('an address with a path is taken as it is', async () => {
     await using fake = await startFakeOpenai({ fail: '404' }, { base: '/api/v3', host });
     await using bench = new Bench();
-    const outcome = await bench.build(hosted, fake.url).ask(requestOf(), neverAborted);
+    const outcome = await bench.build(hosted, fake.url).ask(requestOf(), neverStopped);
     assert.equal(failedKind(outcome), 'not_found');
     assert.equal(fake.calls.length, 1);
   });
@@ -269,7 +270,7 @@ suite('the calls in flight to a model', { concurrency: true }, () => {
     await using fake = await startFakeOllama({ answer: 'hi', delayMs: 20 }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url, { inFlightMax: 1 });
-    const asking = [1, 2, 3].map(() => model.ask(requestOf(), neverAborted));
+    const asking = [1, 2, 3].map(() => model.ask(requestOf(), neverStopped));
     await Promise.all(asking);
     const [a, b, c] = fake.calls.map((call) => call.at);
     assert.ok(b! - a! >= 15 && c! - b! >= 15, 'never two at once');
@@ -279,17 +280,17 @@ suite('the calls in flight to a model', { concurrency: true }, () => {
     await using fake = await startFakeOllama({ fail: 'hang' }, { host });
     await using bench = new Bench();
     const model = bench.build(local, fake.url, { inFlightMax: 1 });
-    const ending = new AbortController();
-    const first = model.ask(requestOf(), ending.signal);
+    const ending = new Stopper();
+    const first = model.ask(requestOf(), ending);
     await fake.call(0);
     const deadlineAt = bench.clock.in(20);
-    const waiting = model.ask(requestOf({ deadlineAt }), neverAborted);
+    const waiting = model.ask(requestOf({ deadlineAt }), neverStopped);
     assert.equal(bench.bounds.loads.get('local_runtime')!.waiting, 1);
     bench.clock.pass(20);
     const late = await waiting;
     assert.equal(failedKind(late), 'deadline');
     assert.deepEqual(late.tries, []);
-    ending.abort();
+    ending.stop();
     assert.equal(failedKind(await first), 'cancelled');
     assert.equal(fake.calls.length, 1);
   });

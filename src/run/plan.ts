@@ -16,6 +16,7 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ActiveRoute } from '../flow/kit.ts';
 import { Lifetime } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
+import { Stopper } from '../lib/stop.ts';
 import type { Model } from '../model/model.ts';
 
 /** One configured channel with the brain of its route; without a route it is in no plan. */
@@ -37,7 +38,7 @@ export type PlannedModel = {
 
 /** One claim that is worked on under a plan. */
 export class Work extends Linked {
-  readonly ending = new AbortController();
+  readonly ending = new Stopper();
 }
 
 /** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
@@ -189,7 +190,7 @@ export class Plan {
     }
   }
 
-  /** Begins one piece of work under this plan; its controller ends it early. */
+  /** Begins one piece of work under this plan; its stopper ends it early. */
   enter(): Work {
     const work = new Work();
     this.#atWork.add(work);
@@ -243,7 +244,7 @@ export class Plan {
   }
 
   abortWork(): void {
-    for (const work of this.#atWork) work.ending.abort();
+    for (const work of this.#atWork) work.ending.stop();
   }
 
   /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */

@@ -2,6 +2,7 @@
 import { later, steadyNow } from '../lib/clock.ts';
 import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpClient, type HttpClient } from '../lib/http-client.ts';
+import { stopOf } from '../lib/stop.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
 import type { ModelDraft, ModelsFound } from './state.ts';
 import { localityOf, vendors } from './vendors.ts';
@@ -72,7 +73,7 @@ async function readJson(
 ): Promise<unknown> {
   const deadlineAt = later(steadyNow(), lookMs);
   const request = { method: 'GET', headers: {}, body: null, deadlineAt, bodyBytesMax } as const;
-  const result = await http.send({ ...request, url: new URL(url) }, signal);
+  const result = await http.send({ ...request, url: new URL(url) }, stopOf(signal));
   if (result.kind === 'fault' || result.status !== 200) return null;
   try {
     return JSON.parse(result.body) as unknown;

@@ -5,6 +5,7 @@ import { createDeadlines } from '../lib/deadlines.ts';
 import { createHttpClient, type HttpResult } from '../lib/http-client.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { programVersion } from '../lib/program.ts';
+import { stopOf } from '../lib/stop.ts';
 import { inboundUrl } from './talk.ts';
 
 export type Said = { readonly sender: string; readonly text: string };
@@ -47,7 +48,7 @@ export async function postMessage(
     bodyBytesMax,
   } as const;
   try {
-    return outcomeOf(await http.send(request, stop), url, webhook, start);
+    return outcomeOf(await http.send(request, stopOf(stop)), url, webhook, start);
   } finally {
     await http.close();
   }

@@ -109,8 +109,8 @@ class Arrivals {
   readonly #of = new Map<string, PromiseWithResolvers<number>>();
 
   watch(channel: Channel): Channel {
-    const deliver: Channel['deliver'] = async (reply, attempt, signal) => {
-      const outcome = await channel.deliver(reply, attempt, signal);
+    const deliver: Channel['deliver'] = async (reply, attempt, stop) => {
+      const outcome = await channel.deliver(reply, attempt, stop);
       this.#at(reply.inReplyTo).resolve(performance.now());
       return outcome;
     };
@@ -150,10 +150,10 @@ function hangingBrain() {
     sensitivity: 'public',
     agent: null,
     deadlineMs: 600_000,
-    think: (_turn, { signal }) => {
+    think: (_turn, { stop }) => {
       held++;
       return new Promise((resolve) => {
-        signal.addEventListener('abort', () => resolve(replied('never sent')));
+        stop.listen(() => resolve(replied('never sent')));
       });
     },
   };

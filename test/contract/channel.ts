@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Channel } from '../../src/channel/channel.ts';
 import type { Reply } from '../../src/domain/reply.ts';
 import { noteAccept } from '../fake/webhook.ts';
+import { stopOf, Stopper } from '../../src/lib/stop.ts';
 
 export type ChannelBench = AsyncDisposable & {
   /** Not yet opened, its platform within reach. */
@@ -55,8 +56,7 @@ export function testChannel(name: string, start: () => Promise<ChannelBench>): v
   test(`${name}: delivers between open and the end, also before run`, async () => {
     await using bench = await start();
     await bench.channel.open();
-    const { signal } = new AbortController();
-    const outcome = await bench.channel.deliver(bench.reply, first, signal);
+    const outcome = await bench.channel.deliver(bench.reply, first, new Stopper());
     assert.deepEqual(outcome, { kind: 'delivered' });
   });
 
@@ -64,10 +64,9 @@ export function testChannel(name: string, start: () => Promise<ChannelBench>): v
     await using bench = await start();
     await using channel = bench.cutOff;
     await channel.open();
-    const { signal } = new AbortController();
-    const outcome = await channel.deliver(bench.reply, first, signal);
+    const outcome = await channel.deliver(bench.reply, first, new Stopper());
     assert.ok(outcome.kind === 'retry' && !outcome.mayHaveArrived);
-    const aborted = await channel.deliver(bench.reply, first, AbortSignal.abort());
+    const aborted = await channel.deliver(bench.reply, first, stopOf(AbortSignal.abort()));
     assert.ok(aborted.kind === 'retry' && aborted.failure.kind === 'cancelled');
   });
 

@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import type { ModelConfig } from '../../src/config/config.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
+import { stopOf, Stopper } from '../../src/lib/stop.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
 import { RelayDetections } from '../../src/model/relay-detection.ts';
@@ -29,7 +30,7 @@ const retryable = new Set([
   'server_error',
 ]);
 
-export const neverAborted = new AbortController().signal;
+export const neverStopped = new Stopper();
 
 export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
   return {
@@ -115,7 +116,7 @@ function testAnswers(kind: ModelKind): void {
     await using fake = await kind.start({ answer: '  hello there\n' });
     await using bench = new Bench();
     const model = bench.build(kind, fake.url);
-    const outcome = await model.ask(requestOf(), neverAborted);
+    const outcome = await model.ask(requestOf(), neverStopped);
     assert.ok(outcome.kind === 'answer');
     assert.equal(outcome.text, 'hello there');
     assert.deepEqual(outcome.calls, []);
@@ -141,7 +142,7 @@ function testAnswers(kind: ModelKind): void {
       { role: 'user', text: 'e' },
       { role: 'user', text: 'f' },
     ] as const;
-    await bench.build(kind, fake.url).ask(requestOf({ system: 's', lines }), neverAborted);
+    await bench.build(kind, fake.url).ask(requestOf({ system: 's', lines }), neverStopped);
     assert.deepEqual(messagesOf(fake.calls[0]!), [
       { role: 'system', content: 's' },
       { role: 'user', content: 'a\n\nb' },
@@ -153,7 +154,7 @@ function testAnswers(kind: ModelKind): void {
   test('leaves the thinking before an answer out of it', async () => {
     await using fake = await kind.start({ answer: '<think>\nhm, 7?\n</think>\n\n8' });
     await using bench = new Bench();
-    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverStopped);
     assert.ok(outcome.kind === 'answer');
     assert.equal(outcome.text, '8');
   });
@@ -161,7 +162,7 @@ function testAnswers(kind: ModelKind): void {
   test('with nothing but thinking, has no answer', async () => {
     await using fake = await kind.start({ answer: '<think>hm' });
     await using bench = new Bench();
-    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverStopped);
     assert.equal(failedKind(outcome), 'empty_answer');
   });
 }
@@ -173,7 +174,7 @@ function testFailures(kind: ModelKind): void {
       await using bench = new Bench();
       const timeoutMs = 80;
       const model = bench.build(kind, fake.url, { timeoutMs });
-      const asking = model.ask(requestOf(), neverAborted);
+      const asking = model.ask(requestOf(), neverStopped);
       const slow = name === 'hang' || name === 'drip';
       if (slow) {
         await fake.call(0);
@@ -197,7 +198,7 @@ function testFailures(kind: ModelKind): void {
   test('waits at most 30 s, however long it is asked to', async () => {
     await using fake = await kind.start({ fail: '429-retry-after', retryAfter: '86400' });
     await using bench = new Bench();
-    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverStopped);
     assert.ok(outcome.kind === 'failed');
     assert.equal(outcome.failure.retryAfterMs, 30_000);
   });
@@ -207,7 +208,7 @@ function testFailures(kind: ModelKind): void {
     const path = kind.provider === 'local_runtime' ? '/api/chat' : '/chat/completions';
     await using fake = await kind.start({ fail: 'redirect', location: other.url + path });
     await using bench = new Bench();
-    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverAborted);
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), neverStopped);
     assert.equal(failedKind(outcome), 'redirected');
     assert.equal(other.connections, 0);
   });
@@ -223,7 +224,7 @@ function testFailures(kind: ModelKind): void {
       text: `line ${index}`,
     }));
     for (const tries of [['context_overflow', null], [null]]) {
-      const outcome = await model.ask(requestOf({ lines }), neverAborted);
+      const outcome = await model.ask(requestOf({ lines }), neverStopped);
       assert.ok(outcome.kind === 'answer');
       assert.equal(outcome.linesDropped, 4);
       assert.deepEqual(
@@ -239,10 +240,10 @@ function testEndings(kind: ModelKind): void {
   test('when it is cancelled, closes the connection', async () => {
     await using fake = await kind.start({ fail: 'hang' });
     await using bench = new Bench();
-    const ending = new AbortController();
-    const asking = bench.build(kind, fake.url).ask(requestOf(), ending.signal);
+    const ending = new Stopper();
+    const asking = bench.build(kind, fake.url).ask(requestOf(), ending);
     const call = await fake.call(0);
-    ending.abort();
+    ending.stop();
     assert.equal(failedKind(await asking), 'cancelled');
     assert.equal(await call.over, 'gone');
   });
@@ -250,7 +251,7 @@ function testEndings(kind: ModelKind): void {
   test('when it is cancelled before, opens no connection', async () => {
     await using fake = await kind.start();
     await using bench = new Bench();
-    const outcome = await bench.build(kind, fake.url).ask(requestOf(), AbortSignal.abort());
+    const outcome = await bench.build(kind, fake.url).ask(requestOf(), stopOf(AbortSignal.abort()));
     assert.equal(failedKind(outcome), 'cancelled');
     assert.equal(fake.connections, 0);
   });
@@ -259,7 +260,7 @@ function testEndings(kind: ModelKind): void {
     await using fake = await kind.start({ fail: 'drip' });
     await using bench = new Bench();
     const request = requestOf({ deadlineAt: bench.clock.in(50) });
-    const asking = bench.build(kind, fake.url).ask(request, neverAborted);
+    const asking = bench.build(kind, fake.url).ask(request, neverStopped);
     const call = await fake.call(0);
     bench.clock.pass(50);
     assert.equal(failedKind(await asking), 'deadline');
@@ -300,7 +301,7 @@ function testLocks(kind: ModelKind): void {
     await using fake = await kind.start();
     await using bench = new Bench();
     const model = bench.build(kind, fake.url, { locality: 'cloud' });
-    const outcome = await model.ask(requestOf({ sensitivity: 'private' }), neverAborted);
+    const outcome = await model.ask(requestOf({ sensitivity: 'private' }), neverStopped);
     assert.equal(failedKind(outcome), 'private_refused');
     assert.equal(fake.connections, 0);
   });
@@ -308,7 +309,7 @@ function testLocks(kind: ModelKind): void {
   test('declared local, refuses a private request where its address is not near', async () => {
     await using bench = new Bench();
     const model = bench.build(kind, 'http://192.0.2.1:9');
-    const outcome = await model.ask(requestOf({ sensitivity: 'private' }), neverAborted);
+    const outcome = await model.ask(requestOf({ sensitivity: 'private' }), neverStopped);
     assert.equal(failedKind(outcome), 'far_address');
     const found = await model.check('private', bench.clock.in(5_000));
     assert.ok(found.kind === 'failed' && found.failure.kind === 'far_address');
@@ -318,7 +319,7 @@ function testLocks(kind: ModelKind): void {
     await using fake = await kind.start();
     await using bench = new Bench();
     const request = requestOf({ sensitivity: 'private' });
-    const outcome = await bench.build(kind, fake.url).ask(request, neverAborted);
+    const outcome = await bench.build(kind, fake.url).ask(request, neverStopped);
     assert.equal(outcome.kind, 'answer');
   });
 }

@@ -4,11 +4,12 @@ import type { FailureKind } from '../../src/domain/failure.ts';
 import type { ModelName } from '../../src/domain/ids.ts';
 import type { Outcome, ToolCall } from '../../src/domain/outcome.ts';
 import type { Model, ModelCheck, ModelRequest } from '../../src/model/model.ts';
+import type { Stop } from '../../src/lib/stop.ts';
 
 /** One question that waits for its outcome. */
 export type Question = {
   readonly request: ModelRequest;
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
   answer(text: string, calls?: readonly ToolCall[]): Promise<void>;
   fail(kind: FailureKind, more?: { retryAfterMs?: number }): Promise<void>;
   throw(error: Error): Promise<void>;
@@ -33,7 +34,7 @@ export class ScriptedModel implements Model {
     return this.questions.at(-1)!;
   }
 
-  ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+  ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const startedAt = Date.now();
     const failed = (kind: FailureKind, more = {}): Outcome => ({
@@ -41,10 +42,10 @@ export class ScriptedModel implements Model {
       failure: failure(kind, more),
       tries: [{ startedAt, ms: Date.now() - startedAt, failed: kind }],
     });
-    signal.addEventListener('abort', () => resolve(failed('cancelled')));
+    stop.listen(() => resolve(failed('cancelled')));
     this.questions.push({
       request,
-      signal,
+      stop,
       answer(text, calls = []) {
         const tries = [{ startedAt, ms: Date.now() - startedAt, failed: null }];
         resolve({ kind: 'answer', text, calls, usage: null, tries, linesDropped: 0 });

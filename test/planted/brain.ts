@@ -29,7 +29,7 @@ export const brain: readonly Fault[] = [
   {
     name: 'A call that nobody waits for any more goes on.',
     file: 'src/brain/model-call.ts',
-    find: '      controller.abort();\n',
+    find: '      stopper.stop();\n',
     replace: '',
   },
   {

@@ -12,7 +12,7 @@ export const flow: readonly Fault[] = [
   {
     name: 'A turn that is given up for a new configuration is answered with an apology.',
     file: 'src/flow/pipeline.ts',
-    find: 'if (signal.aborted) return kit.ledger.release(claim);',
+    find: 'if (stop.stopped) return kit.ledger.release(claim);',
     replace: '',
     seenBy: ['test/host.test.ts'],
   },

@@ -9,6 +9,7 @@ import type { Message } from '../../src/domain/message.ts';
 import type { TraceStep } from '../../src/domain/trace.ts';
 import { createDeadlines, type Deadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
+import { Stopper } from '../../src/lib/stop.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
 import { RelayDetections } from '../../src/model/relay-detection.ts';
@@ -74,7 +75,7 @@ export async function play(given: Case): Promise<Played> {
     onFault: (error) => stage.faults.push(error),
   });
   const message = { text: 'two plus two?', media: null, sensitivity: 'public' } as Message;
-  const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
+  const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
   const decision = await brain.think({ message, text: message.text, history: [] }, desk);
   if (stage.faults.length > 0) throw new AggregateError(stage.faults, 'faults in svc');
   const asked = [...elsewhere.calls, ...elsewhere.looks];

@@ -6,6 +6,7 @@ import type { Outcome, ToolCall } from '../../domain/outcome.ts';
 import type { EarlierCall } from '../../domain/tool-use.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
+import { Stopper } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { ToolNotice } from '../../model/model.ts';
 import { apologyOf } from '../apologies.ts';
@@ -75,7 +76,7 @@ export class AgentTurn {
   readonly #calls: ToolCalls;
   readonly #requests: AgentRequests;
   readonly #turnAt: SteadyTime;
-  readonly #over = new AbortController();
+  readonly #over = new Stopper();
   readonly #deadline: Deadline;
   #step = 0;
   #textOnly = false;
@@ -117,14 +118,14 @@ export class AgentTurn {
       channel,
       transcript,
       sensitivity: () => this.#requests.sensitivity,
-      signal: this.#over.signal,
+      over: this.#over,
       turnAt: this.#turnAt,
       notesBefore: notes.length,
       keysTaken: new Set(earlier.map(({ key }) => key)),
     });
     this.#deadline = options.deadlines.at(desk.deadlineAt, this.#end);
-    desk.signal.addEventListener('abort', this.#end);
-    if (desk.signal.aborted) this.#end();
+    desk.stop.listen(this.#end);
+    if (desk.stop.stopped) this.#end();
   }
 
   async answer(): Promise<Decision> {
@@ -132,15 +133,15 @@ export class AgentTurn {
       return await this.#loop();
     } finally {
       this.#deadline.cancel();
-      this.#desk.signal.removeEventListener('abort', this.#end);
+      this.#desk.stop.unlisten(this.#end);
     }
   }
 
-  readonly #end = (): void => this.#over.abort();
+  readonly #end = (): void => this.#over.stop();
 
   async #loop(): Promise<Decision> {
     while (this.#step < this.#options.stepsMax) {
-      if (this.#over.signal.aborted) return this.#apology('busy', 'the turn was given up');
+      if (this.#over.stopped) return this.#apology('busy', 'the turn was given up');
       this.#step++;
       const asked = await this.#ask();
       const outcome = asked.call.outcome!;

@@ -8,6 +8,7 @@ import { fakeTool } from '../../../test/fake/tools.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Note } from '../../domain/note.ts';
 import { RehearsalDesk } from '../rehearsal-desk.ts';
+import { Stopper } from '../../lib/stop.ts';
 
 const calc = () => fakeTool('calc', 'expression');
 const sum = (n: number): Said => calls(call('calc', { expression: `${n}` }));
@@ -90,7 +91,7 @@ test('a turn keeps its native calls while another finds out that there are none'
   const tool = calc();
   const stage = new Stage({ tools: [tool] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
+    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
     const message = {
       id: 'm',
       channel: 'webhook',
@@ -118,7 +119,7 @@ test('a turn keeps its native calls while another finds out that there are none'
 test('a second turn that is refused tools goes on in text as well', async () => {
   const stage = new Stage({ tools: [calc()] });
   const both = [0, 1].map(() => {
-    const desk = new RehearsalDesk(new AbortController().signal, fromNow(60_000));
+    const desk = new RehearsalDesk(new Stopper(), fromNow(60_000));
     const message = {
       id: 'm',
       channel: 'webhook',
@@ -164,7 +165,7 @@ test("the turn's deadline ends a tool that does not listen, and the person is to
 test('the deadline holds for the model too', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 });
   const stage = new Stage({ tools: [calc()], clock: mockedClock });
-  const desk = new RehearsalDesk(new AbortController().signal, mockedClock.in(40));
+  const desk = new RehearsalDesk(new Stopper(), mockedClock.in(40));
   const message = {
     id: 'm',
     channel: 'webhook',
@@ -177,20 +178,20 @@ test('the deadline holds for the model too', async (t) => {
   assert.equal(stage.model.questions.length, 1);
   t.mock.timers.tick(40);
   assert.equal(brief({ decision: await thinking }), '(busy)');
-  assert.ok(stage.model.last.signal.aborted);
+  assert.ok(stage.model.last.stop.stopped);
 });
 
 test('when the turn is given up, no further call runs', async () => {
-  const stop = new AbortController();
+  const stop = new Stopper();
   const tool = fakeTool('calc', 'expression', {
     async does() {
-      stop.abort();
+      stop.stop();
       return { kind: 'done', text: 'too late', cut: false };
     },
   });
   const stage = new Stage({ tools: [tool] });
   const two = calls(call('calc', { expression: '1' }), call('calc', { expression: '2' }));
-  const played = await stage.play([two], { signal: stop.signal });
+  const played = await stage.play([two], { stop });
   assert.equal(brief(played), '(busy)');
   assert.equal(tool.ran.length, 1);
   assert.equal(played.uses.length, 1, 'what was not come to is not in the audit');

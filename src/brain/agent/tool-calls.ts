@@ -4,6 +4,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
+import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../../tool/tool.ts';
 import type { Desk, Turn } from '../brain.ts';
 import type { AgentOptions } from './agent.ts';
@@ -25,8 +26,8 @@ export type ToolCallsOptions = {
   readonly transcript: ToolTranscript;
   /** Of the turn, as it is by now. */
   readonly sensitivity: () => Sensitivity;
-  /** Aborts when the turn is over, by its deadline too. */
-  readonly signal: AbortSignal;
+  /** Is said when the turn is over, by its deadline too. */
+  readonly over: Stop;
   /** When the turn began. */
   readonly turnAt: SteadyTime;
   /** Keys of calls that an earlier run of this turn began. */
@@ -54,13 +55,13 @@ export class ToolCalls {
    * @param text what the model wrote beside them
    */
   async run(step: number, text: string, calls: readonly ToolCall[]): Promise<Round> {
-    const { transcript, signal } = this.#options;
+    const { transcript, over } = this.#options;
     const asked = calls.slice(0, callsMax);
     const told = asked.map((call, n) => this.#tellable(call, `call_${step}_${n}`));
     transcript.asked(text, told);
     let wrong = 0;
     for (const [n, call] of asked.entries()) {
-      if (signal.aborted) return 'went';
+      if (over.stopped) return 'went';
       const { text: result, invalid } = await this.#runOne(call, `${step}:${n}`);
       transcript.found(told[n]!, result);
       if (invalid) wrong++;
@@ -82,9 +83,9 @@ export class ToolCalls {
   }
 
   #surroundings(call: ToolCall, place: string): CallSurroundings {
-    const { turn, desk, channel, signal } = this.#options;
+    const { turn, desk, channel, over } = this.#options;
     return {
-      signal,
+      signal: over.signal,
       deadlineAt: desk.deadlineAt,
       sensitivity: this.#options.sensitivity(),
       key: this.#freshKey(`${turn.message.id}:${place}`),

@@ -10,6 +10,7 @@ import type * as discordRest from '@discordjs/rest';
 import { retryAfterMs } from '../../lib/retry-after.ts';
 import { later, type Clock, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpClient, HttpFault, HttpResult } from '../../lib/http-client.ts';
+import { stopOf } from '../../lib/stop.ts';
 
 /** `code` is Discord's own number of what was wrong, where it gave one. */
 export type ApiResult =
@@ -182,7 +183,7 @@ class LimitedApi implements Api {
         deadlineAt: later(steady(), callMs),
         bodyBytesMax,
       },
-      init.signal ?? undefined,
+      init.signal ? stopOf(init.signal) : undefined,
     );
     if (result.kind === 'fault') throw new Fault(result.fault, result.sent);
     if (result.status === 429) throw this.#limitedBy(result);

@@ -8,6 +8,7 @@ import { failImportOnce } from '../../../test/failing-import.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { said, startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import { botId, botToken } from '../../../test/fake/scripted-discord.ts';
+import { Stopper } from '../../lib/stop.ts';
 
 const reply = {
   id: '01kz8c4h9e2q7x5t0m3vbn',
@@ -181,7 +182,7 @@ test('typing is shown until the reply is on its way, and may fail', async () => 
   channel.working!(reply.address, signal);
   channel.working!(reply.address, signal);
   await bench.discord.until(() => bench.discord.postsTo('/typing').length === 1);
-  await channel.deliver(reply, { number: 1, possibleDuplicate: false, late: false }, signal);
+  await channel.deliver(reply, { number: 1, possibleDuplicate: false, late: false }, neverStopped);
   assert.equal(bench.discord.postsTo('/typing').length, 1);
   await bench.discord[Symbol.asyncDispose]();
   channel.working!({ ...reply.address, target: 'nonsense' }, signal);
@@ -204,10 +205,10 @@ test('the token is in nothing that is told', async () => {
   discord.welcomes.push(4000, 'invalid', 4004);
   const { channel } = await bench.run();
   await discord.until(() => channel.health().state === 'failed');
-  await channel.deliver(reply, { number: 1, possibleDuplicate: false, late: false }, neverAborted);
+  await channel.deliver(reply, { number: 1, possibleDuplicate: false, late: false }, neverStopped);
   const told = JSON.stringify([bench.calls, channel.health()]);
   assert.ok(told.includes('DISCORD_TOKEN') && !told.includes(botToken.split('.')[2]!));
   assert.ok(discord.calls.every(({ path }) => !path.includes(botToken)));
 });
 
-const neverAborted = new AbortController().signal;
+const neverStopped = new Stopper();

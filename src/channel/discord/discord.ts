@@ -12,6 +12,7 @@ import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
+import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
 import type { Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
@@ -102,11 +103,11 @@ class Discord implements Messenger {
     this.#health.become('stopped');
   }
 
-  async deliver(reply: Reply, _attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome> {
+  async deliver(reply: Reply, _attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
     const target = parseTarget(reply.address.target);
     if (target === null) return { kind: 'dead', failure: failure('rejected') };
     this.#typing.end(target.place);
-    return deliver(await this.#api.get(), reply, target, signal);
+    return deliver(await this.#api.get(), reply, target, stop.signal);
   }
 
   split(text: string): readonly string[] {

@@ -6,6 +6,7 @@ import { fromNow, mockedClock } from '../../../test/hand-clock.ts';
 import { startDiscordBench } from '../../../test/fake/discord-bench.ts';
 import type { DiscordBench } from '../../../test/fake/discord-bench.ts';
 import type { RestAnswer } from '../../../test/fake/scripted-discord.ts';
+import { Stopper } from '../../lib/stop.ts';
 
 const target = '290926798999357250/1346821094301794303';
 const reply = {
@@ -18,12 +19,12 @@ const attempt = { number: 1, possibleDuplicate: false, late: false };
 async function send(
   bench: DiscordBench,
   answer: RestAnswer | 'cut',
-  signal = new AbortController().signal,
+  stop = new Stopper(),
 ): Promise<DeliveryOutcome> {
   await using channel = bench.make();
   await channel.open();
   bench.discord.posts.push(answer);
-  return channel.deliver(reply, attempt, signal);
+  return channel.deliver(reply, attempt, stop);
 }
 
 /** Status, code, and what becomes of it: kind, failure, whether it may have arrived. */
@@ -75,15 +76,15 @@ test('a global limit holds up other channels too, without asking, and holds no t
   await using bench = await startDiscordBench();
   await using channel = bench.make();
   await channel.open();
-  const { signal } = new AbortController();
+  const stop = new Stopper();
   const headers = { 'retry-after': '600', 'x-ratelimit-global': 'true' };
   bench.discord.posts.push({ status: 429, headers, body: { global: true } });
-  await channel.deliver(reply, attempt, signal);
+  await channel.deliver(reply, attempt, stop);
   const timers = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = timers();
   const elsewhere = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
-  const outcome = await channel.deliver(elsewhere, attempt, signal);
+  const outcome = await channel.deliver(elsewhere, attempt, stop);
   assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs! > 500_000);
   assert.equal(bench.discord.postsTo('/messages').length, 1);
   assert.ok(timers() <= before);
@@ -95,15 +96,15 @@ test('a bucket that is used up is not asked again before its time', async (t) =>
   await using bench = await startDiscordBench();
   await using channel = bench.make(mockedClock);
   await channel.open();
-  const { signal } = new AbortController();
+  const stop = new Stopper();
   const headers = { 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' };
   bench.discord.posts.push({
     status: 200,
     headers: { ...headers, 'x-ratelimit-reset-after': '2' },
     body: {},
   });
-  assert.equal((await channel.deliver(reply, attempt, signal)).kind, 'delivered');
-  const outcome = await channel.deliver(reply, attempt, signal);
+  assert.equal((await channel.deliver(reply, attempt, stop)).kind, 'delivered');
+  const outcome = await channel.deliver(reply, attempt, stop);
   assert.ok(outcome.kind === 'retry' && outcome.failure.retryAfterMs! > 1_000);
   assert.equal(bench.discord.postsTo('/messages').length, 1);
 });
@@ -115,33 +116,33 @@ test('a time of day that is set back makes no limit last longer', async (t) => {
   await using bench = await startDiscordBench();
   await using channel = bench.make({ now: () => Date.now(), steady: () => fromNow(passedMs) });
   await channel.open();
-  const { signal } = new AbortController();
+  const stop = new Stopper();
   const again = { ...reply, address: { ...reply.address, target: '319674150115610528' } };
   const bucket = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '60' };
   const all = { 'x-ratelimit-global': 'true', 'retry-after': '600' };
   bench.discord.posts.push({ status: 200, headers: bucket, body: {} });
-  await channel.deliver(reply, attempt, signal);
+  await channel.deliver(reply, attempt, stop);
   bench.discord.posts.push({ status: 429, headers: all, body: { global: true } });
-  await channel.deliver(again, attempt, signal);
+  await channel.deliver(again, attempt, stop);
   t.mock.timers.setTime(now - 3_600_000);
-  const limited = await channel.deliver(reply, attempt, signal);
+  const limited = await channel.deliver(reply, attempt, stop);
   assert.ok(limited.kind === 'retry');
   const { retryAfterMs } = limited.failure;
   // Some of it has passed meanwhile.
   assert.ok(retryAfterMs !== null && retryAfterMs > 500_000 && retryAfterMs <= 600_000);
   passedMs += 600_001;
   t.mock.timers.setTime(now - 3_600_000 + 600_001);
-  assert.equal((await channel.deliver(reply, attempt, signal)).kind, 'delivered');
+  assert.equal((await channel.deliver(reply, attempt, stop)).kind, 'delivered');
 });
 
 test('after a 401 the next try bears the token again', async () => {
   await using bench = await startDiscordBench();
   await using channel = bench.make();
   await channel.open();
-  const { signal } = new AbortController();
+  const stop = new Stopper();
   bench.discord.posts.push({ status: 401, body: { message: '401: Unauthorized', code: 0 } });
-  await channel.deliver(reply, attempt, signal);
-  assert.equal((await channel.deliver(reply, attempt, signal)).kind, 'delivered');
+  await channel.deliver(reply, attempt, stop);
+  assert.equal((await channel.deliver(reply, attempt, stop)).kind, 'delivered');
 });
 
 test('a connection that breaks after the request went out may have delivered it', async () => {

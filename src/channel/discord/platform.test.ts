@@ -9,6 +9,7 @@ import type { Inbound } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
+import { Stopper } from '../../lib/stop.ts';
 import { untilTrue } from '../../../test/chaos/outside.ts';
 import { testChannel, type ChannelBench } from '../../../test/contract/channel.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
@@ -21,7 +22,7 @@ import {
 import { noteEvents } from '../../../test/fake/webhook.ts';
 import { createDiscordChannel } from './discord.ts';
 
-const { signal: never } = new AbortController();
+const never = new Stopper();
 const first = { number: 1, possibleDuplicate: false, late: false };
 
 type Stage = AsyncDisposable & {

@@ -7,6 +7,7 @@ import type { Api } from 'grammy';
 import { later, type SteadyTime } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient, HttpFault } from '../../lib/http-client.ts';
+import { stopOf } from '../../lib/stop.ts';
 
 type Raw = Api['raw'];
 type Method = 'getMe' | 'deleteWebhook' | 'getUpdates' | 'sendMessage' | 'sendChatAction';
@@ -126,7 +127,7 @@ class Carrier {
       deadlineAt: later(steady(), this.#timeoutMs),
       bodyBytesMax,
     } as const;
-    const result = await http.send(request, this.#signal);
+    const result = await http.send(request, stopOf(this.#signal));
     if (result.kind === 'fault') {
       this.failed = { kind: 'fault', fault: result.fault, sent: result.sent };
       throw notCarried;

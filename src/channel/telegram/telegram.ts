@@ -14,6 +14,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { HttpClient } from '../../lib/http-client.ts';
 import { LoadOnce } from '../../lib/load-once.ts';
+import type { Stop } from '../../lib/stop.ts';
 import type { Receive, Channel, ChannelHealth, Identity, Messenger } from '../channel.ts';
 import type { Opened, Unfit } from '../channel.ts';
 import { splitText } from '../splitting.ts';
@@ -106,8 +107,8 @@ class Telegram implements Messenger {
     await poller.run();
   }
 
-  async deliver(reply: Reply, attempt: Attempt, signal: AbortSignal): Promise<DeliveryOutcome> {
-    return send(await this.#tools.get(), reply, attempt, signal);
+  async deliver(reply: Reply, attempt: Attempt, stop: Stop): Promise<DeliveryOutcome> {
+    return send(await this.#tools.get(), reply, attempt, stop.signal);
   }
 
   /** The Markdown is cut, which is never shorter than what it is rendered to. */

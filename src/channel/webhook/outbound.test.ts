@@ -4,6 +4,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
+import { Stopper } from '../../lib/stop.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import type { Answer } from '../../../test/fake/receiver.ts';
@@ -40,14 +41,14 @@ function startDeliver(url: string, more: Partial<OutboundParts> = {}): Bench {
   return { deliver, [Symbol.asyncDispose]: () => http.close() };
 }
 
-const signal = new AbortController().signal;
+const never = new Stopper();
 
 test('a reply is one POST with its fields and headers', async () => {
   await using receiver = await startReceiver();
   await using bench = startDeliver(receiver.url, { secret: 'out', now: () => 1_700_000_000_999 });
   const late = { number: 7, possibleDuplicate: true, late: true };
-  assert.deepEqual(await bench.deliver(reply, first, signal), { kind: 'delivered' });
-  assert.deepEqual(await bench.deliver(reply, late, signal), { kind: 'delivered' });
+  assert.deepEqual(await bench.deliver(reply, first, never), { kind: 'delivered' });
+  assert.deepEqual(await bench.deliver(reply, late, never), { kind: 'delivered' });
   const [one, two] = receiver.received;
   assert.deepEqual(one?.body, {
     conversation_id: 42,
@@ -79,7 +80,7 @@ test('a reply is one POST with its fields and headers', async () => {
 test('without a secret there is no authorization header', async () => {
   await using receiver = await startReceiver();
   await using bench = startDeliver(receiver.url);
-  await bench.deliver(reply, first, signal);
+  await bench.deliver(reply, first, never);
   assert.equal(receiver.received[0]?.headers.authorization, undefined);
 });
 
@@ -121,7 +122,7 @@ test('every answer of the receiver has its outcome', async (t) => {
   for (const [answer, expected] of cases) {
     await t.test(JSON.stringify(answer).slice(0, 60), async () => {
       receiver.script.push(answer);
-      assert.deepEqual(brief(await bench.deliver(reply, first, signal)), expected);
+      assert.deepEqual(brief(await bench.deliver(reply, first, never)), expected);
     });
   }
   assert.equal(receiver.received.length, cases.length, 'nothing is followed or sent again');
@@ -130,7 +131,7 @@ test('every answer of the receiver has its outcome', async (t) => {
 
 test('a receiver that does not listen has certainly not got the reply', async () => {
   await using bench = startDeliver(`http://127.0.0.1:${closedPort}/`);
-  const outcome = await bench.deliver(reply, first, signal);
+  const outcome = await bench.deliver(reply, first, never);
   assert.deepEqual(brief(outcome), ['retry', 'connect_failed', null, false]);
 });
 
@@ -140,11 +141,11 @@ test('a receiver that never answers is a time-out that may have arrived', async 
   const http = createHttpClient(clock.deadlines);
   await using bench = startDeliver(receiver.url, { http, ...clock });
   receiver.script.push('hang', 'drip');
-  const outcome = bench.deliver(reply, first, signal);
+  const outcome = bench.deliver(reply, first, never);
   await receiver.waitFor(1);
   clock.pass(15_000);
   assert.deepEqual(brief(await outcome), ['retry', 'timeout', null, true]);
-  const dripped = await bench.deliver(reply, first, signal);
+  const dripped = await bench.deliver(reply, first, never);
   assert.deepEqual(dripped, { kind: 'delivered' }, 'its 200 was an answer');
   await http.close();
 });
@@ -153,9 +154,9 @@ test('an abort ends the try', async () => {
   await using receiver = await startReceiver();
   await using bench = startDeliver(receiver.url);
   receiver.script.push('hang');
-  const ending = new AbortController();
-  const outcome = bench.deliver(reply, first, ending.signal);
+  const ending = new Stopper();
+  const outcome = bench.deliver(reply, first, ending);
   await receiver.waitFor(1);
-  ending.abort();
+  ending.stop();
   assert.deepEqual(brief(await outcome), ['retry', 'cancelled', null, true]);
 });

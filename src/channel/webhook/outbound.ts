@@ -12,6 +12,7 @@ import type { Attempt, DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { later, type Clock } from '../../lib/clock.ts';
 import type { HttpClient, HttpResult } from '../../lib/http-client.ts';
 import { retryAfterMs } from '../../lib/retry-after.ts';
+import type { Stop } from '../../lib/stop.ts';
 import { signatureOf, signingKeyBytes } from '../../lib/webhook-signature.ts';
 import { createReplyWriter } from './wire.ts';
 
@@ -30,11 +31,7 @@ export type OutboundParts = Clock & {
   readonly version: string;
 };
 
-export type Deliver = (
-  reply: Reply,
-  attempt: Attempt,
-  signal: AbortSignal,
-) => Promise<DeliveryOutcome>;
+export type Deliver = (reply: Reply, attempt: Attempt, stop: Stop) => Promise<DeliveryOutcome>;
 
 /** Makes the function that tries once to deliver one reply. It never throws. */
 export function createDeliver(parts: OutboundParts): Deliver {
@@ -49,7 +46,7 @@ export function createDeliver(parts: OutboundParts): Deliver {
     fixed['authorization'] = `Bearer ${Buffer.from(parts.secret, 'utf8').toString('latin1')}`;
   }
   const key = parts.signingKey === null ? null : signingKeyBytes(parts.signingKey);
-  return async (reply, attempt, signal) => {
+  return async (reply, attempt, stop) => {
     const body = write(reply);
     const timestamp = String(Math.floor(now() / 1_000));
     const headers: Record<string, string> = {
@@ -72,7 +69,7 @@ export function createDeliver(parts: OutboundParts): Deliver {
       bodyBytesMax: 0,
       discardBody: true,
     } as const;
-    return outcomeOf(await http.send(request, signal), now());
+    return outcomeOf(await http.send(request, stop), now());
   };
 }
 

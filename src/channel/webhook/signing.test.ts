@@ -7,6 +7,7 @@ import type { Reply } from '../../domain/reply.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
+import { Stopper } from '../../lib/stop.ts';
 import { startReceiver, type Received } from '../../../test/fake/receiver.ts';
 import { defaultMapping } from '../../../test/fake/webhook.ts';
 import { createDeliver, type OutboundParts } from './outbound.ts';
@@ -41,7 +42,7 @@ async function tries(more: Partial<OutboundParts>, count = 1): Promise<readonly 
   const deliver = createDeliver({ ...parts, ...systemClock, ...more });
   for (let number = 1; number <= count; number++) {
     const attempt = { number, possibleDuplicate: false, late: false };
-    await deliver(reply, attempt, new AbortController().signal);
+    await deliver(reply, attempt, new Stopper());
   }
   await http.close();
   return receiver.received;

@@ -20,6 +20,7 @@ import {
   type HttpRequest,
 } from '../../lib/http-client.ts';
 import { originOf } from '../../lib/own-address.ts';
+import { stopOf } from '../../lib/stop.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 
 /**
@@ -110,7 +111,7 @@ export class AdminClient implements AsyncDisposable {
       deadlineAt: later(steadyNow(), answerMs),
       bodyBytesMax,
     };
-    const result = await this.#http.send(request, stop);
+    const result = await this.#http.send(request, stopOf(stop));
     if (result.kind === 'fault') throw new Unanswered(this.#sayFault(result.fault, method));
     return { status: result.status, body: parse(result.body) };
   }

@@ -2,6 +2,7 @@
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
+import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { callProvider, failureOfLook, lookAtProvider, outcomeOf } from '../provider-call.ts';
@@ -34,13 +35,13 @@ class HostedRuntime implements Model {
     this.#otherBase = pathname === '/' ? baseOf(`${options.baseUrl}/v1`) : null;
   }
 
-  async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+  async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
     const body = toWire(this.modelId, request);
     const askAt = ({ chatUrl: url }: Base): ReturnType<typeof callProvider> =>
-      callProvider(this.#options, { url, body, fromWire }, request, signal, tries);
+      callProvider(this.#options, { url, body, fromWire }, request, stop, tries);
     const first = await askAt(this.#base);
     if (first.status !== 404 || this.#otherBase === null) return outcomeOf(first.parsed, tries);
     const otherBase = this.#otherBase;

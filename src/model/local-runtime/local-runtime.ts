@@ -9,6 +9,7 @@ import { failure, type Failure } from '../../domain/failure.ts';
 import type { Outcome, Try } from '../../domain/outcome.ts';
 import { earlier, later, type SteadyTime } from '../../lib/clock.ts';
 import type { HttpResult } from '../../lib/http-client.ts';
+import type { Stop } from '../../lib/stop.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { Model, ModelCheck, ModelRequest } from '../model.ts';
 import { failureOf } from '../parsing.ts';
@@ -53,15 +54,15 @@ class LocalRuntime implements Model {
     if (isCloudTag(options.modelId)) this.#relay.shownAway();
   }
 
-  async ask(request: ModelRequest, signal: AbortSignal): Promise<Outcome> {
+  async ask(request: ModelRequest, stop: Stop): Promise<Outcome> {
     const refused = refusesPrivate(this.#options, request);
     if (refused !== null) return refused;
     const tries: Try[] = [];
     const isPrivate = request.sensitivity === 'private';
-    const closed = isPrivate ? await this.#whyClosed(request, signal, tries) : null;
+    const closed = isPrivate ? await this.#whyClosed(request, stop, tries) : null;
     if (closed !== null) return { kind: 'failed', failure: closed, tries };
     const call = { url: this.#chatUrl, body: toWire(this.modelId, request), fromWire: this.#hear };
-    const { parsed } = await callProvider(this.#options, call, request, signal, tries);
+    const { parsed } = await callProvider(this.#options, call, request, stop, tries);
     if (isPrivate && this.#relay.state === 'away') {
       const told = tries.map((one) => ({ ...one, failed: leftMachine.kind }));
       return { kind: 'failed', failure: leftMachine, tries: told };
@@ -88,7 +89,7 @@ class LocalRuntime implements Model {
    */
   async #whyClosed(
     { deadlineAt }: ModelRequest,
-    signal: AbortSignal,
+    stop: Stop,
     tries: Try[],
   ): Promise<Failure | null> {
     const { now, steady, timeoutMs } = this.#options;
@@ -97,8 +98,8 @@ class LocalRuntime implements Model {
     // What a look tells that began before this request is old, unless it shows where the model is.
     let isNew = this.#looking === null;
     let told = failure('cancelled');
-    while (this.#relay.state === 'unknown' && !signal.aborted) {
-      const look = await unlessAborted(this.#looking ?? this.#lookNear(ownEnd), signal);
+    while (this.#relay.state === 'unknown' && !stop.stopped) {
+      const look = await unlessStopped(this.#looking ?? this.#lookNear(ownEnd), stop);
       told = look?.failure ?? told;
       // Another's look may have had less time than this request has.
       const isShort = told.kind === 'timeout' && steady() < ownEnd;
@@ -140,14 +141,14 @@ class LocalRuntime implements Model {
   }
 }
 
-/** @returns null when the signal comes first */
-function unlessAborted<T>(awaited: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  const aborted = Promise.withResolvers<null>();
-  const leave = (): void => aborted.resolve(null);
-  if (signal.aborted) leave();
-  signal.addEventListener('abort', leave);
-  const first = Promise.race([awaited, aborted.promise]);
-  return first.finally(() => signal.removeEventListener('abort', leave));
+/** @returns null when the stop comes first */
+function unlessStopped<T>(awaited: Promise<T>, stop: Stop): Promise<T | null> {
+  const stopped = Promise.withResolvers<null>();
+  const leave = (): void => stopped.resolve(null);
+  if (stop.stopped) leave();
+  stop.listen(leave);
+  const first = Promise.race([awaited, stopped.promise]);
+  return first.finally(() => stop.unlisten(leave));
 }
 
 /**
