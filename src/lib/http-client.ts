@@ -4,17 +4,16 @@
  * bounds time and size, also of what comes beside the body (lib/answer-body.ts). A reply of any
  * status is an answer; a fault is only what kept an answer from coming whole.
  *
- * Format: HTTP/1.1 by undici's `dispatch` with an Agent of our own. Its handler is given the body
- * as it comes, which costs less than a stream and tells whether the request was ever begun.
+ * Format: HTTP/1.1 by undici, which is loaded with the first request: a start does not wait for it.
  */
-import type { Socket } from 'node:net';
-import { Agent, Client, Pool } from 'undici';
-import type { Dispatcher } from 'undici';
-import { AnswerBody } from './answer-body.ts';
 import type { SteadyTime } from './clock.ts';
-import type { Deadline, Deadlines } from './deadlines.ts';
-import { createNearConnector } from './near-connector.ts';
+import type { Deadlines } from './deadlines.ts';
+import { Connections } from './http-client/connections.ts';
+import { Exchange, type Connection } from './http-client/exchange.ts';
+import { LoadOnce } from './load-once.ts';
 import type { Stop } from './stop.ts';
+
+export { codeOf } from './http-client/exchange.ts';
 
 export interface HttpClient {
   send(request: HttpRequest, stop?: Stop): Promise<HttpResult>;
@@ -72,202 +71,44 @@ export function createHttpClient(
   deadlines: Deadlines,
   options: { connections?: number; connectMs?: number } = {},
 ): HttpClient {
-  const timeout = options.connectMs ?? 5_000;
-  const shared = {
-    connections: options.connections ?? 1024,
-    pipelining: 1,
-    // Many servers close an idle connection after 5 s without saying so beforehand.
-    keepAliveTimeout: 4_000,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxHeaderSize: 64 * 1024,
-    factory: (origin: string | URL, all: object) => {
-      return new Pool(origin, { ...(all as Pool.Options), factory: meteredClient });
-    },
+  const { connections = 1024, connectMs = 5_000 } = options;
+  const undici = new LoadOnce(() => import('./http-client/undici-connection.ts'));
+  const origins = new Map<string, Connections>();
+  let closed = false;
+
+  const connectionsOf = ({ url, nearOnly = false }: HttpRequest): Connections => {
+    const { origin } = url;
+    // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
+    const key = nearOnly ? `near ${origin}` : origin;
+    const known = origins.get(key);
+    if (known !== undefined) return known;
+    const { UndiciConnection, connectorTo } = undici.value!;
+    const connect = connectorTo(nearOnly, connectMs);
+    const open = (): Connection => new UndiciConnection(origin, connect, all);
+    const all = new Connections(connections, open, () => origins.delete(key));
+    origins.set(key, all);
+    return all;
   };
-  const anywhere = new Agent({ ...shared, connect: { timeout } });
-  // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
-  const near = new Agent({ ...shared, connect: createNearConnector(timeout) });
+  const begin = (exchange: Exchange): void => {
+    if (closed) exchange.destroyed();
+    else connectionsOf(exchange.request).take(exchange);
+  };
   return {
     send(request, stop) {
-      if (stop?.stopped === true) return Promise.resolve(cancelledUnsent);
       return new Promise((resolve) => {
         const exchange = new Exchange(request, stop, resolve);
         exchange.watch(deadlines);
-        const agent = request.nearOnly === true ? near : anywhere;
-        const asked: Asked = {
-          origin: request.url.origin,
-          path: request.url.pathname + request.url.search,
-          method: request.method,
-          headers: request.headers as Record<string, string>,
-          body: request.body,
-          exchange,
-        };
-        agent.dispatch(asked, exchange);
+        if (exchange.settled) return;
+        if (undici.value !== null) return begin(exchange);
+        undici.get().then(
+          () => begin(exchange),
+          (error: unknown) => exchange.failed(error),
+        );
       });
     },
     close: async () => {
-      await Promise.all([anywhere.destroy(), near.destroy()]);
+      closed = true;
+      await Promise.all(Array.from(origins.values(), (all) => all.close()));
     },
   };
-}
-
-type Asked = Dispatcher.DispatchOptions & { readonly exchange: Exchange };
-
-/** A client of a pool has one connection at a time, and on it one exchange at a time. */
-function meteredClient(origin: URL, options: Pool.Options): Dispatcher {
-  const meter = new ConnectionMeter();
-  const { connect } = options;
-  if (typeof connect !== 'function') throw new Error('a pool makes the connector');
-  const client = new Client(origin, {
-    ...options,
-    connect: (where, done) => {
-      connect(where, (...connected) => {
-        // With an error, undici leaves the socket out.
-        if (connected[0] === null) meter.watch(connected[1]);
-        done(...connected);
-      });
-    },
-  });
-  const dispatch = client.dispatch.bind(client);
-  client.dispatch = (asked, handler) => {
-    meter.begin((asked as Asked).exchange);
-    return dispatch(asked, handler);
-  };
-  return client;
-}
-
-/** Tells the exchange under way how much its connection has brought since it began. */
-class ConnectionMeter {
-  #socket: Socket | null = null;
-  #bytesBefore = 0;
-  #exchange: Exchange | null = null;
-
-  watch(socket: Socket): void {
-    this.#socket = socket;
-    this.#bytesBefore = 0;
-    socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
-  }
-
-  begin(exchange: Exchange): void {
-    this.#bytesBefore = this.#socket?.bytesRead ?? 0;
-    this.#exchange = exchange;
-    exchange.meter = this;
-  }
-
-  end(exchange: Exchange): void {
-    if (this.#exchange === exchange) this.#exchange = null;
-  }
-}
-
-const cancelledUnsent: HttpResult = { kind: 'fault', fault: 'cancelled', sent: false, code: null };
-
-/**
- * One request and its answer. Waiting for a connection → begun (`connection` is there) → settled,
- * once, by the end of the body, an error, the deadline or the stop. When it is settled early the
- * connection is closed, or never used if there was none yet.
- */
-class Exchange implements Dispatcher.DispatchHandler {
-  readonly #request: HttpRequest;
-  readonly #stop: Stop | undefined;
-  readonly #resolve: (result: HttpResult) => void;
-  #connection: Dispatcher.DispatchController | null = null;
-  #deadline: Deadline | null = null;
-  /** Of the connection that it is sent on; null: it has none yet. */
-  meter: ConnectionMeter | null = null;
-  #settled = false;
-  #status = 0;
-  #headers: Readonly<Record<string, string | string[] | undefined>> = {};
-  readonly #body = new AnswerBody();
-
-  constructor(request: HttpRequest, stop: Stop | undefined, resolve: (result: HttpResult) => void) {
-    this.#request = request;
-    this.#stop = stop;
-    this.#resolve = resolve;
-  }
-
-  watch(deadlines: Deadlines): void {
-    this.#deadline = deadlines.at(this.#request.deadlineAt, () => this.#fail('timeout', null));
-    this.#stop?.listen(this.#cancel);
-  }
-
-  onRequestStart(connection: Dispatcher.DispatchController): void {
-    this.#connection = connection;
-    if (this.#settled) connection.abort(givenUp);
-  }
-
-  onResponseStart(
-    _connection: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status < 200) {
-      if (this.#body.addInterim()) this.#fail('answer_too_large', null);
-      return;
-    }
-    this.#status = status;
-    this.#headers = headers;
-  }
-
-  onResponseData(_connection: Dispatcher.DispatchController, part: Buffer): void {
-    if (this.#settled) return;
-    if (this.#body.bytes + part.length > this.#request.bodyBytesMax) {
-      this.#fail('answer_too_large', null);
-    } else {
-      this.#body.add(part, this.#request.discardBody !== true);
-    }
-  }
-
-  /** @param bytes what the connection has brought since the request began */
-  read(bytes: number): void {
-    if (this.#body.isFlooded(bytes)) this.#fail('answer_too_large', null);
-  }
-
-  onResponseEnd(): void {
-    const bytes = this.#body.read();
-    this.#settle(this.#answer(bytes.toString('utf8')));
-  }
-
-  onResponseError(_connection: Dispatcher.DispatchController | undefined, error: Error): void {
-    const code = codeOf(error);
-    if (code === 'UND_ERR_DESTROYED') return this.#fail('cancelled', code);
-    if (this.#connection !== null) return this.#fail('connection_lost', code);
-    const late = code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT';
-    this.#fail(late ? 'connect_timeout' : 'connect_failed', code);
-  }
-
-  readonly #cancel = (): void => this.#fail('cancelled', null);
-
-  #fail(fault: HttpFault, code: string | null): void {
-    if (this.#settled) return;
-    const enough = this.#request.discardBody === true && this.#status >= 200;
-    const sent = this.#connection !== null;
-    this.#settle(enough ? this.#answer('') : { kind: 'fault', fault, sent, code });
-    this.#connection?.abort(givenUp);
-  }
-
-  #answer(body: string): HttpResult {
-    return { kind: 'answer', status: this.#status, headers: this.#headers, body };
-  }
-
-  #settle(result: HttpResult): void {
-    if (this.#settled) return;
-    this.#settled = true;
-    this.#deadline?.cancel();
-    this.#stop?.unlisten(this.#cancel);
-    this.#body.clear();
-    this.meter?.end(this);
-    this.#resolve(result);
-  }
-}
-
-const givenUp = new Error('given up');
-
-/** The system's name of an error, or undici's own; never its message, which holds the address. */
-export function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error)) return null;
-  const { code, cause } = error as Error & { code?: unknown };
-  if (typeof code === 'string') return code;
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
-  return cause === undefined ? null : codeOf(cause);
 }

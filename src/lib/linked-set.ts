@@ -30,6 +30,11 @@ export class LinkedSet<T extends Linked> {
     return this.#size === 0 ? null : (this.#end.after as T);
   }
 
+  /** The member that was added after all others; null: the set is empty. */
+  get last(): T | null {
+    return this.#size === 0 ? null : (this.#end.before as T);
+  }
+
   add(member: T): void {
     if (member.after !== null) return;
     const last = this.#end.before!;

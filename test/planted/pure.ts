@@ -22,8 +22,8 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'A request that broke off after it was sent is told as never sent.',
-    file: 'src/lib/http-client.ts',
-    find: 'const sent = this.#connection !== null;',
+    file: 'src/lib/http-client/exchange.ts',
+    find: 'const sent = this.#giveUp !== null;',
     replace: 'const sent = false;',
   },
   {
@@ -59,8 +59,8 @@ export const lib: readonly Fault[] = [
   {
     name: 'What must stay near goes over a connection that was judged by nobody.',
     file: 'src/lib/http-client.ts',
-    find: 'request.nearOnly === true ? near : anywhere',
-    replace: "request.nearOnly === true && request.method === 'POST' ? near : anywhere",
+    find: 'const key = nearOnly ? `near ${origin}` : origin;',
+    replace: 'const key = origin;',
   },
   {
     name: 'A tool talks to a server whose certificate nobody vouches for.',
@@ -76,7 +76,7 @@ export const lib: readonly Fault[] = [
   },
   {
     name: 'A model may send interim answers without an end.',
-    file: 'src/lib/http-client.ts',
+    file: 'src/lib/http-client/exchange.ts',
     find: "if (this.#body.addInterim()) this.#fail('answer_too_large', null);",
     replace: 'this.#body.addInterim();',
   },

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { handClock } from '../../../test/hand-clock.ts';
+import type { HttpResult } from '../http-client.ts';
+import { Stopper } from '../stop.ts';
+import { Connections } from './connections.ts';
+import { Connection, Exchange } from './exchange.ts';
+
+class Told extends Connection {
+  exchanges: Exchange[] = [];
+
+  begin(exchange: Exchange): void {
+    this.exchanges.push(exchange);
+  }
+
+  destroy(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function connectionsOf(max: number) {
+  const opened: Told[] = [];
+  let emptied = 0;
+  const open = (): Connection => {
+    const connection = new Told();
+    opened.push(connection);
+    return connection;
+  };
+  const all = new Connections(max, open, () => emptied++);
+  return { all, opened, emptied: () => emptied };
+}
+
+const clock = handClock();
+
+function exchangeOf(stop?: Stopper): { exchange: Exchange; results: HttpResult[] } {
+  const results: HttpResult[] = [];
+  const request = {
+    method: 'GET' as const,
+    url: new URL('http://home.test/'),
+    headers: {},
+    body: null,
+    deadlineAt: clock.in(1_000),
+    bodyBytesMax: 1,
+  };
+  const exchange = new Exchange(request, stop, (result) => results.push(result));
+  exchange.watch(clock.deadlines);
+  return { exchange, results };
+}
+
+test('the connection that was used last is taken first', () => {
+  const { all, opened } = connectionsOf(3);
+  for (let i = 0; i < 3; i++) all.take(exchangeOf().exchange);
+  const [one, two, three] = opened as [Told, Told, Told];
+  for (const connection of [two, three, one]) all.freed(connection);
+  const next = Array.from({ length: 3 }, () => exchangeOf().exchange);
+  for (const exchange of next) all.take(exchange);
+  assert.equal(opened.length, 3);
+  assert.deepEqual(
+    [one, three, two].map(({ exchanges }) => exchanges.indexOf(next.shift()!)),
+    [1, 1, 1],
+  );
+});
+
+test('beyond the most, requests wait in their order, and not those that have given up', () => {
+  const { all, opened, emptied } = connectionsOf(1);
+  const stopper = new Stopper();
+  all.take(exchangeOf().exchange);
+  const [second, third, fourth] = [exchangeOf(), exchangeOf(stopper), exchangeOf()] as const;
+  for (const { exchange } of [second, third, fourth]) all.take(exchange);
+  stopper.stop();
+  assert.deepEqual(third.results, [{ kind: 'fault', fault: 'cancelled', sent: false, code: null }]);
+  const only = opened[0]!;
+  all.freed(only);
+  assert.equal(only.exchanges[1], second.exchange);
+  all.gone(only);
+  assert.equal(opened.length, 2, 'a new connection has come for the one that is gone');
+  assert.equal(opened[1]?.exchanges[0], fourth.exchange);
+  all.freed(opened[1]);
+  all.gone(opened[1]);
+  assert.equal(emptied(), 1);
+  all.freed(only);
+  all.take(exchangeOf().exchange);
+  assert.equal(opened.length, 3, 'what is gone is never used again');
+});
+
+test('who waits when the client is closed is told so', async () => {
+  const { all } = connectionsOf(1);
+  all.take(exchangeOf().exchange);
+  const waiting = exchangeOf();
+  all.take(waiting.exchange);
+  await all.close();
+  assert.deepEqual(waiting.results, [
+    { kind: 'fault', fault: 'cancelled', sent: false, code: 'UND_ERR_DESTROYED' },
+  ]);
+});
+
+test('undici is not loaded before it is needed', async () => {
+  const program = `
+    import { createRequire } from 'node:module';
+    import { createDeadlines } from './deadlines.ts';
+    import { createHttpClient } from './http-client.ts';
+    const loaded = () =>
+      Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('undici'));
+    const client = createHttpClient(createDeadlines());
+    const before = loaded();
+    const result = await client.send({
+      method: 'GET', url: new URL('https://127.0.0.1:1/'), headers: {}, body: null,
+      deadlineAt: performance.now() + 60_000, bodyBytesMax: 1,
+    });
+    process.stdout.write(JSON.stringify([before, loaded(), result.code]));
+    await client.close();`;
+  const args = ['--input-type=module-typescript', '-e', program];
+  const cwd = `${import.meta.dirname}/..`;
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd });
+  assert.deepEqual(JSON.parse(stdout), [false, true, 'ECONNREFUSED']);
+});

@@ -1,0 +1,139 @@
+import { AnswerBody } from '../answer-body.ts';
+import type { Deadline, Deadlines } from '../deadlines.ts';
+import type { HttpFault, HttpRequest, HttpResult } from '../http-client.ts';
+import { Linked, type LinkedSet } from '../linked-set.ts';
+import type { Stop } from '../stop.ts';
+
+/** One exchange at a time goes over it. */
+export abstract class Connection extends Linked {
+  /** Sends the request of an exchange, or lets go of it again (`Connections.again`). */
+  abstract begin(exchange: Exchange): void;
+  /** Ends the exchange under way, and closes. Resolves once the socket is closed. */
+  abstract destroy(): Promise<void>;
+}
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** As undici's, for what both kinds of connection end with. */
+export const destroyedCode = 'UND_ERR_DESTROYED';
+const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
+
+/**
+ * One request and its answer. Waiting for a connection → begun (on one) → settled, once, by the end
+ * of the body, an error, the deadline or the word to stop. When it is settled early the connection
+ * is closed, or never used if there was none yet.
+ */
+export class Exchange extends Linked {
+  readonly request: HttpRequest;
+  /** Those that wait for a connection with it. */
+  waitsIn: LinkedSet<Exchange> | null = null;
+  readonly #stop: Stop | undefined;
+  readonly #resolve: (result: HttpResult) => void;
+  /** Closes what it is sent on; null: it has not been sent. */
+  #giveUp: (() => void) | null = null;
+  #deadline: Deadline | null = null;
+  #settled = false;
+  #status = 0;
+  #headers: Headers = {};
+  readonly #body = new AnswerBody();
+
+  constructor(request: HttpRequest, stop: Stop | undefined, resolve: (result: HttpResult) => void) {
+    super();
+    this.request = request;
+    this.#stop = stop;
+    this.#resolve = resolve;
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** Has it settled by its deadline, or by the word to stop, which may have been said already. */
+  watch(deadlines: Deadlines): void {
+    if (this.#stop?.stopped === true) return this.#cancel();
+    this.#deadline = deadlines.at(this.request.deadlineAt, () => this.#fail('timeout', null));
+    this.#stop?.listen(this.#cancel);
+  }
+
+  /**
+   * From now on it may reach the other side.
+   * @param giveUp closes the connection; called at once where nobody waits any more
+   */
+  begun(giveUp: () => void): void {
+    this.#giveUp = giveUp;
+    if (this.#settled) giveUp();
+  }
+
+  /** @param status 1xx: an answer in between */
+  head(status: number, headers: Headers): void {
+    if (status < 200) {
+      if (this.#body.addInterim()) this.#fail('answer_too_large', null);
+      return;
+    }
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  part(part: Buffer): void {
+    if (this.#settled) return;
+    if (this.#body.bytes + part.length > this.request.bodyBytesMax) {
+      this.#fail('answer_too_large', null);
+    } else {
+      this.#body.add(part, this.request.discardBody !== true);
+    }
+  }
+
+  /** @param bytes what the connection has brought since the request began */
+  read(bytes: number): void {
+    if (this.#body.isFlooded(bytes)) this.#fail('answer_too_large', null);
+  }
+
+  end(): void {
+    if (!this.#settled) this.#settle(this.#answer(this.#body.read().toString('utf8')));
+  }
+
+  failed(error: unknown): void {
+    const code = codeOf(error);
+    if (code === destroyedCode) return this.destroyed();
+    if (this.#giveUp !== null) return this.#fail('connection_lost', code);
+    const late = code === connectTimeoutCode || code === 'ETIMEDOUT';
+    this.#fail(late ? 'connect_timeout' : 'connect_failed', code);
+  }
+
+  /** The client is closed. */
+  destroyed(): void {
+    this.#fail('cancelled', destroyedCode);
+  }
+
+  readonly #cancel = (): void => this.#fail('cancelled', null);
+
+  #fail(fault: HttpFault, code: string | null): void {
+    if (this.#settled) return;
+    const enough = this.request.discardBody === true && this.#status >= 200;
+    const sent = this.#giveUp !== null;
+    this.#settle(enough ? this.#answer('') : { kind: 'fault', fault, sent, code });
+    this.#giveUp?.();
+  }
+
+  #answer(body: string): HttpResult {
+    return { kind: 'answer', status: this.#status, headers: this.#headers, body };
+  }
+
+  #settle(result: HttpResult): void {
+    this.#settled = true;
+    this.waitsIn?.delete(this);
+    this.#deadline?.cancel();
+    this.#stop?.unlisten(this.#cancel);
+    this.#body.clear();
+    this.#resolve(result);
+  }
+}
+
+/** The system's name of an error, or undici's own; never its message, which holds the address. */
+export function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code, cause } = error as Error & { code?: unknown };
+  if (typeof code === 'string') return code;
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  return cause === undefined ? null : codeOf(cause);
+}

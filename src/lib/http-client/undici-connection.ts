@@ -1,0 +1,133 @@
+/**
+ * A connection by undici: a Client of its own, which has one socket at a time. Loaded with the first
+ * request that needs it.
+ */
+import type { Socket } from 'node:net';
+import { buildConnector, Client, type Dispatcher } from 'undici';
+import { isFar, lookupNear, farAddress } from '../near-connector.ts';
+import type { Connections } from './connections.ts';
+import { Connection, type Exchange, type Headers } from './exchange.ts';
+
+type Connector = buildConnector.connector;
+
+/**
+ * @param nearOnly only near addresses are connected to
+ * @param timeout milliseconds that a connection has to come about
+ */
+export function connectorTo(nearOnly: boolean, timeout: number): Connector {
+  if (!nearOnly) return buildConnector({ timeout });
+  const connect = buildConnector({ timeout, lookup: lookupNear });
+  return (where, connected) => {
+    if (isFar(where.hostname)) queueMicrotask(() => connected(farAddress(), null));
+    else connect(where, connected);
+  };
+}
+
+/** It hears of one request at a time, and passes on what it hears. */
+export class UndiciConnection extends Connection implements Dispatcher.DispatchHandler {
+  readonly #origin: string;
+  readonly #client: Client;
+  readonly #owner: Connections;
+  /** Under way, though it may be settled. */
+  #exchange: Exchange | null = null;
+  /** Has been handed to the socket. */
+  #begun = false;
+  #socket: Socket | null = null;
+  #bytesBefore = 0;
+
+  constructor(origin: string, connect: Connector, owner: Connections) {
+    super();
+    this.#origin = origin;
+    this.#owner = owner;
+    this.#client = new Client(origin, {
+      pipelining: 1,
+      // Many servers close an idle connection after 5 s without saying so beforehand.
+      keepAliveTimeout: 4_000,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: 64 * 1024,
+      connect: (where, done) => {
+        connect(where, (...connected) => {
+          // With an error, undici leaves the socket out.
+          if (connected[0] === null) this.#watch(connected[1]);
+          done(...connected);
+        });
+      },
+    });
+    this.#client.on('drain', () => this.#free());
+    this.#client.on('connectionError', () => this.#gone());
+    this.#client.on('disconnect', () => {
+      this.#socket = null;
+      // What was not begun is not lost: undici connects anew for it.
+      if (this.#exchange === null || this.#begun) this.#gone();
+    });
+  }
+
+  begin(exchange: Exchange): void {
+    this.#exchange = exchange;
+    this.#bytesBefore = this.#socket?.bytesRead ?? 0;
+    const { method, url, headers, body } = exchange.request;
+    const asked = {
+      origin: this.#origin,
+      path: url.pathname + url.search,
+      method,
+      headers: headers as Record<string, string>,
+      body,
+    };
+    this.#client.dispatch(asked, this);
+    // A request that undici refuses is over by now, and no `drain` follows.
+    if (this.#exchange !== null) return;
+    if (this.#socket === null) this.#gone();
+    else this.#free();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#client.destroy();
+    this.#owner.gone(this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#begun = true;
+    this.#exchange?.begun(() => controller.abort(givenUp));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    this.#exchange?.head(status, headers);
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, part: Buffer): void {
+    this.#exchange?.part(part);
+  }
+
+  onResponseEnd(): void {
+    this.#over()?.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#over()?.failed(error);
+  }
+
+  #over(): Exchange | null {
+    const exchange = this.#exchange;
+    this.#exchange = null;
+    this.#begun = false;
+    return exchange;
+  }
+
+  #watch(socket: Socket): void {
+    this.#socket = socket;
+    this.#bytesBefore = 0;
+    socket.on('readable', () => this.#exchange?.read(socket.bytesRead - this.#bytesBefore));
+  }
+
+  #free(): void {
+    if (this.#exchange === null) this.#owner.freed(this);
+  }
+
+  #gone(): void {
+    this.#owner.gone(this);
+    if (!this.#client.destroyed) void this.#client.destroy();
+  }
+}
+
+const givenUp = new Error('given up');
