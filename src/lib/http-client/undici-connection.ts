@@ -1,6 +1,6 @@
 /**
- * A connection by undici: a Client of its own, which has one socket at a time. Loaded with the first
- * request that needs it.
+ * A connection by undici: a Client of its own, which has one socket at a time. Loaded with the
+ * first request that needs it.
  */
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
