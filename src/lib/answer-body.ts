@@ -26,14 +26,17 @@ export class AnswerBody {
     return this.#bytes;
   }
 
-  /** @param kept false: it is counted and thrown away */
-  add(part: Buffer, kept = true): void {
+  /**
+   * @param kept false: it is counted and thrown away
+   * @param borrowed it is overwritten afterwards
+   */
+  add(part: Buffer, kept = true, borrowed = false): void {
     const first = this.#bytes === 0;
     this.#bytes += part.length;
     if (!kept) return;
     if (first || part.length >= smallBytes) {
       this.#endBlock();
-      this.#parts.push(part);
+      this.#parts.push(borrowed ? Buffer.from(part) : part);
       return;
     }
     if (this.#block === null || this.#block.length - this.#blockUsed < part.length) {

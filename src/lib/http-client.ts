@@ -4,13 +4,17 @@
  * bounds time and size, also of what comes beside the body (lib/answer-body.ts). A reply of any
  * status is an answer; a fault is only what kept an answer from coming whole.
  *
- * Format: HTTP/1.1 by undici, which is loaded with the first request: a start does not wait for it.
+ * Format: HTTP/1.1, by connections of our own where request and answer are plain, and else by
+ * undici, which is loaded with the first request that needs it.
  */
 import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
-import { Connections } from './http-client/connections.ts';
-import { Exchange, type Connection } from './http-client/exchange.ts';
+import { Connections, type Opener } from './http-client/connections.ts';
+import { Exchange } from './http-client/exchange.ts';
 import { LoadOnce } from './load-once.ts';
+import { usesOwnHttp } from './own-http.ts';
+import { type HandOver, PlainConnection } from './plain-client/plain-connection.ts';
+import { writeRequest } from './plain-client/write-request.ts';
 import type { Stop } from './stop.ts';
 
 export { codeOf } from './http-client/exchange.ts';
@@ -66,49 +70,94 @@ export type HttpFault =
   | 'answer_too_large'
   | 'cancelled';
 
-/** @param options `connections` is the most per origin */
+/**
+ * @param options `connections` is the most per origin and kind; `plain` is whether plain HTTP goes
+ * over connections of our own (lib/plain-client/) as long as all is plain
+ */
 export function createHttpClient(
   deadlines: Deadlines,
-  options: { connections?: number; connectMs?: number } = {},
+  options: { connections?: number; connectMs?: number; plain?: boolean } = {},
 ): HttpClient {
-  const { connections = 1024, connectMs = 5_000 } = options;
+  const { plain = usesOwnHttp(process.env) } = options;
   const undici = new LoadOnce(() => import('./http-client/undici-connection.ts'));
-  const origins = new Map<string, Connections>();
-  let closed = false;
-
-  const connectionsOf = ({ url, nearOnly = false }: HttpRequest): Connections => {
-    const { origin } = url;
-    // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
-    const key = nearOnly ? `near ${origin}` : origin;
-    const known = origins.get(key);
-    if (known !== undefined) return known;
-    const { UndiciConnection, connectorTo } = undici.value!;
-    const connect = connectorTo(nearOnly, connectMs);
-    const open = (): Connection => new UndiciConnection(origin, connect, all);
-    const all = new Connections(connections, open, () => origins.delete(key));
-    origins.set(key, all);
-    return all;
-  };
-  const begin = (exchange: Exchange): void => {
-    if (closed) exchange.destroyed();
-    else connectionsOf(exchange.request).take(exchange);
-  };
+  const origins = new Origins(undici, options);
   return {
     send(request, stop) {
       return new Promise((resolve) => {
         const exchange = new Exchange(request, stop, resolve);
         exchange.watch(deadlines);
         if (exchange.settled) return;
-        if (undici.value !== null) return begin(exchange);
+        if (plain) exchange.text = writeRequest(request);
+        if (exchange.text !== null || undici.value !== null) return origins.take(exchange);
         undici.get().then(
-          () => begin(exchange),
+          () => origins.take(exchange),
           (error: unknown) => exchange.failed(error),
         );
       });
     },
-    close: async () => {
-      closed = true;
-      await Promise.all(Array.from(origins.values(), (all) => all.close()));
-    },
+    close: () => origins.close(),
   };
+}
+
+type Undici = typeof import('./http-client/undici-connection.ts');
+
+class Origins {
+  readonly #undici: LoadOnce<Undici>;
+  readonly #connectionsMax: number;
+  readonly #connectMs: number;
+  readonly #all = new Map<string, Connections>();
+  #closed = false;
+
+  constructor(undici: LoadOnce<Undici>, options: { connections?: number; connectMs?: number }) {
+    this.#undici = undici;
+    this.#connectionsMax = options.connections ?? 1024;
+    this.#connectMs = options.connectMs ?? 5_000;
+  }
+
+  /** Of a plain exchange, or else once undici is loaded. */
+  take(exchange: Exchange): void {
+    if (this.#closed) return exchange.destroyed();
+    const { url, nearOnly = false } = exchange.request;
+    const isPlain = exchange.text !== null;
+    // Its connections are its own: whatever a request of `nearOnly` goes over was judged.
+    const key = `${nearOnly ? 'near' : 'any'} ${isPlain ? 'plain' : 'undici'} ${url.origin}`;
+    let connections = this.#all.get(key);
+    if (connections === undefined) {
+      connections = new Connections(
+        this.#connectionsMax,
+        isPlain ? this.#plain(url, nearOnly) : this.#byUndici(url, nearOnly),
+        () => this.#all.delete(key),
+      );
+      this.#all.set(key, connections);
+    }
+    connections.take(exchange);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(Array.from(this.#all.values(), (connections) => connections.close()));
+  }
+
+  #byUndici({ origin }: URL, nearOnly: boolean): Opener {
+    const { UndiciConnection, connectorTo } = this.#undici.value!;
+    const connect = connectorTo(nearOnly, this.#connectMs);
+    return (owner) => new UndiciConnection(origin, connect, owner);
+  }
+
+  #plain(url: URL, nearOnly: boolean): Opener {
+    const connectMs = this.#connectMs;
+    return (owner) => {
+      const handOver: HandOver = async (from, socket, exchange) => {
+        try {
+          const { UndiciConnection, connectorFrom, connectorTo } = await this.#undici.get();
+          const connect = connectorFrom(socket, connectorTo(nearOnly, connectMs));
+          const by = new UndiciConnection(url.origin, connect, owner);
+          if (owner.replace(from, by)) by.begin(exchange);
+        } catch (error) {
+          exchange.failed(error);
+        }
+      };
+      return new PlainConnection({ url, nearOnly, connectMs, owner, handOver });
+    };
+  }
 }

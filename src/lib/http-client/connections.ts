@@ -1,6 +1,8 @@
 import { LinkedSet } from '../linked-set.ts';
 import type { Connection, Exchange } from './exchange.ts';
 
+export type Opener = (owner: Connections) => Connection;
+
 /**
  * The connections to one origin. The one that was used last is taken first: it is the least likely
  * to have been closed by the other side, and those that a peak has opened are left to end by their
@@ -8,7 +10,7 @@ import type { Connection, Exchange } from './exchange.ts';
  */
 export class Connections {
   readonly #max: number;
-  readonly #open: () => Connection;
+  readonly #open: Opener;
   readonly #emptied: () => void;
   readonly #all = new Set<Connection>();
   /** The last is the one that was used last. */
@@ -20,7 +22,7 @@ export class Connections {
    * @param open begins nothing yet; it connects with its first exchange
    * @param emptied there is no connection left
    */
-  constructor(max: number, open: () => Connection, emptied: () => void) {
+  constructor(max: number, open: Opener, emptied: () => void) {
     this.#max = max;
     this.#open = open;
     this.#emptied = emptied;
@@ -33,7 +35,7 @@ export class Connections {
       this.#idle.delete(idle);
       idle.begin(exchange);
     } else if (this.#all.size < this.#max) {
-      const connection = this.#open();
+      const connection = this.#open(this);
       this.#all.add(connection);
       connection.begin(exchange);
     } else {
@@ -57,6 +59,16 @@ export class Connections {
     const next = this.#next();
     if (next !== null) this.take(next);
     else if (this.#all.size === 0) this.#emptied();
+  }
+
+  /**
+   * Another object stands for a connection from now on.
+   * @returns false: the connection is gone
+   */
+  replace(connection: Connection, by: Connection): boolean {
+    if (!this.#all.delete(connection)) return false;
+    this.#all.add(by);
+    return true;
   }
 
   /** Ends what is under way and what waits, and closes every connection. */

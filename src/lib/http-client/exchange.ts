@@ -15,8 +15,9 @@ export abstract class Connection extends Linked {
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** As undici's, for what both kinds of connection end with. */
-export const destroyedCode = 'UND_ERR_DESTROYED';
-const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
+export const closedCode = 'UND_ERR_SOCKET';
+const destroyedCode = 'UND_ERR_DESTROYED';
+export const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
 
 /**
  * One request and its answer. Waiting for a connection → begun (on one) → settled, once, by the end
@@ -25,6 +26,8 @@ const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
  */
 export class Exchange extends Linked {
   readonly request: HttpRequest;
+  /** The request as it goes to the socket, for a plain connection alone. */
+  text: string | null = null;
   /** Those that wait for a connection with it. */
   waitsIn: LinkedSet<Exchange> | null = null;
   readonly #stop: Stop | undefined;
@@ -34,6 +37,7 @@ export class Exchange extends Linked {
   #deadline: Deadline | null = null;
   #settled = false;
   #status = 0;
+  #skipped = 0;
   #headers: Headers = {};
   readonly #body = new AnswerBody();
 
@@ -74,12 +78,20 @@ export class Exchange extends Linked {
     this.#headers = headers;
   }
 
-  part(part: Buffer): void {
+  /** The next bytes of the body are here already, and come again. */
+  skip(bytes: number): void {
+    this.#skipped = bytes;
+  }
+
+  /** @param borrowed it is overwritten afterwards */
+  part(bytes: Buffer, borrowed = false): void {
     if (this.#settled) return;
+    const part = this.#skipped === 0 ? bytes : bytes.subarray(this.#skipped);
+    this.#skipped = 0;
     if (this.#body.bytes + part.length > this.request.bodyBytesMax) {
       this.#fail('answer_too_large', null);
     } else {
-      this.#body.add(part, this.request.discardBody !== true);
+      this.#body.add(part, this.request.discardBody !== true, borrowed);
     }
   }
 

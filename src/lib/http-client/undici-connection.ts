@@ -3,6 +3,7 @@
  * first request that needs it.
  */
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { buildConnector, Client, type Dispatcher } from 'undici';
 import { isFar, lookupNear, farAddress } from '../near-connector.ts';
 import type { Connections } from './connections.ts';
@@ -20,6 +21,20 @@ export function connectorTo(nearOnly: boolean, timeout: number): Connector {
   return (where, connected) => {
     if (isFar(where.hostname)) queueMicrotask(() => connected(farAddress(), null));
     else connect(where, connected);
+  };
+}
+
+/**
+ * @param socket is connected already
+ * @param otherwise connects after it
+ */
+export function connectorFrom(socket: Duplex, otherwise: Connector): Connector {
+  let first: Duplex | null = socket;
+  return (where, connected) => {
+    const given = first;
+    first = null;
+    if (given === null) otherwise(where, connected);
+    else queueMicrotask(() => connected(null, given as Socket));
   };
 }
 
