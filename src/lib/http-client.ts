@@ -13,7 +13,7 @@ import { Connections, type Opener } from './http-client/connections.ts';
 import { Exchange } from './http-client/exchange.ts';
 import { LoadOnce } from './load-once.ts';
 import { usesOwnHttp } from './own-http.ts';
-import { type HandOver, PlainConnection } from './plain-client/plain-connection.ts';
+import { plainOpener } from './plain-client/plain-opener.ts';
 import { writeRequest } from './plain-client/write-request.ts';
 import type { Stop } from './stop.ts';
 
@@ -125,7 +125,9 @@ class Origins {
     if (connections === undefined) {
       connections = new Connections(
         this.#connectionsMax,
-        isPlain ? this.#plain(url, nearOnly) : this.#byUndici(url, nearOnly),
+        isPlain
+          ? plainOpener(this.#undici, { url, nearOnly, connectMs: this.#connectMs })
+          : this.#byUndici(url, nearOnly),
         () => this.#all.delete(key),
       );
       this.#all.set(key, connections);
@@ -142,22 +144,5 @@ class Origins {
     const { UndiciConnection, connectorTo } = this.#undici.value!;
     const connect = connectorTo(nearOnly, this.#connectMs);
     return (owner) => new UndiciConnection(origin, connect, owner);
-  }
-
-  #plain(url: URL, nearOnly: boolean): Opener {
-    const connectMs = this.#connectMs;
-    return (owner) => {
-      const handOver: HandOver = async (from, socket, exchange) => {
-        try {
-          const { UndiciConnection, connectorFrom, connectorTo } = await this.#undici.get();
-          const connect = connectorFrom(socket, connectorTo(nearOnly, connectMs));
-          const by = new UndiciConnection(url.origin, connect, owner);
-          if (owner.replace(from, by)) by.begin(exchange);
-        } catch (error) {
-          exchange.failed(error);
-        }
-      };
-      return new PlainConnection({ url, nearOnly, connectMs, owner, handOver });
-    };
   }
 }

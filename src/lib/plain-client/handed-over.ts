@@ -1,5 +1,5 @@
-import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import type { PlainSocket } from './plain-connection.ts';
 
 /**
  * A plain connection's socket, as undici reads and writes it from an odd answer on. The request was
@@ -7,7 +7,7 @@ import { Duplex } from 'node:stream';
  * where on it was odd. What is asked on the connection afterwards goes through as it is.
  */
 export class HandedOver extends Duplex {
-  readonly #socket: Socket;
+  readonly #socket: PlainSocket;
   /** What came before undici has written the request; null: it has. */
   #held: Buffer[] | null;
   #isEnded = false;
@@ -16,7 +16,7 @@ export class HandedOver extends Duplex {
   bytesRead: number;
 
   /** @param replay what undici reads first, `bytesRead` of the socket or less */
-  constructor(socket: Socket, replay: readonly Buffer[], bytesRead: number) {
+  constructor(socket: PlainSocket, replay: readonly Buffer[], bytesRead: number) {
     super({ readableHighWaterMark: 64 * 1024 });
     this.#socket = socket;
     this.#held = replay.filter(({ length }) => length > 0);

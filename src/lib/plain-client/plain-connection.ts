@@ -3,7 +3,7 @@
  * goes in one write, and all connections read into one buffer. With the first odd answer it is
  * handed over to undici, for good: see read-answer.ts.
  */
-import { connect, type Socket } from 'node:net';
+import { connect as connectByTcp, type NetConnectOpts, type Socket } from 'node:net';
 import type { Connections } from '../http-client/connections.ts';
 import {
   closedCode,
@@ -18,14 +18,19 @@ import { AnswerReader } from './read-answer.ts';
 /** Has undici go on on a connection, with the exchange that is under way there. */
 export type HandOver = (from: PlainConnection, socket: HandedOver, exchange: Exchange) => void;
 
-export type PlainOptions = {
+export type PlainTarget = {
   readonly url: URL;
   readonly nearOnly: boolean;
   /** Milliseconds that a connection has to come about. */
   readonly connectMs: number;
-  readonly owner: Connections;
-  readonly handOver: HandOver;
+  /** Left out: over TCP. */
+  readonly connect?: (options: NetConnectOpts) => PlainSocket;
 };
+
+export type PlainSocket = Pick<
+  Socket,
+  'destroy' | 'destroyed' | 'on' | 'ref' | 'resume' | 'unref' | 'write'
+>;
 
 /** Many servers close an idle connection after 5 s without saying so beforehand. */
 const idleMs = 4_000;
@@ -42,10 +47,12 @@ const shared = Buffer.allocUnsafeSlow(64 * 1024);
  * is seen before the request is written, and is not taken for its answer.
  */
 export class PlainConnection extends Connection {
-  readonly #options: PlainOptions;
+  readonly #target: PlainTarget;
+  readonly #owner: Connections;
+  readonly #handOverTo: HandOver;
   readonly #reader = new AnswerReader();
   readonly #closed = Promise.withResolvers<void>();
-  #socket: Socket | null = null;
+  #socket: PlainSocket | null = null;
   #isConnected = false;
   /** Waits for the socket, or has been sent on it. */
   #exchange: Exchange | null = null;
@@ -58,9 +65,11 @@ export class PlainConnection extends Connection {
   #idleMs = idleMs;
   #handedOver: HandedOver | null = null;
 
-  constructor(options: PlainOptions) {
+  constructor(target: PlainTarget, owner: Connections, handOver: HandOver) {
     super();
-    this.#options = options;
+    this.#target = target;
+    this.#owner = owner;
+    this.#handOverTo = handOver;
   }
 
   begin(exchange: Exchange): void {
@@ -79,7 +88,7 @@ export class PlainConnection extends Connection {
   }
 
   #connect(): void {
-    const { url, nearOnly, connectMs } = this.#options;
+    const { url, nearOnly, connectMs, connect = connectByTcp } = this.#target;
     const host = url.hostname.replace(/^\[|\]$/g, '');
     if (nearOnly && isFar(host)) {
       queueMicrotask(() => this.#broken(farAddress()));
@@ -158,7 +167,7 @@ export class PlainConnection extends Connection {
   }
 
   readonly #free = (): void => {
-    this.#options.owner.freed(this);
+    this.#owner.freed(this);
     if (this.#exchange !== null || this.#isGone) return;
     this.#socket!.unref();
     if (this.#timer !== null && this.#timerMs === this.#idleMs) {
@@ -179,7 +188,7 @@ export class PlainConnection extends Connection {
     exchange.skip(replayedBody);
     const all = [...replay, Buffer.from(bytes)];
     this.#handedOver = new HandedOver(this.#socket!, all, this.#bytes);
-    this.#options.handOver(this, this.#handedOver, exchange);
+    this.#handOverTo(this, this.#handedOver, exchange);
   }
 
   readonly #giveUp = (): void => {
@@ -194,7 +203,7 @@ export class PlainConnection extends Connection {
     if (exchange !== null) {
       if (this.#isSent || !this.#isConnected) exchange.failed(error);
       // It has never been sent, so that another connection may have it.
-      else this.#options.owner.take(exchange);
+      else this.#owner.take(exchange);
     }
     this.#close();
   }
@@ -203,7 +212,7 @@ export class PlainConnection extends Connection {
     if (this.#isGone) return;
     this.#isGone = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#options.owner.gone(this);
+    this.#owner.gone(this);
     if (this.#socket === null) this.#closed.resolve();
     else this.#socket.destroy();
   }
