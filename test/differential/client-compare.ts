@@ -1,0 +1,34 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Case, outcomeOf } from './client-sides.ts';
+
+/** How many cases are under way at once: they share the turns of the event loop. */
+const atOnce = 256;
+
+/** What the two clients make of a case that is not the same; null: it is. */
+export async function differenceOf(it: Case): Promise<string | null> {
+  const [plain, undici] = await Promise.all([outcomeOf(true, it), outcomeOf(false, it)]);
+  if (isDeepStrictEqual(plain, undici)) return null;
+  const shown = { ...it, reads: it.reads.map(String), unasked: it.unasked?.toString() };
+  return JSON.stringify({ case: shown, plain, undici }, null, 1);
+}
+
+/**
+ * @param at makes the case of a number below `count`
+ * @returns the first few differences, each with its number
+ */
+export async function differencesOf(
+  count: number,
+  at: (number: number) => Case,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < count && found.length < 5) {
+      const number = next++;
+      const difference = await differenceOf(at(number));
+      if (difference !== null) found.push(`${number}: ${difference}`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, count) }, work));
+  return found;
+}

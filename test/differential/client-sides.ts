@@ -1,0 +1,127 @@
+/** The same answer for both clients, and what each makes of it. */
+import { createDeadlines } from '../../src/lib/deadlines.ts';
+import type { HttpRequest, HttpResult } from '../../src/lib/http-client.ts';
+import { Connections, type Opener } from '../../src/lib/http-client/connections.ts';
+import { Exchange } from '../../src/lib/http-client/exchange.ts';
+import { UndiciConnection } from '../../src/lib/http-client/undici-connection.ts';
+import { later, steadyNow } from '../../src/lib/clock.ts';
+import { LoadOnce } from '../../src/lib/load-once.ts';
+import { plainOpener } from '../../src/lib/plain-client/plain-opener.ts';
+import { writeRequest } from '../../src/lib/plain-client/write-request.ts';
+import { Stopper } from '../../src/lib/stop.ts';
+import { asPlainSocket, BufferSocket, type MemorySocket, StreamSocket } from './memory-socket.ts';
+
+export type Case = {
+  /** What the server sends, read by read, each with a turn of the event loop after it. */
+  readonly reads: readonly Buffer[];
+  readonly ending: 'open' | 'end' | 'reset';
+  /** Comes when nothing is asked any more; null: nothing does. */
+  readonly unasked?: Buffer | null;
+  readonly bodyBytesMax?: number;
+  readonly discardBody?: boolean;
+};
+
+export type Outcome = {
+  readonly result: HttpResult | 'none';
+  /** What the server was sent. */
+  readonly written: string;
+  /** Whether the second request goes over the connection of the first, and what comes of it. */
+  readonly fate: 'reused' | 'new' | 'none';
+  readonly second: HttpResult | 'none';
+};
+
+const url = new URL('http://home.test:8080/path?q=1');
+const undici = new LoadOnce(() => import('../../src/lib/http-client/undici-connection.ts'));
+const deadlines = createDeadlines();
+const secondAnswer = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecond');
+
+class Side {
+  readonly sockets: MemorySocket[] = [];
+  readonly #connections: Connections;
+  readonly #isPlain: boolean;
+
+  constructor(isPlain: boolean) {
+    this.#isPlain = isPlain;
+    this.#connections = new Connections(10, isPlain ? this.#plain() : this.#byUndici, () => {});
+  }
+
+  send(more: Pick<Case, 'bodyBytesMax' | 'discardBody'>) {
+    const request: HttpRequest = {
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/json', accept: '*/*' },
+      body: '{"ä":1}',
+      deadlineAt: later(steadyNow(), 600_000),
+      bodyBytesMax: more.bodyBytesMax ?? 1_000_000,
+      discardBody: more.discardBody ?? false,
+    };
+    const sent = { stopper: new Stopper(), result: 'none' as HttpResult | 'none' };
+    const exchange = new Exchange(request, sent.stopper, (result) => (sent.result = result));
+    exchange.watch(deadlines);
+    if (this.#isPlain) exchange.text = writeRequest(request);
+    this.#connections.take(exchange);
+    return sent;
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  #plain(): Opener {
+    const connect = (options: ConstructorParameters<typeof BufferSocket>[0]) => {
+      const socket = new BufferSocket(options);
+      this.sockets.push(socket);
+      return asPlainSocket(socket);
+    };
+    return plainOpener(undici, { url, nearOnly: false, connectMs: 60_000, connect });
+  }
+
+  readonly #byUndici: Opener = (owner) => {
+    const connect = (_where: object, connected: (error: null, socket: never) => void): void => {
+      const socket = new StreamSocket();
+      this.sockets.push(socket);
+      setImmediate(() => connected(null, socket as never));
+    };
+    return new UndiciConnection(url.origin, connect as never, owner);
+  };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function turns(count: number, until = (): boolean => false): Promise<void> {
+  for (let at = 0; at < count && !until(); at++) await turn();
+}
+
+/** What one client makes of it; the other is undici alone. */
+export async function outcomeOf(isPlain: boolean, it: Case): Promise<Outcome> {
+  const side = new Side(isPlain);
+  const first = side.send(it);
+  await turns(9, () => side.sockets[0]?.written.endsWith('}') === true);
+  const socket = side.sockets[0]!;
+  for (const bytes of it.reads) {
+    socket.brings(bytes);
+    // One more for undici, to which an odd answer may have to be handed over.
+    await turns(2);
+  }
+  if (it.ending === 'end') socket.ends();
+  if (it.ending === 'reset') socket.resets();
+  await turns(3);
+  first.stopper.stop();
+  await turns(4);
+  const { written } = socket;
+  if (it.unasked !== undefined && it.unasked !== null) {
+    socket.brings(it.unasked);
+    await turns(3);
+  }
+  const second = side.send({});
+  const asked = (): MemorySocket | undefined =>
+    side.sockets.find((each) => (each === socket ? each.written !== written : each.written !== ''));
+  await turns(9, () => asked() !== undefined);
+  const over = asked();
+  over?.brings(secondAnswer);
+  await turns(3);
+  second.stopper.stop();
+  await side.close();
+  const fate = over === undefined ? 'none' : over === socket ? 'reused' : 'new';
+  return { result: first.result, written, fate, second: second.result };
+}
