@@ -7,7 +7,7 @@ const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
 const next = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad';
 
 const framed = (headers: string, body = 'hello'): string => `${ok}${headers}\r\n\r\n${body}`;
-const lengths = [
+export const lengths = [
   '5',
   '05',
   '0000000000000005',
@@ -44,7 +44,7 @@ const lengths = [
   '999999999999999',
   '1000000000000000',
 ];
-const codings = [
+export const codings = [
   'chunked',
   'Chunked',
   'CHUNKED',
@@ -74,7 +74,7 @@ const codings = [
   '',
   'ﬁchunked',
 ];
-const sizes = [
+export const sizes = [
   '5',
   '05',
   '0000005',
@@ -110,7 +110,7 @@ const sizes = [
   '6',
   '4',
 ];
-const headLines = [
+export const headLines = [
   'HTTP/1.1 200',
   'HTTP/1.1 200 ',
   'HTTP/1.1  200 OK',
@@ -156,7 +156,7 @@ const headLines = [
   '<html>',
   '\0',
 ];
-const headerLines = [
+export const headerLines = [
   'X-A: b',
   'X-A:b',
   'X-A:  b',
