@@ -16,7 +16,7 @@ import type { HttpRequest } from './http-client.ts';
 import { Stopper } from './stop.ts';
 
 /** A server that does what it is told, and a client to ask it with; time stands still. */
-async function bench(listener: RequestListener) {
+async function benchOf(plain: boolean, listener: RequestListener) {
   const server = createServer(listener);
   let connections = 0;
   server.on('connection', () => connections++);
@@ -25,7 +25,7 @@ async function bench(listener: RequestListener) {
   const url = new URL(`http://${ownHost}:${(server.address() as AddressInfo).port}/path?q=1`);
   const clock = handClock();
   const { deadlines } = clock;
-  const client = createHttpClient(deadlines, { connectMs: 60_000 });
+  const client = createHttpClient(deadlines, { connectMs: 60_000, plain });
   const { port } = url;
   return {
     client,
@@ -50,7 +50,9 @@ async function bench(listener: RequestListener) {
   };
 }
 
-suite('the HTTP client', { concurrency: true }, () => {
+const testsOf = (plain: boolean) => (): void => {
+  const bench = (listener: RequestListener) => benchOf(plain, listener);
+
   test('sends what it is given, and gives back status, headers and body as text', async () => {
     await using it = await bench((request, response) => {
       let text = '';
@@ -241,7 +243,7 @@ suite('the HTTP client', { concurrency: true }, () => {
     const program = `
       import { createDeadlines } from './deadlines.ts';
       import { createHttpClient } from './http-client.ts';
-      const client = createHttpClient(createDeadlines());
+      const client = createHttpClient(createDeadlines(), { plain: ${plain} });
       const result = await client.send({
         method: 'GET', url: new URL('http://${ownHost}:${it.port}/'), headers: {}, body: null,
         deadlineAt: performance.now() + 60_000, bodyBytesMax: 100,
@@ -258,4 +260,7 @@ suite('the HTTP client', { concurrency: true }, () => {
     assert.equal(parts.join(''), 'direct');
     assert.equal(proxy.connections(), 0);
   });
-});
+};
+
+suite('the HTTP client', { concurrency: true }, testsOf(true));
+suite('the HTTP client by undici alone', { concurrency: true }, testsOf(false));

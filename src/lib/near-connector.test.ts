@@ -18,11 +18,24 @@ const names: Readonly<Record<string, readonly string[]>> = {
 
 type Said = readonly [what: string, sent: boolean, code: string | null];
 
-/** What becomes of a request to each host, in one client and in that order. */
+type Answer = (name: string, times: number) => readonly string[];
+
+/** What becomes of a request to each host, in one client and in that order: the same in both kinds. */
 async function ask(
   hosts: readonly string[],
-  answer: (name: string, times: number) => readonly string[],
+  answer: Answer,
   nearOnly: readonly boolean[] = [true],
+) {
+  const told = await askBy(true, hosts, answer, nearOnly);
+  assert.deepEqual(told, await askBy(false, hosts, answer, nearOnly));
+  return told;
+}
+
+async function askBy(
+  plain: boolean,
+  hosts: readonly string[],
+  answer: Answer,
+  nearOnly: readonly boolean[],
 ) {
   await using nameServer = await startNameServer(answer);
   const server = createServer((_request, response) => response.end('here'));
@@ -34,7 +47,7 @@ async function ask(
   const program = `
     import { createDeadlines } from './deadlines.ts';
     import { createHttpClient } from './http-client.ts';
-    const client = createHttpClient(createDeadlines(), { connectMs: 60_000 });
+    const client = createHttpClient(createDeadlines(), { connectMs: 60_000, plain: ${plain} });
     const said = [];
     const asked = ${JSON.stringify(hosts)}.flatMap((host) =>
       ${JSON.stringify(nearOnly)}.map((nearOnly) => [host, nearOnly]));

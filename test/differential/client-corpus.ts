@@ -293,6 +293,8 @@ const whole: readonly string[] = [
   `${chunked}5\r\nhello\r\n0\n\r\n`,
   `${chunked}5\r\nhello\r0\r\n\r\n`,
   `${chunked}5\r\nhello0\r\n\r\n`,
+  `${chunked}5\r\nhello\rX0\r\n\r\n`,
+  `${chunked}5\r\nhelloX\n0\r\n\r\n`,
   `${chunked}5\r\nhelloX\r\n0\r\n\r\n`,
   `${chunked}4\r\nhello\r\n0\r\n\r\n`,
   `${chunked}6\r\nhello\r\n0\r\n\r\n`,
@@ -390,5 +392,7 @@ export const bases: readonly Buffer[] = [
   `HTTP/1.0 200 OK\r\nServer: old\r\n\r\nuntil the end`,
   `${ok}Set-Cookie: a\r\nSet-Cookie: b\r\nContent-Length: 5\r\n\r\nhello`,
   `${ok}Content-Length: 5\r\n\r\nhello${next}`,
+  `${chunked}5\r\nhello\rX0\r\n\r\n`,
+  `${chunked}5\r\nhelloX\n0\r\n\r\n`,
   `${chunked}5\r\nhelloX\r\n0\r\n\r\n`,
 ].map(bytes);
