@@ -46,6 +46,7 @@ export function caseOf(seed: number, number: number): Case {
     reads: cut(dice, Buffer.from(text, 'latin1')),
     ending: dice.of(endings),
     unasked: dice.is(0.15) ? Buffer.from(unasked(dice), 'latin1') : null,
+    atOnce: dice.is(0.3),
     ...(dice.is(0.15) ? { bodyBytesMax: dice.below(24) } : {}),
     ...(dice.is(0.15) ? { discardBody: true } : {}),
   };

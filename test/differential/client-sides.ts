@@ -12,9 +12,11 @@ import { Stopper } from '../../src/lib/stop.ts';
 import { asPlainSocket, BufferSocket, type MemorySocket, StreamSocket } from './memory-socket.ts';
 
 export type Case = {
-  /** What the server sends, read by read, each with a turn of the event loop after it. */
+  /** What the server sends, read by read. */
   readonly reads: readonly Buffer[];
   readonly ending: 'open' | 'end' | 'reset';
+  /** The next read comes before the event loop has turned. */
+  readonly atOnce?: boolean;
   /** Comes when nothing is asked any more; null: nothing does. */
   readonly unasked?: Buffer | null;
   readonly bodyBytesMax?: number;
@@ -88,6 +90,9 @@ class Side {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** As long as between two reads that the system has both ready. */
+const tick = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+
 async function turns(count: number, until = (): boolean => false): Promise<void> {
   for (let at = 0; at < count && !until(); at++) await turn();
 }
@@ -100,8 +105,7 @@ export async function outcomeOf(isPlain: boolean, it: Case): Promise<Outcome> {
   const socket = side.sockets[0]!;
   for (const bytes of it.reads) {
     socket.brings(bytes);
-    // One more for undici, to which an odd answer may have to be handed over.
-    await turns(2);
+    await (it.atOnce === true ? tick() : turns(2));
   }
   if (it.ending === 'end') socket.ends();
   if (it.ending === 'reset') socket.resets();

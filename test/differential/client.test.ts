@@ -11,6 +11,7 @@ test('of every answer by which parsers are told apart they make the same', async
   const cases = corpus.flatMap((bytes) =>
     endings.flatMap((ending) => [
       { reads: cutIn(bytes, bytes.length), ending },
+      { reads: cutIn(bytes, bytes.length), ending, atOnce: true },
       { reads: cutIn(bytes, bytes.length), ending, discardBody: true, bodyBytesMax: 3 },
     ]),
   );
@@ -20,8 +21,33 @@ test('of every answer by which parsers are told apart they make the same', async
 test('so they do where an answer is cut in two at any byte', async () => {
   const cases = bases.flatMap((bytes) =>
     Array.from({ length: bytes.length }, (_, at) =>
-      endings.map((ending): Case => ({ reads: cutIn(bytes, at), ending })),
+      endings.flatMap((ending): readonly Case[] => [
+        { reads: cutIn(bytes, at), ending },
+        { reads: cutIn(bytes, at), ending, atOnce: true },
+      ]),
     ).flat(),
+  );
+  assert.deepEqual(await differencesOf(cases.length, (at) => cases[at]!), []);
+});
+
+test('so they do with what is long', async () => {
+  const head = 'HTTP/1.1 200 OK\r\n';
+  const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
+  const long = 'x'.repeat(300_000);
+  const all = [
+    `${head}Content-Length: ${long.length}\r\n\r\n${long}`,
+    `${chunked}${long.length.toString(16)}\r\n${long}\r\n0\r\n\r\n`,
+    `${chunked}${`4000\r\n${'y'.repeat(0x4000)}\r\n`.repeat(18)}0\r\n\r\n`,
+    `${chunked}${'1\r\nz\r\n'.repeat(50_000)}0\r\nX-T: a\r\n\r\n`,
+    // More beside the body than it may come to.
+    `${chunked}${'0000001\r\nz\r\n'.repeat(80_000)}0\r\n\r\n`,
+    `${chunked}1;${'a'.repeat(270_000)}\r\nz\r\n0\r\n\r\n`,
+    `HTTP/1.1 103 Early\r\nX-A: ${'b'.repeat(20_000)}\r\n\r\n`.repeat(15),
+  ].map((text) => Buffer.from(text, 'latin1'));
+  const cases = all.flatMap((bytes) =>
+    [1_000_000, 100_000].flatMap((bodyBytesMax) =>
+      endings.map((ending): Case => ({ reads: cutIn(bytes, 100), ending, bodyBytesMax })),
+    ),
   );
   assert.deepEqual(await differencesOf(cases.length, (at) => cases[at]!), []);
 });
