@@ -12,12 +12,20 @@ type Look = (id: string) => {
 } | null;
 
 /** A module that several have stands in the first of them. */
-export const chunkNames = ['main', 'base', 'records', 'service', 'storage'] as const;
+export const chunkNames = ['main', 'ahead', 'base', 'records', 'service', 'storage'] as const;
 
 export type Chunks = Readonly<Record<(typeof chunkNames)[number], ReadonlySet<string>>>;
 
-const main = ['main.ts', 'cli/version.ts'];
-const service = ['cli/serve.ts', 'run/run.ts', 'brain/skills.ts'];
+const main = ['main.ts', 'cli/version.ts', 'lib/log.ts'];
+/** What begins the storage before the rest is loaded. */
+const ahead = ['cli/serve.ts'];
+const service = [
+  'cli/serving.ts',
+  'brain/skills.ts',
+  'store/memory/memory.ts',
+  'store/memory/reader.ts',
+  'store/memory/story-ring.ts',
+];
 const storage = ['store/sqlite/sqlite.ts', 'store/sqlite/read/thread-reader.ts'];
 /** The command that is asked most often beside a service. */
 const quickest = ['cli/talk/send.ts'];
@@ -54,6 +62,7 @@ export function chunksOf(look: Look, sources: string): Chunks {
   );
   return {
     main: loadedWith(main.map(pathOf)),
+    ahead: loadedWith(ahead.map(pathOf)),
     base: served.intersection(loadedWith(quickest.map(pathOf))),
     records: served.intersection(loadedWith(light)),
     service: served,
