@@ -4,7 +4,6 @@
  * itself again under the Node that came with the package. Written in the JavaScript that Node 12
  * can read, so that an old Node gets a sentence and not a syntax error.
  */
-import { spawn } from 'child_process';
 import { closeSync, existsSync, mkdirSync, readdirSync, statSync } from 'fs';
 import * as nodeModule from 'module';
 import { homedir } from 'os';
@@ -35,7 +34,8 @@ if (isNewEnough()) {
     );
     process.exitCode = 78;
   } else {
-    relaunch(node);
+    // Few need it, and it takes 2 ms of every start.
+    import('child_process').then(({ spawn }) => relaunch(node, spawn));
   }
 }
 
@@ -104,7 +104,7 @@ function cacheFolder() {
  * what came both ways as one. The same channel, when it breaks, tells the child that this process
  * is gone.
  */
-function relaunch(node) {
+function relaunch(node, spawn) {
   // Until the program listens to the signal itself, no debugger is there to open.
   const args = ['--disable-sigusr1', self].concat(process.argv.slice(2));
   const child = spawn(node, args, {

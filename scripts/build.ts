@@ -1,25 +1,19 @@
 /**
  * Bundles the program into dist/, which is what is published and what starts fastest: main.js,
- * one chunk for each part that loads when it is needed, the storage threads as writer-thread.js and
- * reader-thread.js, and the migrations. Nothing is minified, so that a stack trace can be read.
+ * a few chunks for all that a service loads before it listens, one for each part that loads when
+ * it is needed, each storage thread in a file of its own, and the migrations. Nothing is minified,
+ * so that a stack trace can be read.
  */
-import { cpSync, existsSync, globSync, rmSync, statSync } from 'node:fs';
+import { cpSync, globSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { rolldown } from 'rolldown';
+import { rolldown, type InputOptions, type OutputOptions } from 'rolldown';
+import { chunkNames, chunksOf, type Chunks } from './chunks.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = process.env['SVC_BUILD_FOLDER'] ?? join(root, 'dist');
 const started = performance.now();
 
-const input: Record<string, string> = { main: join(root, 'src', 'main.ts') };
-for (const thread of ['write/writer-thread', 'read/reader-thread']) {
-  const file = join(root, 'src', 'store', 'sqlite', `${thread}.ts`);
-  if (existsSync(file)) input[basename(thread)] = file;
-}
-
-rmSync(dist, { recursive: true, force: true });
-await using bundle = await rolldown({
-  input,
+const shared: InputOptions = {
   platform: 'node',
   cwd: root,
   // Discord's libraries stay where npm put them: few load them, and they have their own undici. So
@@ -37,15 +31,19 @@ await using bundle = await rolldown({
       'node-fetch': join(root, 'scripts', 'no-fetch.cjs'),
     },
   },
-});
-await bundle.write({
+};
+const written: OutputOptions = {
   dir: dist,
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
   minify: false,
   sourcemap: false,
-});
+};
+
+rmSync(dist, { recursive: true, force: true });
+await bundleProgram();
+for (const thread of ['write/writer-thread', 'read/reader-thread']) await bundleThread(thread);
 for (const file of globSync('src/store/**/*.sql', { cwd: root })) {
   cpSync(join(root, file), join(dist, 'migrations', basename(file)));
 }
@@ -54,3 +52,36 @@ const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) 
 const bytes = files.reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
 const seconds = ((performance.now() - started) / 1000).toFixed(1);
 console.log(`dist: ${files.length} files, ${Math.round(bytes / 1024)} kB, built in ${seconds} s`);
+
+async function bundleProgram(): Promise<void> {
+  /** Known once the bundler has seen every module. */
+  let chunks: Chunks | null = null;
+  await using bundle = await rolldown({
+    ...shared,
+    input: { main: join(root, 'src', 'main.ts') },
+    // Chunks may import from main.js what it has of its own.
+    preserveEntrySignatures: 'allow-extension',
+    plugins: [
+      {
+        name: 'chunks',
+        buildEnd() {
+          chunks = chunksOf((id) => this.getModuleInfo(id), join(root, 'src'));
+        },
+      },
+    ],
+  });
+  const groups = chunkNames.map((name, index) => ({
+    name,
+    priority: chunkNames.length - index,
+    test: (id: string) => chunks?.[name].has(id) === true,
+  }));
+  const codeSplitting = { includeDependenciesRecursively: false, groups };
+  await bundle.write({ ...written, codeSplitting });
+}
+
+/** In one file: it shares nothing with the program, and would load more than it needs. */
+async function bundleThread(name: string): Promise<void> {
+  const input = { [basename(name)]: join(root, 'src', 'store', 'sqlite', `${name}.ts`) };
+  await using bundle = await rolldown({ ...shared, input });
+  await bundle.write({ ...written, codeSplitting: false });
+}

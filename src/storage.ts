@@ -4,8 +4,6 @@
  */
 import type { StorageConfig } from './config/config.ts';
 import type { IdSource } from './domain/ids.ts';
-import { createMemoryReader } from './store/memory/reader.ts';
-import { createMemoryLedger } from './store/memory/memory.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
 import type { CursorReader } from './store/sqlite/read/cursors.ts';
@@ -14,7 +12,9 @@ import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
-import { StoryRing } from './store/memory/story-ring.ts';
+import { WriterThread, type StartWriter } from './store/sqlite/write/start-writer.ts';
+
+export type { StartWriter };
 
 export type LedgerChoice = Clock & {
   readonly storage: StorageConfig | null;
@@ -26,15 +26,30 @@ export type LedgerChoice = Clock & {
   /** The storage failed for good: nothing more is accepted. */
   readonly failed: (error: unknown) => void;
   readonly news: LedgerNews;
+  /** Who writes to the disk; left out: a thread that is begun then. */
+  readonly startWriter?: StartWriter | undefined;
 };
 
 /** The reader is closed after the ledger; to close one does not close the other. */
 export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
 
+/**
+ * Begins what takes a database longest to open, and opens nothing: for who is about to open one.
+ * What is not given to `openLedger` is to be disposed of.
+ */
+export function beginStorage(): AsyncDisposable & { readonly start: StartWriter } {
+  return new WriterThread();
+}
+
 /** SQLite where a path is given, else memory. */
 export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
   const { storage, path, publicNow, ids, now, steady, news } = choice;
   if (storage === null || path === null) {
+    const [{ createMemoryLedger }, { createMemoryReader }, { StoryRing }] = await Promise.all([
+      import('./store/memory/memory.ts'),
+      import('./store/memory/reader.ts'),
+      import('./store/memory/story-ring.ts'),
+    ]);
     const stories = new StoryRing();
     const reader = createMemoryReader(stories);
     return { ledger: createMemoryLedger({ now, steady, ids, stories, news }), reader };
@@ -45,7 +60,8 @@ export async function openLedger(choice: LedgerChoice): Promise<OpenStore | Stor
   ]);
   const { retentionDays } = storage;
   const onFault = choice.failed;
-  const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault };
+  const { startWriter } = choice;
+  const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
   return { ledger, reader: createThreadReader(path) };

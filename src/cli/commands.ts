@@ -1,5 +1,6 @@
 /** From arguments to one command. Each command loads when it is asked for, and no other. */
 import { nearest } from '../config/nearest.ts';
+import { programVersion } from '../lib/program.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 
 type Entry = { readonly name: string; load(): Promise<Command> };
@@ -67,7 +68,6 @@ async function loadConfigCheck(): Promise<Command> {
   return createConfigCheck(
     async (inspection, { secrets: lookup, stop: left }) => {
       const { runPreflight } = await import('../preflight/preflight.ts');
-      const { programVersion } = await import('../lib/program.ts');
       const version = programVersion();
       return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },

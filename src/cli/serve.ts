@@ -1,26 +1,8 @@
-import type { Config } from '../config/config.ts';
-import { namedSecrets } from '../config/secrets.ts';
-import { notYet } from '../config/unsupported.ts';
 import { takeOrders } from '../desktop/core/orders.ts';
-import type { ServiceCore } from '../desktop/core/service-core.ts';
-import type { KeychainState } from '../domain/keychain-state.ts';
-import { explainKeychain, openKeychain } from '../keychain.ts';
-import { logLevels, type Log, type LogLevel } from '../lib/log.ts';
-import { isTokenWanted } from '../run/admin-address.ts';
-import type { Ending } from '../run/run.ts';
-import {
-  createCommandLog,
-  logWarnings,
-  readConfig,
-  readLogLevel,
-  readSecrets,
-  type SecretsRead,
-} from './frame/boot.ts';
-import { exitCode, type Command, type Io } from './cli.ts';
-import { sayChoice, useConfigFile, type ConfigFile } from './frame/config-file.ts';
-import { openTurnLines } from './frame/turn-lines.ts';
+import { logLevels } from '../lib/log.ts';
+import type { Command, Io } from './cli.ts';
 import { parseFlags, wrongUsage } from './frame/flags.ts';
-import { packageRoot, programVersion } from '../lib/program.ts';
+import { beginNamedStorage } from './frame/named-storage.ts';
 
 const table = {
   config: { type: 'string' },
@@ -53,97 +35,10 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (taken.kind === 'fault') return wrongUsage(io, 'serve', taken.message);
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'serve', parsed.message);
-  const level = readLogLevel(parsed.flags['log-level'], 'info');
-  if ('fault' in level) return wrongUsage(io, 'serve', level.fault);
-  const file = useConfigFile(parsed.flags.config, io);
-  const service = { file, level: level.level, onReload };
-  if (taken.kind === 'none') return serveFrom({ ...service, io, core: null });
-  const [{ ServiceCore: Core }, { takeLent }] = await loadCore();
-  await using core = new Core(taken.orders, file.path, io.stop);
-  if (taken.orders.lends) await takeLent(io.stdin, io.secrets, core.stop);
-  return await serveFrom({ ...service, io: { ...io, stop: core.stop }, core });
-}
-
-/** A service by itself loads nothing of an application. */
-const loadCore = () =>
-  Promise.all([import('../desktop/core/service-core.ts'), import('../desktop/core/lent.ts')]);
-
-type Service = {
-  readonly file: ConfigFile;
-  readonly level: LogLevel;
-  readonly onReload: (reload: () => void) => void;
-  readonly io: Io;
-  /** null: svc runs by itself, without an application around it. */
-  readonly core: ServiceCore | null;
-};
-
-async function serveFrom(service: Service): Promise<number> {
-  const { file, io, core } = service;
-  const read = await readConfig(file, io);
-  if (read.kind === 'refused') {
-    io.stderr.write(read.report);
-    await core?.stuckByConfig(read.problems);
-    return exitCode.config;
-  }
-  const { config, inspection } = read;
-  const missing = notYet(config);
-  if (missing.length > 0) {
-    io.stderr.write(missing.map((one) => `✗ ${one}\n`).join(''));
-    await core?.stuckOtherwise('not_yet', missing.join(' '));
-    return exitCode.config;
-  }
-  const tokenWanted = isTokenWanted(config.observability, core !== null);
-  const resolved = await readSecrets(config, io, { tokenWanted });
-  if (io.stop.aborted) return exitCode.fine;
-  if (resolved.kind === 'refused') return refuseSecrets(service, config, resolved);
-  const { secrets } = resolved;
-  io.secrets.hold(resolved.found);
-  const warnings = [...inspection.validation.problems, ...resolved.warnings];
-  const log = openLog(service);
-  log.scrub(secrets.values());
-  const chosen = sayChoice(file);
-  if (chosen !== null && io.stderr.isTTY !== true) log.info('config_found', chosen);
-  logWarnings(log, warnings);
-  using lines = io.stdout.isTTY === true ? openTurnLines(io) : null;
-  const { runService } = await import('../run/run.ts');
-  const ending = await runService({
-    config,
-    text: inspection.text,
-    file: inspection.file,
-    env: io.env,
-    lookup: io.secrets,
-    onReload: service.onReload,
-    revision: inspection.revision,
-    storagePath: inspection.storagePath,
-    secrets,
-    warnings,
-    log,
-    version: programVersion(),
-    webRoot: new URL('web/dist/', packageRoot()),
-    stop: io.stop,
-    abandon: io.abandon,
-    onTurn: lines === null ? undefined : (turn) => lines.told(turn),
-    application: core?.around ?? null,
-    onListening: ({ window }) => window !== null && core?.atWork(window),
-  });
-  await tell(ending, log);
-  return core === null ? codeOf(ending) : tellShell(ending, core, io);
-}
-
-/** In an application its lines go to files, so that none is lost where no shell reads them. */
-function openLog({ io, level, core }: Service): Log {
-  if (core === null) return createCommandLog(io, level);
-  try {
-    const log = core.openLog(level);
-    core.logTo(log);
-    return log;
-  } catch (error) {
-    const log = createCommandLog(io, level);
-    const { message } = error as NodeJS.ErrnoException;
-    log.warn('log_files', `The log cannot be kept in files: ${message}.`);
-    core.logTo(log);
-    return log;
-  }
+  await using thread = beginNamedStorage(parsed.flags.config, io);
+  const { runServe } = await import('./serving.ts');
+  const orders = taken.kind === 'none' ? null : taken.orders;
+  return await runServe(parsed.flags, { io, orders, onReload, startWriter: thread?.start });
 }
 
 /** A hang-up that comes before anybody can act on it is acted on later. */
@@ -157,49 +52,4 @@ function latchHangUps({ onHangUp }: Io): (reload: () => void) => void {
     act = reload;
     if (came) reload();
   };
-}
-
-async function tell(ending: Ending, log: Log): Promise<void> {
-  if (ending.kind === 'refused') log.error(ending.code, ending.message);
-  if (ending.kind === 'failed') log.error('service_failed', ending.message);
-  await log.flush();
-}
-
-function codeOf({ kind }: Ending): number {
-  switch (kind) {
-    case 'ended':
-      return exitCode.fine;
-    case 'refused':
-      return exitCode.config;
-    case 'failed':
-      return exitCode.failed;
-    default:
-      return kind satisfies never;
-  }
-}
-
-/** A shell that knows why does not begin it again. */
-async function tellShell(ending: Ending, core: ServiceCore, io: Io): Promise<number> {
-  if (ending.kind === 'ended') return exitCode.fine;
-  io.stderr.write(`${ending.message}\n`);
-  return (await core.stuckByEnding(ending)) ? exitCode.config : codeOf(ending);
-}
-
-async function refuseSecrets(
-  { io, core }: Service,
-  config: Config,
-  refused: Extract<SecretsRead, { readonly kind: 'refused' }>,
-): Promise<number> {
-  io.stderr.write(refused.report);
-  if (core === null) return exitCode.config;
-  const state = await openKeychain({ env: io.env, atTerminal: false }).state(io.stop);
-  await core.stuckBySecrets(refused, namedSecrets(config), { state, told: sayState(state) });
-  return exitCode.config;
-}
-
-/** What keeps a keychain from being ready, and what to do: sentences. */
-function sayState(state: KeychainState): string | null {
-  if (state === 'ready') return null;
-  const { message, remedy } = explainKeychain(state);
-  return `${message} ${remedy}`;
 }

@@ -78,7 +78,9 @@ export function isHost(text: string): boolean {
  * international names are not at hand here: a few bad names show only in use.
  */
 function isHostName(text: string): boolean {
-  if (!/^[\p{L}\p{N}\p{M}._-]+$/u.test(text) || text.length > 253) return false;
+  // Most names are plain, and the tables of all letters take a start longer than the whole check.
+  const written = /^[\w.-]+$/.test(text) || /^[\p{L}\p{N}\p{M}._-]+$/u.test(text);
+  if (!written || text.length > 253) return false;
   if (text.startsWith('.') || text.includes('..')) return false;
   const last = text.replace(/\.$/, '').split('.').at(-1)!;
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) ? isIpv4(text) : true;

@@ -10,19 +10,14 @@
  *
  * Format: HTTP/1.1 by node:http and node:https.
  */
-import {
-  Agent,
-  request as requestPlain,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from 'node:http';
-import { Agent as SecureAgent, request as requestSecure } from 'node:https';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Agent as SecureAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { AnswerBody } from './answer-body.ts';
 import type { SteadyTime } from './clock.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { codeOf, type HttpFault } from './http-client.ts';
+import { Agent, loadHttps, request as requestPlain } from './node-http.ts';
 
 export type PinnedRequest = {
   readonly method: 'GET' | 'POST';
@@ -63,10 +58,8 @@ export type PinnedResult =
 
 const headerBytesMax = 16 * 1024;
 
-const agents = {
-  'http:': new Agent({ keepAlive: false }),
-  'https:': new SecureAgent({ keepAlive: false, maxCachedSessions: 0 }),
-};
+const plainAgent = new Agent({ keepAlive: false });
+let secureAgent: SecureAgent | null = null;
 
 /** @param signal ends the request at once */
 export function sendPinned(
@@ -147,12 +140,14 @@ class PinnedExchange {
       insecureHTTPParser: false,
     };
     if (url.protocol !== 'https:') {
-      return requestPlain({ ...common, port: url.port || 80, agent: agents['http:'] });
+      return requestPlain({ ...common, port: url.port || 80, agent: plainAgent });
     }
-    return requestSecure({
+    const https = loadHttps();
+    secureAgent ??= new https.Agent({ keepAlive: false, maxCachedSessions: 0 });
+    return https.request({
       ...common,
       port: url.port || 443,
-      agent: agents['https:'],
+      agent: secureAgent,
       // Addresses are not sent as names (RFC 6066); the certificate is held against them even so.
       servername: isIP(url.hostname.replaceAll(/[[\]]/g, '')) === 0 ? url.hostname : '',
       rejectUnauthorized: true,

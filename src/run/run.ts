@@ -28,7 +28,7 @@ import { startAdmin, type Around } from './admin-server.ts';
 import { sayWhere, whereItListens, type Listening } from './listening.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
-import { closeLedger, openLedger, type OpenStore } from '../storage.ts';
+import { closeLedger, openLedger, type OpenStore, type StartWriter } from '../storage.ts';
 import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { StoreProblem } from '../store/problem.ts';
@@ -63,6 +63,8 @@ export type Setup = {
   readonly stop: AbortSignal;
   /** Ends the drain: what is in hand is given back to the ledger, or lost where it is in memory. */
   readonly abandon?: AbortSignal;
+  /** Who writes to the disk; left out: a thread that is begun when the storage is opened. */
+  readonly startWriter?: StartWriter | undefined;
   readonly onListening?: (at: Listening, inside: Inside) => void;
   readonly onTurn?: TurnWatch | undefined;
   /** The application around this run; null and left out: it runs by itself. */
@@ -160,7 +162,7 @@ class Run {
   }
 
   #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
-    const { config, secrets, storagePath: path } = this.#setup;
+    const { config, secrets, storagePath: path, startWriter } = this.#setup;
     const failed = (error: unknown): void => {
       this.#events.faulted({ where: 'the storage', error });
       this.#state.storageFailed();
@@ -168,7 +170,8 @@ class Run {
     const { now, steady } = kit;
     const { news } = this.#alerts;
     const publicNow = publicBy(config, secrets);
-    const choice = { storage: config.storage, path, publicNow, ids, now, steady, news, failed };
+    const where = { storage: config.storage, path, startWriter };
+    const choice = { ...where, publicNow, ids, now, steady, news, failed };
     return this.#lifetime.adopt(
       'the storage',
       () => openLedger(choice),

@@ -4,8 +4,9 @@
  *
  * Format: https://github.com/ollama/ollama/blob/main/docs/api.md (chat, list models, version)
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { practiceModelName } from '../domain/remedy.ts';
+import { createServer } from '../lib/node-http.ts';
 
 const requestBytesMax = 4 * 1024 * 1024;
 

@@ -1,5 +1,6 @@
 /** What stands at the other end of the demo's webhook. */
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
+import { createServer } from '../../lib/node-http.ts';
 
 export type Reply = { readonly conversation: string; readonly from: string; readonly text: string };
 

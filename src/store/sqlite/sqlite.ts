@@ -36,7 +36,7 @@ export type SqliteOptions = Clock & {
   readonly news?: LedgerNews;
   readonly limits?: Partial<SqliteLimits>;
   /** Who writes; left out: a thread of its own. */
-  readonly startWriter?: StartWriter;
+  readonly startWriter?: StartWriter | undefined;
 };
 
 /** Opens or makes the database, takes its lock, and recovers what was unsettled. */

@@ -17,10 +17,23 @@ export type StartWriter = (data: WriterData) => Promise<Writer | WriterProblem>;
 export type WriterProblem = { readonly errcode: number; readonly message: string };
 
 /** Starts the writer in a thread of its own. */
-export const startWriter: StartWriter = (data) => {
-  const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
-  const worker = new Worker(new URL(file, import.meta.url), { workerData: data });
-  return new Promise((resolve, reject) => {
+export const startWriter: StartWriter = (data) => new WriterThread().start(data);
+
+/**
+ * A thread for the writer, which takes longer to begin than a database to open. It has nothing open
+ * and touches no file until it is started.
+ */
+export class WriterThread implements AsyncDisposable {
+  readonly #worker: Worker;
+  readonly #opened = Promise.withResolvers<Writer | WriterProblem>();
+  #isStarted = false;
+
+  constructor() {
+    const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
+    const worker = new Worker(new URL(file, import.meta.url));
+    const { promise, resolve, reject } = this.#opened;
+    // Nobody need hear of the end of a thread that is not started.
+    promise.catch(() => {});
     const ended = (): void => reject(new Error('the storage thread ended before it was ready'));
     worker.once('error', reject);
     worker.once('exit', ended);
@@ -31,5 +44,18 @@ export const startWriter: StartWriter = (data) => {
       worker.off('exit', ended);
       resolve(message.kind === 'open' ? worker : message);
     });
-  });
-};
+    this.#worker = worker;
+  }
+
+  /** Is called once; from then on who called it ends the thread. */
+  readonly start: StartWriter = (data) => {
+    this.#isStarted = true;
+    this.#worker.postMessage(data);
+    return this.#opened.promise;
+  };
+
+  /** Ends a thread that was not started. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isStarted) await this.#worker.terminate();
+  }
+}

@@ -1,4 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { beginWriting, type WriterData } from './writer.ts';
 
-beginWriting(parentPort!, workerData as WriterData);
+// It may have been begun before it was known which database it writes.
+parentPort!.once('message', (data: WriterData) => beginWriting(parentPort!, data));

@@ -1,0 +1,71 @@
+/**
+ * Which modules the build puts into one file. Each file that a start loads costs it a third of a
+ * millisecond, so all that a service loads before it listens stands in few. What only a service
+ * needs is loaded by no command that is asked beside one.
+ */
+import { join } from 'node:path';
+
+/** What the bundler knows of a module; `null` of one that it has not. */
+type Look = (id: string) => {
+  readonly importedIds: readonly string[];
+  readonly dynamicallyImportedIds: readonly string[];
+} | null;
+
+/** A module that several have stands in the first of them. */
+export const chunkNames = ['main', 'ahead', 'base', 'records', 'service', 'storage'] as const;
+
+export type Chunks = Readonly<Record<(typeof chunkNames)[number], ReadonlySet<string>>>;
+
+const main = ['main.ts', 'cli/version.ts', 'lib/log.ts'];
+/** What begins the storage before the rest is loaded. */
+const ahead = ['cli/serve.ts'];
+const service = [
+  'cli/serving.ts',
+  'brain/skills.ts',
+  'store/memory/memory.ts',
+  'store/memory/reader.ts',
+  'store/memory/story-ring.ts',
+];
+const storage = ['store/sqlite/sqlite.ts', 'store/sqlite/read/thread-reader.ts'];
+/** The command that is asked most often beside a service. */
+const quickest = ['cli/talk/send.ts'];
+/** What of a command's loading runs a service, or much of one, in its own process. */
+const heavy = new Set([
+  'cli/chat.ts',
+  'cli/demo/demo.ts',
+  'cli/desktop.ts',
+  'cli/doctor/doctor.ts',
+  'cli/init/init.ts',
+  'cli/internal/first-run.ts',
+  'cli/internal/window.ts',
+  'cli/serve.ts',
+  'preflight/preflight.ts',
+]);
+
+/**
+ * @param sources the folder of the sources, absolute
+ * @returns their modules, by path; one that is in none stands where the bundler puts it
+ */
+export function chunksOf(look: Look, sources: string): Chunks {
+  const pathOf = (file: string): string => join(sources, file);
+  const loadedWith = (ids: readonly string[]): Set<string> => {
+    const found = new Set(ids);
+    for (const id of found) for (const other of look(id)?.importedIds ?? []) found.add(other);
+    return found;
+  };
+  const served = loadedWith(service.map(pathOf));
+  const commands = look(pathOf('cli/commands.ts'))?.dynamicallyImportedIds ?? [];
+  const heavyIds = new Set([...heavy].map(pathOf));
+  const light = commands.filter((id) => !heavyIds.has(id));
+  const looks = (look(pathOf('storage.ts'))?.dynamicallyImportedIds ?? []).filter(
+    (id) => !storage.map(pathOf).includes(id),
+  );
+  return {
+    main: loadedWith(main.map(pathOf)),
+    ahead: loadedWith(ahead.map(pathOf)),
+    base: served.intersection(loadedWith(quickest.map(pathOf))),
+    records: served.intersection(loadedWith(light)),
+    service: served,
+    storage: loadedWith(storage.map(pathOf)).difference(loadedWith([...light, ...looks])),
+  };
+}

@@ -1,0 +1,176 @@
+/** What `svc serve` does once its arguments are read. */
+import type { Config } from '../config/config.ts';
+import { namedSecrets } from '../config/secrets.ts';
+import { notYet } from '../config/unsupported.ts';
+import type { CoreOrders } from '../desktop/desktop.ts';
+import type { ServiceCore } from '../desktop/core/service-core.ts';
+import type { KeychainState } from '../domain/keychain-state.ts';
+import { explainKeychain, openKeychain } from '../keychain.ts';
+import type { Log, LogLevel } from '../lib/log.ts';
+import { isTokenWanted } from '../run/admin-address.ts';
+import { runService, type Ending } from '../run/run.ts';
+import {
+  createCommandLog,
+  logWarnings,
+  readConfig,
+  readLogLevel,
+  readSecrets,
+  type SecretsRead,
+} from './frame/boot.ts';
+import { exitCode, type Io } from './cli.ts';
+import { sayChoice, useConfigFile, type ConfigFile } from './frame/config-file.ts';
+import { openTurnLines } from './frame/turn-lines.ts';
+import { wrongUsage } from './frame/flags.ts';
+import type { StartWriter } from '../storage.ts';
+import { packageRoot, programVersion } from '../lib/program.ts';
+
+/** What `svc serve` was asked for, as its arguments say. */
+export type ServeFlags = { readonly config: string | null; readonly 'log-level': string | null };
+
+export type ServeSetup = {
+  readonly io: Io;
+  /** null: svc runs by itself, without an application around it. */
+  readonly orders: CoreOrders | null;
+  readonly onReload: (reload: () => void) => void;
+  /** A storage thread that has been begun, for who opens the database. */
+  readonly startWriter: StartWriter | undefined;
+};
+
+/** @returns the exit code */
+export async function runServe(flags: ServeFlags, setup: ServeSetup): Promise<number> {
+  const { io, orders } = setup;
+  const level = readLogLevel(flags['log-level'], 'info');
+  if ('fault' in level) return wrongUsage(io, 'serve', level.fault);
+  const file = useConfigFile(flags.config, io);
+  const service = { ...setup, file, level: level.level };
+  if (orders === null) return serveFrom({ ...service, core: null });
+  const [{ ServiceCore: Core }, { takeLent }] = await loadCore();
+  await using core = new Core(orders, file.path, io.stop);
+  if (orders.lends) await takeLent(io.stdin, io.secrets, core.stop);
+  return await serveFrom({ ...service, io: { ...io, stop: core.stop }, core });
+}
+
+/** A service by itself loads nothing of an application. */
+const loadCore = () =>
+  Promise.all([import('../desktop/core/service-core.ts'), import('../desktop/core/lent.ts')]);
+
+type Service = ServeSetup & {
+  readonly file: ConfigFile;
+  readonly level: LogLevel;
+  /** null: there are no orders. */
+  readonly core: ServiceCore | null;
+};
+
+async function serveFrom(service: Service): Promise<number> {
+  const { file, io, core } = service;
+  const read = await readConfig(file, io);
+  if (read.kind === 'refused') {
+    io.stderr.write(read.report);
+    await core?.stuckByConfig(read.problems);
+    return exitCode.config;
+  }
+  const { config, inspection } = read;
+  const missing = notYet(config);
+  if (missing.length > 0) {
+    io.stderr.write(missing.map((one) => `✗ ${one}\n`).join(''));
+    await core?.stuckOtherwise('not_yet', missing.join(' '));
+    return exitCode.config;
+  }
+  const tokenWanted = isTokenWanted(config.observability, core !== null);
+  const resolved = await readSecrets(config, io, { tokenWanted });
+  if (io.stop.aborted) return exitCode.fine;
+  if (resolved.kind === 'refused') return refuseSecrets(service, config, resolved);
+  const { secrets } = resolved;
+  io.secrets.hold(resolved.found);
+  const warnings = [...inspection.validation.problems, ...resolved.warnings];
+  const log = openLog(service);
+  log.scrub(secrets.values());
+  const chosen = sayChoice(file);
+  if (chosen !== null && io.stderr.isTTY !== true) log.info('config_found', chosen);
+  logWarnings(log, warnings);
+  using lines = io.stdout.isTTY === true ? openTurnLines(io) : null;
+  const ending = await runService({
+    config,
+    text: inspection.text,
+    file: inspection.file,
+    env: io.env,
+    lookup: io.secrets,
+    onReload: service.onReload,
+    revision: inspection.revision,
+    storagePath: inspection.storagePath,
+    secrets,
+    warnings,
+    log,
+    version: programVersion(),
+    webRoot: new URL('web/dist/', packageRoot()),
+    stop: io.stop,
+    abandon: io.abandon,
+    startWriter: service.startWriter,
+    onTurn: lines === null ? undefined : (turn) => lines.told(turn),
+    application: core?.around ?? null,
+    onListening: ({ window }) => window !== null && core?.atWork(window),
+  });
+  await tell(ending, log);
+  return core === null ? codeOf(ending) : tellShell(ending, core, io);
+}
+
+/** In an application its lines go to files, so that none is lost where no shell reads them. */
+function openLog({ io, level, core }: Service): Log {
+  if (core === null) return createCommandLog(io, level);
+  try {
+    const log = core.openLog(level);
+    core.logTo(log);
+    return log;
+  } catch (error) {
+    const log = createCommandLog(io, level);
+    const { message } = error as NodeJS.ErrnoException;
+    log.warn('log_files', `The log cannot be kept in files: ${message}.`);
+    core.logTo(log);
+    return log;
+  }
+}
+
+async function tell(ending: Ending, log: Log): Promise<void> {
+  if (ending.kind === 'refused') log.error(ending.code, ending.message);
+  if (ending.kind === 'failed') log.error('service_failed', ending.message);
+  await log.flush();
+}
+
+function codeOf({ kind }: Ending): number {
+  switch (kind) {
+    case 'ended':
+      return exitCode.fine;
+    case 'refused':
+      return exitCode.config;
+    case 'failed':
+      return exitCode.failed;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** A shell that knows why does not begin it again. */
+async function tellShell(ending: Ending, core: ServiceCore, io: Io): Promise<number> {
+  if (ending.kind === 'ended') return exitCode.fine;
+  io.stderr.write(`${ending.message}\n`);
+  return (await core.stuckByEnding(ending)) ? exitCode.config : codeOf(ending);
+}
+
+async function refuseSecrets(
+  { io, core }: Service,
+  config: Config,
+  refused: Extract<SecretsRead, { readonly kind: 'refused' }>,
+): Promise<number> {
+  io.stderr.write(refused.report);
+  if (core === null) return exitCode.config;
+  const state = await openKeychain({ env: io.env, atTerminal: false }).state(io.stop);
+  await core.stuckBySecrets(refused, namedSecrets(config), { state, told: sayState(state) });
+  return exitCode.config;
+}
+
+/** What keeps a keychain from being ready, and what to do: sentences. */
+function sayState(state: KeychainState): string | null {
+  if (state === 'ready') return null;
+  const { message, remedy } = explainKeychain(state);
+  return `${message} ${remedy}`;
+}
