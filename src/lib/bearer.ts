@@ -17,15 +17,39 @@ export function bearerOf(request: IncomingMessage): string | null {
   return count === 1 ? header.slice(7).trim() : null;
 }
 
+/** Of secrets that are compared as they are. */
+const plainBytesMax = 510;
+const lengthBytes = 2;
+
 /**
- * Neither the time nor the length of the comparison tells anything about the secret: what is
- * compared are digests under a key that this process alone knows. Hashing in one call takes a
- * third of the time of an HMAC.
+ * Neither the time nor the length of the comparison tells anything about the secret: a token is
+ * put behind its length into as many bytes as the longest one has, and all of them are compared.
+ * For a still longer secret digests are compared, under a key that this process alone knows.
  */
 export function createTokenCheck(secret: string): TokenCheck {
+  // Node reads header bytes as latin1, so this is how the right secret looks in a header.
+  const right = Buffer.from(secret, 'utf8').toString('latin1');
+  if (right.length > plainBytesMax) return createLongTokenCheck(right);
+  const expected = Buffer.alloc(lengthBytes + plainBytesMax);
+  const given = Buffer.alloc(expected.length);
+  pad(right, expected);
+  return (token) => {
+    pad(token, given);
+    // A character that is no byte was put in as its lowest byte.
+    return timingSafeEqual(given, expected) && !/[^\0-\xff]/.test(token);
+  };
+}
+
+function pad(token: string, into: Buffer): void {
+  into.fill(0, lengthBytes);
+  into.writeUInt16LE(Math.min(token.length, 0xffff));
+  into.write(token, lengthBytes, 'latin1');
+}
+
+/** Hashing in one call takes a third of the time of an HMAC. */
+function createLongTokenCheck(right: string): TokenCheck {
   const key = randomBytes(32).toString('hex');
   const digestOf = (text: string): Buffer => hash('sha256', key + text, 'buffer');
-  // Node reads header bytes as latin1, so this is how the right secret looks in a header.
-  const expected = digestOf(Buffer.from(secret, 'utf8').toString('latin1'));
+  const expected = digestOf(right);
   return (token) => timingSafeEqual(digestOf(token), expected);
 }

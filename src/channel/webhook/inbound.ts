@@ -203,10 +203,8 @@ class InboundHandler {
 const discardLimits = { bytesMax: 8 * 1_048_576, ms: 5_000 };
 
 function send(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  });
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, ['content-type', 'application/json', 'content-length', length]);
   response.end(body);
 }
 
