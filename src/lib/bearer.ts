@@ -7,14 +7,20 @@ export type TokenCheck = (token: string) => boolean;
 
 /** The bearer token; null when there is none, or more than one Authorization header. */
 export function bearerOf(request: IncomingMessage): string | null {
-  const header = request.headers.authorization;
-  if (header === undefined || header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
+  const token = tokenOf(request.headers.authorization);
+  if (token === null) return null;
   let count = 0;
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
     const name = request.rawHeaders[at]!;
     if (name.length === 13 && name.toLowerCase() === 'authorization') count++;
   }
-  return count === 1 ? header.slice(7).trim() : null;
+  return count === 1 ? token : null;
+}
+
+/** @param header the only Authorization header */
+export function tokenOf(header: string | undefined): string | null {
+  if (header === undefined || header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
+  return header.slice(7).trim();
 }
 
 /** Of secrets that are compared as they are. */
