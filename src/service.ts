@@ -236,11 +236,13 @@ export function createPlan(
 /**
  * What a process makes once.
  * @param heldDatabase the SQLite file that it has open, or is about to; null: none
+ * @param ownHttp false: all HTTP goes through `node:http` and undici (lib/own-http.ts)
  */
 export function createServiceKit(
   events: Events,
   version: string,
   heldDatabase: string | null = null,
+  ownHttp = true,
 ): ServiceKit {
   const deadlines = createDeadlines(systemClock.steady);
   const filesMax = openFilesMax();
@@ -248,7 +250,7 @@ export function createServiceKit(
   const connectionsMax = Math.min(listenLimits.connectionsMax, most);
   const dropped = (): void => events.ranShort({ of: 'connections' });
   const { steady } = systemClock;
-  const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped });
+  const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, ownHttp });
   return {
     ...systemClock,
     http: watchedForFiles(createHttpClient(deadlines), () => events.ranShort({ of: 'files' })),

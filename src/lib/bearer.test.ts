@@ -48,6 +48,50 @@ test('only the secret itself is right, also with characters beyond ASCII', async
   }
 });
 
+test('a secret of any length has its own check', () => {
+  for (const length of [1, 2, 32, 509, 510, 511, 512, 1_020, 2_000]) {
+    const right = 'ab'.repeat(length).slice(0, length);
+    const isRight = createTokenCheck(right);
+    assert.equal(isRight(right), true, `${length}`);
+    const wrongs = [
+      '',
+      right.slice(1),
+      right.slice(0, -1),
+      `${right}a`,
+      `${right}\0`,
+      `${right}${'b'.repeat(600)}`,
+      right.replace(/.$/, 'c'),
+      right.replace(/^./, 'c'),
+    ];
+    for (const wrong of wrongs) assert.equal(isRight(wrong), false, `${length}: ${wrong.length}`);
+    assert.equal(isRight(right), true, `${length}, after longer ones`);
+  }
+});
+
+test('bytes that mean nothing are no padding, and no character counts as another', () => {
+  assert.equal(createTokenCheck('a')('a\0'), false);
+  assert.equal(createTokenCheck('a\0')('a'), false);
+  assert.equal(createTokenCheck('a\0')('a\0'), true);
+  const isRight = createTokenCheck('1');
+  assert.equal(isRight('\u0131'), false, 'its low byte is that of 1');
+  assert.equal(isRight('1'), true);
+});
+
+test('a secret beyond ASCII is right as UTF-8 bytes, and not as latin1', () => {
+  for (const [text, count] of [
+    ['ä', 1],
+    ['ä', 255],
+    ['ä', 256],
+    ['😀', 127],
+    ['😀', 128],
+  ] as const) {
+    const utf8 = Buffer.from(text.repeat(count)).toString('latin1');
+    const isRight = createTokenCheck(text.repeat(count));
+    assert.equal(isRight(utf8), true, `${text} ${count}`);
+    assert.equal(isRight(text.repeat(count)), false, `${text} ${count}`);
+  }
+});
+
 test('a check does not show its secret when it is printed', () => {
   const isRight = createTokenCheck(secret);
   const shown = inspect({ isRight }, { depth: 9, showHidden: true }) + JSON.stringify({ isRight });

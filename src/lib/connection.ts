@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import type { Deadlines } from './deadlines.ts';
 import { Linked, LinkedSet } from './linked-set.ts';
 import { PacedReading, type Turns } from './paced-reading.ts';
+import { QuickWay, type QuickDoor, type QuickHost } from './quick-way/quick-way.ts';
 import type { WrongBearers } from './wrong-bearers.ts';
 
 /** Whoever sent a request, for the handler that judges the request's bearer. */
@@ -44,14 +45,17 @@ export type ConnectionLimits = {
 export class ConnectionTable {
   readonly #limits: ConnectionLimits;
   readonly #brakes: Brakes;
+  readonly #door: QuickDoor | null;
   readonly #bySocket = new Map<object, Connection>();
   readonly #idleStrangers = new LinkedSet<Connection>();
   readonly #idle = new LinkedSet<Connection>();
   readonly #busyStrangers = new LinkedSet<Connection>();
 
-  constructor(limits: ConnectionLimits, brakes: Brakes) {
+  /** @param door null: everything goes to the HTTP server */
+  constructor(limits: ConnectionLimits, brakes: Brakes, door: QuickDoor | null = null) {
     this.#limits = limits;
     this.#brakes = brakes;
+    this.#door = door;
   }
 
   get size(): number {
@@ -65,7 +69,7 @@ export class ConnectionTable {
       socket.destroy();
       return;
     }
-    const connection = new Connection(socket, this.#limits, this.#brakes, this.#place);
+    const connection = new Connection(socket, this.#limits, this.#brakes, this.#place, this.#door);
     this.#bySocket.set(socket, connection);
     this.#place(connection);
     socket.once('close', () => this.#forget(connection));
@@ -74,6 +78,13 @@ export class ConnectionTable {
   /** undefined: it was refused for want of room. */
   of(socket: object): Connection | undefined {
     return this.#bySocket.get(socket);
+  }
+
+  /** Those whose answer the HTTP server knows nothing of. */
+  taken(): Socket[] {
+    return [...this.#bySocket.values()]
+      .filter(({ isTaken }) => isTaken)
+      .map(({ socket }) => socket);
   }
 
   #makeRoom(): boolean {
@@ -101,7 +112,7 @@ export class ConnectionTable {
   };
 }
 
-export class Connection extends Linked implements Peer {
+export class Connection extends Linked implements Peer, QuickHost {
   readonly socket: Socket;
   readonly #limits: ConnectionLimits;
   readonly #brakes: Brakes;
@@ -121,13 +132,15 @@ export class Connection extends Linked implements Peer {
     limits: ConnectionLimits,
     brakes: Brakes,
     changed: (connection: Connection) => void,
+    door: QuickDoor | null,
   ) {
     super();
     this.socket = socket;
     this.#limits = limits;
     this.#brakes = brakes;
     this.#changed = changed;
-    this.#reading = new PacedReading(socket, brakes.turns);
+    const quickWay = door === null ? null : new QuickWay(socket, door, this);
+    this.#reading = new PacedReading(socket, brakes.turns, quickWay?.look);
     this.#address = socket.remoteAddress ?? '';
   }
 
@@ -138,6 +151,26 @@ export class Connection extends Linked implements Peer {
 
   get unanswered(): number {
     return this.#reading.unanswered;
+  }
+
+  /** The quick way has a request of it in hand. */
+  get isTaken(): boolean {
+    return this.#reading.isTaken;
+  }
+
+  get isPlain(): boolean {
+    return this.#strangerRequests < this.#limits.strangerRequestsMax - 1;
+  }
+
+  beginQuick(): void {
+    this.#isKnown = true;
+    this.#reading.beginTaken();
+    this.#changed(this);
+  }
+
+  endQuick(): void {
+    this.#reading.end();
+    this.#changed(this);
   }
 
   begin(request: IncomingMessage, response: ServerResponse): void {

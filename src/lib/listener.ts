@@ -14,10 +14,15 @@ import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { createServer, STATUS_CODES } from './node-http.ts';
 import { Turns } from './paced-reading.ts';
 import { problemText, problemType } from './problem.ts';
+import type { QuickHandler } from './quick-way/quick-way.ts';
 import { WrongBearers } from './wrong-bearers.ts';
 
 /** Answers a request, and says of its peer whether it brought the right bearer. */
-export type Handler = (request: IncomingMessage, response: ServerResponse, peer: Peer) => void;
+export type Handler = {
+  (request: IncomingMessage, response: ServerResponse, peer: Peer): void;
+  /** What is common and plain it may answer more cheaply. */
+  readonly quick?: QuickHandler;
+};
 
 export interface Listeners {
   /** Binds the address, or shares the listener that is bound there already. */
@@ -70,6 +75,8 @@ export type ListenKit = {
   readonly deadlines: Deadlines;
   readonly steady: () => SteadyTime;
   readonly dropped: () => void;
+  /** Whether handlers are offered the quick way. */
+  readonly ownHttp: boolean;
 };
 
 export const listenLimits: ListenLimits = {
@@ -89,7 +96,7 @@ export const listenLimits: ListenLimits = {
  */
 export function createListeners(
   limits: Partial<ListenLimits> = {},
-  kit: ListenKit = { deadlines: createDeadlines(), steady: steadyNow, dropped: () => {} },
+  kit: Partial<ListenKit> = {},
 ): Listeners {
   const shared = new Map<string, Listener>();
   const bound = new Set<Listener>();
@@ -99,7 +106,8 @@ export function createListeners(
     socket.once('close', () => connections--);
   };
   const all = { ...listenLimits, ...limits };
-  const { deadlines, steady, dropped } = kit;
+  const { deadlines = createDeadlines(), steady = steadyNow, dropped = () => {} } = kit;
+  const { ownHttp = true } = kit;
   const brakes: Brakes = {
     wrongBearers: new WrongBearers(all.wrongBearersFree, steady),
     turns: new Turns(),
@@ -107,7 +115,7 @@ export function createListeners(
     dropped,
   };
   const make = (host: string, port: number): Listener =>
-    new Listener(host, port, all, brakes, watch);
+    new Listener(host, port, all, brakes, watch, ownHttp);
   return {
     get connections() {
       return connections;
@@ -147,8 +155,11 @@ class Listener {
     limits: ListenLimits,
     brakes: Brakes,
     connected: (socket: Socket) => void,
+    ownHttp: boolean,
   ) {
-    this.#connections = new ConnectionTable(limits, brakes);
+    const { keepAliveMs } = limits;
+    const door = { handler: () => this.#handler.quick, keepAliveMs };
+    this.#connections = new ConnectionTable(limits, brakes, ownHttp ? door : null);
     this.#server = createServer({
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
@@ -172,10 +183,26 @@ class Listener {
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       answerBroken(error.code, socket, this.#connections.of(socket)?.answer ?? null);
     });
+    this.#keepTaken();
     this.#bound = new Promise((resolve) => {
       this.#server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'));
       this.#server.listen(host === '' ? { port } : { port, host }, () => resolve(null));
     });
+  }
+
+  /** Node takes a connection for idle while the quick way has a request of it in hand. */
+  #keepTaken(): void {
+    const server = this.#server;
+    server.on('timeout', (socket) => {
+      if (this.#connections.of(socket)?.isTaken !== true) socket.destroy();
+    });
+    const closeIdle = server.closeIdleConnections.bind(server);
+    server.closeIdleConnections = () => {
+      const taken = this.#connections.taken();
+      for (const socket of taken) socket.destroy = () => socket;
+      closeIdle();
+      for (const socket of taken) Reflect.deleteProperty(socket, 'destroy');
+    };
   }
 
   /** null: not bound, or no more. */

@@ -12,6 +12,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Looked } from './quick-way/quick-way.ts';
 
 /** Requests of one connection that are unanswered; also those begun in one turn. */
 export const unansweredMax = 16;
@@ -60,11 +61,19 @@ export class PacedReading {
   #behindHead = 0;
   #begun = 0;
   #unanswered = 0;
+  /** The unanswered one was taken before Node saw it. */
+  #isTaken = false;
+  /** null: it cannot be told any more where a request begins. */
+  #look: ((bytes: Buffer) => Looked) | null;
 
-  /** @param socket of a 'connection' event, once the HTTP server has heard it */
-  constructor(socket: Socket, turns: Turns) {
+  /**
+   * @param socket of a 'connection' event, once the HTTP server has heard it
+   * @param look looks first at what comes while nothing is unanswered
+   */
+  constructor(socket: Socket, turns: Turns, look: ((bytes: Buffer) => Looked) | null = null) {
     this.#socket = socket;
     this.#turns = turns;
+    this.#look = look;
     const server = socket.listeners('data') as ((piece: Buffer) => void)[];
     this.#give = (piece) => {
       for (const listen of server) listen.call(socket, piece);
@@ -86,9 +95,21 @@ export class PacedReading {
     this.#unanswered++;
   }
 
+  /** Whether the unanswered one was taken before Node saw it. */
+  get isTaken(): boolean {
+    return this.#isTaken;
+  }
+
+  /** To be called when a request was taken: what comes until its `end` is held. */
+  beginTaken(): void {
+    this.#isTaken = true;
+    this.#unanswered++;
+  }
+
   /** To be called when an answer has gone out, or cannot any more. */
   end(): void {
     this.#unanswered--;
+    this.#isTaken = false;
     if (this.#held.length > 0) this.#turns.add(this);
   }
 
@@ -103,7 +124,13 @@ export class PacedReading {
   }
 
   readonly #take = (bytes: Buffer): void => {
-    if (this.#held.length > 0) this.#hold(bytes);
+    if (this.#look !== null) {
+      const isNext = this.#unanswered === 0 && this.#held.length === 0;
+      const looked = isNext ? this.#look(bytes) : 'other';
+      if (looked === 'taken') return;
+      if (looked === 'other') this.#look = null;
+    }
+    if (this.#held.length > 0 || this.#isTaken) this.#hold(bytes);
     else this.#giveSome(bytes, 1);
   };
 

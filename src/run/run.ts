@@ -20,6 +20,7 @@ import { sayLost } from './draining.ts';
 import { Host, type Left } from './host.ts';
 import { endsWithin, GivenUp, Lifetime } from '../lib/lifetime.ts';
 import type { Log } from '../lib/log.ts';
+import { usesOwnHttp } from '../lib/own-http.ts';
 import { watchStorage, type StorageAlerts } from './storage-alerts.ts';
 import type { Plan } from './plan.ts';
 import { createRunEvents, type TurnWatch } from './run-events.ts';
@@ -140,14 +141,14 @@ class Run {
 
   /** @returns null: the service listens */
   async #boot(): Promise<Ending | null> {
-    const { config, version, storagePath, abandon } = this.#setup;
+    const { config, version, storagePath, abandon, env } = this.#setup;
     this.#abandon = abandon;
     const skills = await this.#lifetime.within(() => readSkills(config.brains));
     if (skills.kind === 'problem') {
       const { code, path, message, remedy } = problemOfSkills(skills);
       return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}`, unbound: null };
     }
-    const kit = createServiceKit(this.#events, version, storagePath);
+    const kit = createServiceKit(this.#events, version, storagePath, usesOwnHttp(env));
     this.#lifetime.defer('the HTTP client', () => kit.http.close());
     const warnings = skills.warnings.map(warningOfSkill);
     for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });

@@ -5,17 +5,19 @@
  * while, so that a client that writes everything before it reads still gets its answer.
  */
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Mapping } from '../../config/config.ts';
 import type { Events } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { bearerOf, createTokenCheck, type TokenCheck } from '../../lib/bearer.ts';
+import { bearerOf, createTokenCheck, tokenOf, type TokenCheck } from '../../lib/bearer.ts';
 import { isJsonType } from '../../lib/content-type.ts';
 import type { Peer } from '../../lib/connection.ts';
 import type { Deadlines } from '../../lib/deadlines.ts';
 import type { Handler } from '../../lib/listener.ts';
 import { problemText, problemType } from '../../lib/problem.ts';
-import type { Receive, Handled } from '../channel.ts';
+import { headersOf, type Answer } from '../../lib/quick-way/answer-text.ts';
+import type { QuickHandler } from '../../lib/quick-way/quick-way.ts';
+import type { Receive } from '../channel.ts';
 import { bodyBytesMax, idReused, methodNotAllowed, refusals, unavailable } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
 import { resendIdOf, resendKeyOf, type ResendId } from './resend.ts';
@@ -39,7 +41,8 @@ export type InboundParts = {
 /** Makes the handler to put behind the listener. */
 export function createInboundHandler(parts: InboundParts): Handler {
   const handler = new InboundHandler(parts);
-  return (request, response, peer) => handler.answer(request, response, peer);
+  const answer: Handler = (request, response, peer) => handler.answer(request, response, peer);
+  return Object.assign(answer, { quick: handler.quick });
 }
 
 class InboundHandler {
@@ -54,38 +57,45 @@ class InboundHandler {
   answer(request: IncomingMessage, response: ServerResponse, peer: Peer): void {
     const path = pathOf(request.url ?? '');
     if (path === '/healthz' && (request.method === 'GET' || request.method === 'HEAD')) {
-      send(response, 200, '{"status":"ok"}');
+      send(response, { status: 200, type: jsonType, body: '{"status":"ok"}' });
       return;
     }
-    const refusal = this.#check(path, request, response, peer);
+    const token = bearerOf(request);
+    const refusal = this.#checkSender(path, request.method, token);
     if (refusal === refusals.unauthorized) {
-      const bearer = bearerOf(request) === null ? 'missing' : 'wrong';
+      const bearer = token === null ? 'missing' : 'wrong';
       peer.turnAway(bearer, response, () => this.#refuse(request, response, refusal));
       return;
     }
-    if (refusal !== null) {
-      this.#refuse(request, response, refusal);
-      return;
-    }
+    if (refusal !== null) return this.#refuse(request, response, refusal);
+    peer.known(response);
+    const refused = this.#checkContent(request.headers);
+    if (refused !== null) return this.#refuse(request, response, refused);
     if (request.headers.expect !== undefined) response.writeContinue();
     this.#read(request, response);
   }
 
-  /** Everything that is known before the body. */
-  #check(
-    path: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-    peer: Peer,
-  ): Refusal | null {
+  /** Only what will be asked of `receive`: all that is wrong with a request is said by `answer`. */
+  readonly quick: QuickHandler = ({ method, url, headers, body }) => {
+    const token = tokenOf(headers.authorization);
+    if (this.#checkSender(pathOf(url), method, token) !== null) return null;
+    if (this.#checkContent(headers) !== null) return null;
+    const taken = this.#take(body, headers);
+    return 'status' in taken ? null : this.#accept(taken);
+  };
+
+  #checkSender(path: string, method: string | undefined, token: string | null): Refusal | null {
     if (path === '/healthz') return methodNotAllowed('GET, HEAD');
     if (path !== this.#parts.path) return refusals.notFound;
-    if (request.method !== 'POST') return methodNotAllowed('POST');
-    const token = bearerOf(request);
+    if (method !== 'POST') return methodNotAllowed('POST');
     if (token === null || !this.#matches(token)) return refusals.unauthorized;
-    peer.known(response);
-    if (!isJsonType(request.headers['content-type'])) return refusals.unsupportedMediaType;
-    if (Number(request.headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
+    return null;
+  }
+
+  /** All else that is known before the body. */
+  #checkContent(headers: IncomingHttpHeaders): Refusal | null {
+    if (!isJsonType(headers['content-type'])) return refusals.unsupportedMediaType;
+    if (Number(headers['content-length']) > bodyBytesMax) return refusals.bodyTooLarge;
     if (this.#parts.stopped.aborted) return unavailable('shutting_down', 1_000);
     if (this.#parts.receive.room() <= 0) return unavailable('full', 1_000);
     return null;
@@ -106,34 +116,22 @@ class InboundHandler {
     });
     request.on('end', () => {
       if (bytes > bodyBytesMax) return;
-      this.#take(parts.length === 1 ? parts[0]! : Buffer.concat(parts), request, response);
+      const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      const taken = this.#take(body, request.headers);
+      if ('status' in taken) this.#refuse(request, response, taken);
+      else void this.#accept(taken).then((answer) => send(response, answer));
     });
   }
 
-  #take(body: Buffer, request: IncomingMessage, response: ServerResponse): void {
-    if (!isUtf8(body)) {
-      this.#refuse(request, response, refusals.notUtf8);
-      return;
-    }
+  #take(body: Buffer, headers: IncomingHttpHeaders): Taken | Refusal {
+    if (!isUtf8(body)) return refusals.notUtf8;
     const wire = parseInbound(body.toString('utf8'), this.#parts.mapping);
-    if (wire.kind === 'problem') {
-      this.#refuse(request, response, { status: 400, ...wire });
-      return;
-    }
-    const resend = resendIdOf(request);
-    if (resend !== null && 'status' in resend) {
-      this.#refuse(request, response, resend);
-      return;
-    }
-    void this.#accept(wire, resend, request, response);
+    if (wire.kind === 'problem') return { status: 400, ...wire };
+    const resend = resendIdOf(headers);
+    return resend !== null && 'status' in resend ? resend : { wire, resend };
   }
 
-  async #accept(
-    wire: WireMessage,
-    resend: ResendId | null,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
+  async #accept({ wire, resend }: Taken): Promise<Answer> {
     const { channel, receive, events } = this.#parts;
     const { conversation, sender, text, media, target } = wire;
     const address = { channel, target };
@@ -141,48 +139,33 @@ class InboundHandler {
     const message = { channel, conversation, sender, text, media, address, ...key };
     try {
       const acceptance = await receive([message]);
-      const isReused = acceptance.kind === 'accepted' && acceptance.receipts[0]!.keyReused;
-      if (isReused) this.#refuse(request, response, idReused(resend!.header));
-      else this.#acknowledge(acceptance, wire, request, response);
+      if (acceptance.kind === 'refused') {
+        const { reason, retryAfterMs } = acceptance;
+        return this.#answerOf(unavailable(reason, retryAfterMs));
+      }
+      const { id, duplicate, keyReused } = acceptance.receipts[0]!;
+      if (keyReused) return this.#answerOf(idReused(resend!.header));
+      const more = duplicate ? ',"duplicate":true' : '';
+      const ids = `"message_id":"${id}","conversation_id":${target}`;
+      return { status: 200, type: jsonType, body: `{"status":"accepted",${ids}${more}}` };
     } catch (error) {
       events.faulted({ where: 'webhook', error });
-      if (!response.headersSent) this.#refuse(request, response, refusals.fault);
+      return this.#answerOf(refusals.fault);
     }
   }
 
-  #acknowledge(
-    acceptance: Handled,
-    wire: WireMessage,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): void {
-    if (acceptance.kind === 'refused') {
-      const { reason, retryAfterMs } = acceptance;
-      this.#refuse(request, response, unavailable(reason, retryAfterMs));
-      return;
-    }
-    const { id, duplicate } = acceptance.receipts[0]!;
-    const more = duplicate ? ',"duplicate":true' : '';
-    const ids = `"message_id":"${id}","conversation_id":${wire.target}`;
-    send(response, 200, `{"status":"accepted",${ids}${more}}`);
+  #answerOf({ status, code, detail, headers }: Refusal): Answer {
+    this.#parts.events.messageRefused({ channel: this.#parts.channel, code });
+    return { status, type: problemType, headers, body: problemText(status, code, detail) };
   }
 
   /** @param bytes how much of the body has come already */
   #refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal, bytes = 0): void {
-    const { status, code, detail } = refusal;
-    this.#parts.events.messageRefused({ channel: this.#parts.channel, code });
-    const body = problemText(status, code, detail);
-    const headers: Record<string, string | number> = {
-      'content-type': problemType,
-      'content-length': Buffer.byteLength(body),
-      ...refusal.headers,
-    };
-    if (request.complete || !hasBody(request)) {
-      response.writeHead(status, headers).end(body);
-      return;
-    }
-    if (!isShort(request)) headers['connection'] = 'close';
-    response.writeHead(status, headers).write(body);
+    const answer = this.#answerOf(refusal);
+    if (request.complete || !hasBody(request)) return send(response, answer);
+    const headers = headersOf(answer);
+    if (!isShort(request)) headers.push('connection', 'close');
+    response.writeHead(answer.status, headers).write(answer.body);
     this.#discard(request, response, bytes);
   }
 
@@ -200,14 +183,14 @@ class InboundHandler {
   }
 }
 
+/** A message that is good, and the id under which it may come again. */
+type Taken = { readonly wire: WireMessage; readonly resend: ResendId | null };
+
+const jsonType = 'application/json';
 const discardLimits = { bytesMax: 8 * 1_048_576, ms: 5_000 };
 
-function send(response: ServerResponse, status: number, body: string): void {
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  });
-  response.end(body);
+function send(response: ServerResponse, answer: Answer): void {
+  response.writeHead(answer.status, headersOf(answer)).end(answer.body);
 }
 
 /** Without the query; also of the absolute form that proxies may send. */

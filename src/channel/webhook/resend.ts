@@ -4,7 +4,7 @@
  * under an id of before is no resend.
  */
 import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Inbound } from '../../domain/message.ts';
 import type { Refusal } from './refusals.ts';
 import type { WireMessage } from './wire.ts';
@@ -14,9 +14,9 @@ const idCharactersMax = 256;
 export type ResendId = { readonly header: string; readonly id: string };
 
 /** The first of two headers that has an id; null: none has; a refusal: it is too long. */
-export function resendIdOf(request: IncomingMessage): ResendId | Refusal | null {
+export function resendIdOf(headers: IncomingHttpHeaders): ResendId | Refusal | null {
   for (const header of ['webhook-id', 'idempotency-key']) {
-    const id = request.headers[header];
+    const id = headers[header];
     if (typeof id !== 'string' || id === '') continue;
     if (id.length <= idCharactersMax) return { header, id };
     const detail = `The header ${header} has more than ${idCharactersMax} characters.`;
