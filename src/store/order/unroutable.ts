@@ -29,7 +29,7 @@ export type UnroutableParts = Clock & {
   /** Writes that moment down; null: the channel is routable. */
   readonly keep: (channel: ChannelKey, since: number | null) => void;
   /** The next row of that channel, whatever is held back for the served ones. */
-  readonly take: (box: Box, channel: ChannelKey) => Claim | null;
+  readonly take: (box: Box, channel: ChannelKey) => Promise<Claim | null>;
   readonly bury: (claim: Claim, why: Failure) => Promise<boolean>;
 };
 
@@ -127,9 +127,9 @@ export class Unroutable {
   async #buryBatch(box: Box, channel: ChannelKey): Promise<boolean> {
     const { take } = this.#parts;
     const buried: Promise<boolean>[] = [];
-    if (this.#closed || this.#isServed(channel)) return false;
     while (buried.length < batch) {
-      const claim = take(box, channel);
+      if (this.#closed || this.#isServed(channel)) return false;
+      const claim = await take(box, channel);
       if (claim === null) break;
       buried.push(this.#bury(claim, channel));
     }
