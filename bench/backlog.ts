@@ -15,7 +15,7 @@ import { Lab, subjectName } from './lab.ts';
 import { median } from './stats.ts';
 
 const waiting = 100_000;
-const starts = 5;
+const starts = 3;
 
 const silent = createServer().listen(0, '127.0.0.1');
 await once(silent, 'listening');

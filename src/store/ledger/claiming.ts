@@ -42,11 +42,17 @@ export class Claiming {
     return [...first, ...(await this.#take(box, channel, n - first.length))];
   }
 
-  /** The next row of a channel that is not served, also one that is held back: to be buried. */
-  async takeUnserved(box: Box, channel: ChannelKey): Promise<Claim | null> {
-    const held = box === 'in' ? this.#parts.storage.quarantine?.takeUnserved(channel) : null;
-    const [claim] = await (held == null ? this.#take(box, channel, 1) : this.#handOut([held]));
-    return claim ?? null;
+  /** Rows of a channel that is not served, also those that are held back: to be buried. */
+  async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    if (this.#stopped) return [];
+    const { quarantine } = this.#parts.storage;
+    const held: Row[] = [];
+    while (box === 'in' && held.length < n) {
+      const row = quarantine?.takeUnserved(channel);
+      if (row == null) break;
+      held.push(row);
+    }
+    return this.#take(box, channel, n, held);
   }
 
   release(claim: Claim): void {
@@ -55,8 +61,13 @@ export class Claiming {
     if (row !== null) this.#giveBack([row]);
   }
 
-  #take(box: Box, channel: ChannelKey, n: number): Awaitable<readonly Claim[]> {
-    const taken: Row[] = [];
+  /** @param taken those that go before, counted in n */
+  #take(
+    box: Box,
+    channel: ChannelKey,
+    n: number,
+    taken: Row[] = [],
+  ): Awaitable<readonly Claim[]> {
     while (!this.#stopped && taken.length < n) {
       const row = this.#parts.rows.take(box, channel);
       if (row === undefined) break;
