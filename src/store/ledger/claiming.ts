@@ -1,11 +1,13 @@
-/** How rows are handed out and taken back, with what their conversation remembers. */
+/**
+ * How rows are handed out and taken back, with what they say and what their conversation remembers.
+ */
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
-import { upTo, type OpenClaims } from '../order/open-claims.ts';
-import type { InRow } from '../order/rows.ts';
-import type { Claim, InClaim, OutClaim } from '../store.ts';
+import type { OpenClaims } from '../order/open-claims.ts';
+import { isWhole, type Row, type WholeRow } from '../order/rows.ts';
+import type { Claim } from '../store.ts';
 import type { WorkingSet } from '../order/working-set.ts';
-import type { LedgerStorage } from './storage.ts';
+import type { Awaitable, LedgerStorage } from './storage.ts';
 
 export type ClaimingParts = {
   /** Milliseconds since 1970. */
@@ -13,7 +15,7 @@ export type ClaimingParts = {
   readonly rows: WorkingSet;
   readonly storage: LedgerStorage;
   readonly open: OpenClaims;
-  /** Is told of a history that cannot be read. */
+  /** Is told of a text or a history that cannot be read. */
   readonly failed: (error: unknown) => void;
 };
 
@@ -34,50 +36,87 @@ export class Claiming {
     if (this.#stopped) return [];
     const { quarantine } = this.#parts.storage;
     if (quarantine === null || quarantine.suspects === 0) return this.#take(box, channel, n);
-    const first = box === 'in' ? this.#claimOf(await quarantine.next(channel)) : null;
-    if (quarantine.holdsOthers()) return first === null ? [] : [first];
-    if (first === null) return this.#take(box, channel, n);
-    return [first, ...this.#take(box, channel, n - 1)];
+    const suspect = box === 'in' ? await quarantine.next(channel) : null;
+    const first = suspect === null ? [] : await this.#handOut([suspect]);
+    if (quarantine.holdsOthers()) return first;
+    return [...first, ...(await this.#take(box, channel, n - first.length))];
   }
 
-  /** The next row of a channel that is not served, also one that is held back: to be buried. */
-  takeUnserved(box: Box, channel: ChannelKey): Claim | null {
-    const held = box === 'in' ? this.#parts.storage.quarantine?.takeUnserved(channel) : null;
-    return held == null ? (this.#take(box, channel, 1)[0] ?? null) : this.#claimOf(held);
+  /** Rows of a channel that is not served, also those that are held back: to be buried. */
+  async takeUnserved(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
+    if (this.#stopped) return [];
+    const { quarantine } = this.#parts.storage;
+    const held: Row[] = [];
+    while (box === 'in' && held.length < n) {
+      const row = quarantine?.takeUnserved(channel);
+      if (row == null) break;
+      held.push(row);
+    }
+    return this.#take(box, channel, n, held);
   }
 
   release(claim: Claim): void {
-    const { open, rows, storage } = this.#parts;
+    const { open } = this.#parts;
     const row = claim.box === 'in' ? open.endIn(claim) : open.endOut(claim);
-    if (row === null) return;
-    if (row.box === 'in' && storage.quarantine?.released(row) === true) return;
-    rows.giveBack(row);
+    if (row !== null) this.#giveBack([row]);
   }
 
-  #take(box: Box, channel: ChannelKey, n: number): readonly Claim[] {
-    if (this.#stopped) return [];
-    return upTo<Claim>(n, () => (box === 'in' ? this.#nextIn(channel) : this.#nextOut(channel)));
+  /** @param taken those that go before, counted in n */
+  #take(
+    box: Box,
+    channel: ChannelKey,
+    n: number,
+    taken: Row[] = [],
+  ): Awaitable<readonly Claim[]> {
+    while (!this.#stopped && taken.length < n) {
+      const row = this.#parts.rows.take(box, channel);
+      if (row === undefined) break;
+      taken.push(row);
+    }
+    return this.#handOut(taken);
   }
 
-  #nextIn(channel: ChannelKey): InClaim | null {
-    return this.#claimOf(this.#parts.rows.take('in', channel) ?? null);
+  #handOut(taken: readonly Row[]): Awaitable<readonly Claim[]> {
+    return taken.every(isWhole) ? this.#claimsOf(taken) : this.#readFirst(taken);
   }
 
-  #nextOut(channel: ChannelKey): OutClaim | null {
-    const { rows, open, now } = this.#parts;
-    const row = rows.take('out', channel);
-    return row === undefined ? null : open.claimOut(row, now());
-  }
-
-  #claimOf(row: InRow | null): InClaim | null {
-    if (row === null) return null;
-    const { open, storage, rows, failed } = this.#parts;
+  /** A restored row says nothing yet. It may be taken away, or the ledger end, while it is read. */
+  async #readFirst(taken: readonly Row[]): Promise<readonly Claim[]> {
     try {
-      return open.claimIn(row, storage.history.of(row.message));
+      await this.#parts.storage.read(taken.filter((row) => !isWhole(row)));
     } catch (error) {
-      rows.giveBack(row);
+      this.#giveBack(taken);
+      this.#parts.failed(error);
+      return [];
+    }
+    for (const row of taken) if (row.gone) this.#parts.rows.settle(row);
+    const left = taken.filter(({ gone }) => !gone);
+    if (!this.#stopped && left.every(isWhole)) return this.#claimsOf(left);
+    this.#giveBack(left);
+    return [];
+  }
+
+  #claimsOf(taken: readonly WholeRow[]): readonly Claim[] {
+    const { open, storage, now, failed } = this.#parts;
+    const claims: Claim[] = [];
+    try {
+      for (const row of taken) {
+        if (row.box === 'out') claims.push(open.claimOut(row, now()));
+        else claims.push(open.claimIn(row, storage.history.of(row.message)));
+      }
+    } catch (error) {
+      this.#giveBack(taken.slice(claims.length));
       failed(error);
-      return null;
+    }
+    return claims;
+  }
+
+  /** Each is the first of its lane again, and they are the first to be taken, in their order. */
+  #giveBack(taken: readonly Row[]): void {
+    const { rows, storage } = this.#parts;
+    for (const row of taken.toReversed()) {
+      if (row.box === 'in' && storage.quarantine?.released(row) === true) continue;
+      rows.giveBack(row);
     }
   }
 }

@@ -88,7 +88,7 @@ export class LaneLedger implements Ledger {
       news,
       read: (channel) => storage.history.unroutableSince(channel),
       keep: (channel, since) => storage.keepUnroutable(channel, since),
-      take: (box, channel) => this.#claiming.takeUnserved(box, channel),
+      take: (box, channel, n) => this.#claiming.takeUnserved(box, channel, n),
       bury: (claim, why) => this.bury(claim, why),
     });
     storage.listen({ failed, roomChanged: () => this.#intakeLimit.settled() });

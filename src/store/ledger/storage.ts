@@ -18,7 +18,8 @@ import type { Deferral, Reply } from '../../domain/reply.ts';
 import type { Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { RunningCall } from './begun-calls.ts';
-import type { InRow, OutRow, Row, MessageProgress } from '../order/rows.ts';
+import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
+import type { WholeInRow, WholeOutRow } from '../order/rows.ts';
 import type { Quarantine } from '../order/quarantine.ts';
 import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Durability } from '../store.ts';
 
@@ -47,6 +48,11 @@ export interface LedgerStorage {
     cursors: readonly CursorMove[],
     enter: Enter,
   ): Promise<Acceptance>;
+  /**
+   * Puts into rows that were restored what they say; all others have it from the beginning.
+   * @throws or rejects when it cannot be read: the storage has failed
+   */
+  read(rows: readonly Row[]): Awaitable<void>;
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean>;
   /** May resolve before the commit: nothing but the next reply of the lane waits for it. */
   delivered(end: DeliveryEnd, then: () => void): Promise<boolean>;
@@ -74,7 +80,7 @@ export interface LedgerStorage {
   close(): Promise<void>;
 }
 
-type Awaitable<T> = T | Promise<T>;
+export type Awaitable<T> = T | Promise<T>;
 
 /** What conversations remember, and the cursors of channels. */
 interface StoredHistory {
@@ -132,7 +138,7 @@ export type Arrival = {
 export type Enter = (arrival: Arrival) => MessageProgress;
 
 export type TurnEnd = {
-  readonly row: InRow;
+  readonly row: WholeInRow;
   /** Milliseconds since 1970. */
   readonly at: number;
   /** As it was at the claim. */
@@ -145,7 +151,7 @@ export type TurnEnd = {
 };
 
 /** `at`: milliseconds since 1970. */
-export type DeliveryEnd = { readonly row: OutRow; readonly at: number };
+export type DeliveryEnd = { readonly row: WholeOutRow; readonly at: number };
 export type FailedDelivery = DeliveryEnd & { readonly why: Failure };
 export type DeferredUntil = { readonly dueAt: number; readonly how: Deferral };
 

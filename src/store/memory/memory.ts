@@ -100,6 +100,8 @@ export class MemoryStorage implements LedgerStorage {
     return { kind: 'accepted', receipts };
   }
 
+  read(): void {}
+
   turnEnded({ row, at, why, effects }: TurnEnd, then: () => void): Promise<boolean> {
     this.#stories.settled(row, at, why, effects);
     this.#stories.uses.add(row.message, effects?.toolUses ?? []);

@@ -252,13 +252,13 @@ export class StoryRing {
     return slot?.place === place ? slot : null;
   }
 
-  #hasDeadPart({ progress, reply }: OutRow): boolean {
+  #hasDeadPart({ progress, head }: OutRow): boolean {
     const slot = this.#at(progress.story);
     const replies = slot?.replies.slice(0, slot.count) ?? [];
-    return replies.some(({ state, id }) => state === 'dead' && id.isOfReply(reply.id));
+    return replies.some(({ state, id }) => state === 'dead' && id.isOfReply(head.id));
   }
 
-  #replyOf({ progress, reply: { id } }: OutRow): KeptReply | null {
+  #replyOf({ progress, head: { id } }: OutRow): KeptReply | null {
     const slot = this.#at(progress.story);
     if (slot === null) return null;
     for (let at = 0; at < slot.count; at++) {

@@ -21,7 +21,7 @@ export class Lanes {
     if (lanes === undefined) this.#channels.set(channel, (lanes = new Map()));
     let lane = lanes.get(conversation);
     if (lane === undefined) {
-      lane = new Lane(channel);
+      lane = new Lane(channel, conversation);
       lanes.set(conversation, lane);
       this.#lanes++;
     } else if (lane.idle) {
@@ -50,8 +50,8 @@ export class Lanes {
   idsOfRows(most: number): readonly string[] {
     const ids: string[] = [];
     for (const { inbox, outbox } of this) {
-      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.message.id);
-      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.reply.id);
+      for (let i = 0; i < inbox.length; i++) ids.push(inbox.at(i)!.head.id);
+      for (let i = 0; i < outbox.length; i++) ids.push(outbox.at(i)!.head.id);
       if (ids.length >= most) break;
     }
     return ids;

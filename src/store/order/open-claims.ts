@@ -2,7 +2,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { Linked, LinkedSet } from '../../lib/linked-set.ts';
-import type { InRow, OutRow, Row } from './rows.ts';
+import type { Row, WholeInRow, WholeOutRow } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from '../store.ts';
 
 class OpenInClaim extends Linked implements InClaim {
@@ -11,9 +11,9 @@ class OpenInClaim extends Linked implements InClaim {
   readonly attempt: number;
   readonly condemned: boolean;
   readonly memory: Memory;
-  row: InRow | null;
+  row: WholeInRow | null;
 
-  constructor(row: InRow, memory: Memory) {
+  constructor(row: WholeInRow, memory: Memory) {
     super();
     this.message = row.message;
     this.attempt = row.attempt;
@@ -30,9 +30,9 @@ class OpenOutClaim extends Linked implements OutClaim {
   readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
-  row: OutRow | null;
+  row: WholeOutRow | null;
 
-  constructor(row: OutRow) {
+  constructor(row: WholeOutRow) {
     super();
     this.reply = row.reply;
     this.attempt = row.attempt;
@@ -47,14 +47,14 @@ class OpenOutClaim extends Linked implements OutClaim {
 export class OpenClaims {
   readonly #open = new LinkedSet<OpenInClaim | OpenOutClaim>();
 
-  claimIn(row: InRow, memory: Memory): InClaim {
+  claimIn(row: WholeInRow, memory: Memory): InClaim {
     const claim = new OpenInClaim(row, memory);
     this.#open.add(claim);
     return claim;
   }
 
   /** @param now milliseconds since 1970 */
-  claimOut(row: OutRow, now: number): OutClaim {
+  claimOut(row: WholeOutRow, now: number): OutClaim {
     row.takenAt = now;
     const claim = new OpenOutClaim(row);
     this.#open.add(claim);
@@ -62,7 +62,7 @@ export class OpenClaims {
   }
 
   /** Ends a claim; null if it was ended before, or is not one of these. */
-  endIn(claim: InClaim): InRow | null {
+  endIn(claim: InClaim): WholeInRow | null {
     if (!(claim instanceof OpenInClaim)) return null;
     const { row } = claim;
     claim.row = null;
@@ -70,7 +70,7 @@ export class OpenClaims {
     return row;
   }
 
-  endOut(claim: OutClaim): OutRow | null {
+  endOut(claim: OutClaim): WholeOutRow | null {
     if (!(claim instanceof OpenOutClaim)) return null;
     const { row } = claim;
     claim.row = null;
@@ -99,15 +99,4 @@ export class OpenClaims {
   [Symbol.iterator](): Iterator<Claim> {
     return this.#open[Symbol.iterator]();
   }
-}
-
-/** Up to n claims from `next`, fewer when it has no more. */
-export function upTo<C extends Claim>(n: number, next: () => C | null): readonly C[] {
-  const claims: C[] = [];
-  while (claims.length < n) {
-    const claim = next();
-    if (claim === null) break;
-    claims.push(claim);
-  }
-  return claims;
 }

@@ -93,8 +93,8 @@ export class ReadyQueues {
         inbox: inbox.size,
         outbox: outbox.size,
         oldestAt: Math.min(
-          inbox.first?.message.acceptedAt ?? Infinity,
-          outbox.first?.reply.createdAt ?? Infinity,
+          inbox.first?.head.acceptedAt ?? Infinity,
+          outbox.first?.head.createdAt ?? Infinity,
         ),
       }));
   }

@@ -17,10 +17,10 @@ export function isOf(
 
 /** Whether a row is theirs, or a reply to one of theirs as far as that is known. */
 export function rowIsOf(whose: Whose, row: Row): boolean {
-  if (row.box === 'in') return isOf(whose, row.message);
-  if (row.lane.channel !== whose.channel) return false;
+  const { channel, conversation } = row.lane;
+  if (channel !== whose.channel) return false;
   return whose.kind === 'conversation'
-    ? row.reply.conversation === whose.conversation
+    ? conversation === whose.conversation
     : row.progress.sender === whose.sender;
 }
 

@@ -1,15 +1,15 @@
 /** The rows of the working set, and the lane that puts a conversation's rows in order. */
-import type { ChannelKey } from '../../domain/ids.ts';
+import type { ChannelKey, ConversationId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import type { Deadline } from '../../lib/deadlines.ts';
 import type { Linked } from '../../lib/linked-set.ts';
 import { Queue } from '../../lib/queue.ts';
-import { bytesOfReply } from './weight.ts';
 
 /** One conversation on one channel: its unsettled rows in order. */
 export class Lane {
   readonly channel: ChannelKey;
+  readonly conversation: ConversationId;
   readonly inbox = new Queue<InRow>();
   /** Parked replies are not in it: they have left the order. */
   readonly outbox = new Queue<OutRow>();
@@ -23,8 +23,9 @@ export class Lane {
   /** Grows when what is remembered of the conversation changes by anything but its own turns. */
   historyVersion = 0;
 
-  constructor(channel: ChannelKey) {
+  constructor(channel: ChannelKey, conversation: ConversationId) {
     this.channel = channel;
+    this.conversation = conversation;
   }
 
   get empty(): boolean {
@@ -71,12 +72,29 @@ export class MessageProgress {
   }
 }
 
+/** What order and totals need of a message, and of a reply, beside the lane. */
+export type MessageHead = Pick<Message, 'id' | 'acceptedAt'>;
+export type ReplyHead = Pick<Reply, 'id' | 'inReplyTo' | 'createdAt'>;
+
+/** A row as a storage has it; what it says stays there until the row is handed out. */
+export type Stored<Head> = {
+  readonly head: Head;
+  readonly channel: ChannelKey;
+  readonly conversation: ConversationId;
+  readonly seq: number;
+  readonly bytes: number;
+};
+export type StoredMessage = Stored<MessageHead> & { readonly sender: string };
+export type StoredReply = Stored<ReplyHead>;
+
 /** `before` and `after` are its place among the unsettled rows of its side. */
 export type InRow = Linked & {
   readonly box: 'in';
   readonly seq: number;
   readonly lane: Lane;
-  readonly message: Message;
+  readonly head: MessageHead;
+  /** Null: it is with the storage, and read when the row is handed out. */
+  message: Message | null;
   readonly progress: MessageProgress;
   /** The number of the try that comes next or is under way; counts from 1. */
   attempt: number;
@@ -94,7 +112,9 @@ export type OutRow = Linked & {
   readonly box: 'out';
   readonly seq: number;
   readonly lane: Lane;
-  readonly reply: Reply;
+  readonly head: ReplyHead;
+  /** Null: as for a message. */
+  reply: Reply | null;
   readonly bytes: number;
   readonly progress: MessageProgress;
   attempt: number;
@@ -127,20 +147,30 @@ export type OutState = Pick<
 
 export type Row = InRow | OutRow;
 
+/** Rows whose text is in memory, as that of every claimed one is. */
+export type WholeInRow = InRow & { readonly message: Message };
+export type WholeOutRow = OutRow & { readonly reply: Reply };
+export type WholeRow = WholeInRow | WholeOutRow;
+
+export function isWhole(row: Row): row is WholeRow {
+  return (row.box === 'in' ? row.message : row.reply) !== null;
+}
+
 export function makeInRow(
-  message: Message,
+  head: MessageHead,
+  message: Message | null,
   lane: Lane,
   progress: MessageProgress,
   seq: number,
-  attempt: number,
 ): InRow {
   return {
     box: 'in',
     seq,
     lane,
+    head,
     message,
     progress,
-    attempt,
+    attempt: 1,
     historyVersion: 0,
     taken: false,
     gone: false,
@@ -151,7 +181,9 @@ export function makeInRow(
 }
 
 export function makeOutRow(
-  reply: Reply,
+  head: ReplyHead,
+  reply: Reply | null,
+  bytes: number,
   lane: Lane,
   progress: MessageProgress,
   seq: number,
@@ -160,8 +192,9 @@ export function makeOutRow(
     box: 'out',
     seq,
     lane,
+    head,
     reply,
-    bytes: bytesOfReply(reply),
+    bytes,
     progress,
     attempt: 1,
     replayedAfter: 0,
@@ -181,13 +214,13 @@ export function makeOutRow(
 export const wholeIdLength = 22;
 
 /** The parts that wait behind this part of a split reply: when it dies they die with it. */
-export function laterParts({ reply, lane, parked }: OutRow): readonly OutRow[] {
-  if (parked || reply.id.length === wholeIdLength) return [];
+export function laterParts({ head, lane, parked }: OutRow): readonly OutRow[] {
+  if (parked || head.id.length === wholeIdLength) return [];
   const parts: OutRow[] = [];
-  const whole = reply.id.slice(0, wholeIdLength);
+  const whole = head.id.slice(0, wholeIdLength);
   for (let place = 1; ; place++) {
     const part = lane.outbox.at(place);
-    if (part === undefined || !part.reply.id.startsWith(whole)) return parts;
+    if (part === undefined || !part.head.id.startsWith(whole)) return parts;
     parts.push(part);
   }
 }

@@ -28,8 +28,8 @@ export type UnroutableParts = Clock & {
   readonly read: (channel: ChannelKey) => number | null;
   /** Writes that moment down; null: the channel is routable. */
   readonly keep: (channel: ChannelKey, since: number | null) => void;
-  /** The next row of that channel, whatever is held back for the served ones. */
-  readonly take: (box: Box, channel: ChannelKey) => Claim | null;
+  /** The next n rows of that channel, whatever is held back for the served ones. */
+  readonly take: (box: Box, channel: ChannelKey, n: number) => Promise<readonly Claim[]>;
   readonly bury: (claim: Claim, why: Failure) => Promise<boolean>;
 };
 
@@ -125,15 +125,11 @@ export class Unroutable {
 
   /** @returns whether there may be more */
   async #buryBatch(box: Box, channel: ChannelKey): Promise<boolean> {
-    const { take } = this.#parts;
-    const buried: Promise<boolean>[] = [];
+    // Others have their turn between two batches.
+    await new Promise(setImmediate);
     if (this.#closed || this.#isServed(channel)) return false;
-    while (buried.length < batch) {
-      const claim = take(box, channel);
-      if (claim === null) break;
-      buried.push(this.#bury(claim, channel));
-    }
-    const done = await Promise.all(buried);
+    const claims = await this.#parts.take(box, channel, batch);
+    const done = await Promise.all(claims.map((claim) => this.#bury(claim, channel)));
     return done.length > 0 && done.every(Boolean);
   }
 

@@ -15,10 +15,10 @@ import { Totals } from './totals.ts';
 import { Lanes } from './lanes.ts';
 import { DelayQueue } from './delay-queue.ts';
 import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
-import type { InRow, Lane, OutRow, OutState, Row } from './rows.ts';
+import type { InRow, Lane, OutRow, OutState, Row, StoredMessage, StoredReply } from './rows.ts';
 import { ReadyQueues } from './ready-queues.ts';
 import type { ChannelBacklog } from '../store.ts';
-import { bytesOfMessage } from './weight.ts';
+import { bytesOfMessage, bytesOfReply } from './weight.ts';
 
 /** A conversation with so many unsettled replies gets no further message offered. */
 const repliesMax = 100;
@@ -45,30 +45,24 @@ export class WorkingSet {
     return this.ready.onReady(wake);
   }
 
-  /** @param held it is the head of its lane, and whoever holds it takes it by `takeHeld` */
-  addMessage(message: Message, seq = this.nextSeq(), attempt = 1, held = false): InRow {
+  addMessage(message: Message, seq: number): InRow {
     const lane = this.#lanes.of(message.channel, message.conversation);
     const progress = new MessageProgress(bytesOfMessage(message), message.sender.id);
-    const row = makeInRow(message, lane, progress, seq, attempt);
-    if (held) lane.inBusy = true;
-    this.#seq = Math.max(this.#seq, seq);
-    this.totals.messageCame(progress);
-    this.ready.came(row);
-    lane.inbox.push(row);
-    this.#offerInbox(lane);
-    return row;
+    return this.#messageCame(makeInRow(message, message, lane, progress, seq));
   }
 
-  /** @param of what it is a reply to; null when that is not known any more (after a restart) */
-  addReply(reply: Reply, of: MessageProgress | null, seq = this.nextSeq()): OutRow {
-    const row = this.#makeReply(reply, of, seq);
-    row.lane.outbox.push(row);
-    this.#offerOutbox(row.lane);
+  addReply(reply: Reply, of: MessageProgress, seq: number): OutRow {
+    const lane = this.#lanes.of(reply.address.channel, reply.conversation);
+    const row = makeOutRow(reply, reply, bytesOfReply(reply), lane, of, seq);
+    this.#replyCame(row, of);
+    lane.outbox.push(row);
+    this.#offerOutbox(lane);
     return row;
   }
 
   take(box: 'in', channel: ChannelKey): InRow | undefined;
   take(box: 'out', channel: ChannelKey): OutRow | undefined;
+  take(box: Box, channel: ChannelKey): Row | undefined;
   take(box: Box, channel: ChannelKey): Row | undefined {
     if (this.#closed) return undefined;
     const row = this.ready.take(box, channel);
@@ -158,7 +152,7 @@ export class WorkingSet {
     }
     for (const row of this.#delayed.parked) {
       if (row.lane.channel !== channel || !matches(row)) continue;
-      if (conversation !== null && row.reply.conversation !== conversation) continue;
+      if (conversation !== null && row.lane.conversation !== conversation) continue;
       this.#vanish(row);
       removed++;
     }
@@ -172,12 +166,23 @@ export class WorkingSet {
     for (const lane of this.#lanes.on(channel, conversation)) lane.historyVersion++;
   }
 
+  /** After a restart, or dead and back. */
+  restoreMessage({ head, channel, conversation, seq, bytes, sender }: StoredMessage): InRow {
+    const lane = this.#lanes.of(channel, conversation);
+    const progress = new MessageProgress(bytes, sender);
+    return this.#messageCame(makeInRow(head, null, lane, progress, seq));
+  }
+
   /**
    * After a restart, or dead and back: a reply as it was when it was last written down.
+   * @param of what it is a reply to; null when that is not known any more
    */
-  restoreReply(reply: Reply, of: MessageProgress | null, seq: number, state: OutState): OutRow {
-    const row = this.#makeReply(reply, of, seq);
-    const { lane } = row;
+  restoreReply(stored: StoredReply, of: MessageProgress | null, state: OutState): OutRow {
+    const { head, channel, conversation, seq, bytes } = stored;
+    const lane = this.#lanes.of(channel, conversation);
+    const progress = of ?? new MessageProgress(0, null);
+    const row = makeOutRow(head, null, bytes, lane, progress, seq);
+    this.#replyCame(row, of);
     const { dueAt, ...written } = state;
     Object.assign(row, written);
     if (row.parked) {
@@ -212,7 +217,7 @@ export class WorkingSet {
 
   idsOfUnsettled(most: number): readonly string[] {
     const ids = this.#lanes.idsOfRows(most);
-    const parked = Array.from(this.#delayed.parked, ({ reply }) => reply.id);
+    const parked = Array.from(this.#delayed.parked, ({ head }) => head.id);
     return [...ids, ...parked].slice(0, most);
   }
 
@@ -232,15 +237,21 @@ export class WorkingSet {
     for (const { due } of this.#delayed.parked) due?.cancel();
   }
 
-  #makeReply(reply: Reply, of: MessageProgress | null, seq: number): OutRow {
-    const lane = this.#lanes.of(reply.address.channel, reply.conversation);
-    const progress = of ?? new MessageProgress(0, null);
-    const row = makeOutRow(reply, lane, progress, seq);
+  #messageCame(row: InRow): InRow {
+    const { lane, progress, seq } = row;
     this.#seq = Math.max(this.#seq, seq);
+    this.totals.messageCame(progress);
+    this.ready.came(row);
+    lane.inbox.push(row);
+    this.#offerInbox(lane);
+    return row;
+  }
+
+  #replyCame(row: OutRow, of: MessageProgress | null): void {
+    this.#seq = Math.max(this.#seq, row.seq);
     this.totals.replyCame(row, of);
     this.ready.came(row);
-    lane.replies++;
-    return row;
+    row.lane.replies++;
   }
 
   #offerInbox(lane: Lane): void {

@@ -16,7 +16,7 @@ import type {
   StorageTold,
   TurnEnd,
 } from '../ledger/storage.ts';
-import type { InRow, OutRow } from '../order/rows.ts';
+import type { InRow, OutRow, Row } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agent-reads.ts';
 import { begunWrites } from './write/agent-writes.ts';
@@ -32,6 +32,7 @@ import { HistoryCache, unroutableCursor } from './ledger/history-cache.ts';
 import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
 import { sqliteDurability, tracesPendingMax } from './ledger/limits.ts';
 import { memoryAfter } from '../ledger/next-memory.ts';
+import { StoredTexts } from './ledger/stored-texts.ts';
 import { turnEndWrites } from './write/turn-writes.ts';
 
 const safe = Promise.resolve();
@@ -48,6 +49,7 @@ export class SqliteStorage implements LedgerStorage {
   readonly #parts: SqliteParts;
   readonly #journal: Journal;
   readonly #disk: DiskWatch;
+  readonly #texts: StoredTexts;
   /** Traces left out, since the storage was behind. */
   #tracesDropped = 0;
 
@@ -58,6 +60,7 @@ export class SqliteStorage implements LedgerStorage {
     this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
     this.history = new HistoryCache(reader, stamps);
     this.agents = new AgentReads(reader, stamps);
+    this.#texts = new StoredTexts(reader, stamps);
     this.deadLetters = new DeadLetters(parts, this.history);
     this.forgetting = new Forgetting(parts, this.history, this.deadLetters);
     this.#disk = new DiskWatch(limits.freeBytesMin, (room) => news.storageRoom?.(room));
@@ -115,6 +118,10 @@ export class SqliteStorage implements LedgerStorage {
     });
   }
 
+  read(rows: readonly Row[]): void {
+    for (const row of rows) this.#texts.read(row);
+  }
+
   turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
     const { row, effects, why } = end;
     const { message } = row;
@@ -164,7 +171,7 @@ export class SqliteStorage implements LedgerStorage {
     for (const { seq } of [row, ...parts]) this.#journal.add(['outboxDead', at, reason, seq]);
     this.#journal.add(triedWrite(end, row.parked));
     return this.#journal.written(() => {
-      for (const { reply } of [row, ...parts]) this.deadLetters.add(reply.id);
+      for (const { head } of [row, ...parts]) this.deadLetters.add(head.id);
       then();
     });
   }

@@ -2,9 +2,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { wholeIdLength } from '../../order/rows.ts';
 import type { DeadLetterMove } from '../../store.ts';
-import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
+import type { InboxRecord, OutboxRecord } from '../write/row-codec.ts';
 import type { SqliteParts } from './parts.ts';
 import type { HistoryCache } from './history-cache.ts';
+import { storedMessage, storedReply } from './stored-texts.ts';
 
 /** A dead letter's rows: a message, or the parts of a reply in their order. */
 type Found =
@@ -121,10 +122,10 @@ export class DeadLetters {
     return journal.written(() => {
       const record = this.#inbox.get(fresh);
       if (record === undefined) return;
-      const message = messageOf(record as unknown as InboxRecord, stamps);
-      rows.outdate(message.channel, message.conversation);
-      this.#historyCache.drop(message);
-      rows.addMessage(message, fresh);
+      const stored = storedMessage(record as unknown as InboxRecord, stamps);
+      rows.outdate(stored.channel, stored.conversation);
+      this.#historyCache.drop(stored);
+      rows.restoreMessage(stored);
       back();
     });
   }
@@ -141,7 +142,7 @@ export class DeadLetters {
       for (const seq of fresh) {
         const record = this.#outbox.get(seq) as unknown as OutboxRecord | undefined;
         if (record === undefined) continue;
-        const row = rows.restoreReply(replyOf(record), progress, seq, {
+        const row = rows.restoreReply(storedReply(record), progress, {
           attempt: record.attempts + 1,
           replayedAfter: record.replayed,
           possibleDuplicate: record.possible_duplicate === 1,

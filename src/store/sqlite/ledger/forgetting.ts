@@ -99,7 +99,7 @@ export class Forgetting {
       this.#search.repliesTo(id).some(({ state }) => state === 0);
     const answered = new Set(messages.filter(unsettled).map(({ id }) => id));
     if (answered.size === 0) return;
-    remove((row) => row.box === 'out' && answered.has(row.reply.inReplyTo));
+    remove((row) => row.box === 'out' && answered.has(row.head.inReplyTo));
     await this.#write([]);
   }
 

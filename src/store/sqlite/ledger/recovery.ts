@@ -6,10 +6,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { MessageProgress } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
-import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
+import type { InboxRecord, OutboxRecord } from '../write/row-codec.ts';
 import type { NotedFailure } from '../files/database-files.ts';
 import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from '../../order/quarantine.ts';
 import type { Stamps } from './stamps.ts';
+import { storedMessage, storedReply } from './stored-texts.ts';
 import type { Write } from '../write/statements.ts';
 
 export type Recovered = {
@@ -33,16 +34,13 @@ export function recover(
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
   const tried: Suspect[] = [];
+  const answered = new Set(db.prepare(answeredOnce).all().map(({ id }) => String(id)));
   const progressOf = new Map<string, MessageProgress>();
-  const seen = new Set<string>();
-  const isHead = (box: string, channel: string, conversation: string): boolean => {
-    const key = `${box} ${channel} ${conversation}`;
-    return !seen.has(key) && seen.add(key) !== undefined;
-  };
   rows.restore();
   const inbox = db.prepare('SELECT * FROM inbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of inbox as Iterable<unknown> as Iterable<InboxRecord>) {
-    const head = unclean && isHead('in', record.channel, record.conversation);
+    const row = rows.restoreMessage(storedMessage(record, stamps));
+    const head = unclean && row.lane.inbox.peek() === row;
     const blamed = head && failed === null;
     const alone = record.alone - (failed?.alone === record.seq ? 1 : 0);
     if (alone < record.alone) writes.push(['inboxAlone', alone, record.seq]);
@@ -52,36 +50,46 @@ export function recover(
     if (blamed) writes.push(['inboxTried', attempts, record.seq]);
     if (cleared && record.attempts > 0) writes.push(['inboxCleared', record.seq]);
     const suspect = condemned || (head && attempts >= attemptsMax);
-    const row = rows.addMessage(messageOf(record, stamps), record.seq, attempts + 1, suspect);
+    row.attempt = attempts + 1;
     row.condemned = condemned;
-    if (suspect) tried.push({ row, alone });
-    progressOf.set(row.message.id, row.progress);
+    if (suspect) {
+      row.lane.inBusy = true;
+      tried.push({ row, alone });
+    }
+    if (answered.has(row.head.id)) progressOf.set(row.head.id, row.progress);
   }
   const suspects = chooseSuspects(tried);
   const outbox = db.prepare('SELECT * FROM outbox WHERE state = 0 ORDER BY seq').iterate();
   for (const record of outbox as Iterable<unknown> as Iterable<OutboxRecord>) {
     const parked = record.parked === 1;
-    const head = unclean && !parked && isHead('out', record.channel, record.conversation);
-    const wasDue = (record.due_at ?? 0) <= now;
-    const maySent = unclean && wasDue && (parked || head);
-    const died = maySent ? 1 : 0;
-    if (maySent) writes.push(['outboxDied', record.seq]);
-    const reply = replyOf(record);
-    const row = rows.restoreReply(reply, progressOf.get(reply.inReplyTo) ?? null, record.seq, {
-      attempt: record.attempts + died + 1,
-      // A crash loop is not the receiver's fault: it moves no reply along its schedule.
-      replayedAfter: record.replayed + died,
-      possibleDuplicate: record.possible_duplicate === 1 || maySent,
+    const stored = storedReply(record);
+    const { inReplyTo } = stored.head;
+    const row = rows.restoreReply(stored, progressOf.get(inReplyTo) ?? null, {
+      attempt: record.attempts + 1,
+      replayedAfter: record.replayed,
+      possibleDuplicate: record.possible_duplicate === 1,
       late: record.late === 1,
       parked,
       dueAt: record.due_at,
     });
-    progressOf.set(reply.inReplyTo, row.progress);
+    progressOf.set(inReplyTo, row.progress);
+    const wasDue = (record.due_at ?? 0) <= now;
+    if (!unclean || !wasDue || !(parked || row.lane.outbox.peek() === row)) continue;
+    writes.push(['outboxDied', record.seq]);
+    row.attempt++;
+    // A crash loop is not the receiver's fault: it moves no reply along its schedule.
+    row.replayedAfter++;
+    row.possibleDuplicate = true;
   }
   rows.restored();
   rows.startAfter(lastSeq(db));
   return { writes, suspects };
 }
+
+/** Unsettled messages with an unsettled reply: they were dead, and are to be tried again. */
+const answeredOnce =
+  'SELECT inbox.id FROM outbox CROSS JOIN inbox ON inbox.id = outbox.message_id ' +
+  'WHERE outbox.state = 0 AND inbox.state = 0';
 
 /** The highest number ever given, also where its row has been deleted. */
 function lastSeq(db: DatabaseSync): number {
