@@ -1,5 +1,5 @@
 /** Starts and stops the processes of a run, and hands rounds to the load. */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -145,6 +145,18 @@ export class Lab {
     return answer.measured;
   }
 
+  /**
+   * Servers on one core, load and model on another, where `taskset` is there and two cores are: a
+   * process that shares a core or changes it costs more CPU, by chance.
+   */
+  keepApart(servers: readonly Server[]): void {
+    const cores = coresAllowed();
+    if (cores.length < 2) return;
+    const apart: [pid: number, core: number][] = servers.map(({ pid }) => [pid, cores.at(-1)!]);
+    for (const { pid } of [this.#load, this.#model]) apart.push([pid!, cores[0]!]);
+    for (const [pid, core] of apart) spawnSync('taskset', ['-acp', String(core), String(pid)]);
+  }
+
   /** How long the model takes from now on; `letGo` ends the calls that it never answers. */
   orderModel(order: { delayMs?: number; letGo?: boolean }): void {
     this.#model.send(order);
@@ -181,6 +193,16 @@ export class Lab {
     const [{ port }] = (await once(child, 'message')) as [{ port: number }];
     return [child, `http://127.0.0.1:${port}`];
   }
+}
+
+/** The cores that this process may use: Cpus_allowed_list of proc_pid_status(5), as `0-3,6`. */
+function coresAllowed(): readonly number[] {
+  const status = readFileSync('/proc/self/status', 'latin1');
+  const list = /Cpus_allowed_list:\s+(\S+)/.exec(status)?.[1] ?? '0';
+  return list.split(',').flatMap((range) => {
+    const [first, last = first] = range.split('-').map(Number) as [number, number?];
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  });
 }
 
 async function freePort(): Promise<number> {
