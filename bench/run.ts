@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cases, head, paces, type Row } from './cases.ts';
 import { runGate } from './gate.ts';
-import { Lab, subjectName } from './lab.ts';
+import { isBuilt, Lab, subjectName } from './lab.ts';
 import { profileOf } from './profile.ts';
 import { figure, median, table } from './stats.ts';
 
@@ -40,6 +40,7 @@ const fsync = `one fsync ${figure(fsyncMs())} ms`;
 console.log(`${now}, Node ${process.versions.node}, ${machine()}, ${fsync}`);
 console.log(`measured: ${subjectName()}`);
 if (values.gate) {
+  if (!isBuilt()) throw new Error('The gate measures a build: run `npm run build` before.');
   const { budget: file, keep } = values;
   if (await runGate(lab, { file, machine: machine(), keep })) process.exitCode = 1;
 } else await runCases();
