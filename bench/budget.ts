@@ -2,7 +2,7 @@
  * The arithmetic of the gate: what CPU a message costs in svc, as a ratio to the floor's, how far
  * chance may have moved that figure, and whether it is worse than the one that is kept.
  */
-import { median } from './stats.ts';
+import { figure, median } from './stats.ts';
 
 /** CPU of each reply in two rounds that were neighbours, one of each server. */
 export type Pair = { readonly svcUs: number; readonly floorUs: number };
@@ -47,6 +47,27 @@ export function judge(now: Figure, kept: Figure): Judged {
   if (change > chance) return { kind: 'worse', change, chance };
   if (chance > worthSeeing) return { kind: 'too-noisy', change, chance };
   return { kind: change < -chance ? 'better' : 'within', change, chance };
+}
+
+/** What is said of all that were judged: the worst of it, and by how much. */
+export function verdictOf(
+  judged: readonly { readonly name: string; readonly of: Judged }[],
+  keptOn: string,
+): string {
+  const by = (kind: Judged['kind']): string =>
+    judged
+      .filter(({ of }) => of.kind === kind)
+      .map(({ name, of }) => `${name} by ${percent(of.change)} (chance: ${percent(of.chance)})`)
+      .join(', ');
+  const since = `what was kept on ${keptOn}`;
+  if (by('worse') !== '') return `WORSE than ${since}: ${by('worse')}.`;
+  if (by('too-noisy') !== '') return `no verdict, too noisy. Off ${since}: ${by('too-noisy')}.`;
+  if (by('better') === '') return `as ${since}.`;
+  return `better than ${since}: ${by('better')}; \`--gate --keep\` keeps it.`;
+}
+
+export function percent(share: number): string {
+  return `${figure(100 * share, 2)} %`;
 }
 
 /** The mean of the middle half: a round that something disturbed counts as one, however much. */

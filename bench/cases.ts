@@ -172,7 +172,7 @@ function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
-/** As many as a channel has slots; a thousand a second, so waking up is a part of what they cost. */
+/** As many as a channel has slots, a thousand a second: so waking up is a part of their cost. */
 async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
   const few = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.roundMs };
   const shape = { inFlight: 1_000 };

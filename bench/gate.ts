@@ -4,7 +4,15 @@
  * rounds: what slows the machine slows both.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Figure, figureOf, judge, type Judged, type Pair } from './budget.ts';
+import {
+  type Figure,
+  figureOf,
+  judge,
+  type Judged,
+  type Pair,
+  percent,
+  verdictOf,
+} from './budget.ts';
 import type { Form, Lab } from './lab.ts';
 import { figure, median, table } from './stats.ts';
 
@@ -42,14 +50,12 @@ const warming = { ...load, messages: 4_000 };
 export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<boolean> {
   const all = readKept(file);
   const kept = all.find((one) => one.machine === machine);
-  const size = keep ? keptSize : judgedSize;
   const look = async (form: Form): Promise<Found> => {
-    const launches = await measure(lab, form, size);
+    const launches = await measure(lab, form, keep ? keptSize : judgedSize);
     const isWorse = !keep && kept && judge(figureOf(launches), kept[form]).kind === 'worse';
     // What looks worse is looked at twice: by chance it seldom looks so again.
-    return foundIn(
-      isWorse === true ? [...launches, ...(await measure(lab, form, size))] : launches,
-    );
+    if (isWorse === true) launches.push(...(await measure(lab, form, judgedSize)));
+    return foundIn(launches);
   };
   const found = { stateless: await look('stateless'), durable: await look('durable') };
   const judged = forms.map((form) => ({
@@ -59,19 +65,24 @@ export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<
   const rows = judged.map(({ form, of }) => row(form, found[form], kept?.[form], of));
   console.log(table([head, ...rows]));
   if (keep) {
+    const [stateless, durable] = [found.stateless.figure, found.durable.figure];
     const day = new Date().toISOString().slice(0, 10);
-    const { stateless, durable } = found;
-    const now = { machine, node: process.versions.node, day };
-    const others = all.filter((one) => one !== kept);
-    const next = { ...now, stateless: stateless.figure, durable: durable.figure };
-    writeFileSync(file, `${JSON.stringify([...others, next], null, 2)}\n`);
+    const now: Kept = { machine, node: process.versions.node, day, stateless, durable };
+    writeKept(file, [...all.filter((one) => one !== kept), now]);
+    console.log(`GATE: kept in ${file}.`);
+    return false;
   }
-  console.log(keep ? `GATE: kept in ${file}.` : `GATE: ${verdictOf(judged, kept)}`);
-  return !keep && judged.some(({ of }) => of?.kind === 'worse');
+  const named = judged.flatMap(({ form, of }) => (of === null ? [] : [{ name: form, of }]));
+  console.log(`GATE: ${kept === undefined ? notKept(machine) : verdictOf(named, kept.day)}`);
+  return named.some(({ of }) => of.kind === 'worse');
 }
 
-async function measure(lab: Lab, form: Form, size: Size): Promise<readonly Launch[]> {
-  const launches: Pair[][] = [];
+function notKept(machine: string): string {
+  return `not judged: nothing is kept for ${machine}; \`--gate --keep\` keeps what it is now.`;
+}
+
+async function measure(lab: Lab, form: Form, size: Size): Promise<Launch[]> {
+  const launches: Launch[] = [];
   for (let at = 0; at < size.launches; at++) {
     const [svc, floor] = [await lab.startSubject(form), await lab.startFloor(form)];
     lab.keepApart([svc, floor]);
@@ -105,6 +116,13 @@ function readKept(file: string): readonly Kept[] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly Kept[]) : [];
 }
 
+/** Digits beyond what was measured would only make two files differ. */
+function writeKept(file: string, all: readonly Kept[]): void {
+  const short = (_name: string, value: unknown): unknown =>
+    typeof value === 'number' ? Number(value.toPrecision(4)) : value;
+  writeFileSync(file, `${JSON.stringify(all, short, 2)}\n`);
+}
+
 const head = ['CPU a message', 'svc', 'floor', 'ratio', 'kept', 'change', 'chance', 'verdict'];
 
 function row(form: Form, found: Found, kept: Figure | undefined, judged: Judged | null) {
@@ -125,30 +143,6 @@ const sentences = {
   'too-noisy': 'too noisy to tell',
 } satisfies Record<Judged['kind'], string>;
 
-function verdictOf(judged: readonly { form: Form; of: Judged | null }[], kept?: Kept): string {
-  if (kept === undefined) {
-    return 'not judged: nothing is kept for a machine like this; `--gate --keep` keeps it as it is.';
-  }
-  const since = `what was kept on ${kept.day}`;
-  const by = (kind: Judged['kind']): string =>
-    judged
-      .filter(({ of }) => of?.kind === kind)
-      .map(({ form, of }) => `${form} by ${percent(of!.change)} (chance: ${percent(of!.chance)})`)
-      .join(', ');
-  if (by('worse') !== '') return `WORSE than ${since}: ${by('worse')}.`;
-  if (by('too-noisy') !== '') {
-    return `no verdict: the machine is too busy to tell it from ${since}: ${by('too-noisy')}.`;
-  }
-  if (by('better') !== '') {
-    return `better than ${since}: ${by('better')}; \`--gate --keep\` keeps it.`;
-  }
-  return `as ${since}.`;
-}
-
 function sayFigure({ ratio, noise }: Figure): string {
   return `${figure(ratio)} ± ${percent(noise)}`;
-}
-
-function percent(share: number): string {
-  return `${figure(100 * share, 2)} %`;
 }

@@ -19,7 +19,7 @@ export type Round = {
   /** With it, at most so many messages are sent, and the round ends with the last reply. */
   readonly messages?: number;
   readonly conversations: number;
-  /** The connections stay open for the next such round: opening them is no part of what is counted. */
+  /** Connections stay open for the next such round, so that opening them is no part of it. */
   readonly keepsLines?: boolean;
   /** The model never answers these; the round ends when each has its 200. */
   readonly hang?: boolean;

@@ -1,7 +1,7 @@
 /** What the gate of the bench says of its rounds: by rounds that are made up, and so known. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figureOf, judge, type Pair } from '../bench/budget.ts';
+import { figureOf, judge, type Judged, type Pair, verdictOf } from '../bench/budget.ts';
 
 /** Starts of servers whose true ratio is known, and disturbed as on a machine in use. */
 function launches(ratio: number, seed: number, { rounds = 0.12, starts = 0.015 } = {}) {
@@ -88,4 +88,26 @@ test('the change is the share by which the ratio grew', () => {
   const judged = judge({ ratio: 1.65, noise: 0.03 }, { ratio: 1.5, noise: 0.04 });
   assert.ok(Math.abs(judged.change - 0.1) < 1e-9);
   assert.ok(Math.abs(judged.chance - 0.15) < 1e-9);
+});
+
+test('one that is worse is told before one that is better, with its change and the noise', () => {
+  const of = (kind: Judged['kind'], change: number) => ({ kind, change, chance: 0.04 });
+  const better = { name: 'stateless', of: of('better', -0.2) };
+  const within = { name: 'durable', of: of('within', 0.01) };
+  const worse = { name: 'durable', of: of('worse', 0.098) };
+  const [since, keeps] = ['what was kept on a day', '`--gate --keep` keeps it'];
+  assert.equal(verdictOf([within], 'a day'), `as ${since}.`);
+  assert.equal(
+    verdictOf([better, within], 'a day'),
+    `better than ${since}: stateless by -20 % (chance: 4 %); ${keeps}.`,
+  );
+  assert.equal(
+    verdictOf([better, worse], 'a day'),
+    `WORSE than ${since}: durable by 9.8 % (chance: 4 %).`,
+  );
+  const noisy = { name: 'durable', of: { kind: 'too-noisy', change: 0.1, chance: 0.2 } as const };
+  assert.equal(
+    verdictOf([better, noisy], 'a day'),
+    `no verdict, too noisy. Off ${since}: durable by 10 % (chance: 20 %).`,
+  );
 });
