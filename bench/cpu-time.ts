@@ -5,8 +5,9 @@ const ticksPerSecond = 100;
 
 /**
  * Seconds of CPU of a process and its threads, to the nanosecond where the kernel counts so: the
- * first field of schedstat is nanoseconds (sched-stats.rst of the Linux kernel). A thread that has
- * ended is no longer in the sum, so compare only while none ends.
+ * first field of schedstat is nanoseconds (sched-stats.rst of the Linux kernel). Of a thread that
+ * runs just now the last tick, of some milliseconds, may be missing; one that has ended is no
+ * longer in the sum.
  * @throws when the process has ended
  */
 export function cpuSecondsOf(pid: number): number {

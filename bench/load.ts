@@ -26,6 +26,8 @@ export type Round = {
 };
 
 const patienceMs = 8_000;
+/** The last reply is not the server's last work, and the kernel counts a thread when it pauses. */
+const settlesMs = 4;
 const said = ` ${'words that a person might well say to it on some quiet day '.repeat(3)}`;
 const empty = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
@@ -122,9 +124,13 @@ class Running {
     running = null;
     for (const timer of this.#timers) clearTimeout(timer);
     if (this.#round.keepsLines !== true) this.#lines.close();
-    const byCount = this.#round.messages !== undefined;
-    const endUs = byCount ? nowUs() : this.#startUs + this.#round.ms * 1e3;
-    const endCpu = byCount ? cpuSecondsOf(this.#round.pid) : this.#endCpu;
+    const endUs = nowUs();
+    if (this.#round.messages === undefined) {
+      this.#tell(this.#startUs + this.#round.ms * 1e3, this.#endCpu);
+    } else setTimeout(() => this.#tell(endUs, cpuSecondsOf(this.#round.pid)), settlesMs);
+  }
+
+  #tell(endUs: number, endCpu: number): void {
     this.#done(this.#record.measured(this.#startUs, endUs, endCpu - this.#startCpu));
   }
 }
