@@ -1,5 +1,5 @@
 /** Starts and stops the processes of a run, and hands rounds to the load. */
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -23,18 +23,26 @@ export type Form = 'stateless' | 'durable';
 export type Server = { readonly port: number; readonly pid: number; readonly ms: number };
 export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
 
+/** Of a service: the block that makes its brain an agent; a database, else it gets a new one. */
+export type Special = { readonly agent?: object; readonly database?: string };
+
 const root = join(import.meta.dirname, '..');
 const program = join(root, 'bin/svc.js');
+const nothing = new Int32Array(new SharedArrayBuffer(4));
 const token = 'a-token-for-the-bench-only';
 const hasService = existsSync(program);
 
 /** What is measured: the build, the sources, or for want of a service the floors themselves. */
 export function subjectName(): string {
   if (!hasService) return 'no service here: the floors run in its place';
+  return isBuilt() ? 'svc from dist/' : 'svc from its sources: case 6 needs `npm run build` before';
+}
+
+/** Whether the service is run from a build, which it is while none of its sources is newer. */
+export function isBuilt(): boolean {
   const changed = globSync('src/**/*', { cwd: root }).map((file) => changedAt(join(root, file)));
   const built = join(root, 'dist/main.js');
-  const fresh = existsSync(built) && changedAt(built) >= Math.max(...changed);
-  return fresh ? 'svc from dist/' : 'svc from its sources: case 6 needs `npm run build` before';
+  return existsSync(built) && changedAt(built) >= Math.max(...changed);
 }
 
 function changedAt(file: string): number {
@@ -71,13 +79,12 @@ export class Lab {
     return this.#startFloor(form, []);
   }
 
-  /**
-   * The service, or a floor in its place as long as there is none.
-   * @param agent the block that makes its brain an agent
-   */
-  startSubject(form: Form, agent?: object): Promise<Server> {
+  /** The service, or a floor in its place as long as there is none. */
+  startSubject(form: Form, special: Special = {}): Promise<Server> {
     const options = this.#profileOptions;
-    return hasService ? this.#startService(form, options, agent) : this.#startFloor(form, options);
+    return hasService
+      ? this.#startService(form, options, special)
+      : this.#startFloor(form, options);
   }
 
   async #startFloor(form: Form, options: readonly string[]): Promise<Server> {
@@ -89,29 +96,26 @@ export class Lab {
     return { port, ...(await this.boot(argv, port)) };
   }
 
-  async #startService(
-    form: Form,
-    options: readonly string[],
-    agent: object | undefined,
-  ): Promise<Server> {
+  async #startService(form: Form, options: readonly string[], special: Special): Promise<Server> {
     const port = await freePort();
-    const config = await this.#writeConfig(form, port, agent);
+    const config = await this.#writeConfig(form, port, special);
     const argv = [...options, program, 'serve', '--config', config];
     return { port, ...(await this.boot(argv, port)) };
   }
 
-  async #writeConfig(form: Form, port: number, agent: object | undefined): Promise<string> {
+  async #writeConfig(form: Form, port: number, special: Special): Promise<string> {
     const file = join(this.folder, `svc-${port}.json`);
     const webhook = { bind: `127.0.0.1:${port}`, outbound_url: `${this.#receiverUrl}/reply` };
     const base = { provider: 'local_runtime', model_id: 'bench', locality: 'local' };
     const models = [{ ...base, base_url: this.#modelUrl }];
     const policy = { kind: 'priority' };
+    const path = special.database ?? join(this.folder, `svc-${port}.db`);
     const config = {
       channels: [{ type: 'webhook', token_env: 'BENCH_TOKEN', webhook }],
-      brains: [{ name: 'bench', sensitivity: 'public', policy, models, agent }],
+      brains: [{ name: 'bench', sensitivity: 'public', policy, models, agent: special.agent }],
       routes: [{ channel: 'webhook', brain: 'bench' }],
       observability: { addr: `127.0.0.1:${await freePort()}` },
-      ...(form === 'durable' ? { storage: { path: join(this.folder, `svc-${port}.db`) } } : {}),
+      ...(form === 'durable' ? { storage: { path } } : {}),
     };
     writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
     return file;
@@ -133,7 +137,8 @@ export class Lab {
       if (child.exitCode !== null || late) {
         throw new Error(`${argv.join(' ')} does not listen:\n${readFileSync(log, 'utf8')}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      // A timer would wait for a whole millisecond, and no wait at all take a core from the start.
+      Atomics.wait(nothing, 0, 0, 0.4);
     }
     return { pid: child.pid!, ms: performance.now() - startedAt };
   }
@@ -143,6 +148,18 @@ export class Lab {
     this.#load.send({ ...load, port, token, pid } satisfies Round);
     const [answer] = (await once(this.#load, 'message')) as [{ measured: Measured }];
     return answer.measured;
+  }
+
+  /**
+   * Servers on one core, load and model on another, where `taskset` is there and two cores are: a
+   * process that shares a core or changes it costs more CPU, by chance.
+   */
+  keepApart(servers: readonly Server[]): void {
+    const cores = coresAllowed();
+    if (cores.length < 2) return;
+    const apart: [pid: number, core: number][] = servers.map(({ pid }) => [pid, cores.at(-1)!]);
+    for (const { pid } of [this.#load, this.#model]) apart.push([pid!, cores[0]!]);
+    for (const [pid, core] of apart) spawnSync('taskset', ['-acp', String(core), String(pid)]);
   }
 
   /** How long the model takes from now on; `letGo` ends the calls that it never answers. */
@@ -181,6 +198,16 @@ export class Lab {
     const [{ port }] = (await once(child, 'message')) as [{ port: number }];
     return [child, `http://127.0.0.1:${port}`];
   }
+}
+
+/** The cores that this process may use: Cpus_allowed_list of proc_pid_status(5), as `0-3,6`. */
+function coresAllowed(): readonly number[] {
+  const status = readFileSync('/proc/self/status', 'latin1');
+  const list = /Cpus_allowed_list:\s+(\S+)/.exec(status)?.[1] ?? '0';
+  return list.split(',').flatMap((range) => {
+    const [first, last = first] = range.split('-').map(Number) as [number, number?];
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  });
 }
 
 async function freePort(): Promise<number> {

@@ -15,7 +15,7 @@ const connectionsMax = 256;
 
 export class Lines {
   readonly #port: number;
-  readonly #events: LineEvents;
+  #events: LineEvents;
   readonly #idle: Line[] = [];
   readonly #all: Line[] = [];
   readonly #queue: Request[] = [];
@@ -27,6 +27,11 @@ export class Lines {
 
   get waiting(): number {
     return this.#queue.length;
+  }
+
+  /** Idle connections are kept for another who sends, and is told from now on. */
+  handTo(events: LineEvents): void {
+    this.#events = events;
   }
 
   send(request: Request): void {

@@ -3,8 +3,8 @@
  * by IPC, one round at a time, and answers with what it measured. Every round is bounded by time:
  * what has no reply some seconds after the last message was sent is lost.
  */
-import { readFileSync } from 'node:fs';
-import { Lines } from './lines.ts';
+import { cpuSecondsOf } from './cpu-time.ts';
+import { type LineEvents, Lines } from './lines.ts';
 import { type Measured, Record } from './record.ts';
 import { digits, hash, listen, markDigits, nowUs, readDigits, timeDigits } from './sockets.ts';
 
@@ -19,15 +19,19 @@ export type Round = {
   /** With it, at most so many messages are sent, and the round ends with the last reply. */
   readonly messages?: number;
   readonly conversations: number;
+  /** Connections stay open for the next such round, so that opening them is no part of it. */
+  readonly keepsLines?: boolean;
   /** The model never answers these; the round ends when each has its 200. */
   readonly hang?: boolean;
 };
 
-const ticksPerSecond = 100;
 const patienceMs = 8_000;
+/** The last reply is not the server's last work, and the kernel counts a thread when it pauses. */
+const settlesMs = 4;
 const said = ` ${'words that a person might well say to it on some quiet day '.repeat(3)}`;
 const empty = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
+const kept = new Map<number, Lines>();
 let nextNumber = 1;
 let roundCount = 0;
 let running: Running | null = null;
@@ -40,17 +44,17 @@ class Running {
   readonly #first = nextNumber;
   readonly #name = `r${++roundCount}`;
   readonly #startUs = nowUs();
-  readonly #startTicks: number;
+  readonly #startCpu: number;
   readonly #timers: NodeJS.Timeout[];
-  #endTicks = 0;
+  #endCpu = 0;
   #sent = 0;
   #sending = true;
 
   constructor(round: Round, done: (measured: Measured) => void) {
     this.#round = round;
     this.#done = done;
-    this.#startTicks = ticksOf(round.pid);
-    this.#lines = new Lines(round.port, {
+    this.#startCpu = cpuSecondsOf(round.pid);
+    this.#lines = linesTo(round, {
       sent: (at) => this.#record.sent(at, nowUs()),
       answered: (at, status) => this.#answered(at, status),
     });
@@ -104,7 +108,7 @@ class Running {
 
   #stopSending(): void {
     this.#sending = false;
-    this.#endTicks = ticksOf(this.#round.pid);
+    this.#endCpu = cpuSecondsOf(this.#round.pid);
     this.#look();
   }
 
@@ -119,20 +123,23 @@ class Running {
     if (running !== this) return;
     running = null;
     for (const timer of this.#timers) clearTimeout(timer);
-    this.#lines.close();
-    const byCount = this.#round.messages !== undefined;
-    const endUs = byCount ? nowUs() : this.#startUs + this.#round.ms * 1e3;
-    const endTicks = byCount ? ticksOf(this.#round.pid) : this.#endTicks;
-    const cpuSeconds = (endTicks - this.#startTicks) / ticksPerSecond;
-    this.#done(this.#record.measured(this.#startUs, endUs, cpuSeconds));
+    if (this.#round.keepsLines !== true) this.#lines.close();
+    const endUs = nowUs();
+    if (this.#round.messages === undefined) {
+      this.#tell(this.#startUs + this.#round.ms * 1e3, this.#endCpu);
+    } else setTimeout(() => this.#tell(endUs, cpuSecondsOf(this.#round.pid)), settlesMs);
+  }
+
+  #tell(endUs: number, endCpu: number): void {
+    this.#done(this.#record.measured(this.#startUs, endUs, endCpu - this.#startCpu));
   }
 }
 
-/** User and system time of a process and its threads, in ticks: proc_pid_stat(5), 14 and 15. */
-function ticksOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
+function linesTo({ port, keepsLines }: Round, events: LineEvents): Lines {
+  const lines = kept.get(port) ?? new Lines(port, events);
+  if (keepsLines === true) kept.set(port, lines);
+  lines.handTo(events);
+  return lines;
 }
 
 const port = await listen((socket, bytes, _start, body, end) => {

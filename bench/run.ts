@@ -3,13 +3,18 @@
  * Options: `--quick` (under a minute), `--case N` (only that one; may be repeated), `--profile`
  * (where the CPU time of the servers under test went; the ratios are then worth nothing). Ends
  * with 0 unless something failed to run.
+ *
+ * `--gate` (half a minute) ends with 1 when a message costs more CPU than what is kept for this
+ * kind of machine in `bench/budget.json`, or in the file that `--budget` names; `--gate --keep`
+ * (over a minute) keeps what it costs now.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cases, head, paces, type Row } from './cases.ts';
-import { Lab, subjectName } from './lab.ts';
+import { runGate } from './gate.ts';
+import { isBuilt, Lab, subjectName } from './lab.ts';
 import { profileOf } from './profile.ts';
 import { figure, median, table } from './stats.ts';
 
@@ -18,6 +23,9 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     case: { type: 'string', multiple: true, default: [] },
     profile: { type: 'boolean', default: false },
+    gate: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    budget: { type: 'string', default: join(import.meta.dirname, 'budget.json') },
   },
 });
 
@@ -27,28 +35,34 @@ for (const number of wanted) {
 }
 
 await using lab = await Lab.open(values.profile);
-console.log(
-  `${new Date().toISOString().slice(0, 16)}Z, Node ${process.versions.node}, ${machine()}`,
-);
+const now = `${new Date().toISOString().slice(0, 16)}Z`;
+const fsync = `one fsync ${figure(fsyncMs())} ms`;
+console.log(`${now}, Node ${process.versions.node}, ${machine()}, ${fsync}`);
 console.log(`measured: ${subjectName()}`);
+if (values.gate) {
+  if (!isBuilt()) throw new Error('The gate measures a build: run `npm run build` before.');
+  const { budget: file, keep } = values;
+  if (await runGate(lab, { file, machine: machine(), keep })) process.exitCode = 1;
+} else await runCases();
 
-const rows: Row[] = [];
-for (const number of wanted) {
-  process.stderr.write(`case ${number} …\n`);
-  try {
-    rows.push(...(await cases.get(number)!(lab, values.quick ? paces.quick : paces.full)));
-  } catch (error) {
-    console.error(error);
-    rows.push([String(number), 'did not run', '', '', '', '', 'failed']);
-    process.exitCode = 1;
+async function runCases(): Promise<void> {
+  const rows: Row[] = [];
+  for (const number of wanted) {
+    process.stderr.write(`case ${number} …\n`);
+    try {
+      rows.push(...(await cases.get(number)!(lab, values.quick ? paces.quick : paces.full)));
+    } catch (error) {
+      console.error(error);
+      rows.push([String(number), 'did not run', '', '', '', '', 'failed']);
+      process.exitCode = 1;
+    }
   }
+  console.log(table([head, ...rows]));
+  if (values.profile) console.log(`\n${profileOf(lab.folder, 25)}`);
 }
-console.log(table([head, ...rows]));
-if (values.profile) console.log(`\n${profileOf(lab.folder, 25)}`);
 
 function machine(): string {
-  const cores = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'})`;
-  return `${cores}, one fsync ${figure(fsyncMs())} ms`;
+  return `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'})`;
 }
 
 /** On a disk that answers at once nothing is durable, and the durable figures say nothing. */

@@ -1,0 +1,95 @@
+/**
+ * The arithmetic of the gate: what CPU a message costs in svc, as a ratio to the floor's, how far
+ * chance may have moved that figure, and whether it is worse than the one that is kept.
+ */
+import { figure, median } from './stats.ts';
+
+/** CPU of each reply in two rounds that were neighbours, one of each server. */
+export type Pair = { readonly svcUs: number; readonly floorUs: number };
+
+/** `noise` is one standard error, as a share of the ratio: 0.01 is one percent. */
+export type Figure = { readonly ratio: number; readonly noise: number };
+
+export type Judged = {
+  /** `too-noisy`: a change of `worthSeeing` could have been chance. */
+  readonly kind: 'within' | 'worse' | 'better' | 'too-noisy';
+  /** The share by which the ratio has grown. */
+  readonly change: number;
+  /** The share that chance may have made of it. */
+  readonly chance: number;
+};
+
+/** Of so many standard errors chance is the cause once in 700 times. */
+const errorsMost = 3;
+/** A spread that happens to be small says little: no figure is taken for better than this. */
+const noiseLeast = 0.01;
+/** The gate is there to see a change of this size. */
+export const worthSeeing = 0.1;
+
+/**
+ * @param launches the pairs of each start of the two servers. A start may be lucky for as long as
+ * it runs, so the noise is at least what the starts differ by.
+ */
+export function figureOf(launches: readonly (readonly Pair[])[]): Figure {
+  const each = launches.map((pairs) => pairs.map((pair) => Math.log(pair.svcUs / pair.floorUs)));
+  const centers = each.map((logs) => center(logs));
+  const ofStarts = spread(centers) / Math.sqrt(centers.length);
+  const within = Math.hypot(...each.map((logs) => errorOf(logs))) / each.length;
+  return {
+    ratio: Math.exp(centers.reduce((sum, one) => sum + one, 0) / centers.length),
+    noise: Math.max(noiseLeast, within, ofStarts),
+  };
+}
+
+export function judge(now: Figure, kept: Figure): Judged {
+  const change = now.ratio / kept.ratio - 1;
+  const chance = errorsMost * Math.hypot(now.noise, kept.noise);
+  if (change > chance) return { kind: 'worse', change, chance };
+  if (chance > worthSeeing) return { kind: 'too-noisy', change, chance };
+  return { kind: change < -chance ? 'better' : 'within', change, chance };
+}
+
+/** What is said of all that were judged: the worst of it, and by how much. */
+export function verdictOf(
+  judged: readonly { readonly name: string; readonly of: Judged }[],
+  keptOn: string,
+): string {
+  const by = (kind: Judged['kind']): string =>
+    judged
+      .filter(({ of }) => of.kind === kind)
+      .map(({ name, of }) => `${name} by ${percent(of.change)} (chance: ${percent(of.chance)})`)
+      .join(', ');
+  const since = `what was kept on ${keptOn}`;
+  if (by('worse') !== '') return `WORSE than ${since}: ${by('worse')}.`;
+  if (by('too-noisy') !== '') return `no verdict, too noisy. Off ${since}: ${by('too-noisy')}.`;
+  if (by('better') === '') return `as ${since}.`;
+  return `better than ${since}: ${by('better')}; \`--gate --keep\` keeps it.`;
+}
+
+export function percent(share: number): string {
+  return `${figure(100 * share, 2)} %`;
+}
+
+/** The mean of the middle half: a round that something disturbed counts as one, however much. */
+function center(values: readonly number[]): number {
+  const cut = Math.floor(values.length / 4);
+  const middle = values.toSorted((a, b) => a - b).slice(cut, values.length - cut);
+  return middle.reduce((sum, one) => sum + one, 0) / middle.length;
+}
+
+/**
+ * The standard error of `center`: 1.2 times that of a mean, by a spread that outliers do not
+ * widen.
+ */
+function errorOf(values: readonly number[]): number {
+  const middle = median(values);
+  const deviation = 1.4826 * median(values.map((one) => Math.abs(one - middle)));
+  return (1.2 * deviation) / Math.sqrt(values.length);
+}
+
+/** The standard deviation; 0 of one value. */
+function spread(values: readonly number[]): number {
+  const mean = values.reduce((sum, one) => sum + one, 0) / values.length;
+  const squares = values.reduce((sum, one) => sum + (one - mean) ** 2, 0);
+  return Math.sqrt(squares / Math.max(1, values.length - 1));
+}

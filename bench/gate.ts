@@ -1,0 +1,148 @@
+/**
+ * `npm run bench -- --gate`: whether a message costs more CPU than it did when the figure in
+ * `bench/budget.json` was kept. Compared are ratios to the floors, measured in pairs of short
+ * rounds: what slows the machine slows both.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  type Figure,
+  figureOf,
+  judge,
+  type Judged,
+  type Pair,
+  percent,
+  verdictOf,
+} from './budget.ts';
+import type { Form, Lab } from './lab.ts';
+import { figure, median, table } from './stats.ts';
+
+export type Gate = {
+  readonly file: string;
+  readonly machine: string;
+  /** Measures longer, and writes what it found as what is kept for this machine. */
+  readonly keep: boolean;
+};
+
+/** What the file holds for each kind of machine: on another one the ratios are others. */
+type Kept = {
+  readonly machine: string;
+  readonly node: string;
+  readonly day: string;
+} & Readonly<Record<Form, Figure>>;
+
+type Found = { readonly figure: Figure; readonly svcUs: number; readonly floorUs: number };
+
+type Launch = readonly Pair[];
+
+/** How often both servers are started, and for how long each start is measured. */
+type Size = { readonly launches: number; readonly ms: number };
+const judgedSize: Size = { launches: 4, ms: 2_000 };
+const keptSize: Size = { launches: 10, ms: 2_000 };
+
+const forms = ['stateless', 'durable'] as const satisfies readonly Form[];
+
+/** As many in flight as in cases 1 and 2; every conversation comes three times, to have a past. */
+const load = { shape: { inFlight: 64 }, conversations: 64, ms: 20_000, keepsLines: true };
+const round = { ...load, messages: 192 };
+const warming = { ...load, messages: 4_000 };
+
+/** Prints its verdict last. @returns whether svc is worse than what is kept */
+export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<boolean> {
+  const all = readKept(file);
+  const kept = all.find((one) => one.machine === machine);
+  const look = async (form: Form): Promise<Found> => {
+    const launches = await measure(lab, form, keep ? keptSize : judgedSize);
+    const isWorse = !keep && kept && judge(figureOf(launches), kept[form]).kind === 'worse';
+    // What looks worse is looked at twice: by chance it seldom looks so again.
+    if (isWorse === true) launches.push(...(await measure(lab, form, judgedSize)));
+    return foundIn(launches);
+  };
+  const found = { stateless: await look('stateless'), durable: await look('durable') };
+  const judged = forms.map((form) => ({
+    form,
+    of: kept === undefined ? null : judge(found[form].figure, kept[form]),
+  }));
+  const rows = judged.map(({ form, of }) => row(form, found[form], kept?.[form], of));
+  console.log(table([head, ...rows]));
+  if (keep) {
+    const [stateless, durable] = [found.stateless.figure, found.durable.figure];
+    const day = new Date().toISOString().slice(0, 10);
+    const now: Kept = { machine, node: process.versions.node, day, stateless, durable };
+    writeKept(file, [...all.filter((one) => one !== kept), now]);
+    console.log(`GATE: kept in ${file}.`);
+    return false;
+  }
+  const named = judged.flatMap(({ form, of }) => (of === null ? [] : [{ name: form, of }]));
+  console.log(`GATE: ${kept === undefined ? notKept(machine) : verdictOf(named, kept.day)}`);
+  return named.some(({ of }) => of.kind === 'worse');
+}
+
+function notKept(machine: string): string {
+  return `not judged: nothing is kept for ${machine}; \`--gate --keep\` keeps what it is now.`;
+}
+
+async function measure(lab: Lab, form: Form, size: Size): Promise<Launch[]> {
+  const launches: Launch[] = [];
+  for (let at = 0; at < size.launches; at++) {
+    const [svc, floor] = [await lab.startSubject(form), await lab.startFloor(form)];
+    lab.keepApart([svc, floor]);
+    for (const server of [svc, floor]) await lab.round(server, warming);
+    const pairs: Pair[] = [];
+    for (const startedAt = performance.now(); performance.now() - startedAt < size.ms;) {
+      // In turns who is first, so that a machine that grows slower is no change.
+      const isSvcFirst = pairs.length % 2 === 0;
+      const first = await lab.round(isSvcFirst ? svc : floor, round);
+      const second = await lab.round(isSvcFirst ? floor : svc, round);
+      const [ofSvc, ofFloor] = isSvcFirst ? [first, second] : [second, first];
+      pairs.push({ svcUs: ofSvc.cpuUs, floorUs: ofFloor.cpuUs });
+    }
+    launches.push(pairs);
+    await lab.stop(svc.pid);
+    await lab.stop(floor.pid);
+  }
+  return launches;
+}
+
+function foundIn(launches: readonly Launch[]): Found {
+  const pairs = launches.flat();
+  return {
+    figure: figureOf(launches),
+    svcUs: median(pairs.map(({ svcUs }) => svcUs)),
+    floorUs: median(pairs.map(({ floorUs }) => floorUs)),
+  };
+}
+
+function readKept(file: string): readonly Kept[] {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly Kept[]) : [];
+}
+
+/** Digits beyond what was measured would only make two files differ. */
+function writeKept(file: string, all: readonly Kept[]): void {
+  const short = (_name: string, value: unknown): unknown =>
+    typeof value === 'number' ? Number(value.toPrecision(4)) : value;
+  writeFileSync(file, `${JSON.stringify(all, short, 2)}\n`);
+}
+
+const head = ['CPU a message', 'svc', 'floor', 'ratio', 'kept', 'change', 'chance', 'verdict'];
+
+function row(form: Form, found: Found, kept: Figure | undefined, judged: Judged | null) {
+  const said = [
+    `${figure(found.svcUs)} µs`,
+    `${figure(found.floorUs)} µs`,
+    sayFigure(found.figure),
+  ];
+  if (kept === undefined || judged === null) return [form, ...said, '–', '–', '–', 'not judged'];
+  const { change, chance, kind } = judged;
+  return [form, ...said, sayFigure(kept), percent(change), percent(chance), sentences[kind]];
+}
+
+const sentences = {
+  within: 'as it was',
+  worse: 'WORSE',
+  better: 'better',
+  'too-noisy': 'too noisy to tell',
+} satisfies Record<Judged['kind'], string>;
+
+function sayFigure({ ratio, noise }: Figure): string {
+  return `${figure(ratio)} ± ${percent(noise)}`;
+}
