@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { FromWriter, ToWriter } from './statements.ts';
+import type { Upgrade } from '../files/migrations.ts';
 import type { WriterData } from './writer.ts';
 
 /** Who writes, as the journal knows it: a thread, or a stand-in that answers like one. */
@@ -12,12 +13,15 @@ export interface Writer {
 }
 
 /** Resolves when the database is open and its schema is current, or with what is wrong. */
-export type StartWriter = (data: WriterData) => Promise<Writer | WriterProblem>;
+export type StartWriter = (
+  data: WriterData,
+  upgrading?: (upgrade: Upgrade) => void,
+) => Promise<Writer | WriterProblem>;
 
 export type WriterProblem = { readonly errcode: number; readonly message: string };
 
 /** Starts the writer in a thread of its own. */
-export const startWriter: StartWriter = (data) => {
+export const startWriter: StartWriter = (data, upgrading) => {
   const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js';
   const worker = new Worker(new URL(file, import.meta.url), { workerData: data });
   return new Promise((resolve, reject) => {
@@ -25,6 +29,7 @@ export const startWriter: StartWriter = (data) => {
     worker.once('error', reject);
     worker.once('exit', ended);
     worker.on('message', function first(message: FromWriter) {
+      if (message.kind === 'upgrading') upgrading?.(message);
       if (message.kind !== 'open' && message.kind !== 'unopened') return;
       worker.off('message', first);
       worker.off('error', reject);
