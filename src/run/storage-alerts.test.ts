@@ -36,6 +36,12 @@ test('a disk without room is a warning, and unhealthy until there is some', asyn
   assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
 });
 
+test('a database that is brought up to date is told of', async () => {
+  const { news, lines } = listen();
+  news.storageUpgrading!({ from: 6, to: 7 });
+  assert.match(await lines(), /"info".*storage_upgrading.*from version 6 of its schema to 7/);
+});
+
 test('a channel that is gone is named with the day on which its rows are given up', async () => {
   const { news, lines, events } = listen();
   const channel = 'messenger_a:77' as ChannelKey;

@@ -24,6 +24,12 @@ export function watchStorage(events: Events): StorageAlerts {
       const { code, path, message, remedy } = warning;
       events.warned({ code, path, message: `${message} ${remedy}` });
     },
+    storageUpgrading({ from, to }) {
+      const message =
+        `The database is brought from version ${from} of its schema to ${to}. With millions of ` +
+        'turns this takes minutes; ended before its end it begins anew.';
+      events.noticed({ code: 'storage_upgrading', message });
+    },
     unroutable({ channel, rows, untilAt }) {
       const until = new Date(untilAt).toISOString();
       events.warned({

@@ -22,6 +22,8 @@ export type LedgerNews = {
   }) => void;
   /** Whether there is room on the disk, each time that this changes. */
   readonly storageRoom?: (room: StorageRoom) => void;
+  /** A database of an older svc is brought up to date before it is used; it may take minutes. */
+  readonly storageUpgrading?: (e: { readonly from: number; readonly to: number }) => void;
   /** A dead letter that no claim made. */
   readonly buried?: (e: {
     readonly box: Box;

@@ -16,6 +16,7 @@ import type { Proof } from './proof.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
 import { telegramKill } from './telegram-kill.ts';
+import { upgrade } from './upgrade.ts';
 
 export const proofs: readonly Proof[] = [
   kill,
@@ -34,4 +35,5 @@ export const proofs: readonly Proof[] = [
   privateProof,
   telegramKill,
   longTests,
+  upgrade,
 ];

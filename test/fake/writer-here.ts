@@ -8,10 +8,14 @@ import type { StartWriter } from '../../src/store/sqlite/write/start-writer.ts';
 import type { FromWriter, ToWriter } from '../../src/store/sqlite/write/statements.ts';
 import { beginWriting } from '../../src/store/sqlite/write/writer.ts';
 
-export const writeHere: StartWriter = async (data) => {
+export const writeHere: StartWriter = async (data, upgrading) => {
   const { port1: near, port2: far } = new MessageChannel();
   const first = Promise.withResolvers<FromWriter>();
-  near.once('message', first.resolve);
+  near.on('message', function hear(told: FromWriter) {
+    if (told.kind === 'upgrading') return upgrading?.(told);
+    near.off('message', hear);
+    first.resolve(told);
+  });
   const end = beginWriting(far, data);
   const message = await first.promise;
   if (message.kind === 'unopened') return message;

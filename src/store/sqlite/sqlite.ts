@@ -54,7 +54,8 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     const limits = { ...sqliteLimits, ...options.limits };
     const start = options.startWriter ?? startWriter;
     const { pagesMax, busyMs } = limits;
-    const started = await start({ path, retentionDays, pagesMax, busyMs });
+    const data = { path, retentionDays, pagesMax, busyMs };
+    const started = await start(data, (upgrade) => options.news?.storageUpgrading?.(upgrade));
     if ('errcode' in started) {
       lock.release();
       return problemOf(path, started);

@@ -23,11 +23,17 @@ export class NewerSchema extends Error {
   override readonly name = 'NewerSchema';
 }
 
+/** From the version that a database has to the one that it is to have. */
+export type Upgrade = { readonly from: number; readonly to: number };
+
 /**
- * Brings a database to this program's schema.
- * @throws ForeignDatabase where another program's tables stand, NewerSchema where a newer svc wrote
+ * Brings a database to this program's schema. Where a step finds no room, or the process ends in
+ * it, the database is what it was before that step.
+ * @param begun told before the first step of a database that was in use: it may take minutes
+ * @throws ForeignDatabase where another program's tables stand, NewerSchema where a newer svc
+ *   wrote, and what SQLite says
  */
-export function migrate(db: DatabaseSync): void {
+export function migrate(db: DatabaseSync, begun: (upgrade: Upgrade) => void = () => {}): void {
   const { user_version: version } = db.prepare('PRAGMA user_version').get() as {
     user_version: number;
   };
@@ -42,10 +48,14 @@ export function migrate(db: DatabaseSync): void {
   if (version > files.length) {
     throw new NewerSchema(`its schema is version ${version}, this program knows ${files.length}`);
   }
+  const isUpgrade = version > 0 && version < files.length;
+  if (isUpgrade) begun({ from: version, to: files.length });
   for (const [index, name] of files.entries()) {
     if (index < version) continue;
     const sql = readFileSync(new URL(name, folder), 'utf8');
     const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${index + 1};`;
     db.exec(`BEGIN IMMEDIATE; ${sql} ${marks} COMMIT;`);
   }
+  // The log of tables that were written anew is as long as they are.
+  if (isUpgrade) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }

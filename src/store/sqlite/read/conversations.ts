@@ -1,4 +1,4 @@
-/** Conversations and what was said in them, from where a conversation's turns lie together. */
+/** Conversations and what was said in them, by the index of turns, which tells their times, too. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { CutReason } from '../../../domain/conversation.ts';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
@@ -111,8 +111,9 @@ const privateIn = (table: string): string =>
   `SELECT channel, conversation FROM ${table} ` +
   'WHERE (channel = ?1 OR (channel > ?2 AND channel < ?3)) AND (private = 1 OR ' +
   '(private IS NULL AND channel NOT IN (SELECT channel FROM public_before)))';
+/** Row after row is faster than by an index that leads to each of them. */
 const privateCount =
-  `SELECT count(*) AS n FROM (${privateIn('turns')} UNION ${privateIn('notes')} ` +
+  `SELECT count(*) AS n FROM (${privateIn('turns NOT INDEXED')} UNION ${privateIn('notes')} ` +
   `UNION ${privateIn('inbox')} AND state = 0 LIMIT 1000)`;
 
 export function countPrivateConversations(db: DatabaseSync, type: string): number {
@@ -149,9 +150,9 @@ const turnColumns =
 const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';
-/** Looks at every turn of the channel: no index is kept for a question that is asked so seldom. */
+/** Looks at every turn: no index is kept for a question that is asked so seldom. */
 const ofSender = 'channel = ? AND sender = ?';
-const turnsOfSender = `${turnColumns} WHERE ${ofSender} AND (0, seq) > (?, ?) ORDER BY seq LIMIT ?`;
+const turnsOfSender = `${turnColumns} NOT INDEXED WHERE ${ofSender} AND (0, seq) > (?, ?) ORDER BY seq LIMIT ?`;
 
 type TurnRecord = TurnText & { readonly seq: number };
 

@@ -240,6 +240,7 @@ export class Journal {
         return this.#checkpointed(message.whole);
       case 'expired':
         return this.#expired(message.ids);
+      case 'upgrading':
       case 'open':
       case 'unopened':
       case 'closed':

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { FromWriter, ToWriter } from './statements.ts';
+import type { Upgrade } from '../files/migrations.ts';
 import type { WriterData } from './writer.ts';
 
 /** Who writes, as the journal knows it: a thread, or a stand-in that answers like one. */
@@ -12,12 +13,16 @@ export interface Writer {
 }
 
 /** Resolves when the database is open and its schema is current, or with what is wrong. */
-export type StartWriter = (data: WriterData) => Promise<Writer | WriterProblem>;
+export type StartWriter = (
+  data: WriterData,
+  upgrading?: (upgrade: Upgrade) => void,
+) => Promise<Writer | WriterProblem>;
 
 export type WriterProblem = { readonly errcode: number; readonly message: string };
 
 /** Starts the writer in a thread of its own. */
-export const startWriter: StartWriter = (data) => new WriterThread().start(data);
+export const startWriter: StartWriter = (data, upgrading) =>
+  new WriterThread().start(data, upgrading);
 
 /**
  * A thread for the writer, which takes longer to begin than a database to open. It has nothing open
@@ -26,6 +31,7 @@ export const startWriter: StartWriter = (data) => new WriterThread().start(data)
 export class WriterThread implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #opened = Promise.withResolvers<Writer | WriterProblem>();
+  #upgrading: ((upgrade: Upgrade) => void) | undefined;
   #isStarted = false;
 
   constructor() {
@@ -37,19 +43,22 @@ export class WriterThread implements AsyncDisposable {
     const ended = (): void => reject(new Error('the storage thread ended before it was ready'));
     worker.once('error', reject);
     worker.once('exit', ended);
-    worker.on('message', function first(message: FromWriter) {
+    const hear = (message: FromWriter): void => {
+      if (message.kind === 'upgrading') this.#upgrading?.(message);
       if (message.kind !== 'open' && message.kind !== 'unopened') return;
-      worker.off('message', first);
+      worker.off('message', hear);
       worker.off('error', reject);
       worker.off('exit', ended);
       resolve(message.kind === 'open' ? worker : message);
-    });
+    };
+    worker.on('message', hear);
     this.#worker = worker;
   }
 
   /** Is called once; from then on who called it ends the thread. */
-  readonly start: StartWriter = (data) => {
+  readonly start: StartWriter = (data, upgrading) => {
     this.#isStarted = true;
+    this.#upgrading = upgrading;
     this.#worker.postMessage(data);
     return this.#opened.promise;
   };

@@ -1,4 +1,5 @@
 import type { KeyCheck } from '../../../domain/message.ts';
+import type { Upgrade } from '../files/migrations.ts';
 
 const here = 'channel = ?1 AND conversation = ?2';
 const nothingLeft =
@@ -184,6 +185,8 @@ export type ToWriter =
 
 export type FromWriter =
   | GroupDone
+  /** Comes before it is open, where a database of an older svc is brought up to date. */
+  | ({ readonly kind: 'upgrading' } & Upgrade)
   | { readonly kind: 'open' }
   | { readonly kind: 'unopened'; readonly errcode: number; readonly message: string }
   | { readonly kind: 'disk'; readonly freeBytes: number }

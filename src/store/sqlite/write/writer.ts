@@ -6,7 +6,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
-import { migrate } from '../files/migrations.ts';
+import { migrate, type Upgrade } from '../files/migrations.ts';
 import { freeBytesAt } from '../files/database-files.ts';
 import { sqliteFull } from '../files/problem.ts';
 import { statements, type FromWriter, type Group, type GroupDone } from './statements.ts';
@@ -38,7 +38,7 @@ const sweepEveryMs = 60_000;
 export function beginWriting(port: MessagePort, data: WriterData): () => void {
   const tell = (message: FromWriter): void => port.postMessage(message);
   try {
-    const db = open(data);
+    const db = open(data, (upgrade) => tell({ kind: 'upgrading', ...upgrade }));
     const end = serve(db, port, data, tell);
     tell({ kind: 'open' });
     return () => {
@@ -54,7 +54,10 @@ export function beginWriting(port: MessagePort, data: WriterData): () => void {
   }
 }
 
-function open({ path, pagesMax, busyMs }: WriterData): DatabaseSync {
+function open(
+  { path, pagesMax, busyMs }: WriterData,
+  upgrading: (upgrade: Upgrade) => void,
+): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
@@ -66,8 +69,8 @@ function open({ path, pagesMax, busyMs }: WriterData): DatabaseSync {
     // What is deleted is overwritten, also where whole pages become free.
     db.exec('PRAGMA secure_delete = ON;');
     proveSync(db);
-    migrate(db);
     if (pagesMax !== null) db.exec(`PRAGMA max_page_count = ${pagesMax}`);
+    migrate(db, upgrading);
     return db;
   } catch (error) {
     db.close();

@@ -1,0 +1,111 @@
+/** Databases of an older schema: all of it is there afterwards, or all of it is as before. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { digestOf, fillFormer, makeFormer } from '../../../../test/former-database.ts';
+import { ids } from '../../../../test/contract/ledger/kit.ts';
+import { writeHere } from '../../../../test/fake/writer-here.ts';
+import { systemClock } from '../../../lib/clock.ts';
+import { openSqliteLedger, type SqliteOptions } from '../sqlite.ts';
+import { migrationFiles, type Upgrade } from './migrations.ts';
+
+const former = 6;
+const rows = 2_000;
+const tables = {
+  inbox: ['seq', 'id', 'conversation', 'body', 'state'],
+  outbox: ['seq', 'id', 'message_id', 'conversation', 'body', 'state'],
+  turns: [
+    ...['channel', 'conversation', 'session', 'seq', 'at'],
+    ...['sender', 'private', 'left_out', 'text', 'reply'],
+  ],
+  conversation_counts: ['channel', 'conversations', 'turns', 'last_at'],
+  traces: ['message_id', 'body'],
+};
+
+/** A database of that version with so many of everything, and a place for copies of it. */
+function stage(t: TestContext): { readonly full: string; copy(): string } {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const full = join(folder, 'full.db');
+  const db = makeFormer(full, former);
+  fillFormer(db, rows);
+  db.close();
+  let copies = 0;
+  const copy = (): string => {
+    const path = join(folder, `${++copies}.db`);
+    copyFileSync(full, path);
+    return path;
+  };
+  return { full, copy };
+}
+
+type Look = { readonly version: number; readonly sound: string; readonly rows: readonly string[] };
+
+function look(path: string): Look {
+  using db = new DatabaseSync(path);
+  return {
+    version: Number(db.prepare('PRAGMA user_version').get()!['user_version']),
+    sound: String(db.prepare('PRAGMA integrity_check').get()!['integrity_check']),
+    rows: Object.entries(tables).map(([table, columns]) => digestOf(db, table, columns)),
+  };
+}
+
+async function open(path: string, more: Partial<SqliteOptions> = {}) {
+  const base = { path, ...systemClock, ids, retentionDays: 0, startWriter: writeHere };
+  return openSqliteLedger({ ...base, ...more });
+}
+
+test('an upgrade that is killed at any point is whole, or has not been', async (t) => {
+  const { full, copy } = stage(t);
+  const before = look(full);
+  const program = new URL('../../../../test/fixtures/killed-upgrade.ts', import.meta.url).pathname;
+  const upgrade = (path: string, last: number) =>
+    spawnSync(process.execPath, [program, path, String(last)], { encoding: 'utf8' });
+  const whole = upgrade(copy(), 0);
+  const questions = Number(whole.stdout);
+  assert.ok(questions > 50, whole.stderr);
+  const kills = 8;
+  const path = copy();
+  for (let kill = 1; kill <= kills; kill++) {
+    const last = Math.floor((kill * questions) / kills);
+    assert.equal(upgrade(path, last).signal, 'SIGKILL');
+    const { version, ...left } = look(path);
+    assert.ok(version === former || version === migrationFiles().length, `version ${version}`);
+    assert.deepEqual(left, { sound: 'ok', rows: before.rows }, `killed at question ${last}`);
+    if (version > former) copyFileSync(full, path);
+  }
+  const ledger = await open(path);
+  assert.ok(!('kind' in ledger), 'the service starts on it');
+  await ledger[Symbol.asyncDispose]();
+  assert.deepEqual(look(path), { ...before, version: migrationFiles().length });
+});
+
+test('an upgrade that finds no room says so, and leaves the database as it was', async (t) => {
+  const { full, copy } = stage(t);
+  const path = copy();
+  const before = look(full);
+  using db = new DatabaseSync(path);
+  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+  db.close();
+  const upgrades: Upgrade[] = [];
+  const news = { storageUpgrading: (upgrade: Upgrade): number => upgrades.push(upgrade) };
+  const problem = await open(path, { news, limits: { pagesMax: pages + 20 } });
+  assert.ok('kind' in problem);
+  assert.equal(problem.code, 'storage_full');
+  assert.match(problem.message, /stands on a full disk; make room/);
+  assert.deepEqual(look(path), before);
+  const ledger = await open(path, { news });
+  assert.ok(!('kind' in ledger));
+  await ledger[Symbol.asyncDispose]();
+  assert.deepEqual(look(path), { ...before, version: migrationFiles().length });
+  const told = { from: former, to: migrationFiles().length };
+  assert.deepEqual(
+    upgrades.map(({ from, to }) => ({ from, to })),
+    [told, told],
+    'once each time, and not for a database that is new or current',
+  );
+});

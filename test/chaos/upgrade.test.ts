@@ -1,0 +1,4 @@
+import { testSmallest } from './smallest.ts';
+import { upgrade } from './upgrade.ts';
+
+testSmallest(upgrade);

@@ -1,0 +1,87 @@
+/** Kills the program while it brings the database of an older svc up to date. */
+import assert from 'node:assert/strict';
+import { copyFileSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { migrationFiles } from '../../src/store/sqlite/files/migrations.ts';
+import { digestOf, fillFormer, makeFormer } from '../former-database.ts';
+import { seeded, type Proof } from './proof.ts';
+import { World } from './world.ts';
+
+/** Before this version turns stood in the midst of one another. */
+const former = 6;
+const turnColumns = ['channel', 'conversation', 'session', 'seq', 'at', 'sender', 'text', 'reply'];
+
+export const upgrade: Proof = {
+  name: 'upgrade',
+  title:
+    'SIGKILL while a database of an older svc is brought up to date: it is sound, every row is ' +
+    'there, and the next start goes on',
+  unit: 'kills',
+  sizes: { test: 4, change: 20, nightly: 200 },
+  run: (count, seed, say) => killUpgrades(count, 500 * count, seed, say),
+};
+
+/** @param rows messages, replies and turns of the database, each so many */
+export async function killUpgrades(
+  count: number,
+  rows: number,
+  seed: number,
+  say: (line: string) => void,
+) {
+  const random = seeded(seed);
+  await using world = await World.open(random);
+  const { database } = world;
+  const full = `${world.folder}/full.db`;
+  {
+    using db = makeFormer(full, former);
+    fillFormer(db, rows);
+  }
+  const expected = look(full);
+  const put = (): void => {
+    for (const end of ['-wal', '-shm']) rmSync(database + end, { force: true });
+    copyFileSync(full, database);
+  };
+  put();
+  const tookMs = await upgradeOnce(world);
+  put();
+  const figures = { rows, 'killed before its commit': 0, 'killed after it': 0 };
+  for (let kill = 1; kill <= count; kill++) {
+    await using program = world.spawn();
+    await program.saw('storage_upgrading');
+    await pause(random() * tookMs);
+    program.child.kill('SIGKILL');
+    await program.ended;
+    const { version, ...left } = look(database);
+    assert.deepEqual(left, { sound: 'ok', turns: expected.turns });
+    figures[version === former ? 'killed before its commit' : 'killed after it']++;
+    // What a kill has left is what the next start finds, until nothing is left to be done.
+    if (version !== former) put();
+    if (kill % 10 === 0) say(`${kill} kills`);
+  }
+  await upgradeOnce(world);
+  assert.deepEqual(look(database), { ...expected, version: migrationFiles().length });
+  return { kind: 'proved' as const, figures };
+}
+
+/** Starts the program, and stops it as asked, once it listens. @returns how long its start took */
+async function upgradeOnce(world: World): Promise<number> {
+  await using program = world.spawn();
+  await program.saw('storage_upgrading');
+  const begunAt = performance.now();
+  await program.saw('"listening"');
+  const tookMs = performance.now() - begunAt;
+  program.child.kill('SIGTERM');
+  assert.equal(await program.ended, 0, program.log().slice(-2_000));
+  return tookMs;
+}
+
+/** The messages and replies may be swept away meanwhile: turns are kept until they are forgotten. */
+function look(path: string) {
+  using db = new DatabaseSync(path, { readOnly: true });
+  return {
+    version: Number(db.prepare('PRAGMA user_version').get()?.['user_version']),
+    sound: String(db.prepare('PRAGMA integrity_check').get()?.['integrity_check']),
+    turns: digestOf(db, 'turns', turnColumns),
+  };
+}
