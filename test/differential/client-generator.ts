@@ -47,6 +47,7 @@ export function caseOf(seed: number, number: number): Case {
     ending: dice.of(endings),
     unasked: dice.is(0.15) ? Buffer.from(unasked(dice), 'latin1') : null,
     atOnce: dice.is(0.3),
+    slowLoad: dice.is(0.2),
     ...(dice.is(0.15) ? { bodyBytesMax: dice.below(24) } : {}),
     ...(dice.is(0.15) ? { discardBody: true } : {}),
   };

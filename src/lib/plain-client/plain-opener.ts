@@ -8,7 +8,7 @@ type Undici = typeof import('../http-client/undici-connection.ts');
  * @param undici what goes on with a connection on which an odd answer has come
  * @returns what makes plain connections to one origin
  */
-export function plainOpener(undici: LoadOnce<Undici>, target: PlainTarget): Opener {
+export function plainOpener(undici: Pick<LoadOnce<Undici>, 'get'>, target: PlainTarget): Opener {
   return (owner) => {
     const handOver: HandOver = async (from, socket, exchange) => {
       try {
