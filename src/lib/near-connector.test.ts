@@ -20,7 +20,7 @@ type Said = readonly [what: string, sent: boolean, code: string | null];
 
 type Answer = (name: string, times: number) => readonly string[];
 
-/** What becomes of a request to each host, in one client and in that order: the same in both kinds. */
+/** What becomes of a request to each host, in one client, in that order: the same in both kinds. */
 async function ask(
   hosts: readonly string[],
   answer: Answer,

@@ -4,7 +4,7 @@ import { codings, headerLines, headLines, lengths, sizes } from './client-corpus
 import type { Case } from './client-sides.ts';
 
 /** What a byte is changed into. */
-const marks = [...'\r\n\t :;,0159afAFxX"=-+\0\x01\x0b\x7f\x80\xff'];
+const marks = '\r\n\t :;,0159afAFxX"=-+\0\x01\x0b\x7f\x80\xff'.split('');
 const plainHeaders = [
   'Content-Type: application/json',
   'Date: Mon, 01 Jan 2026 00:00:00 GMT',

@@ -76,7 +76,7 @@ class Side {
       this.sockets.push(socket);
       return asPlainSocket(socket);
     };
-    const get = async (): Promise<typeof undici> => {
+    const get = async (): Promise<undici.Undici> => {
       await turns(loadTurns);
       return undici;
     };
@@ -89,7 +89,7 @@ class Side {
       this.sockets.push(socket);
       setImmediate(() => connected(null, socket as never));
     };
-    return new undici.UndiciConnection(url.origin, connect as never, owner);
+    return new undici.UndiciConnection(url.origin, connect, owner);
   };
 }
 

@@ -1,4 +1,4 @@
-/** The plain client decides as undici does: same bytes, same result, same fate of the connection. */
+/** The plain client decides as undici does: same bytes, same result, same fate of a connection. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runs } from '../runs.ts';

@@ -97,7 +97,7 @@ test('who waits when the client is closed is told so', async () => {
   ]);
 });
 
-test('undici is loaded when it is needed: for https, or where own HTTP is switched off', async () => {
+test('undici is loaded for https, or where own HTTP is switched off', async () => {
   const program = `
     import { createRequire } from 'node:module';
     import { createDeadlines } from './deadlines.ts';

@@ -1,4 +1,4 @@
-/** When a plain connection is used again, is closed, and what becomes of requests on one that is. */
+/** When a plain connection is used again or closed, and what becomes of the requests on it. */
 import assert from 'node:assert/strict';
 import { suite, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
