@@ -11,6 +11,7 @@ import type { SteadyTime } from './clock.ts';
 import type { Deadlines } from './deadlines.ts';
 import { Connections, type Opener } from './http-client/connections.ts';
 import { Exchange } from './http-client/exchange.ts';
+import type { Undici } from './http-client/undici-connection.ts';
 import { LoadOnce } from './load-once.ts';
 import { usesOwnHttp } from './own-http.ts';
 import { plainOpener } from './plain-client/plain-opener.ts';
@@ -98,8 +99,6 @@ export function createHttpClient(
     close: () => origins.close(),
   };
 }
-
-type Undici = typeof import('./http-client/undici-connection.ts');
 
 class Origins {
   readonly #undici: LoadOnce<Undici>;

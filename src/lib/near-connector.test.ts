@@ -11,6 +11,8 @@ import { ownHost } from '../../test/fake/own-host.ts';
 
 const names: Readonly<Record<string, readonly string[]>> = {
   'home.test': ['127.0.0.1'],
+  // Nothing listens at the first of them.
+  'both.test': ['::1', '127.0.0.1'],
   'mixed.test': ['203.0.113.9', '8.8.8.8', '2606:4700::1111', '127.0.0.1'],
   'far.test': ['8.8.8.8', '2606:4700::1111'],
   'odd.test': ['169.254.169.254', 'fe80::1'],
@@ -20,7 +22,7 @@ type Said = readonly [what: string, sent: boolean, code: string | null];
 
 type Answer = (name: string, times: number) => readonly string[];
 
-/** What becomes of a request to each host, in one client and in that order: the same in both kinds. */
+/** What becomes of a request to each host, in one client, in that order: the same in both kinds. */
 async function ask(
   hosts: readonly string[],
   answer: Answer,
@@ -76,7 +78,7 @@ const far = ['connect_failed', false, 'SVC_FAR_ADDRESS'];
 
 test('a name is connected to at its near addresses, and at no other', async () => {
   const { said } = await ask(Object.keys(names), (name) => names[name] ?? []);
-  assert.deepEqual(said, [here, here, far, far]);
+  assert.deepEqual(said, [here, here, here, far, far]);
 });
 
 test('an address is judged as it is written, in any spelling', async () => {

@@ -1,6 +1,6 @@
 /**
  * Answers by which parsers are told apart, most of them tricks of response smuggling, written by
- * hand: what frames a body, what ends a line, what a name may hold, what may come between and behind.
+ * hand: what frames a body, what ends a line, what a name may hold, what comes between and behind.
  */
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;

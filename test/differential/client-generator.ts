@@ -4,7 +4,7 @@ import { codings, headerLines, headLines, lengths, sizes } from './client-corpus
 import type { Case } from './client-sides.ts';
 
 /** What a byte is changed into. */
-const marks = [...'\r\n\t :;,0159afAFxX"=-+\0\x01\x0b\x7f\x80\xff'];
+const marks = '\r\n\t :;,0159afAFxX"=-+\0\x01\x0b\x7f\x80\xff'.split('');
 const plainHeaders = [
   'Content-Type: application/json',
   'Date: Mon, 01 Jan 2026 00:00:00 GMT',
@@ -47,6 +47,7 @@ export function caseOf(seed: number, number: number): Case {
     ending: dice.of(endings),
     unasked: dice.is(0.15) ? Buffer.from(unasked(dice), 'latin1') : null,
     atOnce: dice.is(0.3),
+    slowLoad: dice.is(0.2),
     ...(dice.is(0.15) ? { bodyBytesMax: dice.below(24) } : {}),
     ...(dice.is(0.15) ? { discardBody: true } : {}),
   };

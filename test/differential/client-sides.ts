@@ -3,9 +3,8 @@ import { createDeadlines } from '../../src/lib/deadlines.ts';
 import type { HttpRequest, HttpResult } from '../../src/lib/http-client.ts';
 import { Connections, type Opener } from '../../src/lib/http-client/connections.ts';
 import { Exchange } from '../../src/lib/http-client/exchange.ts';
-import { UndiciConnection } from '../../src/lib/http-client/undici-connection.ts';
+import * as undici from '../../src/lib/http-client/undici-connection.ts';
 import { later, steadyNow } from '../../src/lib/clock.ts';
-import { LoadOnce } from '../../src/lib/load-once.ts';
 import { plainOpener } from '../../src/lib/plain-client/plain-opener.ts';
 import { writeRequest } from '../../src/lib/plain-client/write-request.ts';
 import { Stopper } from '../../src/lib/stop.ts';
@@ -17,6 +16,8 @@ export type Case = {
   readonly ending: 'open' | 'end' | 'reset';
   /** The next read comes before the event loop has turned. */
   readonly atOnce?: boolean;
+  /** Where undici is needed, it is there only after some turns of the event loop. */
+  readonly slowLoad?: boolean;
   /** Comes when nothing is asked any more; null: nothing does. */
   readonly unasked?: Buffer | null;
   readonly bodyBytesMax?: number;
@@ -33,7 +34,6 @@ export type Outcome = {
 };
 
 const url = new URL('http://home.test:8080/path?q=1');
-const undici = new LoadOnce(() => import('../../src/lib/http-client/undici-connection.ts'));
 const deadlines = createDeadlines();
 const secondAnswer = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecond');
 
@@ -42,9 +42,10 @@ class Side {
   readonly #connections: Connections;
   readonly #isPlain: boolean;
 
-  constructor(isPlain: boolean) {
+  constructor(isPlain: boolean, loadTurns: number) {
     this.#isPlain = isPlain;
-    this.#connections = new Connections(10, isPlain ? this.#plain() : this.#byUndici, () => {});
+    const open = isPlain ? this.#plain(loadTurns) : this.#byUndici;
+    this.#connections = new Connections(10, open, () => {});
   }
 
   send(more: Pick<Case, 'bodyBytesMax' | 'discardBody'>) {
@@ -69,13 +70,17 @@ class Side {
     return this.#connections.close();
   }
 
-  #plain(): Opener {
+  #plain(loadTurns: number): Opener {
     const connect = (options: ConstructorParameters<typeof BufferSocket>[0]) => {
       const socket = new BufferSocket(options);
       this.sockets.push(socket);
       return asPlainSocket(socket);
     };
-    return plainOpener(undici, { url, nearOnly: false, connectMs: 60_000, connect });
+    const get = async (): Promise<undici.Undici> => {
+      await turns(loadTurns);
+      return undici;
+    };
+    return plainOpener({ get }, { url, nearOnly: false, connectMs: 60_000, connect });
   }
 
   readonly #byUndici: Opener = (owner) => {
@@ -84,7 +89,7 @@ class Side {
       this.sockets.push(socket);
       setImmediate(() => connected(null, socket as never));
     };
-    return new UndiciConnection(url.origin, connect as never, owner);
+    return new undici.UndiciConnection(url.origin, connect, owner);
   };
 }
 
@@ -99,7 +104,8 @@ async function turns(count: number, until = (): boolean => false): Promise<void>
 
 /** What one client makes of it; the other is undici alone. */
 export async function outcomeOf(isPlain: boolean, it: Case): Promise<Outcome> {
-  const side = new Side(isPlain);
+  const loadTurns = it.slowLoad === true ? 5 : 0;
+  const side = new Side(isPlain, loadTurns);
   const first = side.send(it);
   await turns(9, () => side.sockets[0]?.written.endsWith('}') === true);
   const socket = side.sockets[0]!;
@@ -109,7 +115,7 @@ export async function outcomeOf(isPlain: boolean, it: Case): Promise<Outcome> {
   }
   if (it.ending === 'end') socket.ends();
   if (it.ending === 'reset') socket.resets();
-  await turns(3);
+  await turns(3 + loadTurns);
   first.stopper.stop();
   await turns(4);
   const { written } = socket;

@@ -1,6 +1,6 @@
 /**
- * Two sockets without a network, one as undici has it and one as the plain client has it: what comes
- * is handed over at once and in the order given, so that a case says the same every time.
+ * Two sockets without a network, one as undici has it and one as the plain client has it: what
+ * comes is handed over at once and in the order given, so that a case says the same every time.
  */
 import { EventEmitter } from 'node:events';
 import type { NetConnectOpts } from 'node:net';

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { handClock } from '../../../test/hand-clock.ts';
 import type { HttpResult } from '../http-client.ts';
+import { ownHttpVariable } from '../own-http.ts';
 import { Stopper } from '../stop.ts';
 import { Connections } from './connections.ts';
 import { Connection, Exchange } from './exchange.ts';
@@ -96,7 +97,7 @@ test('who waits when the client is closed is told so', async () => {
   ]);
 });
 
-test('undici is not loaded before it is needed', async () => {
+test('undici is loaded for https, or where own HTTP is switched off', async () => {
   const program = `
     import { createRequire } from 'node:module';
     import { createDeadlines } from './deadlines.ts';
@@ -104,15 +105,24 @@ test('undici is not loaded before it is needed', async () => {
     const loaded = () =>
       Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('undici'));
     const client = createHttpClient(createDeadlines());
-    const before = loaded();
-    const result = await client.send({
-      method: 'GET', url: new URL('https://127.0.0.1:1/'), headers: {}, body: null,
-      deadlineAt: performance.now() + 60_000, bodyBytesMax: 1,
-    });
-    process.stdout.write(JSON.stringify([before, loaded(), result.code]));
+    const told = [loaded()];
+    for (const url of ['http://127.0.0.1:1/', 'https://127.0.0.1:1/']) {
+      const result = await client.send({
+        method: 'GET', url: new URL(url), headers: {}, body: null,
+        deadlineAt: performance.now() + 60_000, bodyBytesMax: 1,
+      });
+      told.push(result.code, loaded());
+    }
+    process.stdout.write(JSON.stringify(told));
     await client.close();`;
-  const args = ['--input-type=module-typescript', '-e', program];
   const cwd = `${import.meta.dirname}/..`;
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd });
-  assert.deepEqual(JSON.parse(stdout), [false, true, 'ECONNREFUSED']);
+  const toldWith = async (value: string): Promise<unknown> => {
+    const env = { ...process.env, [ownHttpVariable]: value };
+    const args = ['--input-type=module-typescript', '-e', program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env });
+    return JSON.parse(stdout);
+  };
+  const code = 'ECONNREFUSED';
+  assert.deepEqual(await toldWith('on'), [false, code, false, code, true]);
+  assert.deepEqual(await toldWith('off'), [false, code, true, code, true]);
 });

@@ -11,6 +11,13 @@ import { Connection, type Exchange, type Headers } from './exchange.ts';
 
 type Connector = buildConnector.connector;
 
+/** What is loaded of this file. */
+export type Undici = {
+  readonly UndiciConnection: typeof UndiciConnection;
+  readonly connectorTo: typeof connectorTo;
+  readonly connectorFrom: typeof connectorFrom;
+};
+
 /**
  * @param nearOnly only near addresses are connected to
  * @param timeout milliseconds that a connection has to come about

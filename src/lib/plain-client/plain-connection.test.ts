@@ -1,4 +1,4 @@
-/** When a plain connection is used again, is closed, and what becomes of requests on one that is. */
+/** When a plain connection is used again or closed, and what becomes of the requests on it. */
 import assert from 'node:assert/strict';
 import { suite, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const answer = (headers = ''): Buffer =>
   Buffer.from(`HTTP/1.1 200 OK\r\n${headers}Content-Length: 2\r\n\r\nok`);
 
 /** Connections of one origin, over sockets without a network. */
-function bench() {
+function bench(max = 10) {
   const clock = handClock();
   const sockets: BufferSocket[] = [];
   const undici = new LoadOnce(() => Promise.reject(new Error('nothing here is odd')));
@@ -27,7 +27,7 @@ function bench() {
     return asPlainSocket(socket);
   };
   const target = { url, nearOnly: false, connectMs: 5_000, connect };
-  const all = new Connections(10, plainOpener(undici, target), () => {});
+  const all = new Connections(max, plainOpener(undici, target), () => {});
   const send = (stop?: Stopper) => {
     const told = Promise.withResolvers<HttpResult>();
     const request = {
@@ -170,6 +170,22 @@ suite('a plain connection', () => {
       assert.notEqual(await idle(it), socket);
     });
   }
+
+  test('waits after an answer, though a request waits for it', async () => {
+    const it = bench(1);
+    const [first, second] = [it.send(), it.send()];
+    await turns(2);
+    const socket = it.sockets[0]!;
+    const { written } = socket;
+    socket.brings(answer());
+    await turns(1);
+    socket.brings(answer());
+    assert.equal((await first).kind, 'answer');
+    await turns(3);
+    assert.equal(socket.written, written, 'what came unasked is taken for no answer');
+    it.sockets[1]!.brings(answer());
+    assert.equal((await second).kind, 'answer');
+  });
 
   test('that breaks off under a request does not send it again', async () => {
     const it = bench();

@@ -1,6 +1,6 @@
 /**
- * A connection over plain HTTP that reads and writes the common cases itself, in place: what is sent
- * goes in one write, and all connections read into one buffer. With the first odd answer it is
+ * A connection over plain HTTP that reads and writes the common cases itself, in place: what is
+ * sent goes in one write, and all connections read into one buffer. With the first odd answer it is
  * handed over to undici, for good: see read-answer.ts.
  */
 import { connect as connectByTcp, type NetConnectOpts, type Socket } from 'node:net';
