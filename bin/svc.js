@@ -35,7 +35,7 @@ if (isNewEnough()) {
     process.exitCode = 78;
   } else {
     // Few need it, and it takes 2 ms of every start.
-    import('child_process').then(({ spawn }) => relaunch(node, spawn));
+    void import('child_process').then(({ spawn }) => relaunch(node, spawn));
   }
 }
 

@@ -12,13 +12,13 @@ type Look = (id: string) => {
 } | null;
 
 /** A module that several have stands in the first of them. */
-export const chunkNames = ['main', 'ahead', 'base', 'records', 'service', 'storage'] as const;
+export const chunkNames = ['main', 'thread', 'base', 'records', 'service', 'storage'] as const;
 
 export type Chunks = Readonly<Record<(typeof chunkNames)[number], ReadonlySet<string>>>;
 
-const main = ['main.ts', 'cli/version.ts', 'lib/log.ts'];
-/** What begins the storage before the rest is loaded. */
-const ahead = ['cli/serve.ts'];
+/** `serve` begins its storage before it loads the service. */
+const main = ['main.ts', 'cli/version.ts', 'cli/serve.ts'];
+const thread = ['store/sqlite/write/start-writer.ts'];
 const service = [
   'cli/serving.ts',
   'brain/skills.ts',
@@ -62,7 +62,7 @@ export function chunksOf(look: Look, sources: string): Chunks {
   );
   return {
     main: loadedWith(main.map(pathOf)),
-    ahead: loadedWith(ahead.map(pathOf)),
+    thread: loadedWith(thread.map(pathOf)),
     base: served.intersection(loadedWith(quickest.map(pathOf))),
     records: served.intersection(loadedWith(light)),
     service: served,

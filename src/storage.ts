@@ -12,7 +12,7 @@ import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
-import { WriterThread, type StartWriter } from './store/sqlite/write/start-writer.ts';
+import type { StartWriter } from './store/sqlite/write/start-writer.ts';
 
 export type { StartWriter };
 
@@ -33,11 +33,15 @@ export type LedgerChoice = Clock & {
 /** The reader is closed after the ledger; to close one does not close the other. */
 export type OpenStore = { readonly ledger: Ledger; readonly reader: LedgerReader };
 
+/** A thread that writes once it is started. */
+export type Begun = AsyncDisposable & { readonly start: StartWriter };
+
 /**
  * Begins what takes a database longest to open, and opens nothing: for who is about to open one.
  * What is not given to `openLedger` is to be disposed of.
  */
-export function beginStorage(): AsyncDisposable & { readonly start: StartWriter } {
+export async function beginStorage(): Promise<Begun> {
+  const { WriterThread } = await import('./store/sqlite/write/start-writer.ts');
   return new WriterThread();
 }
 

@@ -76,6 +76,15 @@ suite('the built program', () => {
     assert.equal((await demo.ended).code, 0, demo.err());
   });
 
+  test('what a service loads is held in one byte a character', () => {
+    const files = globSync('{main,base-*,records-*,service-*,storage-*}.js', { cwd: dist });
+    assert.ok(files.length >= 5, files.join());
+    for (const file of files) {
+      const [wide] = /[^\0-\xff].*/.exec(readFileSync(join(dist, file), 'utf8')) ?? [null];
+      assert.equal(wide, null, file);
+    }
+  });
+
   test('everything but Node’s own modules is inside, and can be read', () => {
     const files = globSync('*.js', { cwd: dist });
     for (const file of ['main.js', 'writer-thread.js', 'reader-thread.js']) {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { freePort, scratch, secret, startProgram, webhookConfig } from './program.ts';
 
-const preload = pathToFileURL(join(import.meta.dirname, 'loaded-when-listening.ts')).href;
+const preload = pathToFileURL(join(import.meta.dirname, 'fake/loaded-when-listening.ts')).href;
 /** To be taken away once the HTTP client loads undici with its first request. */
 const untilUndiciIsLate = { todo: true };
 

@@ -1,6 +1,7 @@
 /** From arguments to one command. Each command loads when it is asked for, and no other. */
 import { nearest } from '../config/nearest.ts';
 import { programVersion } from '../lib/program.ts';
+import { openReader } from '../storage.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
 
 type Entry = { readonly name: string; load(): Promise<Command> };
@@ -73,10 +74,7 @@ async function loadConfigCheck(): Promise<Command> {
     },
     async ({ validation, storagePath }) => {
       if (validation.kind === 'invalid' || storagePath === null) return [];
-      const [{ openReader }, { warnOfPrivateTurns }] = await Promise.all([
-        import('../storage.ts'),
-        import('../control/private-warning.ts'),
-      ]);
+      const { warnOfPrivateTurns } = await import('../control/private-warning.ts');
       const reader = await openReader(storagePath);
       if ('kind' in reader) return [];
       await using open = reader;

@@ -35,7 +35,7 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (taken.kind === 'fault') return wrongUsage(io, 'serve', taken.message);
   const parsed = parseFlags(args, table);
   if (parsed.kind === 'wrong') return wrongUsage(io, 'serve', parsed.message);
-  await using thread = beginNamedStorage(parsed.flags.config, io);
+  await using thread = await beginNamedStorage(parsed.flags.config, io);
   const { runServe } = await import('./serving.ts');
   const orders = taken.kind === 'none' ? null : taken.orders;
   return await runServe(parsed.flags, { io, orders, onReload, startWriter: thread?.start });

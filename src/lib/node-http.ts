@@ -6,6 +6,4 @@ export const { Agent, createServer, get, request, STATUS_CODES } =
   process.getBuiltinModule('node:http');
 
 /** `node:https`, in the same way. It brings TLS, so only who makes a request loads it. */
-export function loadHttps(): typeof import('node:https') {
-  return process.getBuiltinModule('node:https');
-}
+export const loadHttps = () => process.getBuiltinModule('node:https');

@@ -12,7 +12,6 @@ import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { Control } from '../control/control.ts';
 import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
-import type { Events } from '../domain/event.ts';
 import type { Admissions } from '../domain/gate.ts';
 import { createIdSource, type IdSource } from '../domain/ids.ts';
 import type { EventHub } from '../events.ts';
@@ -247,9 +246,13 @@ class Run {
     }
     await this.#lifetime.close(inOrder ? closeMs : bootCloseMs);
     if (host === null || this.#left === null) return;
-    if (!host.isDurable) warnOfLoss(this.#events, this.#left);
+    const { rows, ids } = this.#left;
+    // With storage the next start has them.
+    if (!host.isDurable && rows > 0) {
+      this.#events.warned({ code: 'left_behind', message: sayLost(rows, ids) });
+    }
     if (!inOrder) return;
-    const details = { left: this.#left.rows };
+    const details = { left: rows };
     this.#events.noticed({ code: 'drained', message: 'Everything is closed.', details });
   }
 
@@ -292,10 +295,4 @@ function publicBy({ channels, brains, routes }: Config, secrets: Secrets): Publi
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
   const { text, revision, config, storagePath, warnings } = setup;
   return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
-}
-
-/** Without storage unfinished work is lost, so it is named; with storage the next start has it. */
-function warnOfLoss(events: Events, { rows, ids }: Left): void {
-  if (rows === 0) return;
-  events.warned({ code: 'left_behind', message: sayLost(rows, ids) });
 }

@@ -5,7 +5,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { beginStorage } from '../../storage.ts';
+import { beginStorage, type Begun } from '../../storage.ts';
 import type { Io } from '../cli.ts';
 
 const bytesMax = 1_048_576;
@@ -14,12 +14,12 @@ const bytesMax = 1_048_576;
  * @param given what `--config` names; null: it was not given
  * @returns to be disposed of; null: nothing was begun
  */
-export function beginNamedStorage(
+export async function beginNamedStorage(
   given: string | null,
   { cwd, env }: Pick<Io, 'cwd' | 'env'>,
-): ReturnType<typeof beginStorage> | null {
+): Promise<Begun | null> {
   const path = resolve(cwd, given ?? (env['SVC_CONFIG'] || 'svc.json'));
-  return namesSqlite(textOf(path)) ? beginStorage() : null;
+  return namesSqlite(textOf(path)) ? await beginStorage() : null;
 }
 
 /** A database server is named by `url_env`. */
