@@ -42,7 +42,7 @@ export const quickWay: Proof = {
   },
 };
 
-/** Plain requests in two pieces, and behind one that is whole. */
+/** Plain requests in two pieces, begun again behind a half one, and several at once. */
 async function cut(two: TwoListeners, random: () => number, stride: number): Promise<number> {
   let cuts = 0;
   for (let index = 0; index < cutRequests; index++) {
@@ -50,6 +50,7 @@ async function cut(two: TwoListeners, random: () => number, stride: number): Pro
     const from = stride === 1 ? 1 : 1 + Math.floor(random() * stride);
     for (let at = from; at < bytes.length; at += stride) {
       await two.compare([bytes.subarray(0, at), bytes.subarray(at)]);
+      if (random() < 0.2) await two.compare([bytes.subarray(0, at), bytes]);
       cuts++;
     }
     await two.compare([Buffer.concat([bytes, bytes]), bytes]);
