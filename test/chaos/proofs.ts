@@ -13,6 +13,7 @@ import { networkFaultsProof } from './network-faults.ts';
 import { powerCut } from './power-cut.ts';
 import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
+import { quickWay } from './quick-way.ts';
 import { slowHeaders } from './slow-headers.ts';
 import { soak } from './soak.ts';
 import { telegramKill } from './telegram-kill.ts';
@@ -27,6 +28,7 @@ export const proofs: readonly Proof[] = [
   ledgerModel,
   networkFaultsProof,
   malformedProof,
+  quickWay,
   slowHeaders,
   hungBrain,
   hotReload,

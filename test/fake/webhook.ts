@@ -7,7 +7,7 @@ import type { MessageId } from '../../src/domain/ids.ts';
 import type { Inbound } from '../../src/domain/message.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { createListeners } from '../../src/lib/listener.ts';
-import type { Listeners } from '../../src/lib/listener.ts';
+import type { ListenKit, ListenLimits, Listeners } from '../../src/lib/listener.ts';
 import type { Receive, Acceptance } from '../../src/channel/channel.ts';
 import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
@@ -89,12 +89,20 @@ export type RunningWebhook = AsyncDisposable & {
   stop(): void;
 };
 
-/** No limit in time ends anything there: a busy machine may be slower than a client may be. */
-export async function startWebhook(): Promise<RunningWebhook> {
+/**
+ * No limit in time ends anything there: a busy machine may be slower than a client may be.
+ * @param limits in the place of those
+ */
+export async function startWebhook(
+  kit: Partial<ListenKit> = {},
+  limits: Partial<ListenLimits> = {},
+): Promise<RunningWebhook> {
   const { deadlines, now, steady } = handClock();
   const http = createHttpClient(deadlines);
   const { events, calls } = noteEvents();
-  const listeners = patient(createListeners({ headersMs: 60_000, requestMs: 60_000 }));
+  const listeners = patient(
+    createListeners({ headersMs: 60_000, requestMs: 60_000, ...limits }, kit),
+  );
   const rest = { listeners, http, events, deadlines, now, steady, version: '1.2.3' };
   const config = webhookConfig();
   const channel = createWebhookChannel({ config, secret, ...unsigned, ...rest });

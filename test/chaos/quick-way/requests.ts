@@ -226,6 +226,20 @@ const firstLines: readonly string[] = [
 
 const hidden = whole(good('{"sender_id":"eve","text":"smuggled"}'));
 
+const types: readonly string[] = [
+  'text/plain',
+  'application/json; charset=utf-8',
+  'application/json; charset=latin1',
+  'APPLICATION/JSON;v=1',
+  'application/jsonx',
+];
+
+/** A request whose length counts what stands before it. */
+function counted(parts: Parts, before: string): string {
+  const length = `content-length: ${parts.body.length + before.length}`;
+  return before + whole(withHeader(parts, 'content-length', length));
+}
+
 /** One spoil a list, so that each is tried as often as the others. */
 const spoils: readonly Spoil[] = [
   (parts, random) => whole(add(parts, one(hiddenChunked, random))),
@@ -275,6 +289,7 @@ const spoils: readonly Spoil[] = [
   },
   (parts) => whole(parts).replaceAll('\r\n', '\n'),
   (parts, random) => one(['\r\n', '\n', '\r', ' ', '\0', '\r\n\r\n', 'x'], random) + whole(parts),
+  (parts, random) => counted(parts, one(['\r\n', ' ', 'x', 'GET / HTTP/1.1\r\n'], random)),
   (parts, random) => whole(parts) + one(['\r\n', '\n', ' ', '\0', 'x', 'GET / HT', '0'], random),
   (parts) => whole(parts) + hidden,
   (parts, random) => whole(parts).slice(0, upTo(whole(parts).length, random)),
@@ -285,6 +300,8 @@ const spoils: readonly Spoil[] = [
     const more = Array.from({ length: upTo(120, random) }, (_, index) => `x-${index}: y`);
     return whole({ ...parts, headers: [...parts.headers, ...more] });
   },
+  (parts, random) =>
+    whole(withHeader(parts, 'content-type', `content-type: ${one(types, random)}`)),
   (parts, random) => {
     const name = one(['authorization', 'content-type', 'host'], random);
     return whole(withHeader(parts, name, `${name}: ${one(controls, random)}Bearer x`));
@@ -364,7 +381,11 @@ export function corpus(): readonly Buffer[] {
     ...otherHeaders.flatMap((line) => [whole(add(parts, line)), whole(addFirst(parts, line))]),
     ...firstLines.map((line) => whole({ ...parts, line })),
     ...bodies.map((body) => whole(good(body))),
-    ...['\r\n', '\n', '\r', ' ', '\0', '\r\n\r\n'].map((before) => before + whole(parts)),
+    ...types.map((type) => whole(withHeader(parts, 'content-type', `content-type: ${type}`))),
+    ...['\r\n', '\n', '\r', ' ', '\0', 'x', '\r\n\r\n'].flatMap((before) => [
+      before + whole(parts),
+      counted(parts, before),
+    ]),
     ...['\r\n', '\n', ' ', '\0', 'x', 'POST /web'].map((behind) => whole(parts) + behind),
     whole(parts) + whole(parts),
     whole(parts) + hidden + whole(parts),

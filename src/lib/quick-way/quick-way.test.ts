@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { good, whole } from '../../../test/chaos/quick-way/requests.ts';
+import { answersOf, readAll } from '../../../test/fake/webhook.ts';
+import { createListeners, type Handler, type ListenLimits } from '../listener.ts';
+import type { Answer } from './answer-text.ts';
+
+const requestOf = (text: string): string => whole(good(JSON.stringify({ text })));
+const answerOf = (way: string, body: Buffer): Answer => {
+  const { text } = JSON.parse(body.toString()) as { text: string };
+  return { status: 200, type: 'text/plain', body: `${way} ${text}` };
+};
+
+/** Says by which way a request came; the quick answer to `hung` waits for `finish`. */
+function stage() {
+  const hung: (() => void)[] = [];
+  const came: (() => void)[] = [];
+  const handler: Handler = Object.assign(
+    (...[request, response, peer]: Parameters<Handler>) => {
+      if (request.headers.authorization !== undefined) peer.known(response);
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        response.end(parts.length === 0 ? 'node' : answerOf('node', Buffer.concat(parts)).body);
+      });
+    },
+    {
+      quick: ({ body }: { body: Buffer }) => {
+        const answer = answerOf('quick', body);
+        if (!answer.body.endsWith('hung')) return Promise.resolve(answer);
+        came.shift()?.();
+        return new Promise<Answer>((resolve) => hung.push(() => resolve(answer)));
+      },
+    },
+  );
+  return {
+    handler,
+    finish: () => hung.splice(0).forEach((finish) => finish()),
+    hangs: () => new Promise<void>((resolve) => came.push(resolve)),
+  };
+}
+
+async function listen(limits: Partial<ListenLimits> = {}, ownHttp = true) {
+  const patient = { headersMs: 60_000, requestMs: 60_000, ...limits };
+  const listeners = createListeners(patient, { ownHttp });
+  const held = await listeners.take({ host: '127.0.0.1', port: 0 });
+  assert.ok(held.kind === 'held');
+  const { handler, finish, hangs } = stage();
+  held.answer(handler);
+  const it = { listeners, held, port: held.port, finish, hangs };
+  return { ...it, [Symbol.asyncDispose]: () => held.release(0) };
+}
+
+/** The text that comes up to the end of the next answer with this in it. */
+async function answered(socket: Socket, request: string, until: string): Promise<void> {
+  socket.write(request);
+  for (let text = ''; !text.includes(until);) {
+    const [part] = (await once(socket, 'data')) as [Buffer];
+    text += part.toString('latin1');
+  }
+}
+
+/** A connection on which the next plain request is taken. */
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await answered(socket, requestOf('first'), 'node first');
+  return socket;
+}
+
+/** On which one is taken, and not answered. */
+async function openHung(it: Awaited<ReturnType<typeof listen>>): Promise<Socket> {
+  const socket = await open(it.port);
+  const hangs = it.hangs();
+  socket.write(requestOf('hung'));
+  await hangs;
+  return socket;
+}
+
+const bodies = (text: string): string[] => answersOf(text).map(({ body }) => body);
+/** Is not plain, so that `node:http` has the connection afterwards. */
+const last = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+
+test('the first request goes to node:http, those behind it go the quick way', async () => {
+  await using it = await listen();
+  const socket = await open(it.port);
+  for (const text of ['a', 'b', 'c']) await answered(socket, requestOf(text), `quick ${text}`);
+  // What is given to node:http takes the whole connection there.
+  const rest = readAll(socket);
+  socket.write(requestOf('d') + requestOf('e') + last);
+  assert.deepEqual(bodies(await rest), ['node d', 'node e', 'node']);
+});
+
+test('a connection that node:http was given something else on stays with it', async () => {
+  await using it = await listen();
+  const socket = await open(it.port);
+  await answered(socket, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', 'node');
+  await answered(socket, requestOf('a'), 'node a');
+  socket.destroy();
+});
+
+test('switched off, and with a handler that has none, everything goes to node:http', async () => {
+  await using off = await listen({}, false);
+  const one = await open(off.port);
+  await answered(one, requestOf('a'), 'node a');
+  await using it = await listen();
+  const two = await open(it.port);
+  it.held.answer((_request, response) => void response.end('replaced'));
+  await answered(two, requestOf('a'), 'replaced');
+  for (const socket of [one, two]) socket.destroy();
+});
+
+test('what comes before the answer is held, and answered behind it', async () => {
+  await using it = await listen();
+  const socket = await openHung(it);
+  const rest = readAll(socket);
+  await new Promise((resolve) => socket.write(requestOf('a') + requestOf('b') + last, resolve));
+  // A round on another connection: had the server not held it, it would have answered by now.
+  (await open(it.port)).destroy();
+  it.finish();
+  assert.deepEqual(bodies(await rest), ['quick hung', 'node a', 'node b', 'node']);
+});
+
+test('a request that was taken keeps its connection, where an idle one would go', async () => {
+  await using it = await listen({ connectionsMax: 2 });
+  const busy = await openHung(it);
+  const idle = await open(it.port);
+  const closed = once(idle, 'close');
+  const newcomer = await open(it.port);
+  await closed;
+  const rest = readAll(busy);
+  it.finish();
+  busy.write(last);
+  assert.deepEqual(bodies(await rest), ['quick hung', 'node']);
+  newcomer.destroy();
+});
+
+test('who was answered on the quick way is no stranger, and idle again', async () => {
+  await using it = await listen({ connectionsMax: 2 });
+  const known = connect(it.port, '127.0.0.1');
+  const unknown = requestOf('first').replace(/authorization: .*\r\n/, '');
+  await answered(known, unknown, 'node first');
+  await answered(known, requestOf('a'), 'quick a');
+  const stranger = connect(it.port, '127.0.0.1');
+  await answered(stranger, unknown, 'node first');
+  const gone = once(stranger, 'close');
+  const second = await open(it.port);
+  await gone;
+  await answered(known, requestOf('b'), 'quick b');
+  for (const socket of [known, second]) socket.destroy();
+});
+
+test('closing waits for an answer of the quick way, and closes what is idle at once', async () => {
+  const it = await listen();
+  const [idle, busy] = [await open(it.port), await openHung(it)];
+  const [closed, rest] = [once(idle, 'close'), readAll(busy)];
+  idle.resume();
+  const released = it.held.release(60_000);
+  await closed;
+  it.finish();
+  assert.deepEqual(bodies(await rest), ['quick hung']);
+  await released;
+});
+
+test('closing does not wait for it for ever', async () => {
+  const it = await listen();
+  const rest = readAll(await openHung(it));
+  await it.held.release(50);
+  assert.equal(await rest, '');
+  it.finish();
+});
+
+test('between two requests a connection is kept for so long, and in one it is not cut', async () => {
+  await using it = await listen({ keepAliveMs: 1 });
+  const busy = await openHung(it);
+  const idle = await open(it.port);
+  await answered(idle, requestOf('a'), 'quick a');
+  await once(idle.resume(), 'close');
+  const rest = readAll(busy);
+  it.finish();
+  assert.match(await rest, /quick hung$/);
+});
+
+test('half a request behind quick ones is cut in time', async () => {
+  await using it = await listen({ headersMs: 1_000, checkMs: 20 });
+  const socket = await open(it.port);
+  await answered(socket, requestOf('a'), 'quick a');
+  const rest = readAll(socket);
+  socket.write('POST /web');
+  assert.equal(answersOf(await rest)[0]?.status, 408);
+});
+
+test('a client that ends its side gets its answer, one that goes away costs nothing', async () => {
+  await using it = await listen();
+  const socket = await open(it.port);
+  const rest = readAll(socket);
+  socket.end(requestOf('a'));
+  assert.deepEqual(bodies(await rest), ['quick a']);
+  const hung = await openHung(it);
+  hung.resetAndDestroy();
+  const another = await open(it.port);
+  while (it.listeners.connections > 1) await answered(another, requestOf('b'), 'quick b');
+  it.finish();
+  await answered(another, requestOf('c'), 'quick c');
+  another.destroy();
+});

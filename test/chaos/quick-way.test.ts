@@ -1,0 +1,4 @@
+import { quickWay } from './quick-way.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(quickWay);
