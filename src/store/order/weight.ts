@@ -2,7 +2,9 @@ import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 
 /** What a row weighs: two bytes a character, and what is around it. */
-const rowBytes = 512;
+export function bytesOf(characters: number): number {
+  return 512 + 2 * characters;
+}
 
 export function bytesOfMessage(
   message: Omit<Message, 'id' | 'acceptedAt' | 'sensitivity'>,
@@ -16,9 +18,9 @@ export function bytesOfMessage(
     (media?.reference.length ?? 0) +
     (media?.type?.length ?? 0) +
     address.target.length;
-  return rowBytes + 2 * characters;
+  return bytesOf(characters);
 }
 
 export function bytesOfReply({ text, conversation }: Reply): number {
-  return rowBytes + 2 * (text.length + conversation.length);
+  return bytesOf(text.length + conversation.length);
 }

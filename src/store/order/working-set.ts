@@ -169,7 +169,9 @@ export class WorkingSet {
   /** After a restart, or dead and back. */
   restoreMessage({ head, channel, conversation, seq, bytes, sender }: StoredMessage): InRow {
     const lane = this.#lanes.of(channel, conversation);
-    const progress = new MessageProgress(bytes, sender);
+    // One text in memory for all that one person said, as far as that is easily seen.
+    const known = lane.inbox.peek()?.progress.sender;
+    const progress = new MessageProgress(bytes, known === sender ? known : sender);
     return this.#messageCame(makeInRow(head, null, lane, progress, seq));
   }
 
