@@ -1,5 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
+import type { StoredMessage, StoredReply } from './rows.ts';
 
 /** What a row weighs: two bytes a character, and what is around it. */
 export function bytesOf(characters: number): number {
@@ -21,6 +22,16 @@ export function bytesOfMessage(
   return bytesOf(characters);
 }
 
-export function bytesOfReply({ text, conversation }: Reply): number {
-  return bytesOf(text.length + conversation.length);
+/** The row of a message that comes just now. */
+export function messageRow(message: Message, seq: number): StoredMessage {
+  const { channel, conversation, sender } = message;
+  const bytes = bytesOfMessage(message);
+  return { head: message, channel, conversation, seq, bytes, sender: sender.id };
+}
+
+/** The row of a reply that is made just now. */
+export function replyRow(reply: Reply, seq: number): StoredReply {
+  const { address, conversation, text } = reply;
+  const bytes = bytesOf(text.length + conversation.length);
+  return { head: reply, channel: address.channel, conversation, seq, bytes };
 }
