@@ -1,7 +1,10 @@
+/** What a queue without a ring has in its place; nothing is ever put into it. */
+const none: never[] = [];
+
 /** A double-ended queue on a ring: push, unshift and shift cost the same however long it is. */
 export class Queue<T> {
-  /** Small at first, since most queues hold one thing and there are very many queues. */
-  #ring: (T | undefined)[] = [undefined, undefined];
+  /** Small at first, since most queues hold one thing or none and there are very many queues. */
+  #ring: (T | undefined)[] = none;
   #head = 0;
   #length = 0;
 
@@ -53,7 +56,8 @@ export class Queue<T> {
   }
 
   #grow(): void {
-    const ring: (T | undefined)[] = Array.from({ length: this.#ring.length * 2 });
+    const ring: (T | undefined)[] =
+      this.#length === 0 ? [undefined, undefined] : Array.from({ length: this.#length * 2 });
     for (let i = 0; i < this.#length; i++) {
       ring[i] = this.#ring[(this.#head + i) & (this.#ring.length - 1)];
     }

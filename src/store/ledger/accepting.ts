@@ -74,7 +74,8 @@ export class Accepting {
     this.#leave(arrival as UnderWay);
     const { message, seq } = arrival;
     const unwanted = this.#unwanted;
-    if (unwanted !== null && seq < unwanted.before && isOf(unwanted.whose, message)) return settled;
+    const isUnwanted = unwanted !== null && seq < unwanted.before;
+    if (isUnwanted && isOf(unwanted.whose, message, message.sender.id)) return settled;
     return this.#parts.rows.addMessage(message, seq).progress;
   };
 

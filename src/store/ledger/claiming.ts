@@ -62,12 +62,7 @@ export class Claiming {
   }
 
   /** @param taken those that go before, counted in n */
-  #take(
-    box: Box,
-    channel: ChannelKey,
-    n: number,
-    taken: Row[] = [],
-  ): Awaitable<readonly Claim[]> {
+  #take(box: Box, channel: ChannelKey, n: number, taken: Row[] = []): Awaitable<readonly Claim[]> {
     while (!this.#stopped && taken.length < n) {
       const row = this.#parts.rows.take(box, channel);
       if (row === undefined) break;

@@ -52,7 +52,7 @@ export class ToolUseRing {
   }
 
   remove(whose: Whose): void {
-    this.#kept = this.#kept.filter(({ message }) => !isOf(whose, message));
+    this.#kept = this.#kept.filter(({ message }) => !isOf(whose, message, message.sender.id));
   }
 
   /** All of them, newest first. */

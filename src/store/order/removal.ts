@@ -5,23 +5,21 @@ import type { OpenClaims } from './open-claims.ts';
 import type { Row } from './rows.ts';
 import type { WorkingSet } from './working-set.ts';
 
+/** @param sender null: that is not known */
 export function isOf(
   whose: Whose,
-  { channel, conversation, sender }: Pick<Message, 'channel' | 'conversation' | 'sender'>,
+  { channel, conversation }: Pick<Message, 'channel' | 'conversation'>,
+  sender: string | null,
 ): boolean {
   if (channel !== whose.channel) return false;
   return whose.kind === 'conversation'
     ? conversation === whose.conversation
-    : sender.id === whose.sender;
+    : sender === whose.sender;
 }
 
 /** Whether a row is theirs, or a reply to one of theirs as far as that is known. */
 export function rowIsOf(whose: Whose, row: Row): boolean {
-  const { channel, conversation } = row.lane;
-  if (channel !== whose.channel) return false;
-  return whose.kind === 'conversation'
-    ? conversation === whose.conversation
-    : row.progress.sender === whose.sender;
+  return isOf(whose, row.lane, row.progress.sender);
 }
 
 /**

@@ -18,7 +18,7 @@ import { makeInRow, makeOutRow, MessageProgress } from './rows.ts';
 import type { InRow, Lane, OutRow, OutState, Row, StoredMessage, StoredReply } from './rows.ts';
 import { ReadyQueues } from './ready-queues.ts';
 import type { ChannelBacklog } from '../store.ts';
-import { bytesOfMessage, bytesOfReply } from './weight.ts';
+import { messageRow, replyRow } from './weight.ts';
 
 /** A conversation with so many unsettled replies gets no further message offered. */
 const repliesMax = 100;
@@ -46,23 +46,16 @@ export class WorkingSet {
   }
 
   addMessage(message: Message, seq: number): InRow {
-    const lane = this.#lanes.of(message.channel, message.conversation);
-    const progress = new MessageProgress(bytesOfMessage(message), message.sender.id);
-    return this.#messageCame(makeInRow(message, message, lane, progress, seq));
+    return this.restoreMessage(messageRow(message, seq), message);
   }
 
   addReply(reply: Reply, of: MessageProgress, seq: number): OutRow {
-    const lane = this.#lanes.of(reply.address.channel, reply.conversation);
-    const row = makeOutRow(reply, reply, bytesOfReply(reply), lane, of, seq);
-    this.#replyCame(row, of);
-    lane.outbox.push(row);
-    this.#offerOutbox(lane);
+    const row = this.#makeReply(replyRow(reply, seq), reply, of);
+    row.lane.outbox.push(row);
+    this.#offerOutbox(row.lane);
     return row;
   }
 
-  take(box: 'in', channel: ChannelKey): InRow | undefined;
-  take(box: 'out', channel: ChannelKey): OutRow | undefined;
-  take(box: Box, channel: ChannelKey): Row | undefined;
   take(box: Box, channel: ChannelKey): Row | undefined {
     if (this.#closed) return undefined;
     const row = this.ready.take(box, channel);
@@ -166,11 +159,20 @@ export class WorkingSet {
     for (const lane of this.#lanes.on(channel, conversation)) lane.historyVersion++;
   }
 
-  /** After a restart, or dead and back. */
-  restoreMessage({ head, channel, conversation, seq, bytes, sender }: StoredMessage): InRow {
+  /** After a restart, or dead and back. @param message null: it is read when it is handed out */
+  restoreMessage(stored: StoredMessage, message: Message | null = null): InRow {
+    const { head, channel, conversation, seq, bytes, sender } = stored;
     const lane = this.#lanes.of(channel, conversation);
-    const progress = new MessageProgress(bytes, sender);
-    return this.#messageCame(makeInRow(head, null, lane, progress, seq));
+    // One text in memory for all that one person says, as far as that is easily seen.
+    const known = lane.inbox.peek()?.progress.sender;
+    const progress = new MessageProgress(bytes, known === sender ? known : sender);
+    const row = makeInRow(head, message, lane, progress, seq);
+    this.#seq = Math.max(this.#seq, seq);
+    this.totals.messageCame(progress);
+    this.ready.came(row);
+    lane.inbox.push(row);
+    this.#offerInbox(lane);
+    return row;
   }
 
   /**
@@ -178,11 +180,8 @@ export class WorkingSet {
    * @param of what it is a reply to; null when that is not known any more
    */
   restoreReply(stored: StoredReply, of: MessageProgress | null, state: OutState): OutRow {
-    const { head, channel, conversation, seq, bytes } = stored;
-    const lane = this.#lanes.of(channel, conversation);
-    const progress = of ?? new MessageProgress(0, null);
-    const row = makeOutRow(head, null, bytes, lane, progress, seq);
-    this.#replyCame(row, of);
+    const row = this.#makeReply(stored, null, of);
+    const { lane } = row;
     const { dueAt, ...written } = state;
     Object.assign(row, written);
     if (row.parked) {
@@ -237,21 +236,16 @@ export class WorkingSet {
     for (const { due } of this.#delayed.parked) due?.cancel();
   }
 
-  #messageCame(row: InRow): InRow {
-    const { lane, progress, seq } = row;
+  #makeReply(stored: StoredReply, reply: Reply | null, of: MessageProgress | null): OutRow {
+    const { head, channel, conversation, seq, bytes } = stored;
+    const lane = this.#lanes.of(channel, conversation);
+    const progress = of ?? new MessageProgress(0, null);
+    const row = makeOutRow(head, reply, bytes, lane, progress, seq);
     this.#seq = Math.max(this.#seq, seq);
-    this.totals.messageCame(progress);
-    this.ready.came(row);
-    lane.inbox.push(row);
-    this.#offerInbox(lane);
-    return row;
-  }
-
-  #replyCame(row: OutRow, of: MessageProgress | null): void {
-    this.#seq = Math.max(this.#seq, row.seq);
     this.totals.replyCame(row, of);
     this.ready.came(row);
-    row.lane.replies++;
+    lane.replies++;
+    return row;
   }
 
   #offerInbox(lane: Lane): void {

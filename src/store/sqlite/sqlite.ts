@@ -67,7 +67,7 @@ export async function openSqliteLedger(options: SqliteOptions): Promise<Ledger |
     options.ids.startAfter(lastId(reader));
     const publicNow = decideOnce(path, options.publicNow ?? null);
     const { stamps, writes: stampWrites } = openStamps(reader, publicNow);
-    const { writes, suspects } = recover(reader, rows, now(), stamps, notedFailure(path));
+    const { writes, suspects } = recover(reader, rows, now(), notedFailure(path));
     await journal.write([...stampWrites, ...writes, ['owned']]);
     forgetFailure(path);
     const note = (failed: NotedFailure): void => noteFailure(path, failed);

@@ -2,10 +2,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { wholeIdLength } from '../../order/rows.ts';
 import type { DeadLetterMove } from '../../store.ts';
-import type { InboxRecord, OutboxRecord } from '../write/row-codec.ts';
 import type { SqliteParts } from './parts.ts';
 import type { HistoryCache } from './history-cache.ts';
-import { storedMessage, storedReply } from './stored-texts.ts';
+import { unsettledMessages, unsettledReplies } from './stored-texts.ts';
 
 /** A dead letter's rows: a message, or the parts of a reply in their order. */
 type Found =
@@ -19,8 +18,6 @@ export class DeadLetters {
   readonly #historyCache: HistoryCache;
   readonly #message: StatementSync;
   readonly #replies: StatementSync;
-  readonly #inbox: StatementSync;
-  readonly #outbox: StatementSync;
   /**
    * The ids of messages and of whole replies, each with how the ids of its dead rows end. The parts
    * of one reply may die, and be swept away, at different times, and are one dead letter. A number
@@ -37,8 +34,6 @@ export class DeadLetters {
     this.#replies = reader.prepare(
       'SELECT seq, id FROM outbox WHERE state = 2 AND id >= ? AND id < ? ORDER BY id',
     );
-    this.#inbox = reader.prepare('SELECT * FROM inbox WHERE seq = ? AND state = 0');
-    this.#outbox = reader.prepare('SELECT * FROM outbox WHERE seq = ? AND state = 0');
     for (const id of idsIn(reader)) this.add(id);
   }
 
@@ -115,23 +110,22 @@ export class DeadLetters {
 
   /** The turn that the message's burial left in the history is deleted in the same commit. */
   #rerun(seq: number, back: () => void): Promise<boolean> {
-    const { journal, rows, now, stamps } = this.#parts;
+    const { journal, reader, rows, now } = this.#parts;
     const fresh = rows.nextSeq();
     journal.add(['turnOfDeadDeleted', seq]);
     journal.add(['messageReplayed', fresh, now(), seq]);
     return journal.written(() => {
-      const record = this.#inbox.get(fresh);
-      if (record === undefined) return;
-      const stored = storedMessage(record as unknown as InboxRecord, stamps);
-      rows.outdate(stored.channel, stored.conversation);
-      this.#historyCache.drop(stored);
-      rows.restoreMessage(stored);
-      back();
+      for (const { stored } of unsettledMessages(reader, fresh)) {
+        rows.outdate(stored.channel, stored.conversation);
+        this.#historyCache.drop(stored);
+        rows.restoreMessage(stored);
+        back();
+      }
     });
   }
 
   #resend(parts: readonly Part[], back: () => void): Promise<boolean> {
-    const { journal, rows } = this.#parts;
+    const { journal, reader, rows } = this.#parts;
     const fresh = parts.map(({ seq }) => {
       const next = rows.nextSeq();
       journal.add(['replyReplayed', next, seq]);
@@ -139,18 +133,8 @@ export class DeadLetters {
     });
     return journal.written(() => {
       let progress = null;
-      for (const seq of fresh) {
-        const record = this.#outbox.get(seq) as unknown as OutboxRecord | undefined;
-        if (record === undefined) continue;
-        const row = rows.restoreReply(storedReply(record), progress, {
-          attempt: record.attempts + 1,
-          replayedAfter: record.replayed,
-          possibleDuplicate: record.possible_duplicate === 1,
-          late: true,
-          parked: false,
-          dueAt: null,
-        });
-        progress = row.progress;
+      for (const { stored, state } of fresh.flatMap((seq) => [...unsettledReplies(reader, seq)])) {
+        ({ progress } = rows.restoreReply(stored, progress, state));
         back();
       }
     });

@@ -6,11 +6,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { MessageProgress } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
-import type { InboxRecord, OutboxRecord } from '../write/row-codec.ts';
 import type { NotedFailure } from '../files/database-files.ts';
 import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from '../../order/quarantine.ts';
-import type { Stamps } from './stamps.ts';
-import { storedMessage, storedReply } from './stored-texts.ts';
+import { unsettledMessages, unsettledReplies } from './stored-texts.ts';
 import type { Write } from '../write/statements.ts';
 
 export type Recovered = {
@@ -28,27 +26,31 @@ export function recover(
   db: DatabaseSync,
   rows: WorkingSet,
   now: number,
-  stamps: Stamps,
   failed: NotedFailure | null = null,
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
   const tried: Suspect[] = [];
-  const answered = new Set(db.prepare(answeredOnce).all().map(({ id }) => String(id)));
+  const answered = new Set(
+    db
+      .prepare(answeredOnce)
+      .all()
+      .map(({ id }) => String(id)),
+  );
   const progressOf = new Map<string, MessageProgress>();
   rows.restore();
-  const inbox = db.prepare('SELECT * FROM inbox WHERE state = 0 ORDER BY seq').iterate();
-  for (const record of inbox as Iterable<unknown> as Iterable<InboxRecord>) {
-    const row = rows.restoreMessage(storedMessage(record, stamps));
+  for (const { stored, ...found } of unsettledMessages(db)) {
+    const row = rows.restoreMessage(stored);
+    const { seq } = stored;
     const head = unclean && row.lane.inbox.peek() === row;
     const blamed = head && failed === null;
-    const alone = record.alone - (failed?.alone === record.seq ? 1 : 0);
-    if (alone < record.alone) writes.push(['inboxAlone', alone, record.seq]);
+    const alone = found.alone - (failed?.alone === seq ? 1 : 0);
+    if (alone < found.alone) writes.push(['inboxAlone', alone, seq]);
     const condemned = alone >= aloneMax;
     const cleared = !unclean && !condemned;
-    const attempts = cleared ? 0 : record.attempts + (blamed ? 1 : 0);
-    if (blamed) writes.push(['inboxTried', attempts, record.seq]);
-    if (cleared && record.attempts > 0) writes.push(['inboxCleared', record.seq]);
+    const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
+    if (blamed) writes.push(['inboxTried', attempts, seq]);
+    if (cleared && found.attempts > 0) writes.push(['inboxCleared', seq]);
     const suspect = condemned || (head && attempts >= attemptsMax);
     row.attempt = attempts + 1;
     row.condemned = condemned;
@@ -59,23 +61,13 @@ export function recover(
     if (answered.has(row.head.id)) progressOf.set(row.head.id, row.progress);
   }
   const suspects = chooseSuspects(tried);
-  const outbox = db.prepare('SELECT * FROM outbox WHERE state = 0 ORDER BY seq').iterate();
-  for (const record of outbox as Iterable<unknown> as Iterable<OutboxRecord>) {
-    const parked = record.parked === 1;
-    const stored = storedReply(record);
+  for (const { stored, state } of unsettledReplies(db)) {
     const { inReplyTo } = stored.head;
-    const row = rows.restoreReply(stored, progressOf.get(inReplyTo) ?? null, {
-      attempt: record.attempts + 1,
-      replayedAfter: record.replayed,
-      possibleDuplicate: record.possible_duplicate === 1,
-      late: record.late === 1,
-      parked,
-      dueAt: record.due_at,
-    });
+    const row = rows.restoreReply(stored, progressOf.get(inReplyTo) ?? null, state);
     progressOf.set(inReplyTo, row.progress);
-    const wasDue = (record.due_at ?? 0) <= now;
-    if (!unclean || !wasDue || !(parked || row.lane.outbox.peek() === row)) continue;
-    writes.push(['outboxDied', record.seq]);
+    const wasDue = (state.dueAt ?? 0) <= now;
+    if (!unclean || !wasDue || !(row.parked || row.lane.outbox.peek() === row)) continue;
+    writes.push(['outboxDied', stored.seq]);
     row.attempt++;
     // A crash loop is not the receiver's fault: it moves no reply along its schedule.
     row.replayedAfter++;

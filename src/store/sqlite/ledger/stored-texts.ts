@@ -1,10 +1,11 @@
 /**
- * Rows that were on the disk before they were in memory. A start has many, and takes in only what
- * order and totals need of each: what it says is read when it is handed out.
+ * Rows that were on the disk before they were in memory. A start may find very many, and takes in
+ * only what order and totals need of each: what it says is read when it is handed out.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Row, StoredMessage, StoredReply } from '../../order/rows.ts';
-import { bytesOfMessage, bytesOfReply } from '../../order/weight.ts';
+import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
+import type { OutState, Row, StoredMessage, StoredReply } from '../../order/rows.ts';
+import { bytesOf } from '../../order/weight.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
 import type { Stamps } from './stamps.ts';
 
@@ -29,18 +30,93 @@ export class StoredTexts {
   }
 }
 
-/** @throws when its JSON is damaged */
-export function storedMessage(record: InboxRecord, stamps: Stamps): StoredMessage {
-  const message = messageOf(record, stamps);
-  const { id, acceptedAt, channel, conversation, sender } = message;
-  const [head, bytes] = [{ id, acceptedAt }, bytesOfMessage(message)];
-  return { head, channel, conversation, seq: record.seq, bytes, sender: sender.id };
+/** Damaged JSON is an error of the statement. A message's JSON has its keys in it, too. */
+const messageColumns =
+  "seq, id, channel, conversation, accepted_at, body ->> '$.sender.id', length(body), " +
+  'attempts, alone';
+type MessageFields = readonly [
+  seq: number,
+  id: MessageId,
+  channel: ChannelKey,
+  conversation: ConversationId,
+  acceptedAt: number,
+  sender: string,
+  length: number,
+  attempts: number,
+  alone: number,
+];
+
+const replyColumns =
+  "seq, id, channel, conversation, created_at, message_id, length(body ->> '$.text'), " +
+  'attempts, replayed, possible_duplicate, late, parked, due_at';
+type ReplyFields = readonly [
+  seq: number,
+  id: ReplyId,
+  channel: ChannelKey,
+  conversation: ConversationId,
+  createdAt: number,
+  inReplyTo: MessageId,
+  length: number,
+  attempts: number,
+  replayed: number,
+  possibleDuplicate: number,
+  late: number,
+  parked: number,
+  dueAt: number | null,
+];
+
+type FoundMessage = {
+  readonly stored: StoredMessage;
+  readonly attempts: number;
+  readonly alone: number;
+};
+type FoundReply = { readonly stored: StoredReply; readonly state: OutState };
+
+/**
+ * Every unsettled message, in order.
+ * @param seq left out: of all numbers
+ */
+export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<FoundMessage> {
+  for (const fields of find<MessageFields>(db, messageColumns, 'inbox', seq)) {
+    const [number, id, channel, conversation, acceptedAt, sender, length, attempts, alone] = fields;
+    const bytes = bytesOf(length + 2 * conversation.length);
+    const head = { id, acceptedAt };
+    const stored = { head, channel, conversation, seq: number, bytes, sender };
+    yield { stored, attempts, alone };
+  }
 }
 
-/** @throws as for a message */
-export function storedReply(record: OutboxRecord): StoredReply {
-  const reply = replyOf(record);
-  const { id, inReplyTo, createdAt, conversation } = reply;
-  const [head, bytes] = [{ id, inReplyTo, createdAt }, bytesOfReply(reply)];
-  return { head, channel: reply.address.channel, conversation, seq: record.seq, bytes };
+/** Every unsettled reply, in order. @param seq as for messages */
+export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<FoundReply> {
+  for (const fields of find<ReplyFields>(db, replyColumns, 'outbox', seq)) {
+    const [number, id, channel, conversation, createdAt, inReplyTo, length, ...state] = fields;
+    const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt] = state;
+    const bytes = bytesOf(length + conversation.length);
+    const head = { id, inReplyTo, createdAt };
+    yield {
+      stored: { head, channel, conversation, seq: number, bytes },
+      state: {
+        attempt: attempts + 1,
+        replayedAfter,
+        possibleDuplicate: possibleDuplicate === 1,
+        late: late === 1,
+        parked: parked === 1,
+        dueAt,
+      },
+    };
+  }
+}
+
+/** Arrays take half the memory of records, of which a start makes very many. */
+function find<Fields>(
+  db: DatabaseSync,
+  columns: string,
+  table: 'inbox' | 'outbox',
+  seq: number | undefined,
+): Iterable<Fields> {
+  const which = seq === undefined ? '' : 'AND seq = ?';
+  const found = db.prepare(`SELECT ${columns} FROM ${table} WHERE state = 0 ${which} ORDER BY seq`);
+  found.setReturnArrays(true);
+  const rows: unknown = seq === undefined ? found.iterate() : found.all(seq);
+  return rows as Iterable<Fields>;
 }

@@ -2,8 +2,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { auditDays } from '../../../domain/audit.ts';
 import { timeText } from '../../../domain/ids.ts';
 
-export const rowsAtOnce = 500;
+/** So many of a kind are deleted in one step: a group that arrives meanwhile waits that long. */
+export const rowsAtOnce = 50;
 const rowsLooked = 2_000;
+/** Free pages that one step gives back: more than it makes. */
+const pagesAtOnce = 40;
 const dayMs = 86_400_000;
 
 type Swept = { readonly rows: number; readonly deadLetters: readonly string[] };
@@ -19,11 +22,32 @@ const nothing: Swept = { rows: 0, deadLetters: [] };
  * Conversations stay until a person deletes them.
  * @param retentionDays 0 keeps everything but the expired keys, and the audit of a year
  * @param now milliseconds since 1970
- * @returns how many rows went (with 500 of a kind there may be more), and which dead letters
+ * @param most so many of a kind
+ * @returns how many rows went (with so many there may be more), and which dead letters
  */
-export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swept {
+export function sweep(
+  db: DatabaseSync,
+  retentionDays: number,
+  now: number,
+  most = rowsAtOnce,
+): Swept {
   // Until what was kept before has its stamps, the messages tell whose it is.
   if (db.prepare(isUnstamped).get()?.['is'] === 1) return nothing;
+  // A power cut may bring back what was deleted since the last group: the next sweep finds it. So a
+  // step waits for no sync; that of the next group takes it along.
+  db.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE');
+  try {
+    const swept = deleteOld(db, retentionDays, now, most);
+    if (swept.rows > 0) db.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
+    db.exec('COMMIT');
+    return swept;
+  } finally {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    db.exec('PRAGMA synchronous = FULL');
+  }
+}
+
+function deleteOld(db: DatabaseSync, retentionDays: number, now: number, most: number): Swept {
   const before = retentionDays === 0 ? 0 : now - retentionDays * dayMs;
   let rows = 0;
   const deadLetters: string[] = [];
@@ -37,20 +61,19 @@ export function sweep(db: DatabaseSync, retentionDays: number, now: number): Swe
     const newest = `SELECT max(seq) FROM ${table}`;
     const ended = `state > 0 AND settled_at < ?${table === 'inbox' ? ` AND ${alone}` : ''}`;
     const some = `SELECT seq FROM (${oldest}) AS oldest WHERE ${ended} AND seq < (${newest})`;
-    const which = `seq IN (${some} LIMIT ${rowsAtOnce})`;
+    const which = `seq IN (${some} LIMIT ${most})`;
     const gone = db.prepare(`DELETE FROM ${table} WHERE ${which} RETURNING id, state`).all(before);
     rows += gone.length;
     for (const { id, state } of gone) if (state === 2) deadLetters.push(String(id));
   }
-  const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${rowsAtOnce}`;
+  const traces = `SELECT message_id FROM traces WHERE message_id < ? LIMIT ${most}`;
   const first = timeText(before);
   rows += remove(db, `DELETE FROM traces WHERE message_id IN (${traces})`, first);
-  const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${rowsAtOnce}`;
+  const keys = `SELECT channel, key FROM dedupe WHERE expires_at < ? LIMIT ${most}`;
   rows += remove(db, `DELETE FROM dedupe WHERE (channel, key) IN (${keys})`, now);
-  const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${rowsAtOnce})`;
+  const audited = `SELECT seq FROM (SELECT seq, at FROM audit ORDER BY seq LIMIT ${most})`;
   const yearAgo = now - auditDays * dayMs;
   rows += remove(db, `DELETE FROM audit WHERE seq IN (${audited} WHERE at < ?)`, yearAgo);
-  if (rows > 0) db.exec('PRAGMA incremental_vacuum(200)');
   return { rows, deadLetters };
 }
 

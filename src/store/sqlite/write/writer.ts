@@ -13,6 +13,7 @@ import { statements, type FromWriter, type Group, type GroupDone } from './state
 import type { KnownMessage, StatementName, ToWriter } from './statements.ts';
 import { prepareKeyedAccepts } from './keyed-accepts.ts';
 import { rowsAtOnce, sweep } from './sweep.ts';
+import { beginSweeping } from './sweeping.ts';
 
 export type WriterData = {
   readonly path: string;
@@ -29,7 +30,6 @@ const vacuumPagesMax = 65_536;
 /** As many as SQLite would wait for. */
 const foldPages = 1_000;
 const diskEveryMs = 5_000;
-const sweepEveryMs = 60_000;
 
 /**
  * Opens the database, tells that it is open or why it is not, and does what the port asks for.
@@ -164,27 +164,26 @@ function serve(
   const run = prepareRun(db);
   const fold = prepareFold(db);
   let over = false;
-  /** Sweeps a step at a time, so that groups that arrive meanwhile come between. */
-  const sweepOn = (): void => {
-    if (over) return;
+  const sweepOn = (): boolean => {
+    let more = false;
     try {
       const { rows, deadLetters } = sweep(db, retentionDays, Date.now());
       if (deadLetters.length > 0) tell({ kind: 'expired', ids: deadLetters });
-      if (rows >= rowsAtOnce) setImmediate(sweepOn);
+      more = rows >= rowsAtOnce;
     } catch (error) {
       // Deleting needs some room first. There will be some later.
       if (!isFull(error)) throw error;
     }
     fold();
+    return more;
   };
-  const sweeping = setInterval(sweepOn, sweepEveryMs);
-  setImmediate(sweepOn);
+  const endSweeping = beginSweeping({ step: sweepOn });
   const tellDisk = (): void => tell({ kind: 'disk', freeBytes: freeBytesAt(path) });
   const looking = setInterval(tellDisk, diskEveryMs);
   /** From now on nothing is asked of the database: after a failed fsync not even to close it. */
   const end = (): void => {
     over = true;
-    clearInterval(sweeping);
+    endSweeping();
     clearInterval(looking);
   };
   port.on('message', (message: ToWriter) => {

@@ -1,0 +1,49 @@
+/**
+ * When the writer deletes what has been kept long enough: now and then, and then in short steps. A
+ * step holds up the groups that arrive during it, so four times as long as it took belongs to them
+ * before the next one. Steps come at last whatever arrives: even slow ones delete more in a second
+ * than hundreds of messages bring.
+ */
+import { steadyNow, type SteadyTime } from '../../../lib/clock.ts';
+
+const everyMs = 60_000;
+const pauseMsMin = 20;
+/** The steps take a fifth of the writer's time at most. */
+const pauseFactor = 4;
+
+export type SweepingParts = {
+  /** @returns whether there may be more to delete */
+  readonly step: () => boolean;
+  readonly steady?: () => SteadyTime;
+  /** Calls `act` once after so many milliseconds, unless what it returns is called before. */
+  readonly after?: (ms: number, act: () => void) => () => void;
+};
+
+/** @returns ends it: no step is made any more */
+export function beginSweeping({
+  step,
+  steady = steadyNow,
+  after = afterArrivals,
+}: SweepingParts): () => void {
+  let cancel = (): void => {};
+  const go = (): void => {
+    const begunAt = steady();
+    const more = step();
+    const pauseMs = Math.max(pauseMsMin, pauseFactor * (steady() - begunAt));
+    cancel = after(more ? pauseMs : everyMs, go);
+  };
+  cancel = after(0, go);
+  return () => cancel();
+}
+
+/** What has arrived until then goes before. */
+function afterArrivals(ms: number, act: () => void): () => void {
+  let arrived: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    arrived = setImmediate(act);
+  }, ms);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(arrived);
+  };
+}
