@@ -41,9 +41,9 @@ const keptSize: Size = { launches: 10, ms: 2_000 };
 
 const forms = ['stateless', 'durable'] as const satisfies readonly Form[];
 
-/** As many in flight as in cases 1 and 2; every conversation comes three times, to have a past. */
+/** As many in flight as in cases 1 and 2; conversations come again, to have a past. */
 const load = { shape: { inFlight: 64 }, conversations: 64, ms: 20_000, keepsLines: true };
-const round = { ...load, messages: 192 };
+const round = { ...load, messages: 128 };
 const warming = { ...load, messages: 4_000 };
 
 /** Prints its verdict last. @returns whether svc is worse than what is kept */
