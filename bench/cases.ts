@@ -174,9 +174,9 @@ function residentMb(pid: number): number {
 
 /** As many as a channel has slots, a thousand a second: so waking up is a part of their cost. */
 async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
-  const few = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.roundMs };
-  const shape = { inFlight: 1_000 };
-  const many = { shape, conversations: 1_000, ms: 20_000, messages: 2_000, keepsLines: true };
+  const both = { conversations: 1_000, keepsLines: true };
+  const few = { ...both, shape: { inFlight: 64 }, ms: pace.roundMs };
+  const many = { ...both, shape: { inFlight: 1_000 }, ms: 20_000, messages: 2_000 };
   const ratios: number[] = [];
   const said: string[] = [];
   for (const server of [await lab.startSubject('stateless'), await lab.startFloor('stateless')]) {
