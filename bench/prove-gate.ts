@@ -29,7 +29,7 @@ const planted = copyTo('planted');
 const program = readFileSync(join(plain, 'dist/main.js'), 'utf8');
 
 /** Enough to be measured well. */
-const trialTurns = 10_000;
+const trialTurns = 2_500;
 const budget = join(scratch.path, 'budget.json');
 const before = keep(plain, budget);
 plant(trialTurns);
