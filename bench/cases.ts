@@ -189,7 +189,7 @@ async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
     await lab.round(server, { ...few, ms: pace.warmMs });
     const rounds: (readonly [many: Measured, few: Measured, ratio: number])[] = [];
     // The first opens the connections that the others have.
-    for (let at = 0; at <= Math.ceil(pace.waves / 2); at++) {
+    for (let at = 0; at <= Math.floor(pace.waves / 2); at++) {
       const ofFew = await lab.round(server, few);
       lab.orderModel({ delayMs: 1_000 });
       const ofMany = await lab.round(server, many);

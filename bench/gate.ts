@@ -69,7 +69,9 @@ export async function runGate(lab: Lab, { file, machine, keep }: Gate): Promise<
     const day = new Date().toISOString().slice(0, 10);
     const now: Kept = { machine, node: process.versions.node, day, stateless, durable };
     writeKept(file, [...all.filter((one) => one !== kept), now]);
-    console.log(`GATE: kept in ${file}.`);
+    const isBlunt = [stateless, durable].some((one) => judge(one, one).kind === 'too-noisy');
+    const again = isBlunt ? ' Too noisy to judge by: keep it again when the machine is quiet.' : '';
+    console.log(`GATE: kept in ${file}.${again}`);
     return false;
   }
   const named = judged.flatMap(({ form, of }) => (of === null ? [] : [{ name: form, of }]));
