@@ -2,7 +2,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loopGapsMs } from './agent-loop.ts';
 import type { Form, Lab, Load } from './lab.ts';
 import { type Measured, medianOf, ratioOf } from './record.ts';
 import { figure, type Goal, median, percentile, verdict } from './stats.ts';
@@ -11,10 +10,16 @@ import { figure, type Goal, median, percentile, verdict } from './stats.ts';
 export type Row = readonly [string, string, string, string, string, string, string];
 export const head: Row = ['case', 'measured', 'svc', 'floor', 'ratio', 'goal', 'verdict'];
 
-export type Pace = { readonly warmMs: number; readonly roundMs: number; readonly rounds: number };
+export type Pace = {
+  readonly warmMs: number;
+  readonly roundMs: number;
+  readonly rounds: number;
+  /** Of a model that takes its time, in place of rounds. */
+  readonly waves: number;
+};
 export const paces = {
-  quick: { warmMs: 1_000, roundMs: 500, rounds: 5 },
-  full: { warmMs: 4_000, roundMs: 1_000, rounds: 11 },
+  quick: { warmMs: 600, roundMs: 500, rounds: 5, waves: 3 },
+  full: { warmMs: 4_000, roundMs: 1_000, rounds: 11, waves: 15 },
 } satisfies Record<string, Pace>;
 
 type Case = (lab: Lab, pace: Pace) => Promise<readonly Row[]>;
@@ -54,11 +59,11 @@ function sayThroughput(m: Measured): string {
   return `${figure(m.perSecond)}/s, ${times}, ${figure(m.cpuUs)} µs CPU${faultsOf(m)}`;
 }
 
-/** Two waves a round, with as little of the machine as that takes; of many rounds the median. */
+/** A wave is a round. It needs little of the machine, so nothing has to be warm but connections. */
 async function slowModel(lab: Lab, pace: Pace): Promise<Row[]> {
   const shape = { inFlight: 500 };
-  const load = { shape, conversations: 500, ms: 20_000, messages: 1_000, keepsLines: true };
-  const some = { ...pace, rounds: Math.ceil(pace.rounds * 0.6) };
+  const load = { shape, conversations: 500, ms: 20_000, messages: 500, keepsLines: true };
+  const some = { ...pace, warmMs: 500, rounds: pace.waves };
   const rows: Row[] = [];
   for (const form of ['stateless', 'durable'] as const) {
     const { svc, floor, ratio } = await compare(lab, some, form, load, 500);
@@ -75,7 +80,7 @@ function sayReplies(m: Measured): string {
 
 async function addedLatency(lab: Lab, pace: Pace): Promise<Row[]> {
   const load = { shape: { perSecond: 300 }, conversations: 1_000, ms: 2 * pace.roundMs };
-  const fewer = { ...pace, rounds: Math.ceil(pace.rounds / 3) };
+  const fewer = { ...pace, rounds: Math.floor(pace.rounds / 3) };
   const rows: Row[] = [];
   for (const form of ['stateless', 'durable'] as const) {
     const { svc, floor, ratio } = await compare(lab, fewer, form, load);
@@ -124,7 +129,8 @@ async function boot(lab: Lab, pace: Pace): Promise<Row[]> {
   // The first starts also leave their code compiled for the others.
   for (const form of ['durable', 'stateless'] as const) {
     const server = await lab.startSubject(form, { database });
-    await lab.round(server, { shape: { inFlight: 64 }, conversations: 50, ms: pace.warmMs });
+    const some = { shape: { inFlight: 64 }, conversations: 50, ms: 5_000, messages: 1_000 };
+    await lab.round(server, some);
     await lab.stop(server.pid);
   }
   const bareMs: number[] = [];
@@ -174,16 +180,16 @@ function residentMb(pid: number): number {
 
 /** As many as a channel has slots, a thousand a second: so waking up is a part of their cost. */
 async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
-  const few = { shape: { inFlight: 64 }, conversations: 1_000, ms: pace.roundMs };
-  const shape = { inFlight: 1_000 };
-  const many = { shape, conversations: 1_000, ms: 20_000, messages: 2_000, keepsLines: true };
+  const both = { conversations: 1_000, keepsLines: true };
+  const few = { ...both, shape: { inFlight: 64 }, ms: pace.roundMs };
+  const many = { ...both, shape: { inFlight: 1_000 }, ms: 20_000, messages: 1_000 };
   const ratios: number[] = [];
   const said: string[] = [];
   for (const server of [await lab.startSubject('stateless'), await lab.startFloor('stateless')]) {
     await lab.round(server, { ...few, ms: pace.warmMs });
     const rounds: (readonly [many: Measured, few: Measured, ratio: number])[] = [];
     // The first opens the connections that the others have.
-    for (let at = 0; at <= Math.ceil(pace.rounds / 3); at++) {
+    for (let at = 0; at <= Math.floor(pace.waves / 2); at++) {
       const ofFew = await lab.round(server, few);
       lab.orderModel({ delayMs: 1_000 });
       const ofMany = await lab.round(server, many);
@@ -205,6 +211,8 @@ async function manyInFlight(lab: Lab, pace: Pace): Promise<Row[]> {
 /** The model and the tool take no time, so what lies between a call and the next is the agent. */
 async function agentSteps(lab: Lab, pace: Pace): Promise<Row[]> {
   const load = { shape: { perSecond: 40 }, conversations: 1_000, ms: 4 * pace.roundMs };
+  // Only here, so that a folder with a build and no sources can be measured otherwise.
+  const { loopGapsMs } = await import('./agent-loop.ts');
   const loopMs = await loopGapsMs(pace.roundMs);
   const [loopP50, loopP99] = [percentile(loopMs, 50), percentile(loopMs, 99)];
   const loop = `p50 ${figure(loopP50)} p99 ${figure(loopP99)} ms of ${loopMs.length} steps`;

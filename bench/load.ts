@@ -31,6 +31,7 @@ const settlesMs = 4;
 const said = ` ${'words that a person might well say to it on some quiet day '.repeat(3)}`;
 const empty = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
 
+/** By port, and only those that wait for nothing: it would be taken for the next round's. */
 const kept = new Map<number, Lines>();
 let nextNumber = 1;
 let roundCount = 0;
@@ -113,17 +114,23 @@ class Running {
   }
 
   #look(): void {
-    if (this.#sending) return;
+    if (!this.#sending && this.#isSettled()) this.#finish();
+  }
+
+  #isSettled(): boolean {
     const { accepted, replied, refused, failed } = this.#record;
     const wanted = this.#round.hang === true ? accepted : Math.min(accepted, replied);
-    if (wanted + refused + failed >= this.#sent) this.#finish();
+    return wanted + refused + failed >= this.#sent;
   }
 
   #finish(): void {
     if (running !== this) return;
     running = null;
     for (const timer of this.#timers) clearTimeout(timer);
-    if (this.#round.keepsLines !== true) this.#lines.close();
+    if (this.#round.keepsLines !== true || !this.#isSettled()) {
+      this.#lines.close();
+      kept.delete(this.#round.port);
+    }
     const endUs = nowUs();
     if (this.#round.messages === undefined) {
       this.#tell(this.#startUs + this.#round.ms * 1e3, this.#endCpu);

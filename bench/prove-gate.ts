@@ -6,8 +6,14 @@
  * `--under CMD`: what every run is put under, such as `flock FILE`.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdtempDisposableSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempDisposableSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { figure } from './stats.ts';
@@ -23,7 +29,7 @@ const planted = copyTo('planted');
 const program = readFileSync(join(plain, 'dist/main.js'), 'utf8');
 
 /** Enough to be measured well. */
-const trialTurns = 10_000;
+const trialTurns = 2_500;
 const budget = join(scratch.path, 'budget.json');
 const before = keep(plain, budget);
 plant(trialTurns);

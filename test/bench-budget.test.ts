@@ -71,6 +71,12 @@ test('a figure is no surer than its starts agree', () => {
   assert.equal(judge({ ...apart, ratio: 1.6 }, kept).kind, 'too-noisy');
 });
 
+test('nor surer than its rounds agree, though the starts do', () => {
+  const [first] = launches(1.5, 3, { rounds: 0.4, starts: 0 });
+  const { noise } = figureOf([first!, first!, first!, first!]);
+  assert.ok(Math.abs(noise - (1.2 * 0.4) / Math.sqrt(160)) < 0.01, String(noise));
+});
+
 test('and never surer than some', () => {
   const same = Array.from({ length: 4 }, () => [{ svcUs: 120, floorUs: 80 }]);
   assert.deepEqual(figureOf(same), { ratio: figureOf(same).ratio, noise: 0.01 });
