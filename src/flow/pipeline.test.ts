@@ -17,12 +17,12 @@ import { Gate } from './gate.ts';
 import type { ActiveRoute } from './kit.ts';
 import { Pairings } from './pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from './pipeline.ts';
-import { Stopper } from '../lib/stop.ts';
+import { PlainStop } from '../../test/fake/plain-stop.ts';
 
 const channel = 'webhook' as ChannelKey;
 const conversation = 'c1' as ConversationId;
 const whose: Whose = { kind: 'conversation', channel, conversation };
-const never = new Stopper();
+const never = new PlainStop();
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 1 };
 
 function said(text: string, sender = 'p1'): Inbound {

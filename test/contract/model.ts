@@ -4,7 +4,8 @@ import { suite, test } from 'node:test';
 import type { ModelConfig } from '../../src/config/config.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
-import { stopOf, Stopper } from '../../src/lib/stop.ts';
+import { stopOf } from '../../src/lib/stop.ts';
+import { PlainStop } from '../fake/plain-stop.ts';
 import { buildModel } from '../../src/model/build-model.ts';
 import { CallBounds } from '../../src/model/call-bounds.ts';
 import { RelayDetections } from '../../src/model/relay-detection.ts';
@@ -30,7 +31,7 @@ const retryable = new Set([
   'server_error',
 ]);
 
-export const neverStopped = new Stopper();
+export const neverStopped = new PlainStop();
 
 export function requestOf(more: Partial<ModelRequest> = {}): ModelRequest {
   return {
@@ -240,7 +241,7 @@ function testEndings(kind: ModelKind): void {
   test('when it is cancelled, closes the connection', async () => {
     await using fake = await kind.start({ fail: 'hang' });
     await using bench = new Bench();
-    const ending = new Stopper();
+    const ending = new PlainStop();
     const asking = bench.build(kind, fake.url).ask(requestOf(), ending);
     const call = await fake.call(0);
     ending.stop();

@@ -4,7 +4,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { DeliveryOutcome, Reply } from '../../domain/reply.ts';
 import { createDeadlines } from '../../lib/deadlines.ts';
 import { createHttpClient } from '../../lib/http-client.ts';
-import { Stopper } from '../../lib/stop.ts';
+import { PlainStop } from '../../../test/fake/plain-stop.ts';
 import { closedPort } from '../../../test/fake/closed-port.ts';
 import { startReceiver } from '../../../test/fake/receiver.ts';
 import type { Answer } from '../../../test/fake/receiver.ts';
@@ -41,7 +41,7 @@ function startDeliver(url: string, more: Partial<OutboundParts> = {}): Bench {
   return { deliver, [Symbol.asyncDispose]: () => http.close() };
 }
 
-const never = new Stopper();
+const never = new PlainStop();
 
 test('a reply is one POST with its fields and headers', async () => {
   await using receiver = await startReceiver();
@@ -154,7 +154,7 @@ test('an abort ends the try', async () => {
   await using receiver = await startReceiver();
   await using bench = startDeliver(receiver.url);
   receiver.script.push('hang');
-  const ending = new Stopper();
+  const ending = new PlainStop();
   const outcome = bench.deliver(reply, first, ending);
   await receiver.waitFor(1);
   ending.stop();
