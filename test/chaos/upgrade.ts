@@ -64,7 +64,10 @@ export async function killUpgrades(
   return { kind: 'proved' as const, figures };
 }
 
-/** Starts the program, and stops it as asked, once it listens. @returns how long its start took */
+/**
+ * Starts the program, and stops it as asked once it listens.
+ * @returns how long it took from its word of the upgrade to its listening
+ */
 async function upgradeOnce(world: World): Promise<number> {
   await using program = world.spawn();
   await program.saw('storage_upgrading');
@@ -76,7 +79,7 @@ async function upgradeOnce(world: World): Promise<number> {
   return tookMs;
 }
 
-/** The messages and replies may be swept away meanwhile: turns are kept until they are forgotten. */
+/** Messages and replies may be swept away meanwhile; turns are kept until they are forgotten. */
 function look(path: string) {
   using db = new DatabaseSync(path, { readOnly: true });
   return {

@@ -16,6 +16,12 @@ export const sqlite: readonly Fault[] = [
     seenBy: ['test/chaos/power-cut.test.ts'],
   },
   {
+    name: 'A database that is being brought up to date is left half done by a kill.',
+    file: 'src/store/sqlite/files/migrations.ts',
+    find: 'BEGIN IMMEDIATE; ${sql} ${marks} COMMIT;',
+    replace: '${sql} ${marks}',
+  },
+  {
     name: 'A resend of before an upgrade is run again.',
     file: 'src/store/sqlite/write/keyed-accepts.ts',
     find: 'Number(acceptedAt) < until',

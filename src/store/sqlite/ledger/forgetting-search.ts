@@ -56,7 +56,11 @@ export function prepareSearch(db: DatabaseSync): Search {
       return windows(db, 'outbox', 'seq, id, state', inConversation, values, before);
     },
     repliesTo: (messageId) => answers.all(messageId) as unknown as FoundRow[],
-    turnsSaidBy: (channel, sender, before) => turnsSaidBy(db, channel, sender, before),
+    turnsSaidBy(channel, sender, before) {
+      const theirs = 'channel = ? AND sender = ? AND seq < ?';
+      const values = [channel, sender, before];
+      return windows(db, 'turns', 'conversation, session, seq', theirs, values, Infinity);
+    },
     notesOf(of, before) {
       const found =
         of.kind === 'brain'
@@ -71,44 +75,26 @@ export function prepareSearch(db: DatabaseSync): Search {
 
 async function* windows<T>(
   db: DatabaseSync,
-  table: 'inbox' | 'outbox',
+  table: 'inbox' | 'outbox' | 'turns',
   what: string,
   which: string,
-  values: readonly string[],
+  values: readonly (string | number)[],
   before: number,
 ): AsyncGenerator<readonly T[]> {
-  const next = db.prepare(`SELECT min(seq) AS seq FROM ${table} WHERE seq >= ? AND seq < ?`);
-  const some = db.prepare(`SELECT ${what} FROM ${table} WHERE seq >= ? AND seq < ? AND ${which}`);
+  const number = table === 'turns' ? 'place' : 'seq';
+  const inWindow = `${number} >= ? AND ${number} < ?`;
+  const next = db.prepare(`SELECT min(${number}) AS number FROM ${table} WHERE ${inWindow}`);
+  // An index would lead to all rows of a channel, again for each window.
+  const some = db.prepare(
+    `SELECT ${what} FROM ${table} NOT INDEXED WHERE ${inWindow} AND ${which}`,
+  );
   let from = 0;
   for (;;) {
-    const first = next.get(from, before)?.['seq'];
+    const first = next.get(from, before)?.['number'];
     if (typeof first !== 'number') return;
     from = first + window;
     const found = some.all(first, Math.min(from, before), ...values);
     if (found.length > 0) yield found as unknown as readonly T[];
-    await new Promise(setImmediate);
-  }
-}
-
-async function* turnsSaidBy(
-  db: DatabaseSync,
-  channel: ChannelKey,
-  sender: string,
-  before: number,
-): AsyncGenerator<readonly Turn[]> {
-  const some = db.prepare(
-    'SELECT conversation, session, seq, sender IS ? AS theirs FROM turns WHERE channel = ? ' +
-      'AND (conversation, session, seq) > (?, ?, ?) ORDER BY conversation, session, seq LIMIT ?',
-  );
-  let last: Turn = { conversation: '', session: 0, seq: 0 };
-  for (;;) {
-    const { conversation, session, seq } = last;
-    const turns = some.all(sender, channel, conversation, session, seq, window);
-    if (turns.length === 0) return;
-    const read = turns as unknown as readonly (Turn & { readonly theirs: number })[];
-    last = read.at(-1)!;
-    const found = read.filter((turn) => turn.theirs === 1 && turn.seq < before);
-    if (found.length > 0) yield found;
     await new Promise(setImmediate);
   }
 }

@@ -1,7 +1,8 @@
 -- Turns stand in the order in which they come, so a turn that is written touches the last page of
 -- them and one page of their index, not a page of texts in the midst of them. What is looked
--- through stands before the texts.
+-- through stands before the texts. place: says only which was written earlier.
 CREATE TABLE turns_as_they_come (
+  place INTEGER PRIMARY KEY,
   channel TEXT NOT NULL,
   conversation TEXT NOT NULL,
   session INTEGER NOT NULL,
@@ -23,7 +24,7 @@ DROP TABLE turns;
 ALTER TABLE turns_as_they_come RENAME TO turns;
 
 -- With the time, so that lists of conversations read the index alone.
-CREATE UNIQUE INDEX turns_place ON turns (channel, conversation, session, seq, at);
+CREATE UNIQUE INDEX turns_conversation ON turns (channel, conversation, session, seq, at);
 
 -- They went with their table.
 CREATE TRIGGER turn_made AFTER INSERT ON turns BEGIN
