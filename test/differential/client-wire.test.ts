@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { createDeadlines } from '../../src/lib/deadlines.ts';
 import { createHttpClient, type HttpRequest } from '../../src/lib/http-client.ts';
 import { fromNow } from '../hand-clock.ts';
@@ -144,4 +145,21 @@ test('of what a real server sends and then ends they make the same', async () =>
     const [plain, undici] = await it.send({ method: 'GET', body: null });
     assert.deepEqual(plain, undici, JSON.stringify(bytes.toString('latin1').slice(0, 300)));
   }
+});
+
+test('a connection on which an answer was odd goes on, however much comes on it', async () => {
+  const sockets = new Set<Socket>();
+  const body = 'x'.repeat(3_000_000);
+  const twice = 'Set-Cookie: a\r\nSet-Cookie: b\r\n';
+  await using it = await bench((socket) => {
+    sockets.add(socket);
+    socket.write(`HTTP/1.1 200 OK\r\n${twice}Content-Length: ${body.length}\r\n\r\n${body}`);
+  });
+  for (let asked = 0; asked < 3; asked++) {
+    const [plain, undici] = await it.send({ method: 'GET', body: null, bodyBytesMax: 5_000_000 });
+    assert.ok(plain?.kind === 'answer' && plain.body === body);
+    assert.deepEqual(plain, undici);
+    await setImmediate();
+  }
+  assert.equal(sockets.size, 2, 'one for each client');
 });
