@@ -15,9 +15,7 @@ const sizes = { test: 5_000, change: 20_000, nightly: 1_000_000 };
 
 export const quickWay: Proof = {
   name: 'quick-way',
-  title:
-    'The quick way into the webhook answers as `node:http` does: the same bytes, the same answer, ' +
-    'message and end of the connection',
+  title: 'The quick way into the webhook ends as node:http does: answer, message, connection',
   unit: 'requests',
   sizes,
   async run(count, seed, say) {

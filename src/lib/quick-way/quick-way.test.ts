@@ -176,7 +176,7 @@ test('closing does not wait for it for ever', async () => {
   it.finish();
 });
 
-test('between two requests a connection is kept for so long, and in one it is not cut', async () => {
+test('between two requests a connection is kept so long, and in one it is not cut', async () => {
   await using it = await listen({ keepAliveMs: 1 });
   const busy = await openHung(it);
   const idle = await open(it.port);
