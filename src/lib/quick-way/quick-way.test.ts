@@ -177,7 +177,7 @@ test('closing does not wait for it for ever', async () => {
 });
 
 test('between two requests a connection is kept so long, and in one it is not cut', async () => {
-  await using it = await listen({ keepAliveMs: 1 });
+  await using it = await listen({ keepAliveMs: 1_500 });
   const busy = await openHung(it);
   const idle = await open(it.port);
   await answered(idle, requestOf('a'), 'quick a');
