@@ -52,7 +52,7 @@ export class TwoListeners implements AsyncDisposable {
 
   async #fate(webhook: RunningWebhook, pieces: readonly Buffer[]): Promise<Fate> {
     const before = webhook.accept.messages.length;
-    const client = connect(webhook.port, '127.0.0.1');
+    const client = connect({ port: webhook.port, host: '127.0.0.1', noDelay: true });
     await once(client, 'connect');
     const reading = readAll(client);
     const server = await this.#sockets.of(client);
