@@ -41,8 +41,8 @@ export const webhook: readonly Fault[] = [
   {
     name: 'A message that was not taken is acknowledged.',
     file: 'src/channel/webhook/inbound.ts',
-    find: 'receipts[0]!.keyReused',
-    replace: 'receipts[0] === null',
+    find: 'if (keyReused) return',
+    replace: 'if (id === null) return',
   },
   {
     name: 'A 202 of the receiver counts as a failure, and it gets the reply again.',

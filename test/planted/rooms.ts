@@ -9,6 +9,7 @@ import type { Fault } from './fault.ts';
 import { flow } from './flow.ts';
 import { cli, preflight, service } from './program.ts';
 import { domain, lib, policy } from './pure.ts';
+import { quickWay } from './quick-way.ts';
 import { secrets } from './secrets.ts';
 import { setup } from './setup.ts';
 import { sqlite } from './sqlite.ts';
@@ -16,7 +17,7 @@ import { store } from './store.ts';
 import { tool } from './tool.ts';
 
 export const rooms: Readonly<Record<string, readonly Fault[]>> = {
-  lib,
+  lib: [...lib, ...quickWay],
   domain,
   config,
   control,

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { good, whole } from '../../../test/chaos/quick-way/requests.ts';
+import { ServerSockets, untilRead } from '../../../test/fake/server-sockets.ts';
 import { answersOf, readAll } from '../../../test/fake/webhook.ts';
 import { createListeners, type Handler, type ListenLimits } from '../listener.ts';
 import type { Answer } from './answer-text.ts';
@@ -112,12 +114,15 @@ test('switched off, and with a handler that has none, everything goes to node:ht
 });
 
 test('what comes before the answer is held, and answered behind it', async () => {
+  using sockets = new ServerSockets();
   await using it = await listen();
   const socket = await openHung(it);
-  const rest = readAll(socket);
-  await new Promise((resolve) => socket.write(requestOf('a') + requestOf('b') + last, resolve));
-  // A round on another connection: had the server not held it, it would have answered by now.
-  (await open(it.port)).destroy();
+  const [server, rest] = [await sockets.of(socket), readAll(socket)];
+  const more = requestOf('a') + requestOf('b') + last;
+  socket.write(more);
+  await untilRead(server, server.bytesRead + more.length);
+  // What is not held is answered within a turn.
+  await setImmediate();
   it.finish();
   assert.deepEqual(bodies(await rest), ['quick hung', 'node a', 'node b', 'node']);
 });
@@ -171,8 +176,8 @@ test('closing does not wait for it for ever', async () => {
   it.finish();
 });
 
-test('between two requests a connection is kept for so long, and in one it is not cut', async () => {
-  await using it = await listen({ keepAliveMs: 1 });
+test('between two requests a connection is kept so long, and in one it is not cut', async () => {
+  await using it = await listen({ keepAliveMs: 1_500 });
   const busy = await openHung(it);
   const idle = await open(it.port);
   await answered(idle, requestOf('a'), 'quick a');

@@ -26,8 +26,9 @@ const headersMax = 64;
  * Letters, digits and `-` in names, visible ASCII and spaces in values, none of them empty, one
  * space or none before a value, and every line ends with CR and LF.
  */
-const plainHead =
-  /^POST (\/[\w\-./~%?=&+:@!$,;]*) HTTP\/1\.1\r\n(?:[A-Za-z0-9-]+: ?[\x21-\x7e][\x20-\x7e]*\r\n)+\r\n/;
+const plainLine = String.raw`POST (/[\w\-./~%?=&+:@!$,;]*) HTTP/1\.1\r\n`;
+const plainHeader = String.raw`[A-Za-z0-9-]+: ?[\x21-\x7e][\x20-\x7e]*\r\n`;
+const plainHead = new RegExp(`^${plainLine}(?:${plainHeader})+\r\n`);
 const plainLength = /^[1-9][0-9]{0,8}$/;
 
 /** What with one of these is more than plain, or is another value in `node:http`. */

@@ -1,14 +1,13 @@
 /** The same bytes to a listener with the quick way and to one without it: what becomes of each. */
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { ServerSockets, untilRead } from '../../fake/server-sockets.ts';
 import { readAll, startWebhook, type RunningWebhook } from '../../fake/webhook.ts';
 import { shown } from './node-reading.ts';
 import { good, whole } from './requests.ts';
 
-const accepted = 'net.server.socket';
 /** So many turns of the event loop answer the longest row of requests that comes at once. */
 const turns = 6;
 const prime = Buffer.from(whole(good('{"sender_id":"first","text":"hello"}')), 'latin1');
@@ -19,16 +18,11 @@ type Fate = { readonly text: string; readonly isOpen: boolean; readonly messages
 export class TwoListeners implements AsyncDisposable {
   readonly #quick: RunningWebhook;
   readonly #plain: RunningWebhook;
-  readonly #sockets = new Map<string, Socket>();
-  readonly #heard = (message: unknown): void => {
-    const { socket } = message as { socket: Socket };
-    this.#sockets.set(`${socket.localPort} ${socket.remotePort}`, socket);
-  };
+  readonly #sockets = new ServerSockets();
 
   private constructor(quick: RunningWebhook, plain: RunningWebhook) {
     this.#quick = quick;
     this.#plain = plain;
-    subscribe(accepted, this.#heard);
   }
 
   static async open(): Promise<TwoListeners> {
@@ -38,7 +32,7 @@ export class TwoListeners implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    unsubscribe(accepted, this.#heard);
+    this.#sockets[Symbol.dispose]();
     await this.#quick[Symbol.asyncDispose]();
     await this.#plain[Symbol.asyncDispose]();
   }
@@ -58,19 +52,16 @@ export class TwoListeners implements AsyncDisposable {
 
   async #fate(webhook: RunningWebhook, pieces: readonly Buffer[]): Promise<Fate> {
     const before = webhook.accept.messages.length;
-    const client = connect(webhook.port, '127.0.0.1');
+    const client = connect({ port: webhook.port, host: '127.0.0.1', noDelay: true });
     await once(client, 'connect');
     const reading = readAll(client);
-    const server = await this.#serverOf(client);
+    const server = await this.#sockets.of(client);
     let bytes = 0;
     for (const piece of pieces) {
       if (server.destroyed || server.writableEnded) break;
       client.write(piece);
       bytes += piece.length;
-      // It stops reading once it is closed, or while too much is unanswered.
-      while (server.bytesRead < bytes && !server.destroyed && !server.isPaused()) {
-        await setImmediate();
-      }
+      await untilRead(server, bytes);
       for (let turn = 0; turn < turns; turn++) await setImmediate();
     }
     const isOpen = !server.destroyed && !server.writableEnded;
@@ -78,17 +69,5 @@ export class TwoListeners implements AsyncDisposable {
     const text = await reading;
     const messages = webhook.accept.messages.slice(before);
     return { text: text.replaceAll(/^Date: .*$/gm, 'Date: now'), isOpen, messages };
-  }
-
-  async #serverOf(client: Socket): Promise<Socket> {
-    const key = `${client.remotePort} ${client.localPort}`;
-    for (;;) {
-      const socket = this.#sockets.get(key);
-      if (socket !== undefined) {
-        this.#sockets.delete(key);
-        return socket;
-      }
-      await setImmediate();
-    }
   }
 }
