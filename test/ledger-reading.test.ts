@@ -25,7 +25,7 @@ class SlowlyRead extends MemoryStorage {
     this.#texts = texts;
   }
 
-  override async read(rows: readonly Row[] = []): Promise<void> {
+  override async read(rows: readonly Row[]): Promise<void> {
     this.asked.push(rows.length);
     await this.#reading.promise;
     for (const row of rows) {
