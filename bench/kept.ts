@@ -22,7 +22,10 @@ export async function keep(path: string, kept: Kept): Promise<void> {
   const now = (): number => Date.now() - (settledDaysAgo ?? 0) * 86_400_000;
   const ids = createIdSource(now, (bytes) => void randomFillSync(bytes));
   const ledger = await openSqliteLedger({
-    ...{ path, now, steady: steadyNow, ids },
+    path,
+    now,
+    steady: steadyNow,
+    ids,
     retentionDays: 0,
     publicNow: { channels: [], brains: [] },
   });

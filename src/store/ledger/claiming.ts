@@ -47,7 +47,7 @@ export class Claiming {
     if (this.#stopped) return [];
     const { quarantine } = this.#parts.storage;
     const held: Row[] = [];
-    while (box === 'in' && held.length < n) {
+    for (let left = box === 'in' ? n : 0; left > 0; left--) {
       const row = quarantine?.takeUnserved(channel);
       if (row == null) break;
       held.push(row);

@@ -9,6 +9,7 @@ import { KnownKeys, MemoryReceipt } from './known-keys.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type {
   Arrival,
+  Awaitable,
   DeferredUntil,
   DeliveryEnd,
   Enter,
@@ -17,7 +18,7 @@ import type {
   TurnEnd,
 } from '../ledger/storage.ts';
 import { memoryLimits, memoryDurability, type MemoryLimits } from './limits.ts';
-import type { OutRow } from '../order/rows.ts';
+import type { OutRow, Row } from '../order/rows.ts';
 import type { CursorMove, Ledger } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
 import { StoryRing } from './story-ring.ts';
@@ -100,7 +101,8 @@ export class MemoryStorage implements LedgerStorage {
     return { kind: 'accepted', receipts };
   }
 
-  read(): void {}
+  /** Nothing is ever restored. */
+  read(_rows: readonly Row[]): Awaitable<void> {}
 
   turnEnded({ row, at, why, effects }: TurnEnd, then: () => void): Promise<boolean> {
     this.#stories.settled(row, at, why, effects);

@@ -10,7 +10,7 @@ import { writeHere } from '../../../../test/fake/writer-here.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { later } from '../../../lib/clock.ts';
 import type { FromWriter } from './statements.ts';
-import { rowsAtOnce } from './sweep.ts';
+import { rowsAtOnce, sweep } from './sweep.ts';
 import { beginSweeping } from './sweeping.ts';
 
 test('a step is followed by a pause four times as long, and by a minute when all is done', () => {
@@ -84,4 +84,15 @@ test('groups come between the steps, until everything old has gone', async () =>
   await writer.terminate();
   db.close();
   await rm(folder, { recursive: true });
+});
+
+test('after a step, and after one that failed, every commit waits for its sync again', () => {
+  const db = new DatabaseSync(':memory:');
+  const synchronous = (): unknown => db.prepare('PRAGMA synchronous').get()?.['synchronous'];
+  db.exec('PRAGMA synchronous = FULL');
+  db.exec('CREATE TABLE owner (stamped); INSERT INTO owner VALUES (1)');
+  db.exec('CREATE TABLE inbox (brain, private)');
+  assert.throws(() => sweep(db, 30, Date.now()), /no such table/);
+  assert.deepEqual([synchronous(), db.isTransaction], [2, false]);
+  db.close();
 });
