@@ -68,10 +68,11 @@ export function takeBack(path: string, version: number): void {
   db.prepare('ATTACH ? AS later').run(path);
   const tables = db.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'").all();
   for (const { name } of tables) {
-    const columns = columnsOf(db, String(name)).join(', ');
+    const table = String(name);
+    const columns = columnsOf(db, table).join(', ');
     // What triggers have written by then is replaced by what the later one has.
     db.exec(
-      `INSERT OR REPLACE INTO main.${name} (${columns}) SELECT ${columns} FROM later.${name}`,
+      `INSERT OR REPLACE INTO main.${table} (${columns}) SELECT ${columns} FROM later.${table}`,
     );
   }
   db.close();
@@ -79,7 +80,7 @@ export function takeBack(path: string, version: number): void {
 }
 
 /** In the order in which they were made. */
-export function columnsOf(db: DatabaseSync, table: string): readonly string[] {
+function columnsOf(db: DatabaseSync, table: string): readonly string[] {
   const columns = db.prepare('SELECT name FROM pragma_table_info(?)').all(table);
   return columns.map(({ name }) => String(name));
 }

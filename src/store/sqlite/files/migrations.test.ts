@@ -18,16 +18,13 @@ const rows = 2_000;
 const tables = {
   inbox: ['seq', 'id', 'conversation', 'body', 'state'],
   outbox: ['seq', 'id', 'message_id', 'conversation', 'body', 'state'],
-  turns: [
-    ...['channel', 'conversation', 'session', 'seq', 'at'],
-    ...['sender', 'private', 'left_out', 'text', 'reply'],
-  ],
+  turns: 'channel conversation session seq at sender private left_out text reply'.split(' '),
   conversation_counts: ['channel', 'conversations', 'turns', 'last_at'],
   traces: ['message_id', 'body'],
 };
 
 /** A database of that version with so many of everything, and a place for copies of it. */
-function stage(t: TestContext): { readonly full: string; copy(): string } {
+function stage(t: TestContext): { readonly full: string; readonly copy: () => string } {
   const folder = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const full = join(folder, 'full.db');

@@ -151,9 +151,8 @@ const turnsOfConversation =
   `${turnColumns} WHERE ${ofConversation} AND (session, seq) > (?, ?) ` +
   'ORDER BY session, seq LIMIT ?';
 /** Looks at every turn: no index is kept for a question that is asked so seldom. */
-const ofSender = 'channel = ? AND sender = ?';
-const turnsOfSender =
-  `${turnColumns} NOT INDEXED WHERE ${ofSender} AND (0, seq) > (?, ?) ` + 'ORDER BY seq LIMIT ?';
+const ofSender = 'channel = ? AND sender = ? AND (0, seq) > (?, ?)';
+const turnsOfSender = `${turnColumns} NOT INDEXED WHERE ${ofSender} ORDER BY seq LIMIT ?`;
 
 type TurnRecord = TurnText & { readonly seq: number };
 
