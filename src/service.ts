@@ -253,7 +253,9 @@ export function createServiceKit(
   const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, ownHttp });
   return {
     ...systemClock,
-    http: watchedForFiles(createHttpClient(deadlines), () => events.ranShort({ of: 'files' })),
+    http: watchedForFiles(createHttpClient(deadlines, { plain: ownHttp }), () =>
+      events.ranShort({ of: 'files' }),
+    ),
     deadlines,
     listeners,
     events,

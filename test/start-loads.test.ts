@@ -7,8 +7,6 @@ import { pathToFileURL } from 'node:url';
 import { freePort, scratch, secret, startProgram, webhookConfig } from './program.ts';
 
 const preload = pathToFileURL(join(import.meta.dirname, 'fake/loaded-when-listening.ts')).href;
-/** To be taken away once the HTTP client loads undici with its first request. */
-const untilUndiciIsLate = { todo: true };
 
 const nowhere = 'http://127.0.0.1:9';
 
@@ -35,18 +33,14 @@ for (const [form, storage] of [
   ['without storage', {}],
   ['with SQLite', { storage: { path: 'svc.db' } }],
 ] as const) {
-  test(
-    `a service ${form} listens before the fetch inside Node is loaded`,
-    untilUndiciIsLate,
-    async () => {
-      const { parts } = await loadedWhenListening(storage);
-      assert.ok(parts.includes('NativeModule http'), 'it looks at the right moment');
-      const late = parts.filter((part) => /undici|http2|https/.test(part));
-      assert.deepEqual(late, []);
-    },
-  );
+  test(`a service ${form} listens before the fetch inside Node is loaded`, async () => {
+    const { parts } = await loadedWhenListening(storage);
+    assert.ok(parts.includes('NativeModule http'), 'it looks at the right moment');
+    const late = parts.filter((part) => /undici|http2|https/.test(part));
+    assert.deepEqual(late, []);
+  });
 
-  test(`a service ${form} listens before any package is loaded`, untilUndiciIsLate, async () => {
+  test(`a service ${form} listens before any package is loaded`, async () => {
     assert.deepEqual((await loadedWhenListening(storage)).packages, []);
   });
 }

@@ -8,6 +8,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { listenAt } from './bind.ts';
 import { steadyNow, type SteadyTime } from './clock.ts';
 import { ConnectionTable, type Brakes, type Peer } from './connection.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
@@ -186,7 +187,7 @@ class Listener {
     this.#keepTaken();
     this.#bound = new Promise((resolve) => {
       this.#server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'));
-      this.#server.listen(host === '' ? { port } : { port, host }, () => resolve(null));
+      listenAt(this.#server, { host, port }, () => resolve(null));
     });
   }
 
