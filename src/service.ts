@@ -251,11 +251,10 @@ export function createServiceKit(
   const dropped = (): void => events.ranShort({ of: 'connections' });
   const { steady } = systemClock;
   const listeners = createListeners({ connectionsMax }, { deadlines, steady, dropped, ownHttp });
+  const http = createHttpClient(deadlines, { plain: ownHttp });
   return {
     ...systemClock,
-    http: watchedForFiles(createHttpClient(deadlines, { plain: ownHttp }), () =>
-      events.ranShort({ of: 'files' }),
-    ),
+    http: watchedForFiles(http, () => events.ranShort({ of: 'files' })),
     deadlines,
     listeners,
     events,
