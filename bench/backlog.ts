@@ -44,8 +44,7 @@ async function measure(path: string, stop: 'orderly' | 'unclean'): Promise<strin
     if (stop === 'unclean') forgetStop(path);
     const port = await freePort();
     const config = await writeStored(path, port);
-    const program = join(import.meta.dirname, '../bin/svc.js');
-    const { pid, ms: took } = await lab.boot([program, 'serve', '--config', config], port);
+    const { pid, ms: took } = await lab.boot([lab.program, 'serve', '--config', config], port);
     ms.push(took);
     megabytes.push(megabytesOf(pid));
     await pause(1_000);

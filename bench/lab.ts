@@ -3,6 +3,7 @@ import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   closeSync,
+  cpSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -27,14 +28,11 @@ export type Load = Omit<Round, 'port' | 'token' | 'pid'>;
 export type Special = { readonly agent?: object; readonly database?: string };
 
 const root = join(import.meta.dirname, '..');
-const program = join(root, 'bin/svc.js');
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const token = 'a-token-for-the-bench-only';
-const hasService = existsSync(program);
 
-/** What is measured: the build, the sources, or for want of a service the floors themselves. */
+/** What is measured: the build, or the sources. */
 export function subjectName(): string {
-  if (!hasService) return 'no service here: the floors run in its place';
   return isBuilt() ? 'svc from dist/' : 'svc from its sources: case 6 needs `npm run build` before';
 }
 
@@ -49,8 +47,23 @@ function changedAt(file: string): number {
   return statSync(file).mtimeMs;
 }
 
+/**
+ * The build as an installation has it: in a checkout, every start first looks through the sources.
+ * @returns its folder
+ */
+function install(folder: string): string {
+  const installed = join(folder, 'svc');
+  for (const part of ['bin', 'dist', 'web/dist', 'package.json']) {
+    const from = join(root, part);
+    if (existsSync(from)) cpSync(from, join(installed, part), { recursive: true });
+  }
+  return installed;
+}
+
 export class Lab {
   readonly folder: string;
+  /** What runs the service. */
+  readonly program: string;
   readonly #children = new Set<ChildProcess>();
   #load!: ChildProcess;
   #model!: ChildProcess;
@@ -61,6 +74,7 @@ export class Lab {
 
   private constructor(folder: string, profile: boolean) {
     this.folder = folder;
+    this.program = join(isBuilt() ? install(folder) : root, 'bin/svc.js');
     this.#profileOptions = profile
       ? ['--cpu-prof', '--cpu-prof-interval=500', `--cpu-prof-dir=${folder}`]
       : [];
@@ -75,31 +89,19 @@ export class Lab {
     return lab;
   }
 
-  startFloor(form: Form): Promise<Server> {
-    return this.#startFloor(form, []);
-  }
-
-  /** The service, or a floor in its place as long as there is none. */
-  startSubject(form: Form, special: Special = {}): Promise<Server> {
-    const options = this.#profileOptions;
-    return hasService
-      ? this.#startService(form, options, special)
-      : this.#startFloor(form, options);
-  }
-
-  async #startFloor(form: Form, options: readonly string[]): Promise<Server> {
+  async startFloor(form: Form): Promise<Server> {
     const port = await freePort();
     const file = join(this.folder, `floor-${port}.db`);
     const setup = { port, model: this.#modelUrl, receiver: this.#receiverUrl, token, file };
     const script = join(import.meta.dirname, `floor-${form}.ts`);
-    const argv = [...options, script, JSON.stringify(setup)];
+    const argv = [script, JSON.stringify(setup)];
     return { port, ...(await this.boot(argv, port)) };
   }
 
-  async #startService(form: Form, options: readonly string[], special: Special): Promise<Server> {
+  async startSubject(form: Form, special: Special = {}): Promise<Server> {
     const port = await freePort();
     const config = await this.#writeConfig(form, port, special);
-    const argv = [...options, program, 'serve', '--config', config];
+    const argv = [...this.#profileOptions, this.program, 'serve', '--config', config];
     return { port, ...(await this.boot(argv, port)) };
   }
 

@@ -51,8 +51,7 @@ async function startOn(path: string, retentionDays: number): Promise<Server> {
   const document = JSON.parse(readFileSync(config, 'utf8')) as object;
   const storage = { path, retention_days: retentionDays };
   writeFileSync(config, JSON.stringify({ ...document, storage }));
-  const program = join(import.meta.dirname, '../bin/svc.js');
-  return { port, ...(await lab.boot([program, 'serve', '--config', config], port)) };
+  return { port, ...(await lab.boot([lab.program, 'serve', '--config', config], port)) };
 }
 
 function oldestIn(path: string): number {
