@@ -184,7 +184,7 @@ class Listener {
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       answerBroken(error.code, socket, this.#connections.of(socket)?.answer ?? null);
     });
-    this.#keepTaken();
+    if (ownHttp) this.#keepTaken();
     this.#bound = new Promise((resolve) => {
       this.#server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'UNKNOWN'));
       listenAt(this.#server, { host, port }, () => resolve(null));

@@ -48,7 +48,7 @@ export const quickWay: readonly Fault[] = [
     file: 'src/lib/paced-reading.ts',
     find: "if (looked === 'other') this.#look = null;",
     replace: '',
-    seenBy: [...promises, ...proof],
+    seenBy: [...proof, ...promises],
   },
   {
     name: 'What comes behind a request of the quick way is answered before it.',

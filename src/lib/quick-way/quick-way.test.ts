@@ -55,13 +55,11 @@ async function listen(limits: Partial<ListenLimits> = {}, ownHttp = true) {
   return { ...it, [Symbol.asyncDispose]: () => held.release(0) };
 }
 
-/** The text that comes up to the end of the next answer with this in it. */
-async function answered(socket: Socket, request: string, until: string): Promise<void> {
+/** Sends a request whose answer, the next one, has this body. */
+async function answered(socket: Socket, request: string, body: string): Promise<void> {
   socket.write(request);
-  for (let text = ''; !text.includes(until);) {
-    const [part] = (await once(socket, 'data')) as [Buffer];
-    text += part.toString('latin1');
-  }
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  assert.equal(answer.toString('latin1').split('\r\n\r\n')[1], body);
 }
 
 /** A connection on which the next plain request is taken. */

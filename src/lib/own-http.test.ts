@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ownHttpVariable, usesOwnHttp } from './own-http.ts';
+
+test('HTTP of our own is used unless it is switched off', () => {
+  assert.equal(usesOwnHttp({}), true);
+  assert.equal(usesOwnHttp({ [ownHttpVariable]: 'on' }), true);
+  assert.equal(usesOwnHttp({ [ownHttpVariable]: 'off' }), false);
+});
