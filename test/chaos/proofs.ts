@@ -10,6 +10,7 @@ import { ledgerModel } from './ledger-model.ts';
 import { longTests } from './long-tests.ts';
 import { malformedProof } from './malformed.ts';
 import { networkFaultsProof } from './network-faults.ts';
+import { plainClient } from './plain-client.ts';
 import { powerCut } from './power-cut.ts';
 import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
@@ -29,6 +30,7 @@ export const proofs: readonly Proof[] = [
   networkFaultsProof,
   malformedProof,
   quickWay,
+  plainClient,
   slowHeaders,
   hungBrain,
   hotReload,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { asPlainSocket, BufferSocket } from '../../../test/differential/memory-socket.ts';
+import { asPlainSocket, BufferSocket } from '../../../test/chaos/plain-client/memory-socket.ts';
 import { handClock } from '../../../test/hand-clock.ts';
 import type { HttpResult } from '../http-client.ts';
 import { Connections } from '../http-client/connections.ts';

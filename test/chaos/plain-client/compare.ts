@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Case, outcomeOf } from './client-sides.ts';
+import { type Case, outcomeOf } from './sides.ts';
 
 /** How many cases are under way at once: they share the turns of the event loop. */
 const atOnce = 256;

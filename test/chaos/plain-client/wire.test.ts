@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createDeadlines } from '../../src/lib/deadlines.ts';
-import { createHttpClient, type HttpRequest } from '../../src/lib/http-client.ts';
-import { fromNow } from '../hand-clock.ts';
-import { corpus } from './client-corpus.ts';
+import { createDeadlines } from '../../../src/lib/deadlines.ts';
+import { createHttpClient, type HttpRequest } from '../../../src/lib/http-client.ts';
+import { fromNow } from '../../hand-clock.ts';
+import { corpus } from './corpus.ts';
 
 /** A server of bare sockets, and both clients to ask it with. */
 async function bench(answer: (socket: Socket, asked: string) => void) {

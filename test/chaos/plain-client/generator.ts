@@ -1,7 +1,7 @@
 /** Answers at random: most of them nearly right, since what is all wrong is easy to tell. */
-import { seeded } from '../chaos/proof.ts';
-import { codings, headerLines, headLines, lengths, sizes } from './client-corpus.ts';
-import type { Case } from './client-sides.ts';
+import { seeded } from '../proof.ts';
+import { codings, headerLines, headLines, lengths, sizes } from './corpus.ts';
+import type { Case } from './sides.ts';
 
 /** What a byte is changed into. */
 const marks = '\r\n\t :;,0159afAFxX"=-+\0\x01\x0b\x7f\x80\xff'.split('');

@@ -5,7 +5,7 @@
 import { EventEmitter } from 'node:events';
 import type { NetConnectOpts } from 'node:net';
 import { Duplex } from 'node:stream';
-import type { PlainSocket } from '../../src/lib/plain-client/plain-connection.ts';
+import type { PlainSocket } from '../../../src/lib/plain-client/plain-connection.ts';
 
 export interface MemorySocket {
   readonly destroyed: boolean;

@@ -1,13 +1,36 @@
-/** The plain client decides as undici does: same bytes, same result, same fate of a connection. */
+/** The plain client beside undici: the same bytes, the same result, the same fate of a connection. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { runs } from '../runs.ts';
-import { differ } from './client.ts';
-import { differencesOf } from './client-compare.ts';
-import { bases, corpus } from './client-corpus.ts';
-import type { Case } from './client-sides.ts';
+import { differencesOf } from './plain-client/compare.ts';
+import { bases, corpus } from './plain-client/corpus.ts';
+import { caseOf } from './plain-client/generator.ts';
+import type { Case } from './plain-client/sides.ts';
+import type { Proof } from './proof.ts';
 
+/** At the smallest size one in so many answers and cuts is tried. */
+const few = 5;
+const sizes = { test: 5_000, change: 20_000, nightly: 1_000_000 };
 const endings = ['open', 'end', 'reset'] as const;
+
+export const plainClient: Proof = {
+  name: 'plain-client',
+  title: 'The plain client ends as undici does: result, what was sent, connection',
+  unit: 'answers',
+  sizes,
+  async run(count, seed, say) {
+    const stride = count < sizes.change ? few : 1;
+    const apart = [...toldApart(), ...cutAnswers()].filter((_, at) => (at + seed) % stride === 0);
+    await same(apart.length, (at) => apart[at]!);
+    const long = longAnswers();
+    await same(long.length, (at) => long[at]!);
+    say('all that tells parsers apart is tried');
+    await same(count, (number) => caseOf(seed, number));
+    return { kind: 'proved', figures: { answers: count, 'told apart': apart.length } };
+  },
+};
+
+async function same(count: number, caseAt: (number: number) => Case): Promise<void> {
+  assert.deepEqual(await differencesOf(count, caseAt), []);
+}
 
 /** However it ends; and what is read at once, or of which no body is wanted, where it ends. */
 const casesOf = (reads: readonly Buffer[]): readonly Case[] => [
@@ -18,24 +41,17 @@ const casesOf = (reads: readonly Buffer[]): readonly Case[] => [
   { reads, ending: 'end', discardBody: true, bodyBytesMax: 3 },
 ];
 
-test('of every answer by which parsers are told apart they make the same', async () => {
-  const cases = corpus.flatMap((bytes) => casesOf(cutIn(bytes, bytes.length)));
-  assert.deepEqual(await differencesOf(cases.length, (at) => cases[at]!), []);
-});
+/** Every answer by which parsers are told apart. */
+const toldApart = (): readonly Case[] =>
+  corpus.flatMap((bytes) => casesOf(cutIn(bytes, bytes.length)));
 
-test('so they do where an answer is cut in two at any byte', async () => {
-  const cases = bases.flatMap((bytes) =>
+/** Answers cut in two at any byte. */
+const cutAnswers = (): readonly Case[] =>
+  bases.flatMap((bytes) =>
     Array.from(bytes, (_, at) => casesOf(cutIn(bytes, at)).slice(0, 6)).flat(),
   );
-  assert.deepEqual(await differencesOf(cases.length, (at) => cases[at]!), []);
-});
 
-test('so they do with answers at random', async () => {
-  const seed = Number(process.env['SEED'] ?? 17);
-  assert.deepEqual(await differ(runs(20_000), seed), [], `seed ${seed}`);
-});
-
-test('so they do with what is long', async () => {
+function longAnswers(): readonly Case[] {
   const head = 'HTTP/1.1 200 OK\r\n';
   const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
   const long = 'x'.repeat(300_000);
@@ -55,9 +71,8 @@ test('so they do with what is long', async () => {
       endings.map((ending): Case => ({ reads: cutIn(bytes, 100), ending, bodyBytesMax })),
     ),
   );
-  cases.push({ reads: flood, ending: 'open' });
-  assert.deepEqual(await differencesOf(cases.length, (at) => cases[at]!), []);
-});
+  return [...cases, { reads: flood, ending: 'open' }];
+}
 
 /** In two at a byte, and wherever a read would be too long. */
 function cutIn(bytes: Buffer, at: number): readonly Buffer[] {

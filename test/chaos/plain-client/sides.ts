@@ -1,13 +1,13 @@
 /** The same answer for both clients, and what each makes of it. */
-import { createDeadlines } from '../../src/lib/deadlines.ts';
-import type { HttpRequest, HttpResult } from '../../src/lib/http-client.ts';
-import { Connections, type Opener } from '../../src/lib/http-client/connections.ts';
-import { Exchange } from '../../src/lib/http-client/exchange.ts';
-import * as undici from '../../src/lib/http-client/undici-connection.ts';
-import { later, steadyNow } from '../../src/lib/clock.ts';
-import { plainOpener } from '../../src/lib/plain-client/plain-opener.ts';
-import { writeRequest } from '../../src/lib/plain-client/write-request.ts';
-import { Stopper } from '../../src/lib/stop.ts';
+import { createDeadlines } from '../../../src/lib/deadlines.ts';
+import type { HttpRequest, HttpResult } from '../../../src/lib/http-client.ts';
+import { Connections, type Opener } from '../../../src/lib/http-client/connections.ts';
+import { Exchange } from '../../../src/lib/http-client/exchange.ts';
+import * as undici from '../../../src/lib/http-client/undici-connection.ts';
+import { later, steadyNow } from '../../../src/lib/clock.ts';
+import { plainOpener } from '../../../src/lib/plain-client/plain-opener.ts';
+import { writeRequest } from '../../../src/lib/plain-client/write-request.ts';
+import { Stopper } from '../../../src/lib/stop.ts';
 import { asPlainSocket, BufferSocket, type MemorySocket, StreamSocket } from './memory-socket.ts';
 
 export type Case = {

@@ -1,0 +1,4 @@
+import { plainClient } from './plain-client.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(plainClient);
