@@ -1,4 +1,4 @@
-/** The plain client beside undici: the same bytes, the same result, the same fate of a connection. */
+/** The plain client beside undici: same bytes, same result, same fate of a connection. */
 import assert from 'node:assert/strict';
 import { differencesOf } from './plain-client/compare.ts';
 import { bases, corpus } from './plain-client/corpus.ts';

@@ -1,4 +1,4 @@
-/** What of an answer is plain. That both clients make the same of it: test/chaos/plain-client.ts. */
+/** What of an answer is plain. That both clients make the same of it is a proof: plain-client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Headers } from '../http-client/exchange.ts';
