@@ -168,7 +168,7 @@ class Cell implements AsyncDisposable {
 
   /** Everybody says the first half while the fault lasts, the second when it is healed. */
   async talk(): Promise<void> {
-    this.#proxy.spoil(this.#fault);
+    this.#proxy.spoil(this.#fault, this.#wasRefused);
     const conversations = Math.ceil(this.#count / perConversation);
     const speaking = Array.from({ length: conversations }, (_, i) => this.#speak(i, conversations));
     if (this.#link !== 'admin') this.#reads = this.#count;
@@ -176,7 +176,7 @@ class Cell implements AsyncDisposable {
     const half = Math.floor(this.#count / 2);
     const halfSaid = untilTrue(
       'the first half is through, and something has met the fault',
-      () => this.#accepted >= half && this.#reads >= half && this.#hasMet(),
+      () => this.#accepted >= half && this.#reads >= half && this.#proxy.hasSpoiled,
       60_000,
     );
     await Promise.race([halfSaid, this.#program.ended.then(() => assert.fail('svc has ended'))]);
@@ -185,10 +185,6 @@ class Cell implements AsyncDisposable {
     await this.#proxy.heal();
     this.#healed.resolve();
     await Promise.all([...speaking, reading]);
-  }
-
-  #hasMet(): boolean {
-    return this.#fault === 'refused' || this.#proxy.spoiled > 0;
   }
 
   async #speak(index: number, conversations: number): Promise<void> {
@@ -310,6 +306,13 @@ class Cell implements AsyncDisposable {
       await pause(100);
     }
   }
+
+  /** Where svc has ended, it is others who say so. */
+  readonly #wasRefused = (): Promise<boolean> =>
+    this.#countSpoiled().then(
+      (spoiled) => spoiled > 0,
+      () => false,
+    );
 
   /** A refused connection is seen by who was refused. */
   async #countSpoiled(): Promise<number> {

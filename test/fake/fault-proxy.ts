@@ -49,6 +49,7 @@ export class FaultProxy implements AsyncDisposable {
   #fault: NetworkFault | null = null;
   #window: Promise<void> = Promise.resolve();
   #over = false;
+  #hasRefused = false;
 
   private constructor(port: number, farPort: number, random: () => number, farStays: boolean) {
     this.port = port;
@@ -64,10 +65,18 @@ export class FaultProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** From now on this goes wrong. */
-  spoil(fault: NetworkFault): void {
+  /**
+   * From now on this goes wrong.
+   * @param wasRefused whether somebody has been refused, which only who was can tell
+   */
+  spoil(fault: NetworkFault, wasRefused: () => Promise<boolean>): void {
     this.#fault = fault;
-    if (fault === 'refused') this.#window = this.#refuseInTurns();
+    if (fault === 'refused') this.#window = this.#refuseInTurns(wasRefused);
+  }
+
+  /** Something has met the fault. */
+  get hasSpoiled(): boolean {
+    return this.spoiled > 0 || this.#hasRefused;
   }
 
   /** From now on nothing goes wrong; what has begun to go wrong goes on doing so. */
@@ -131,10 +140,14 @@ export class FaultProxy implements AsyncDisposable {
     await closed;
   }
 
-  async #refuseInTurns(): Promise<void> {
+  /** The first turn lasts until it was met: a slow machine may sleep through any other. */
+  async #refuseInTurns(wasRefused: () => Promise<boolean>): Promise<void> {
     while (this.#fault === 'refused') {
       await this.#close();
-      await wait(100 + this.upTo(100));
+      do {
+        await wait(100 + this.upTo(100));
+        this.#hasRefused ||= await wasRefused();
+      } while (this.#fault === 'refused' && !this.#hasRefused);
       await this.#listen();
       if (this.#fault === 'refused') await wait(100 + this.upTo(100));
     }
