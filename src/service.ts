@@ -196,11 +196,11 @@ export function createMessenger(
 }
 
 /**
- * The plan of one config revision: the brains that have a route, and each routed channel.
+ * The plan of one config text: the brains that have a route, and each routed channel.
  * @param skills texts by the brain's name
  */
 export function createPlan(
-  revision: string,
+  text: string,
   config: Config,
   secrets: Secrets,
   kit: ServiceKit,
@@ -230,7 +230,7 @@ export function createPlan(
     const access = isMessenger(channelConfig) ? (channelConfig.access ?? openAccess) : null;
     channels.push({ type: route.channel, channel, brain, session: config.session, access });
   }
-  return new Plan(revision, channels, brains, planned);
+  return new Plan(text, channels, brains, planned);
 }
 
 /**

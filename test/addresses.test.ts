@@ -63,7 +63,6 @@ test('the default admin address that is taken is warned of, and the service runs
     env: {},
     lookup: createLookupBeside({ env: {}, cwd: '/' }),
     onReload: null,
-    revision: 'test',
     storagePath: null,
     secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),
     warnings: [],

@@ -60,7 +60,6 @@ export function setupOf(folder: string, document: Document) {
     env: {},
     lookup: createLookupBeside({ env: {}, cwd: folder }),
     onReload: () => {},
-    revision: 'test',
     storagePath: config.storage === null ? null : join(folder, 'svc.db'),
     secrets,
     warnings: [],

@@ -40,6 +40,12 @@ for (const [form, storage] of [
     assert.deepEqual(late, []);
   });
 
+  test(`a service ${form} listens before node:crypto is loaded`, async () => {
+    const { parts } = await loadedWhenListening(storage);
+    const late = parts.filter((part) => part.includes('crypto'));
+    assert.deepEqual(late, []);
+  });
+
   test(`a service ${form} listens before any package is loaded`, async () => {
     assert.deepEqual((await loadedWhenListening(storage)).packages, []);
   });

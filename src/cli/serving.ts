@@ -96,7 +96,6 @@ async function serveFrom(service: Service): Promise<number> {
     env: io.env,
     lookup: io.secrets,
     onReload: service.onReload,
-    revision: inspection.revision,
     storagePath: inspection.storagePath,
     secrets,
     warnings,

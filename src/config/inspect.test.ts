@@ -47,15 +47,15 @@ suite('the inspection of a file', () => {
 
   test('relative paths are taken from the folder of the file', async () => {
     const text = JSON.stringify(config);
-    const { validation, storagePath, revision, folder: found } = await inspect(text);
+    const { validation, storagePath, text: read, folder: found } = await inspect(text);
     assert.ok(validation.kind === 'valid');
     assert.equal(found, folder);
     assert.equal(storagePath, join(folder, 'data/svc.db'));
     assert.equal(validation.config.storage?.path, storagePath);
     assert.equal(validation.config.brains[0]?.agent?.readFile?.root, join(folder, 'files'));
     assert.equal(validation.config.brains[0].agent.skillsDir, join(folder, 'skills'));
-    assert.equal(revision, revisionOf(text));
-    assert.match(revision, /^[0-9a-f]{12}$/);
+    assert.equal(read, text);
+    assert.match(revisionOf(read), /^[0-9a-f]{12}$/);
   });
 
   test('a text is inspected as if it stood in the file, without its byte order mark', async () => {

@@ -2,7 +2,6 @@
  * Looks at a configuration where it lies: reads the file, checks it, resolves its relative paths,
  * and adds what only the disk can tell.
  */
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -21,8 +20,6 @@ export type Inspection = {
   readonly folder: string;
   /** Empty when the file could not be read. */
   readonly text: string;
-  /** The first 12 hex digits of the text's SHA-256. */
-  readonly revision: string;
   /** Its config's paths are absolute. */
   readonly validation: Validation;
   /** Where the SQLite file is or will be; null without storage, or with a database server. */
@@ -49,7 +46,7 @@ export async function inspectConfig(
   if (read.kind === 'text') return inspectText(read.text, file, env, read.writableByOthers);
   const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
   const validation: Validation = { kind: 'invalid', problems };
-  return { file, folder, text: '', revision: revisionOf(''), validation, storagePath: null };
+  return { file, folder, text: '', validation, storagePath: null };
 }
 
 /**
@@ -79,12 +76,14 @@ export async function inspectText(
   const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
   const validation: Validation =
     config === null ? { kind: 'invalid', problems } : { kind: 'valid', config, problems };
-  return { file, folder, text, revision: revisionOf(text), validation, storagePath };
+  return { file, folder, text, validation, storagePath };
 }
 
 /** Names a text shortly: the first 12 hex digits of its SHA-256. */
 export function revisionOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+  // Loaded late: see lib/node-crypto.ts.
+  const { hash } = process.getBuiltinModule('node:crypto');
+  return hash('sha256', text).slice(0, 12);
 }
 
 /** Where svc keeps its database when the config does not say: the user's configuration folder. */

@@ -19,7 +19,7 @@ import type {
 import { changesOf, sentencesOf } from '../config/changes/changes.ts';
 import { locate } from '../config/locate.ts';
 import { forgetKept, historyFault, keep, listKept, pruneKept, readKept } from './history.ts';
-import { inspectConfig, inspectText, type Inspection } from '../config/inspect.ts';
+import { inspectConfig, inspectText, revisionOf, type Inspection } from '../config/inspect.ts';
 import { readDisk, type Disk } from './disk.ts';
 import { replaceFile } from './saved-file.ts';
 import type { Host } from '../run/host.ts';
@@ -162,10 +162,10 @@ export class Control implements ConfigControl {
     const disk = await readDisk(file);
     const writableByOthers = disk.kind === 'text' && disk.writableByOthers;
     const inspection = await inspectText(text, file, env, writableByOthers);
-    const isEdited = disk.revision !== revision && disk.revision !== inspection.revision;
+    const byHand = disk.revision === revisionOf(inspection.text);
+    const isEdited = disk.revision !== revision && !byHand;
     const mayReplace = disk.kind !== 'unreadable' && disk.revision === edited;
     if (isEdited && !mayReplace) return fileChanged(file, disk);
-    const byHand = disk.revision === inspection.revision;
     const next = await this.#prepare(inspection, { mayAskWith, byHand });
     if (next.kind === 'refused') return next;
     if (byHand) return this.#useAsItLies(file, next);
@@ -181,7 +181,7 @@ export class Control implements ConfigControl {
     if (next.kind === 'refused') {
       // The text in use stands nowhere else on the disk.
       const { revision, text } = this.#used;
-      const isOther = inspection.revision !== revision;
+      const isOther = revisionOf(inspection.text) !== revision;
       if (isOther) await this.#try(keep(source.file, text, await this.#savedWhen()));
       return next;
     }

@@ -3,7 +3,7 @@ import type { ConfigRefused } from '../admin/config-control.ts';
 import { foldersElsewhere } from '../config/agent-folders.ts';
 import type { Config, ConfigProblem } from '../config/config.ts';
 import { restartFields } from '../config/changes/lifetime.ts';
-import type { Inspection } from '../config/inspect.ts';
+import { revisionOf, type Inspection } from '../config/inspect.ts';
 import { isObject } from '../config/json-value.ts';
 import { locate, type Json } from '../config/locate.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
@@ -57,7 +57,7 @@ export type AskedBy = {
 };
 
 export async function prepareConfig(
-  { validation, text, revision, storagePath, folder }: Inspection,
+  { validation, text, storagePath, folder }: Inspection,
   parts: PrepareParts,
 ): Promise<NextConfig | ConfigRefused> {
   const { lookup, log, kit, reader, used, stop, mayAskWith, byHand } = parts;
@@ -78,10 +78,10 @@ export async function prepareConfig(
   log.scrub(secrets.values());
   const skills = await readSkills(config.brains);
   if (skills.kind === 'problem') return invalid([problemOfSkills(skills)]);
-  const plan = createPlan(revision, config, secrets, kit, skills.texts);
+  const plan = createPlan(text, config, secrets, kit, skills.texts);
   const unseen = await warnOfPrivateTurns(config, reader);
   const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
-  const snapshot = { text, revision, config, storagePath, warnings: all };
+  const snapshot = { text, revision: revisionOf(text), config, storagePath, warnings: all };
   return { kind: 'next', snapshot, plan, found };
 }
 

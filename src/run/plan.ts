@@ -9,6 +9,7 @@
 import type { Brain } from '../brain/brain.ts';
 import type { Receive, Channel, ChannelProblem } from '../channel/channel.ts';
 import type { AccessConfig, ChannelType, ModelConfig, SessionConfig } from '../config/config.ts';
+import { revisionOf } from '../config/inspect.ts';
 import { Connection } from './connection.ts';
 import type { Events } from '../domain/event.ts';
 import type { ChannelKey } from '../domain/ids.ts';
@@ -58,7 +59,7 @@ export type OpeningPlan = {
 };
 
 export class Plan {
-  readonly revision: string;
+  readonly #text: string;
   readonly brains: ReadonlyMap<string, Brain>;
   readonly models: readonly PlannedModel[];
   #channels: readonly PlannedChannel[];
@@ -69,16 +70,22 @@ export class Plan {
   readonly #atWork = new LinkedSet<Work>();
   #emptied: (() => void) | null = null;
 
+  /** @param text of its configuration */
   constructor(
-    revision: string,
+    text: string,
     channels: readonly PlannedChannel[],
     brains: ReadonlyMap<string, Brain>,
     models: readonly PlannedModel[] = [],
   ) {
-    this.revision = revision;
+    this.#text = text;
     this.#channels = channels;
     this.brains = brains;
     this.models = models;
+  }
+
+  /** It takes `node:crypto`, which is slow to load: it is asked once the channels are open. */
+  get revision(): string {
+    return revisionOf(this.#text);
   }
 
   /** A channel that was taken over replaces the channel that was made for its place. */

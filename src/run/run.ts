@@ -9,6 +9,7 @@
 import type { ChannelHealth, ChannelProblem } from '../channel/channel.ts';
 import { channelKeyFor, isListener, type ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
+import { revisionOf } from '../config/inspect.ts';
 import { Control } from '../control/control.ts';
 import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
@@ -48,8 +49,6 @@ export type Setup = {
   readonly lookup: ServiceSecrets;
   /** Calls the given function when the file is to be read again; null: the text is in no file. */
   readonly onReload: ((reload: () => void) => void) | null;
-  /** First characters of the file's digest. */
-  readonly revision: string;
   /** Absolute; null: no storage, everything in memory. */
   readonly storagePath: string | null;
   readonly secrets: Secrets;
@@ -188,13 +187,13 @@ class Run {
       readonly warnings: ConfigSnapshot['warnings'];
     },
   ): Promise<Ending | null> {
-    const { revision, config, secrets, onReload, file, env, lookup, log } = this.#setup;
+    const { text, config, secrets, onReload, file, env, lookup, log } = this.#setup;
     const { ledger, reader } = store;
     const { now, steady, random } = kit;
     const host = new Host({ ledger, events: this.#events, ids, now, steady, random });
     this.#host = host;
     this.#lifetime.defer('the host', () => this.#drain(host, bootDrainMs));
-    const plan = createPlan(revision, config, secrets, kit, skills.texts);
+    const plan = createPlan(text, config, secrets, kit, skills.texts);
     const unopened = await this.#lifetime.within(() => host.use(plan));
     if (unopened !== null) return refusedBy(unopened, config);
     const watch = new ModelWatch(kit, this.#state.over);
@@ -293,6 +292,7 @@ function publicBy({ channels, brains, routes }: Config, secrets: Secrets): Publi
 }
 
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
-  const { text, revision, config, storagePath, warnings } = setup;
-  return { text, revision, config, storagePath, warnings: [...warnings, ...skillWarnings] };
+  const { text, config, storagePath } = setup;
+  const warnings = [...setup.warnings, ...skillWarnings];
+  return { text, revision: revisionOf(text), config, storagePath, warnings };
 }

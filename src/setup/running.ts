@@ -56,7 +56,7 @@ export class RunningService implements AsyncDisposable {
   async start(pouch: Pouch): Promise<string | null> {
     const { file, env, lookup, version, webRoot, log, stop, abandon, onTurn } = this.#options;
     const inspection = await inspectConfig(file, env, 'file');
-    const { validation, text, revision, storagePath } = inspection;
+    const { validation, text, storagePath } = inspection;
     if (validation.kind === 'invalid')
       return validation.problems.map(({ message }) => message).join(' ');
     const { config, problems } = validation;
@@ -82,7 +82,6 @@ export class RunningService implements AsyncDisposable {
       env,
       lookup,
       onReload: () => {},
-      revision,
       storagePath,
       secrets,
       warnings: [...problems, ...resolved.warnings],

@@ -3,11 +3,11 @@
  * not repeated → arguments → rehearsal → journal → the tool itself with its cage. A call that
  * outlives its turn is given up, also where the tool does not listen to its signal.
  */
-import { createHash } from 'node:crypto';
 import type { ChannelType, GrantConfig } from '../config/config.ts';
 import type { Ability, BegunCall, GrantMode, ToolOutcome, ToolUse } from '../domain/tool-use.ts';
 import type { Clock } from '../lib/clock.ts';
 import { canonicalJson } from '../lib/canonical-json.ts';
+import { nodeCrypto } from '../lib/node-crypto.ts';
 import { wellFormed } from '../lib/well-formed.ts';
 import type {
   AskedCall,
@@ -207,7 +207,7 @@ const notWritten: Ending = {
 /** Names a call, whatever the order of its arguments. */
 function hashOf({ name }: Tool, read: Arguments): string {
   const text = canonicalJson([name, read]) ?? '';
-  return createHash('sha256').update(text).digest('base64');
+  return nodeCrypto().createHash('sha256').update(text).digest('base64');
 }
 
 function invalid(text: string, rule: string): Ending {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { ChannelType } from '../../config/config.ts';
 import { canonicalJson } from '../../lib/canonical-json.ts';
 import type { ToolCall } from '../../domain/outcome.ts';
 import type { Sensitivity } from '../../domain/sensitivity.ts';
 import type { SteadyTime } from '../../lib/clock.ts';
+import { nodeCrypto } from '../../lib/node-crypto.ts';
 import type { Stop } from '../../lib/stop.ts';
 import type { CallSurroundings } from '../../tool/tool.ts';
 import type { Desk, Turn } from '../brain.ts';
@@ -155,7 +155,7 @@ function asObject(given: unknown): object {
 /** Names one call whatever the order of its arguments; null: they cannot be written down. */
 function sameness(name: string, given: unknown): string | null {
   const text = canonicalJson([name, typeof given === 'string' ? parsed(given) : given]);
-  return text === null ? null : createHash('sha256').update(text).digest('base64');
+  return text === null ? null : nodeCrypto().createHash('sha256').update(text).digest('base64');
 }
 
 /** A text that is no JSON is itself. */

@@ -3,9 +3,9 @@
  * so an id counts within its conversation and sender alone, and a message that says something else
  * under an id of before is no resend.
  */
-import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Inbound } from '../../domain/message.ts';
+import { nodeCrypto } from '../../lib/node-crypto.ts';
 import type { Refusal } from './refusals.ts';
 import type { WireMessage } from './wire.ts';
 
@@ -40,5 +40,5 @@ export function resendKeyOf(
 
 /** 128 bits of SHA-256. */
 function digest(parts: readonly (string | null)[]): string {
-  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22);
+  return nodeCrypto().hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22);
 }

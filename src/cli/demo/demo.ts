@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { EnvName } from '../../config/config.ts';
-import { revisionOf } from '../../config/inspect.ts';
 import { logLevels, type LogLevel } from '../../lib/log.ts';
 import type { Ending, Listening } from '../../run/run.ts';
 import { createCommandLog, readLogLevel } from '../frame/boot.ts';
@@ -138,7 +137,6 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     env: io.env,
     lookup: io.secrets,
     onReload: null,
-    revision: revisionOf(text),
     storagePath,
     secrets,
     warnings: [],
