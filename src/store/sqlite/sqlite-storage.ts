@@ -67,7 +67,7 @@ export class SqliteStorage implements LedgerStorage {
     this.quarantine = new Quarantine(suspects, {
       ...parts,
       mark: (row, alone) => this.#write(['inboxAlone', alone, row.seq]),
-      clear: (row) => void this.#write(['inboxCleared', row.seq]),
+      clear: (row) => void this.#write(['inboxCleared', JSON.stringify([row.seq])]),
     });
   }
 

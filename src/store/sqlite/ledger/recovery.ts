@@ -30,6 +30,8 @@ export function recover(
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
   const writes: Write[] = [];
+  const blamedNow: number[] = [];
+  const clearedNow: number[] = [];
   const tried: Suspect[] = [];
   const answered = new Set(
     db
@@ -49,8 +51,8 @@ export function recover(
     const condemned = alone >= aloneMax;
     const cleared = !unclean && !condemned;
     const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
-    if (blamed) writes.push(['inboxTried', attempts, seq]);
-    if (cleared && found.attempts > 0) writes.push(['inboxCleared', seq]);
+    if (blamed) blamedNow.push(seq);
+    if (cleared && found.attempts > 0) clearedNow.push(seq);
     const suspect = condemned || (head && attempts >= attemptsMax);
     row.attempt = attempts + 1;
     row.condemned = condemned;
@@ -60,6 +62,8 @@ export function recover(
     }
     if (answered.has(row.head.id)) progressOf.set(row.head.id, row.progress);
   }
+  if (blamedNow.length > 0) writes.push(['inboxTried', JSON.stringify(blamedNow)]);
+  if (clearedNow.length > 0) writes.push(['inboxCleared', JSON.stringify(clearedNow)]);
   const suspects = chooseSuspects(tried);
   for (const { stored, state } of unsettledReplies(db)) {
     const { inReplyTo } = stored.head;

@@ -12,6 +12,9 @@ const notesOfBrain = 'notes WHERE brain = ?1';
 const isPublicBefore =
   '(SELECT stamped FROM owner) = 1 AND channel IN (SELECT channel FROM public_before)';
 
+/** Of those whose numbers are given as a JSON list: one statement for the very many of a start. */
+const ofNumbers = 'WHERE seq IN (SELECT value FROM json_each(?))';
+
 /** Of a brain that is not among those named; of no brain: not. */
 const ofOtherBrains = 'brain NOT IN (SELECT value FROM json_each(?))';
 
@@ -29,9 +32,9 @@ export const statements = {
   inboxDead:
     'UPDATE inbox SET state = 2, brain = ?, outcome = ?, model = ?, settled_at = ?, failure = ? ' +
     'WHERE seq = ?',
-  inboxTried: 'UPDATE inbox SET attempts = ? WHERE seq = ?',
+  inboxTried: `UPDATE inbox SET attempts = attempts + 1 ${ofNumbers}`,
   inboxAlone: 'UPDATE inbox SET alone = ? WHERE seq = ?',
-  inboxCleared: 'UPDATE inbox SET attempts = 0, alone = 0 WHERE seq = ?',
+  inboxCleared: `UPDATE inbox SET attempts = 0, alone = 0 ${ofNumbers}`,
   turn:
     'INSERT INTO turns (channel, conversation, session, seq, at, private, sender, text, reply) ' +
     'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
