@@ -104,6 +104,7 @@ class Origins {
   readonly #undici: LoadOnce<Undici>;
   readonly #connectionsMax: number;
   readonly #connectMs: number;
+  /** Kept for good, with what was learned of each: they are the operator's, and few. */
   readonly #all = new Map<string, Connections>();
   #closed = false;
 
@@ -127,7 +128,6 @@ class Origins {
         isPlain
           ? plainOpener(this.#undici, { url, nearOnly, connectMs: this.#connectMs })
           : this.#byUndici(url, nearOnly),
-        () => this.#all.delete(key),
       );
       this.#all.set(key, connections);
     }

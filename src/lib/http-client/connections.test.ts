@@ -23,14 +23,13 @@ class Told extends Connection {
 
 function connectionsOf(max: number) {
   const opened: Told[] = [];
-  let emptied = 0;
   const open = (): Connection => {
     const connection = new Told();
     opened.push(connection);
     return connection;
   };
-  const all = new Connections(max, open, () => emptied++);
-  return { all, opened, emptied: () => emptied };
+  const all = new Connections(max, open);
+  return { all, opened };
 }
 
 const clock = handClock();
@@ -65,7 +64,7 @@ test('the connection that was used last is taken first', () => {
 });
 
 test('beyond the most, requests wait in their order, and not those that have given up', () => {
-  const { all, opened, emptied } = connectionsOf(1);
+  const { all, opened } = connectionsOf(1);
   const stopper = new Stopper();
   all.take(exchangeOf().exchange);
   const [second, third, fourth] = [exchangeOf(), exchangeOf(stopper), exchangeOf()] as const;
@@ -80,7 +79,6 @@ test('beyond the most, requests wait in their order, and not those that have giv
   assert.equal(opened[1]?.exchanges[0], fourth.exchange);
   all.freed(opened[1]);
   all.gone(opened[1]);
-  assert.equal(emptied(), 1);
   all.freed(only);
   all.take(exchangeOf().exchange);
   assert.equal(opened.length, 3, 'what is gone is never used again');

@@ -11,7 +11,6 @@ export type Opener = (owner: Connections) => Connection;
 export class Connections {
   readonly #max: number;
   readonly #open: Opener;
-  readonly #emptied: () => void;
   readonly #all = new Set<Connection>();
   /** The last is the one that was used last. */
   readonly #idle = new LinkedSet<Connection>();
@@ -20,12 +19,10 @@ export class Connections {
   /**
    * @param max how many connections there may be at once
    * @param open begins nothing yet; it connects with its first exchange
-   * @param emptied there is no connection left
    */
-  constructor(max: number, open: Opener, emptied: () => void) {
+  constructor(max: number, open: Opener) {
     this.#max = max;
     this.#open = open;
-    this.#emptied = emptied;
   }
 
   /** Begins an exchange, as soon as a connection is there for it. */
@@ -58,7 +55,6 @@ export class Connections {
     this.#idle.delete(connection);
     const next = this.#next();
     if (next !== null) this.take(next);
-    else if (this.#all.size === 0) this.#emptied();
   }
 
   /**

@@ -27,7 +27,7 @@ function bench(max = 10) {
     return asPlainSocket(socket);
   };
   const target = { url, nearOnly: false, connectMs: 5_000, connect };
-  const all = new Connections(max, plainOpener(undici, target), () => {});
+  const all = new Connections(max, plainOpener(undici, target));
   const send = (stop?: Stopper) => {
     const told = Promise.withResolvers<HttpResult>();
     const request = {

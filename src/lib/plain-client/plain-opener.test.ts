@@ -29,7 +29,7 @@ test('a server whose answers are odd again and again is left to undici', async (
     },
   };
   const undici = new LoadOnce(() => import('../http-client/undici-connection.ts'));
-  const all = new Connections(10, plainOpener(undici, target), () => {});
+  const all = new Connections(10, plainOpener(undici, target));
   const clock = handClock();
   const request: HttpRequest = {
     method: 'GET',

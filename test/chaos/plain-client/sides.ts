@@ -45,7 +45,7 @@ class Side {
   constructor(isPlain: boolean, loadTurns: number) {
     this.#isPlain = isPlain;
     const open = isPlain ? this.#plain(loadTurns) : this.#byUndici;
-    this.#connections = new Connections(10, open, () => {});
+    this.#connections = new Connections(10, open);
   }
 
   send(more: Pick<Case, 'bodyBytesMax' | 'discardBody'>) {
