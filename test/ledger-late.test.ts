@@ -12,7 +12,15 @@ import type { Ledger } from '../src/store/store.ts';
 import { WorkingSet } from '../src/store/order/working-set.ts';
 import { testLedgerContract } from './contract/ledger.ts';
 import { openSound, type Form } from './contract/ledger/forms.ts';
-import { accepted, effects, hook, ids, isSettled, noneIn, noneOut } from './contract/ledger/kit.ts';
+import {
+  accepted,
+  effects,
+  hook,
+  isSettled,
+  newIds,
+  noneIn,
+  noneOut,
+} from './contract/ledger/kit.ts';
 import { oneIn, oneOut, said, takeIn, type Bench, type Limits } from './contract/ledger/kit.ts';
 import { HeldStorage } from './fake/held-storage.ts';
 
@@ -238,7 +246,7 @@ function ledgerOver(
   return new LaneLedger({
     now,
     steady: steadyNow,
-    ids,
+    ids: newIds(),
     rows: new WorkingSet({ now, steady: steadyNow }),
     storage,
     news,

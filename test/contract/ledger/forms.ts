@@ -8,7 +8,7 @@ import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
 import type { Ledger } from '../../../src/store/store.ts';
 import { putNewDatabase } from '../../fake/new-database.ts';
 import { writeHere } from '../../fake/writer-here.ts';
-import { ids, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
+import { newIds, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
 
 export type Form = {
   readonly durable: boolean;
@@ -30,7 +30,7 @@ export const memoryForm: Form = {
   async open(limits, plant) {
     let aheadMs = 0;
     const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
-    const ledger = plant(createMemoryLedger({ ...clock, ids, limits }));
+    const ledger = plant(createMemoryLedger({ ...clock, ids: newIds(), limits }));
     return {
       ledger,
       shiftClock: (ms) => void (aheadMs += ms),
@@ -69,7 +69,13 @@ export const sqliteForm: Form = {
 
 async function openAt(path: string, clock: Clock, limits: Limits): Promise<Ledger> {
   const more = { limits, startWriter: writeHere };
-  const opened = await openSqliteLedger({ path, ...clock, ids, retentionDays: 30, ...more });
+  const opened = await openSqliteLedger({
+    path,
+    ...clock,
+    ids: newIds(),
+    retentionDays: 30,
+    ...more,
+  });
   if ('kind' in opened) throw new Error(opened.message);
   return opened;
 }

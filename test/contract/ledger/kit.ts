@@ -46,7 +46,10 @@ export function durably(name: string, run: LedgerCase['run']): LedgerCase {
 
 export const hook = 'webhook' as ChannelKey;
 export const other = 'messenger_a:77' as ChannelKey;
-export const ids: IdSource = createIdSource(Date.now, (bytes) => void randomFillSync(bytes));
+/** A ledger has a source of its own: what it finds in its database moves it on. */
+export const newIds = (): IdSource =>
+  createIdSource(Date.now, (bytes) => void randomFillSync(bytes));
+export const ids = newIds();
 
 /** A text in a conversation, as a channel hands it in. */
 export function said(conversation: string, text: string, more: Partial<Inbound> = {}): Inbound {

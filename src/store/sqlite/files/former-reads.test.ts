@@ -12,7 +12,7 @@ import {
   effects,
   exchange,
   hook,
-  ids,
+  newIds,
   oneIn,
   oneOut,
   other,
@@ -48,7 +48,7 @@ function stage(t: TestContext): string {
 }
 
 async function open(path: string): Promise<Bench> {
-  const base = { path, ...systemClock, ids, retentionDays: 30, startWriter: writeHere };
+  const base = { path, ...systemClock, ids: newIds(), retentionDays: 30, startWriter: writeHere };
   const publicNow = { channels: [hook], brains: ['main'] };
   const ledger = await openSqliteLedger({ ...base, publicNow });
   if ('kind' in ledger) throw new Error(ledger.message);

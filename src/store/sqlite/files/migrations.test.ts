@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { digestOf, fillFormer, makeFormer } from '../../../../test/former-database.ts';
-import { ids } from '../../../../test/contract/ledger/kit.ts';
+import { newIds } from '../../../../test/contract/ledger/kit.ts';
 import { writeHere } from '../../../../test/fake/writer-here.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { openSqliteLedger, type SqliteOptions } from '../sqlite.ts';
@@ -52,7 +52,7 @@ function look(path: string): Look {
 }
 
 async function open(path: string, more: Partial<SqliteOptions> = {}) {
-  const base = { path, ...systemClock, ids, retentionDays: 0, startWriter: writeHere };
+  const base = { path, ...systemClock, ids: newIds(), retentionDays: 0, startWriter: writeHere };
   return openSqliteLedger({ ...base, ...more });
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { accept, answer, ids, oneIn, said } from '../../../../test/contract/ledger/kit.ts';
+import { accept, answer, newIds, oneIn, said } from '../../../../test/contract/ledger/kit.ts';
 import { takeIn, takeOut, textsIn, textsOut } from '../../../../test/contract/ledger/kit.ts';
 import { hook, type Bench } from '../../../../test/contract/ledger/kit.ts';
 import { systemClock } from '../../../lib/clock.ts';
@@ -109,7 +109,7 @@ class Place implements AsyncDisposable {
 
   async try(onFault: (error: unknown) => void = () => {}) {
     await this.end();
-    const options = { path: this.#path, ...systemClock, ids, retentionDays: 30, onFault };
+    const options = { path: this.#path, ...systemClock, ids: newIds(), retentionDays: 30, onFault };
     const ledger = await openSqliteLedger(options);
     if (!('kind' in ledger)) this.#open = ledger;
     return ledger;
