@@ -7,11 +7,13 @@ import { lives, livesWith } from './living.ts';
 const onLinux = process.platform === 'linux';
 
 test('a process is known by its id, and by a word that it was begun with', async () => {
-  const words = ['-e', 'setInterval(() => {}, 1e9)', 'a-word-of-its-own'];
-  const child = spawn(process.execPath, words, { stdio: 'ignore' });
+  const program = 'setInterval(() => {}, 1e9); console.log(1)';
+  const words = ['-e', program, 'a-word-of-its-own'];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] });
   const [pid, ended] = [child.pid!, once(child, 'exit')];
   try {
-    await once(child, 'spawn');
+    // Its words cannot be read for a moment after it was spawned.
+    await once(child.stdout, 'data');
     assert.ok(lives(pid));
     assert.ok(livesWith('a-word-of-its-own', pid));
     assert.equal(livesWith('another-word', pid), !onLinux);
