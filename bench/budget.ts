@@ -19,8 +19,8 @@ export type Judged = {
   readonly chance: number;
 };
 
-/** Of so many standard errors chance is the cause once in 700 times. */
-const errorsMost = 3;
+/** Of so many standard errors chance is the cause once in 160 times, twice in a row far less. */
+const errorsMost = 2.5;
 /** A spread that happens to be small says little: no figure is taken for better than this. */
 const noiseLeast = 0.01;
 /** The gate is there to see a change of this size. */

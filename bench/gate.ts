@@ -36,14 +36,14 @@ type Launch = readonly Pair[];
 
 /** How often both servers are started, and for how long each start is measured. */
 type Size = { readonly launches: number; readonly ms: number };
-const judgedSize: Size = { launches: 4, ms: 2_000 };
-const keptSize: Size = { launches: 8, ms: 2_000 };
+const judgedSize: Size = { launches: 4, ms: 2_500 };
+const keptSize: Size = { launches: 16, ms: 2_500 };
 
 const forms = ['stateless', 'durable'] as const satisfies readonly Form[];
 
 /** As many in flight as in cases 1 and 2; conversations come again, to have a past. */
 const load = { shape: { inFlight: 64 }, conversations: 64, ms: 20_000, keepsLines: true };
-const round = { ...load, messages: 128 };
+const round = { ...load, messages: 64 };
 const warming = { ...load, messages: 4_000 };
 
 /** Prints its verdict last. @returns whether svc is worse than what is kept */

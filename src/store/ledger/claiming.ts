@@ -80,15 +80,20 @@ export class Claiming {
     try {
       await this.#parts.storage.read(taken.filter((row) => !isWhole(row)));
     } catch (error) {
-      this.#giveBack(taken);
+      this.#giveBack(this.#stillThere(taken));
       this.#parts.failed(error);
       return [];
     }
-    for (const row of taken) if (row.gone) this.#parts.rows.settle(row);
-    const left = taken.filter(({ gone }) => !gone);
+    const left = this.#stillThere(taken);
     if (!this.#stopped && left.every(isWhole)) return this.#claimsOf(left);
     this.#giveBack(left);
     return [];
+  }
+
+  /** What was taken away meanwhile ends here. */
+  #stillThere(taken: readonly Row[]): readonly Row[] {
+    for (const row of taken) if (row.gone) this.#parts.rows.settle(row);
+    return taken.filter(({ gone }) => !gone);
   }
 
   #claimsOf(taken: readonly WholeRow[]): readonly Claim[] {

@@ -75,15 +75,26 @@ for (const box of ['inbox', 'outbox'] as const) {
   });
 }
 
-test('a start refuses a row whose JSON is damaged', async () => {
-  await using place = await Place.make();
-  const it = await place.open();
-  await accept(it, said('ann', 'hi'));
-  await place.end();
-  place.run("UPDATE inbox SET body = '{'");
-  const problem = await place.try();
-  assert.ok('kind' in problem && problem.code === 'storage_unusable');
-});
+const damaged = {
+  'cut short': "'{'",
+  'with a line break in a text': 'replace(body, \'"text":"\', \'"text":"\' || char(10))',
+  'with a comma at its end': "rtrim(body, '}') || ',}'",
+  'without what it says': "'{}'",
+};
+for (const box of ['inbox', 'outbox']) {
+  for (const [how, body] of Object.entries(damaged)) {
+    test(`a start refuses a row of the ${box} whose JSON is ${how}`, async () => {
+      await using place = await Place.make();
+      const it = await place.open();
+      await accept(it, said('ann', 'hi'), said('ann', 'again'));
+      await answer(it, await oneIn(it), 'reply');
+      await place.end();
+      place.run(`UPDATE ${box} SET body = ${body} WHERE state = 0`);
+      const problem = await place.try();
+      assert.ok('kind' in problem && problem.code === 'storage_unusable');
+    });
+  }
+}
 
 const media = { type: 'image/png', reference: 'cat.png' };
 

@@ -30,9 +30,15 @@ export class StoredTexts {
   }
 }
 
-/** Damaged JSON is an error of the statement. A message's JSON has its keys in it, too. */
+/**
+ * Damaged JSON is an error of the statement: `->>` alone would take JSON5 as well, which the claim
+ * cannot read.
+ */
+const json = "iif(json_valid(body), body, '{')";
+
+/** A message's JSON has its keys in it, too. */
 const messageColumns =
-  "seq, id, channel, conversation, accepted_at, body ->> '$.sender.id', length(body), " +
+  `seq, id, channel, conversation, accepted_at, ${json} ->> '$.sender.id', length(body), ` +
   'attempts, alone';
 type MessageFields = readonly [
   seq: number,
@@ -40,14 +46,14 @@ type MessageFields = readonly [
   channel: ChannelKey,
   conversation: ConversationId,
   acceptedAt: number,
-  sender: string,
+  sender: string | null,
   length: number,
   attempts: number,
   alone: number,
 ];
 
 const replyColumns =
-  "seq, id, channel, conversation, created_at, message_id, length(body ->> '$.text'), " +
+  `seq, id, channel, conversation, created_at, message_id, length(${json} ->> '$.text'), ` +
   'attempts, replayed, possible_duplicate, late, parked, due_at';
 type ReplyFields = readonly [
   seq: number,
@@ -56,7 +62,7 @@ type ReplyFields = readonly [
   conversation: ConversationId,
   createdAt: number,
   inReplyTo: MessageId,
-  length: number,
+  length: number | null,
   attempts: number,
   replayed: number,
   possibleDuplicate: number,
@@ -79,6 +85,7 @@ type FoundReply = { readonly stored: StoredReply; readonly state: OutState };
 export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<FoundMessage> {
   for (const fields of find<MessageFields>(db, messageColumns, 'inbox', seq)) {
     const [number, id, channel, conversation, acceptedAt, sender, length, attempts, alone] = fields;
+    if (sender === null) throw new Error(`the message ${id} names no sender`);
     const bytes = bytesOf(length + 2 * conversation.length);
     const head = { id, acceptedAt };
     const stored = { head, channel, conversation, seq: number, bytes, sender };
@@ -91,6 +98,7 @@ export function* unsettledReplies(db: DatabaseSync, seq?: number): Generator<Fou
   for (const fields of find<ReplyFields>(db, replyColumns, 'outbox', seq)) {
     const [number, id, channel, conversation, createdAt, inReplyTo, length, ...state] = fields;
     const [attempts, replayedAfter, possibleDuplicate, late, parked, dueAt] = state;
+    if (length === null) throw new Error(`the reply ${id} has no text`);
     const bytes = bytesOf(length + conversation.length);
     const head = { id, inReplyTo, createdAt };
     yield {

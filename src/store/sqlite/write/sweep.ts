@@ -35,7 +35,16 @@ export function sweep(
   if (db.prepare(isUnstamped).get()?.['is'] === 1) return nothing;
   // A power cut may bring back what was deleted since the last group: the next sweep finds it. So a
   // step waits for no sync; that of the next group takes it along.
-  db.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE');
+  db.exec('PRAGMA synchronous = NORMAL');
+  try {
+    return deleteInOne(db, retentionDays, now, most);
+  } finally {
+    db.exec('PRAGMA synchronous = FULL');
+  }
+}
+
+function deleteInOne(db: DatabaseSync, retentionDays: number, now: number, most: number): Swept {
+  db.exec('BEGIN IMMEDIATE');
   try {
     const swept = deleteOld(db, retentionDays, now, most);
     if (swept.rows > 0) db.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
@@ -43,7 +52,6 @@ export function sweep(
     return swept;
   } finally {
     if (db.isTransaction) db.exec('ROLLBACK');
-    db.exec('PRAGMA synchronous = FULL');
   }
 }
 
