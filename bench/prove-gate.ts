@@ -2,7 +2,7 @@
  * `node scripts/node.js bench/prove-gate.ts`: whether the gate can be believed. It keeps what a
  * copy of this build costs, makes another copy that costs a tenth more, and runs the gate over both
  * by turns: it ought never to find the first one worse, and the second one nearly always. Takes
- * about a quarter of an hour on a quiet machine. `--times N`: so many runs of each, of 10;
+ * about half an hour on a quiet machine. `--times N`: so many runs of each, of 10;
  * `--under CMD`: what every run is put under, such as `flock FILE`.
  */
 import { spawnSync } from 'node:child_process';

@@ -31,14 +31,13 @@ export class TurnDesk implements Desk {
     kit: DeskKit,
     claim: InClaim,
     brain: Pick<Brain, 'name' | 'sensitivity'>,
-    stop: Stop,
     deadlineAt: SteadyTime,
   ) {
     this.#kit = kit;
     this.#claim = claim;
     this.#brain = brain.name;
     this.sensitivity = strictest(claim.message.sensitivity, brain.sensitivity);
-    this.stop = stop;
+    this.stop = claim.stop;
     this.deadlineAt = deadlineAt;
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handClock } from '../../test/hand-clock.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
-import type { Brain } from '../brain/brain.ts';
+import type { Brain, Desk } from '../brain/brain.ts';
 import type { Channel } from '../channel/channel.ts';
 import { failure } from '../domain/failure.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
@@ -17,12 +17,10 @@ import { Gate } from './gate.ts';
 import type { ActiveRoute } from './kit.ts';
 import { Pairings } from './pairing.ts';
 import { receive, receiveAtGate, sendReply, takeTurn } from './pipeline.ts';
-import { PlainStop } from '../../test/fake/plain-stop.ts';
 
 const channel = 'webhook' as ChannelKey;
 const conversation = 'c1' as ConversationId;
 const whose: Whose = { kind: 'conversation', channel, conversation };
-const never = new PlainStop();
 const session = { triggers: ['/new'], dailyAtMinute: null, idleMinutes: 60, recallMax: 1 };
 
 function said(text: string, sender = 'p1'): Inbound {
@@ -40,7 +38,7 @@ function house(messagesMax = 10) {
   const { events, calls } = noteEvents();
   const kit = { ledger, events, ids, now, steady, random: () => 0.5 };
   const does = {
-    think: async (): Promise<void> => {},
+    think: async (_desk: Desk): Promise<void> => {},
     deliver: async (): Promise<DeliveryOutcome> => ({ kind: 'delivered' }),
   };
   const model = 'test/test' as ModelName;
@@ -49,8 +47,8 @@ function house(messagesMax = 10) {
     sensitivity: 'public',
     agent: null,
     deadlineMs: 60_000,
-    async think() {
-      await does.think();
+    async think(_turn, desk) {
+      await does.think(desk);
       return { kind: 'reply', text: 'four', model, why: 'only one' };
     },
   };
@@ -68,7 +66,7 @@ function house(messagesMax = 10) {
     return claim!;
   };
   const replyClaimed = async () => {
-    await takeTurn(kit, route, await claimed(), never);
+    await takeTurn(kit, route, await claimed());
     const [claim] = await ledger.claim('out', channel, 1);
     calls.length = 0;
     return claim!;
@@ -78,9 +76,9 @@ function house(messagesMax = 10) {
 
 test('a turn that ended is told, and so is a reply that was delivered', async () => {
   const it = house();
-  await takeTurn(it.kit, it.line, await it.claimed(), never);
+  await takeTurn(it.kit, it.line, await it.claimed());
   const [claim] = await it.ledger.claim('out', channel, 1);
-  await sendReply(it.kit, it.line, claim!, never);
+  await sendReply(it.kit, it.line, claim!);
   assert.deepEqual(it.told(), ['turnStarted', 'turnFinished', 'replyDelivered']);
 });
 
@@ -88,7 +86,19 @@ test('of a turn whose conversation was forgotten meanwhile no end is told', asyn
   const it = house();
   const claim = await it.claimed();
   it.does.think = async () => void (await it.ledger.forget(whose));
-  await takeTurn(it.kit, it.line, claim, never);
+  await takeTurn(it.kit, it.line, claim);
+  assert.deepEqual(it.told(), ['turnStarted']);
+});
+
+test('what a model is asked for a conversation that is forgotten is stopped', async () => {
+  const it = house();
+  const claim = await it.claimed();
+  it.does.think = async (desk) => {
+    const { aborted } = desk.stop.signal;
+    await it.ledger.forget(whose);
+    assert.deepEqual([aborted, desk.stop.signal.aborted], [false, true]);
+  };
+  await takeTurn(it.kit, it.line, claim);
   assert.deepEqual(it.told(), ['turnStarted']);
 });
 
@@ -96,7 +106,7 @@ test('of a command whose conversation was forgotten meanwhile no answer is told'
   const it = house();
   const claim = await it.claimed('/new');
   await it.ledger.forget(whose);
-  await takeTurn(it.kit, it.line, claim, never);
+  await takeTurn(it.kit, it.line, claim);
   assert.deepEqual(it.told(), ['turnStarted']);
 });
 
@@ -113,7 +123,7 @@ test('of a reply that was forgotten while it was on its way nothing is told', as
       await it.ledger.forget(whose);
       return outcome;
     };
-    await sendReply(it.kit, it.line, claim, never);
+    await sendReply(it.kit, it.line, claim);
     assert.deepEqual(it.told(), [], outcome.kind);
   }
 });

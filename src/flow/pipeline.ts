@@ -9,7 +9,6 @@ import { timeOfId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { later, msSince } from '../lib/clock.ts';
-import type { Stop } from '../lib/stop.ts';
 import type { CursorMove, InClaim, OutClaim } from '../store/store.ts';
 import { answerCommand, commandsOn } from './commands.ts';
 import { TurnDesk } from './desk.ts';
@@ -63,20 +62,15 @@ export async function receiveAtGate(
 }
 
 /** ledger (inbox) → brain → ledger (outbox). Once it is stopped the claim is given back. */
-export async function takeTurn(
-  kit: Kit,
-  route: ActiveRoute,
-  claim: InClaim,
-  stop: Stop,
-): Promise<void> {
+export async function takeTurn(kit: Kit, route: ActiveRoute, claim: InClaim): Promise<void> {
   if (claim.condemned) return buryMessage(kit, route, claim, 'poison');
-  const { message, memory } = claim;
+  const { message, memory, stop } = claim;
   const [claimedAt, since] = [kit.now(), kit.steady()];
   const where = { channel: message.channel, id: message.id, brain: route.brain.name };
   kit.events.turnStarted({ ...where, waitedMs: msSince(message.acceptedAt, kit) });
 
   const decision = decideSession(message, memory, commandsOn(route));
-  const desk = new TurnDesk(kit, claim, route.brain, stop, later(since, route.brain.deadlineMs));
+  const desk = new TurnDesk(kit, claim, route.brain, later(since, route.brain.deadlineMs));
   if (route.session !== null) desk.addStep(traceSession(memory, decision));
   const end = await showingWork(route, claim, answer(kit, route, claim, decision, desk));
   if (stop.stopped) return kit.ledger.release(claim);
@@ -126,13 +120,8 @@ async function answer(
 }
 
 /** ledger (outbox) → channel. One try; the ledger keeps what is to be tried again. */
-export async function sendReply(
-  kit: Kit,
-  route: ActiveRoute,
-  claim: OutClaim,
-  stop: Stop,
-): Promise<void> {
-  const { reply, attempt: number, possibleDuplicate, late } = claim;
+export async function sendReply(kit: Kit, route: ActiveRoute, claim: OutClaim): Promise<void> {
+  const { reply, attempt: number, possibleDuplicate, late, stop } = claim;
   const attempt = { number, possibleDuplicate, late };
   const outcome = await route.channel.deliver(reply, attempt, stop);
   const next = decideRetry(outcome, claim, kit.ledger.durability, kit, route.channel.deliverMsMax);

@@ -16,7 +16,6 @@ import type { Inbound } from '../domain/message.ts';
 import type { Sensitivity } from '../domain/sensitivity.ts';
 import { sayDraining } from './draining.ts';
 import { GivenUp } from '../lib/lifetime.ts';
-import type { Stop } from '../lib/stop.ts';
 import type { Claim, InClaim, OutClaim } from '../store/store.ts';
 import type { Plan } from './plan.ts';
 
@@ -238,14 +237,14 @@ export class Host {
   async #work<C extends Claim>(
     key: ChannelKey,
     claim: C,
-    step: (kit: Kit, route: ActiveRoute, claim: C, stop: Stop) => Promise<void>,
+    step: (kit: Kit, route: ActiveRoute, claim: C) => Promise<void>,
   ): Promise<void> {
     const plan = this.#plan;
     const route = plan?.lines.get(key);
     if (plan === null || route === undefined) return this.#kit.ledger.release(claim);
-    const work = plan.enter();
+    const work = plan.enter(claim.stop);
     try {
-      await step(this.#kit, route, claim, work.ending);
+      await step(this.#kit, route, claim);
     } catch (error) {
       this.#kit.events.faulted({ where: `${claim.box}box of ${key}`, error });
       await buryMessage(this.#kit, route, claim).catch((again: unknown) =>

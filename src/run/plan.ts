@@ -17,7 +17,7 @@ import type { Sensitivity } from '../domain/sensitivity.ts';
 import type { ActiveRoute } from '../flow/kit.ts';
 import { Lifetime } from '../lib/lifetime.ts';
 import { Linked, LinkedSet } from '../lib/linked-set.ts';
-import { Stopper } from '../lib/stop.ts';
+import type { Stopper } from '../lib/stop.ts';
 import type { Model } from '../model/model.ts';
 
 /** One configured channel with the brain of its route; without a route it is in no plan. */
@@ -39,7 +39,12 @@ export type PlannedModel = {
 
 /** One claim that is worked on under a plan. */
 export class Work extends Linked {
-  readonly ending = new Stopper();
+  readonly stop: Stopper;
+
+  constructor(stop: Stopper) {
+    super();
+    this.stop = stop;
+  }
 }
 
 /** Aborted work ends soon. If it does not, that fault is not worth a process that never ends. */
@@ -197,9 +202,9 @@ export class Plan {
     }
   }
 
-  /** Begins one piece of work under this plan; its stopper ends it early. */
-  enter(): Work {
-    const work = new Work();
+  /** Begins one piece of work under this plan. @param stop ends it early */
+  enter(stop: Stopper): Work {
+    const work = new Work(stop);
     this.#atWork.add(work);
     return work;
   }
@@ -251,7 +256,7 @@ export class Plan {
   }
 
   abortWork(): void {
-    for (const work of this.#atWork) work.ending.stop();
+    for (const work of this.#atWork) work.stop.stop();
   }
 
   /** Taken out of use: no new messages, up to `graceMs` for what was claimed, then closed. */

@@ -16,7 +16,8 @@
  * After its end a ledger takes in and hands out nothing, no claim holds, what a person asks is
  * `storage_failed` or false, and `cursor`, `forget` and `clearNotes` reject.
  * A claim ends exactly once, by complete, delivered, defer, release or bury. `false` from one of
- * them means that the claim was already ended or lost, and that nothing was changed.
+ * them means that the claim was already ended or lost, and that nothing was changed. A claim is
+ * lost when what it is on is taken away: its `stop` is stopped.
  */
 import type { Acceptance } from '../channel/channel.ts';
 import type { QuotedBlock, Session, SessionMove, TurnRow } from '../domain/conversation.ts';
@@ -41,6 +42,7 @@ import type {
 } from '../domain/story.ts';
 import type { ToolUse, ToolUseRow, ToolUseText } from '../domain/tool-use.ts';
 import type { Trace } from '../domain/trace.ts';
+import type { Stopper } from '../lib/stop.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { AuditTrail, RecordsReader } from './records.ts';
 
@@ -159,6 +161,11 @@ export type InClaim = {
   /** The process ended twice while this message ran alone: it is to be buried, not worked on. */
   readonly condemned: boolean;
   readonly memory: Memory;
+  /**
+   * Ends the work on it. The ledger stops it when the claim is lost, whoever runs the work when
+   * there is no more time for it.
+   */
+  readonly stop: Stopper;
 };
 
 export type OutClaim = {
@@ -170,6 +177,8 @@ export type OutClaim = {
   readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
+  /** As for a message. */
+  readonly stop: Stopper;
 };
 
 export type Claim = InClaim | OutClaim;

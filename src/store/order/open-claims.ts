@@ -2,6 +2,7 @@
 import type { Message } from '../../domain/message.ts';
 import type { Reply } from '../../domain/reply.ts';
 import { Linked, LinkedSet } from '../../lib/linked-set.ts';
+import { Stopper } from '../../lib/stop.ts';
 import type { Row, WholeInRow, WholeOutRow } from './rows.ts';
 import type { Claim, InClaim, Memory, OutClaim } from '../store.ts';
 
@@ -11,6 +12,7 @@ class OpenInClaim extends Linked implements InClaim {
   readonly attempt: number;
   readonly condemned: boolean;
   readonly memory: Memory;
+  readonly stop = new Stopper();
   row: WholeInRow | null;
 
   constructor(row: WholeInRow, memory: Memory) {
@@ -30,6 +32,7 @@ class OpenOutClaim extends Linked implements OutClaim {
   readonly attemptOfSchedule: number;
   readonly possibleDuplicate: boolean;
   readonly late: boolean;
+  readonly stop = new Stopper();
   row: WholeOutRow | null;
 
   constructor(row: WholeOutRow) {
@@ -78,16 +81,20 @@ export class OpenClaims {
     return row;
   }
 
-  /** Ends every claim on such a row, for whoever holds it. Returns the rows. */
+  /** Ends every claim on such a row: whoever holds it has lost it. Returns the rows. */
   revoke(matches: (row: Row) => boolean): readonly Row[] {
     const rows: Row[] = [];
+    const lost: Stopper[] = [];
     for (const claim of this.#open) {
       const { row } = claim;
       if (row === null || !matches(row)) continue;
       claim.row = null;
       this.#open.delete(claim);
       rows.push(row);
+      lost.push(claim.stop);
     }
+    // All are ended before the first is told, which may have work that asks for more.
+    for (const stop of lost) stop.stop();
     return rows;
   }
 

@@ -75,6 +75,19 @@ export const forgettingCases: readonly LedgerCase[] = [
     await noneOut(it);
     assertEmpty(it);
   }),
+  promise('work on what is forgotten is stopped, and no other', async (it) => {
+    await accept(it, said('ann', 'one'), said('bob', 'hi'), said('cid', 'hi'));
+    const claims = await takeIn(it, 3);
+    await answer(it, claims[2]!, 'c');
+    const reply = await oneOut(it);
+    const stopped = (): boolean[] => [...claims, reply].map(({ stop }) => stop.stopped);
+    await it.ledger.forget(talk('ann'));
+    assert.deepEqual(stopped(), [true, false, false, false]);
+    await it.ledger.forget(talk('cid'));
+    assert.deepEqual(stopped(), [true, false, false, true]);
+    await answer(it, claims[1]!, 'b');
+    assert.equal(claims[1]!.stop.stopped, false);
+  }),
   promise(
     'replies are gone whether they wait, are deferred, parked or on their way',
     async (it) => {
