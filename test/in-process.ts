@@ -63,10 +63,14 @@ export function startCommand(args: readonly string[], surroundings: Surroundings
     abandon: abandon.signal,
     onHangUp: (act) => (hangUp = act),
   };
-  const running = command?.run(args.slice(1), io) ?? runCommandLine(args, io);
-  const ended = running.finally(() => [out, err].forEach((one) => one.over()));
+  const ended = command?.run(args.slice(1), io) ?? runCommandLine(args, io);
+  const over = (how: unknown): void => {
+    const why = how instanceof Error ? how.stack : `code ${String(how)}`;
+    const end = `ended (${why}), saying:\n${out.text}\n${err.text}`;
+    for (const one of [out, err]) one.over(end);
+  };
   // Who waits for it is told of what it throws; nobody else is.
-  ended.catch(() => {});
+  ended.then(over, over);
   return {
     input,
     out: () => out.text,
@@ -109,7 +113,8 @@ async function settled(): Promise<void> {
 /** Keeps what is written, and tells who waits for it. */
 class Heard extends Writable {
   text = '';
-  #isOver = false;
+  /** How the command ended, and what it said; null: it runs. */
+  #end: string | null = null;
   readonly #watchers = new Set<() => void>();
 
   override _write(part: Buffer, _encoding: string, done: () => void): void {
@@ -118,8 +123,8 @@ class Heard extends Writable {
     done();
   }
 
-  over(): void {
-    this.#isOver = true;
+  over(end: string): void {
+    this.#end = end;
     for (const look of this.#watchers) look();
   }
 
@@ -128,7 +133,7 @@ class Heard extends Writable {
       const look = (): void => {
         const found = pattern.exec(this.text.slice(from));
         if (found !== null) resolve(Object.assign(found, { index: from + found.index }));
-        else if (this.#isOver) reject(new Error(`ended without ${pattern}:\n${this.text}`));
+        else if (this.#end !== null) reject(new Error(`${this.#end}, without ${pattern}`));
         else return;
         this.#watchers.delete(look);
       };
