@@ -51,10 +51,15 @@ export function watchStorage(events: Events): StorageAlerts {
   };
 }
 
+const reasons: Readonly<Record<Exclude<StorageRoom['kind'], 'ok'>, string>> = {
+  full: 'the disk is full',
+  low: 'the disk is nearly full',
+  away: 'the database server does not answer',
+};
+
 function healthOf({ kind }: StorageRoom): Health {
   if (kind === 'ok') return { status: 'ok' };
-  const reason = kind === 'full' ? 'the disk is full' : 'the disk is nearly full';
-  return { status: 'failing', reason };
+  return { status: 'failing', reason: reasons[kind] };
 }
 
 const mebibyte = 1024 * 1024;
@@ -70,6 +75,13 @@ function warningOf(room: StorageRoom): WarningStatus | null {
         'The disk of the database is full: nothing is accepted, and what is finished waits to be ' +
         'written down. It is tried again every second.';
       return { code: 'storage_full', path, message, remedy };
+    }
+    case 'away': {
+      const message =
+        'The database server does not answer: nothing is accepted, and what is finished waits to ' +
+        'be written down. It is tried again all the time.';
+      const server = 'Start the server, or make the way to it free; svc goes on by itself.';
+      return { code: 'storage_away', path: 'storage.url_env', message, remedy: server };
     }
     case 'low': {
       const [left, least] = [room.freeBytes, room.freeBytesMin].map((n) =>

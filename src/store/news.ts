@@ -5,10 +5,12 @@ import type { ChannelKey } from '../domain/ids.ts';
 /**
  * Unless it is `ok`, nothing is accepted. `low`: less is free than there must be; what was accepted
  * is worked on. `full`: a commit found no room; what is finished waits, and is tried every second.
+ * `away`: the database server does not answer; what is finished waits for it.
  */
 export type StorageRoom =
   | { readonly kind: 'ok' }
   | { readonly kind: 'full' }
+  | { readonly kind: 'away' }
   | { readonly kind: 'low'; readonly freeBytes: number; readonly freeBytesMin: number };
 
 /** What a ledger tells of itself, at any time; whoever listens returns at once. */

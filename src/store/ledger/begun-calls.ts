@@ -1,12 +1,15 @@
 import type { Message } from '../../domain/message.ts';
 import type { BegunCall, CallEnding, EarlierCall, Journaled } from '../../domain/tool-use.ts';
 import type { InClaim } from '../store.ts';
+import type { Awaitable } from './storage.ts';
 
 /** One call of a message, in whichever of its runs it began. */
 export type RunningCall = Pick<BegunCall, 'key' | 'hash' | 'tool' | 'arguments' | 'sensitivity'> & {
   /** Null: its end was not seen. */
   readonly ending: CallEnding | null;
 };
+
+type Load = (message: Message) => Awaitable<readonly RunningCall[]>;
 
 type Call = {
   readonly kept: Omit<RunningCall, 'ending'>;
@@ -20,25 +23,26 @@ type Call = {
  * asks for it; each one that an earlier run began answers one of this run, in their order.
  */
 export class BegunCalls {
-  readonly #load: (message: Message) => readonly RunningCall[];
+  readonly #load: Load;
   readonly #calls = new WeakMap<Message, Call[]>();
 
   /** @param load what was begun for a message before this process held it, in that order */
-  constructor(load: (message: Message) => readonly RunningCall[]) {
+  constructor(load: Load) {
     this.#load = load;
   }
 
   /** Calls that earlier runs began and this run has not asked for, in the order they began. */
-  earlier(claim: InClaim): readonly EarlierCall[] {
-    return this.#of(claim.message)
+  async earlier(claim: InClaim): Promise<readonly EarlierCall[]> {
+    return (await this.#of(claim.message))
       .filter((call) => call.claim !== claim)
       .map(({ kept: { key, tool, arguments: given, sensitivity }, ending }) => {
         return { key, tool, arguments: given, sensitivity, ending };
       });
   }
 
-  begin(claim: InClaim, { key, hash, tool, sensitivity, arguments: given }: BegunCall): Journaled {
-    const calls = this.#of(claim.message);
+  async begin(claim: InClaim, call: BegunCall): Promise<Journaled> {
+    const { key, hash, tool, sensitivity, arguments: given } = call;
+    const calls = await this.#of(claim.message);
     const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
     if (before === undefined) {
       if (calls.some(({ kept }) => kept.key === key)) return { kind: 'unwritten' };
@@ -55,7 +59,7 @@ export class BegunCalls {
 
   /** A call that has begun could not be written down, and did not run. */
   drop({ message }: InClaim, key: string): void {
-    const calls = this.#of(message);
+    const calls = this.#calls.get(message) ?? [];
     const at = calls.findIndex(({ kept }) => kept.key === key);
     if (at >= 0) calls.splice(at, 1);
   }
@@ -65,12 +69,14 @@ export class BegunCalls {
     if (call !== undefined) call.ending = ending;
   }
 
-  #of(message: Message): Call[] {
+  /** Those who ask while it is read get the same list. */
+  async #of(message: Message): Promise<Call[]> {
     const known = this.#calls.get(message);
     if (known !== undefined) return known;
-    const calls = this.#load(message).map(({ ending, ...kept }): Call => {
+    const read = (await this.#load(message)).map(({ ending, ...kept }): Call => {
       return { kept, ending, claim: null };
     });
+    const calls = this.#calls.get(message) ?? read;
     this.#calls.set(message, calls);
     return calls;
   }

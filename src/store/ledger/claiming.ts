@@ -4,7 +4,7 @@
 import type { Box } from '../../domain/event.ts';
 import type { ChannelKey } from '../../domain/ids.ts';
 import type { OpenClaims } from '../order/open-claims.ts';
-import { isWhole, type Row, type WholeRow } from '../order/rows.ts';
+import type { Row, WholeRow } from '../order/rows.ts';
 import type { Claim } from '../store.ts';
 import type { WorkingSet } from '../order/working-set.ts';
 import type { Awaitable, LedgerStorage } from './storage.ts';
@@ -33,8 +33,8 @@ export class Claiming {
   }
 
   async claim(box: Box, channel: ChannelKey, n: number): Promise<readonly Claim[]> {
-    if (this.#stopped) return [];
-    const { quarantine } = this.#parts.storage;
+    const { quarantine, mayHandOut } = this.#parts.storage;
+    if (this.#stopped || !mayHandOut) return [];
     if (quarantine === null || quarantine.suspects === 0) return this.#take(box, channel, n);
     const suspect = box === 'in' ? await quarantine.next(channel) : null;
     const first = suspect === null ? [] : await this.#handOut([suspect]);
@@ -72,20 +72,29 @@ export class Claiming {
   }
 
   #handOut(taken: readonly Row[]): Awaitable<readonly Claim[]> {
-    return taken.every(isWhole) ? this.#claimsOf(taken) : this.#readFirst(taken);
+    return this.#areReady(taken) ? this.#claimsOf(taken) : this.#readFirst(taken);
   }
 
-  /** A restored row says nothing yet. It may be taken away, or the ledger end, while it is read. */
+  #areReady(taken: readonly Row[]): taken is readonly WholeRow[] {
+    const { storage } = this.#parts;
+    return taken.every((row) => storage.isReady(row));
+  }
+
+  /** Rows may be taken away, or the ledger end, while they are read. */
   async #readFirst(taken: readonly Row[]): Promise<readonly Claim[]> {
-    try {
-      await this.#parts.storage.read(taken.filter((row) => !isWhole(row)));
-    } catch (error) {
-      this.#giveBack(this.#stillThere(taken));
-      this.#parts.failed(error);
-      return [];
+    const { storage, failed } = this.#parts;
+    let left = taken;
+    while (!this.#stopped && !this.#areReady(left)) {
+      try {
+        await storage.read(left.filter((row) => !storage.isReady(row)));
+      } catch (error) {
+        this.#giveBack(this.#stillThere(left));
+        failed(error);
+        return [];
+      }
+      left = this.#stillThere(left);
     }
-    const left = this.#stillThere(taken);
-    if (!this.#stopped && left.every(isWhole)) return this.#claimsOf(left);
+    if (!this.#stopped && storage.mayHandOut && this.#areReady(left)) return this.#claimsOf(left);
     this.#giveBack(left);
     return [];
   }

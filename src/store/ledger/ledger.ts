@@ -10,7 +10,7 @@ import type { AuditRow } from '../../domain/audit.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Box } from '../../domain/event.ts';
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import type { ChannelKey, IdSource } from '../../domain/ids.ts';
 import type { Inbound } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral } from '../../domain/reply.ts';
@@ -56,6 +56,7 @@ export class LaneLedger implements Ledger {
   readonly durability: Durability;
   readonly calls: ToolCalls;
   readonly #now: () => number;
+  readonly #ids: IdSource;
   readonly #rows: WorkingSet;
   readonly #storage: LedgerStorage;
   readonly #open = new OpenClaims();
@@ -70,8 +71,9 @@ export class LaneLedger implements Ledger {
   #closing: Promise<void> | null = null;
 
   constructor(parts: LedgerParts) {
-    const { now, steady, rows, storage, news, onFault = () => {} } = parts;
+    const { now, steady, ids, rows, storage, news, onFault = () => {} } = parts;
     this.#now = now;
+    this.#ids = ids;
     this.#rows = rows;
     this.#storage = storage;
     this.#onFault = onFault;
@@ -281,6 +283,7 @@ export class LaneLedger implements Ledger {
 
   async #forget(whose: Whose): Promise<number> {
     const before = this.#rows.nextSeq();
+    const beforeId = this.#ids.message();
     const arrived = this.#accepting.unwanted({ whose, before });
     const remove = (matches: (row: Row) => boolean): number =>
       removeRows(this.#rows, this.#open, whose, matches);
@@ -288,7 +291,8 @@ export class LaneLedger implements Ledger {
     const written = await this.#storage.written();
     arrived();
     if (!written) throw new Error('the storage has failed');
-    const deleted = await this.#storage.forgetting.forget({ whose, before, removed, remove });
+    const asked = { whose, before, beforeId, removed, remove };
+    const deleted = await this.#storage.forgetting.forget(asked);
     this.#storage.quarantine?.forgotten();
     this.#intakeLimit.settled();
     return deleted;

@@ -11,7 +11,7 @@ import type { Acceptance } from '../../channel/channel.ts';
 import type { AuditRow } from '../../domain/audit.ts';
 import type { TurnRow } from '../../domain/conversation.ts';
 import type { Failure } from '../../domain/failure.ts';
-import type { ChannelKey } from '../../domain/ids.ts';
+import type { ChannelKey, MessageId } from '../../domain/ids.ts';
 import type { KeyCheck, Message } from '../../domain/message.ts';
 import type { Note, NoteScope, NotesOf } from '../../domain/note.ts';
 import type { Deferral, Reply } from '../../domain/reply.ts';
@@ -19,7 +19,7 @@ import type { Whose } from '../../domain/story.ts';
 import type { BegunCall, CallEnding, ToolUse } from '../../domain/tool-use.ts';
 import type { RunningCall } from './begun-calls.ts';
 import type { InRow, MessageProgress, OutRow, Row } from '../order/rows.ts';
-import type { WholeInRow, WholeOutRow } from '../order/rows.ts';
+import type { WholeInRow, WholeOutRow, WholeRow } from '../order/rows.ts';
 import type { Quarantine } from '../order/quarantine.ts';
 import type { CursorMove, DeadLetterMove, Effects, Gauges, Memory, Durability } from '../store.ts';
 
@@ -29,6 +29,11 @@ export interface LedgerStorage {
   readonly limits: Pick<Gauges, 'messagesMax' | 'bytesMax'>;
   /** Whether it can take in more. Each change is told. */
   readonly hasRoom: boolean;
+  /**
+   * Whether rows may be handed out. False while this process may have lost the right to work them:
+   * whoever makes it true again rings for what waits.
+   */
+  readonly mayHandOut: boolean;
   /** Holds back what a start found suspect; null: this storage outlives no process. */
   readonly quarantine: Quarantine | null;
   readonly history: StoredHistory;
@@ -48,8 +53,11 @@ export interface LedgerStorage {
     cursors: readonly CursorMove[],
     enter: Enter,
   ): Promise<Acceptance>;
+  /** Whether a row can be handed out at once: its text is here, and `history.of` has an answer. */
+  isReady(row: Row): row is WholeRow;
   /**
-   * Puts into rows that were restored what they say; all others have it from the beginning.
+   * Makes rows ready: rows that were restored get what they say, which all others have from the
+   * beginning. A change of what their conversation remembers may undo it.
    * @throws or rejects when it cannot be read: the storage has failed
    */
   read(rows: readonly Row[]): Awaitable<void>;
@@ -86,7 +94,7 @@ export type Awaitable<T> = T | Promise<T>;
 interface StoredHistory {
   /** What it holds in memory. */
   readonly bytes: number;
-  /** @throws when it cannot be read: the storage has failed */
+  /** Of a message whose row is ready. @throws when it cannot be read: the storage has failed */
   of(message: Message): Memory;
   /** The last n turns of the newest session that has any, oldest first. */
   said(message: Message, n: number): Awaitable<readonly TurnRow[]>;
@@ -101,7 +109,7 @@ interface StoredAgents {
   /** The last n of the conversation, newest first. */
   toolUses(message: Message, n: number): Awaitable<readonly ToolUse[]>;
   /** What was begun for a message before this process held it, oldest first. */
-  callsOf(message: Message): readonly RunningCall[];
+  callsOf(message: Message): Awaitable<readonly RunningCall[]>;
 }
 
 /** The ledger asks these one at a time, together with those of `StoredForgetting`. */
@@ -159,6 +167,8 @@ export type Forgotten = {
   readonly whose: Whose;
   /** Rows numbered from `before` on came after the request, and stay. */
   readonly before: number;
+  /** The same said of messages that came to this process: ids from this one on. */
+  readonly beforeId: MessageId;
   /** How many rows of theirs have gone from the working set. */
   readonly removed: number;
   /** Takes more rows of theirs away, wherever they are; a claim on such a row is lost. */

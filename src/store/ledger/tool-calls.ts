@@ -19,7 +19,7 @@ export class ToolCalls implements CallJournal<InClaim> {
 
   async journal(claim: InClaim, call: BegunCall): Promise<Journaled> {
     if (!this.#open.has(claim)) return { kind: 'unwritten' };
-    const journaled = this.#begun.begin(claim, call);
+    const journaled = await this.#begun.begin(claim, call);
     if (journaled.kind !== 'run') return journaled;
     const written = await this.#storage.callBegun(claim.message, call);
     if (written && this.#open.has(claim)) return journaled;

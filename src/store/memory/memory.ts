@@ -18,7 +18,7 @@ import type {
   TurnEnd,
 } from '../ledger/storage.ts';
 import { memoryLimits, memoryDurability, type MemoryLimits } from './limits.ts';
-import type { OutRow, Row } from '../order/rows.ts';
+import { isWhole, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove, Ledger } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
 import { StoryRing } from './story-ring.ts';
@@ -46,6 +46,7 @@ export class MemoryStorage implements LedgerStorage {
   readonly durability = memoryDurability;
   readonly limits: LedgerStorage['limits'];
   readonly hasRoom = true;
+  readonly mayHandOut = true;
   readonly quarantine = null;
   readonly #stories: StoryRing;
   readonly #known: KnownKeys;
@@ -100,6 +101,8 @@ export class MemoryStorage implements LedgerStorage {
     for (const { channel, name, value } of cursors) this.#cursors.set(`${channel} ${name}`, value);
     return { kind: 'accepted', receipts };
   }
+
+  readonly isReady = isWhole;
 
   /** Nothing is ever restored. */
   read(_rows: readonly Row[]): Awaitable<void> {}

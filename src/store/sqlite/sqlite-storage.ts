@@ -16,7 +16,7 @@ import type {
   StorageTold,
   TurnEnd,
 } from '../ledger/storage.ts';
-import type { InRow, OutRow, Row } from '../order/rows.ts';
+import { isWhole, type InRow, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agent-reads.ts';
 import { begunWrites } from './write/agent-writes.ts';
@@ -70,6 +70,9 @@ export class SqliteStorage implements LedgerStorage {
       clear: (row) => void this.#write(['inboxCleared', JSON.stringify([row.seq])]),
     });
   }
+
+  readonly mayHandOut = true;
+  readonly isReady = isWhole;
 
   get hasRoom(): boolean {
     return this.#disk.hasRoom;

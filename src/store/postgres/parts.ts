@@ -1,0 +1,24 @@
+/** What the PostgreSQL form's storage is made of; it owns them, and closes them with itself. */
+import type { Clock } from '../../lib/clock.ts';
+import type { LedgerNews } from '../news.ts';
+import type { Suspect } from '../order/quarantine.ts';
+import type { WorkingSet } from '../order/working-set.ts';
+import type { Asked, Rows } from './write/statement.ts';
+import type { Flights } from './write/flights.ts';
+import type { Landed, Write } from './write/writes.ts';
+
+export type PostgresParts = Clock & {
+  readonly rows: WorkingSet;
+  readonly flights: Flights<Write, Landed>;
+  readonly reads: Reads;
+  readonly news: LedgerNews;
+  readonly suspects: readonly Suspect[];
+};
+
+/**
+ * The connection that the ledger reads by. While the server is away a question waits, and is asked
+ * again; it rejects when the storage is closed, and on a fault that does not pass.
+ */
+export interface Reads extends AsyncDisposable {
+  ask(asked: Asked): Promise<Rows>;
+}
