@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { dedupeMsOf } from '../src/channel/kinds.ts';
 import { channelKeyOf, type ChannelKey } from '../src/domain/ids.ts';
 import { memoryDurability } from '../src/store/memory/limits.ts';
-import { sqliteDurability } from '../src/store/sqlite/ledger/limits.ts';
+import { keptDurability } from '../src/store/ledger/durability.ts';
 
 const hourMs = 3_600_000;
 
@@ -16,7 +16,7 @@ test('with storage a reply is tried 13 times in about 76 hours, the first five i
     durable,
     drainMs,
     drainsBacklog,
-  } = sqliteDurability;
+  } = keptDurability;
   assert.equal(gaps.length + 1, 13);
   const hours = gaps.reduce((sum, gap) => sum + gap, 0) / hourMs;
   assert.ok(hours > 75 && hours < 77, `${hours}`);

@@ -16,6 +16,9 @@ import type { ChannelBacklog, Claim } from '../store.ts';
 import type { LedgerNews } from '../news.ts';
 import type { WorkingSet } from './working-set.ts';
 
+/** The cursor that says since when a channel is not served; empty: the channel is served. */
+export const unroutableCursor = 'unroutable_since';
+
 const keptMs = 7 * 86_400_000;
 /** How often to look whether what waits is due. */
 const lookMs = 60_000;

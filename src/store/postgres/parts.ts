@@ -3,20 +3,31 @@ import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNews } from '../news.ts';
 import type { Suspect } from '../order/quarantine.ts';
 import type { WorkingSet } from '../order/working-set.ts';
-import type { Asked, Rows } from './write/statement.ts';
+import type { DeadLetters } from './ledger/dead-letters.ts';
+import type { History } from './ledger/history.ts';
+import type { PostgresLimits } from './limits.ts';
 import type { Flights } from './write/flights.ts';
+import type { Asked, Rows } from './write/statement.ts';
 import type { Landed, Write } from './write/writes.ts';
 
 export type PostgresParts = Clock & {
+  readonly limits: PostgresLimits;
   readonly rows: WorkingSet;
-  readonly flights: Flights<Write, Landed>;
+  readonly flights: PostgresFlights;
   readonly reads: Reads;
+  readonly history: History;
+  readonly deadLetters: DeadLetters;
+  readonly sweeping: AsyncDisposable;
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
+  /** @param alone the id of the message that ran alone just then; null: none did */
+  readonly noteFailure: (alone: string | null) => void;
 };
 
+export type PostgresFlights = Flights<Write, Landed>;
+
 /**
- * The connection that the ledger reads by. While the server is away a question waits, and is asked
+ * A connection that the ledger reads by. While the server is away a question waits, and is asked
  * again; it rejects when the storage is closed, and on a fault that does not pass.
  */
 export interface Reads extends AsyncDisposable {

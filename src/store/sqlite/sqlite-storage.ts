@@ -16,6 +16,7 @@ import type {
   StorageTold,
   TurnEnd,
 } from '../ledger/storage.ts';
+import { unroutableCursor } from '../order/unroutable.ts';
 import { isWhole, type InRow, type OutRow, type Row } from '../order/rows.ts';
 import type { CursorMove } from '../store.ts';
 import { AgentReads } from './ledger/agent-reads.ts';
@@ -28,18 +29,17 @@ import type { Known } from './write/write-batch.ts';
 import type { Journal } from './write/journal.ts';
 import type { SqliteParts } from './ledger/parts.ts';
 import { Quarantine } from '../order/quarantine.ts';
-import { HistoryCache, unroutableCursor } from './ledger/history-cache.ts';
+import { HistoryCache } from './ledger/history-cache.ts';
 import type { KeyedAccept, KnownMessage, Write } from './write/statements.ts';
-import { sqliteDurability, tracesPendingMax } from './ledger/limits.ts';
+import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
 import { memoryAfter } from '../ledger/next-memory.ts';
 import { StoredTexts } from './ledger/stored-texts.ts';
 import { turnEndWrites } from './write/turn-writes.ts';
 
 const safe = Promise.resolve();
-const storageRetryMs = 5_000;
 
 export class SqliteStorage implements LedgerStorage {
-  readonly durability = sqliteDurability;
+  readonly durability = keptDurability;
   readonly limits: LedgerStorage['limits'];
   readonly quarantine: Quarantine;
   readonly history: HistoryCache;

@@ -1,5 +1,12 @@
-/** What is gathered for a flight, and what is known once it has landed. */
+/**
+ * What is gathered for a flight, and what is known once it has landed. Plain texts are in their
+ * stored form already (server/text.ts); times are milliseconds since 1970.
+ */
+import type { AcceptWrite } from './accepts.ts';
+import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
+import type { DeferredWrite, SentWrite } from './deliveries.ts';
 import type { Rows, Statement } from './statement.ts';
+import type { TurnWrite } from './turns.ts';
 
 /**
  * A statement of its own, for what is rare. Those of a flight go before its sets, in the order in
@@ -11,8 +18,17 @@ export type Single = Statement & {
   readonly told?: (rows: Rows) => void;
 };
 
-/** Sets are added to this union: accepts, ends of turns, deliveries, calls of tools. */
-export type Write = Single;
+/** All but singles go in sets: one statement takes all rows of a kind. */
+export type Write =
+  | Single
+  | AcceptWrite
+  | TurnWrite
+  | SentWrite
+  | DeferredWrite
+  | BegunWrite
+  | EndedWrite
+  | CursorWrite
+  | AuditWrite;
 
 /** The message that came first with a key. */
 export type First = { readonly id: string; readonly fingerprint: string | null };
@@ -25,3 +41,30 @@ export type Landed = {
   /** Ids of messages and replies whose end, or whose next try, was written down. */
   readonly done: ReadonlySet<string>;
 };
+
+/** What a flight's answers fill. */
+export type Landing = {
+  readonly numbers: Map<string, number>;
+  readonly known: Map<string, First>;
+  readonly done: Set<string>;
+};
+
+/** A statement, and what its answer says. */
+export type Step = {
+  readonly statement: Statement;
+  readonly read?: (rows: Rows, landing: Landing) => void;
+};
+
+/** The rows of a set as one parameter. */
+export function asJson(rows: readonly unknown[]): string {
+  return JSON.stringify(rows);
+}
+
+/** Asks which of these are in a table: the answer of a set that was lost. */
+export function foundIn(table: string, ids: readonly string[]): Statement {
+  return { text: `SELECT id FROM svc.${table} WHERE id = ANY($1)`, values: [ids] };
+}
+
+export function readDone(rows: Rows, { done }: Landing): void {
+  for (const { id } of rows) done.add(id as string);
+}

@@ -1,21 +1,16 @@
 /**
  * What conversations at work remember, kept on the main thread so that a turn need not read the
- * disk: the active session's window of turns. It is bounded; a conversation that is not here is
- * read by a connection that can only read.
+ * disk. A conversation that is not here is read by a connection that can only read.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { fitWindow, windowTurnsMax, type TurnRow } from '../../../domain/conversation.ts';
+import { windowTurnsMax, type TurnRow } from '../../../domain/conversation.ts';
 import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Message } from '../../../domain/message.ts';
-import { Cache } from '../../../lib/cache.ts';
+import { activeSession, Memories, memoryOf } from '../../ledger/memories.ts';
+import type { ConversationRecord, Where } from '../../ledger/memories.ts';
+import { unroutableCursor } from '../../order/unroutable.ts';
 import type { Memory } from '../../store.ts';
 import type { Stamps } from './stamps.ts';
-
-const bytesMax = 64 * 1024 * 1024;
-const entryBytes = 256;
-
-/** The cursor that says since when a channel is not served; empty: the channel is served. */
-export const unroutableCursor = 'unroutable_since';
 
 /** Turns that were said in a conversation and may be seen; a quoted block was not said. */
 const theirs =
@@ -38,7 +33,7 @@ type TurnRecord = {
 
 export class HistoryCache {
   readonly #stamps: Stamps;
-  readonly #memories = new Cache<string, Memory>(bytesMax);
+  readonly #memories = new Memories();
   readonly #conversation: StatementSync;
   readonly #turns: StatementSync;
   readonly #first: StatementSync;
@@ -80,11 +75,11 @@ export class HistoryCache {
   }
 
   get bytes(): number {
-    return this.#memories.weight;
+    return this.#memories.bytes;
   }
 
   of(message: Message): Memory {
-    const known = this.#memories.get(keyOf(message));
+    const known = this.#memories.get(message);
     if (known !== undefined) return known;
     const memory = this.#read(message);
     this.put(message, memory);
@@ -93,7 +88,7 @@ export class HistoryCache {
 
   /** The conversation has changed on the disk. */
   drop(where: Where): void {
-    this.#memories.delete(keyOf(where));
+    this.#memories.drop(where);
   }
 
   /** The last n turns of the newest session in which something was said, oldest first. */
@@ -104,8 +99,7 @@ export class HistoryCache {
 
   /** To be called after the commit of a turn. @param memory what the next turn will see */
   put(message: Message, memory: Memory): void {
-    const key = keyOf(message);
-    this.#memories.put(key, memory, bytesOf(memory, key));
+    this.#memories.put(message, memory);
   }
 
   /** @returns oldest first */
@@ -120,42 +114,15 @@ export class HistoryCache {
     return rows.reverse();
   }
 
-  /** The first session has no row of its own until something besides turns is to be kept. */
   #read(message: Message): Memory {
     const { channel, conversation } = message;
-    const row = this.#conversation.get(channel, conversation) as ConversationRow | undefined;
-    const number = row?.session ?? 1;
+    const row = this.#conversation.get(channel, conversation) as ConversationRecord | undefined;
+    const number = activeSession(row);
     const found = this.#turns.all(channel, conversation, number);
-    const newestFirst = found as unknown as TurnRecord[];
-    const turns = fitWindow(this.#rowsOf(newestFirst));
-    const empty = newestFirst.length === 0;
-    const lastAt = newestFirst[0]?.at ?? null;
-    const previousAt = row === undefined ? lastAt : Math.max(row.previousAt, lastAt ?? 0);
-    if (row !== undefined)
-      return { session: { number, startedAt: row.startedAt }, turns, previousAt, empty };
-    if (lastAt === null) {
-      return { session: { number, startedAt: message.acceptedAt }, turns, previousAt, empty };
-    }
-    const first = this.#first.get(channel, conversation, number) as { at: number };
-    return { session: { number, startedAt: first.at }, turns, previousAt, empty };
+    const turns = this.#rowsOf(found as unknown as TurnRecord[]);
+    const firstAt = (): number => {
+      return (this.#first.get(channel, conversation, number) as { at: number }).at;
+    };
+    return memoryOf(message, row, turns, firstAt);
   }
-}
-
-type Where = Pick<Message, 'channel' | 'conversation'>;
-
-type ConversationRow = {
-  readonly session: number;
-  readonly startedAt: number;
-  readonly previousAt: number;
-};
-
-/** Channel keys hold no space, so no two conversations share a key. */
-function keyOf({ channel, conversation }: Where): string {
-  return `${channel} ${conversation}`;
-}
-
-function bytesOf({ turns }: Memory, key: string): number {
-  let characters = key.length;
-  for (const { text, reply } of turns) characters += text.length + (reply?.length ?? 0);
-  return entryBytes * (turns.length + 1) + 2 * characters;
 }

@@ -1,26 +1,5 @@
 /** What this form promises, and its bounds. */
-import type { Durability } from '../../store.ts';
 import type { QuarantineLimits } from '../../order/quarantine.ts';
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-
-export const sqliteDurability: Durability = {
-  durable: true,
-  deliveryGapsMs: [
-    1_000,
-    5_000,
-    20_000,
-    60_000,
-    5 * minuteMs,
-    30 * minuteMs,
-    ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
-  ],
-  hotGaps: 4,
-  jitter: 0.2,
-  drainMs: 5_000,
-  drainsBacklog: false,
-};
 
 /** A disk may take its time; one that does not answer keeps no process from ending. */
 export type ClosingLimits = {
@@ -60,6 +39,3 @@ export const sqliteLimits: SqliteLimits = {
   besideMs: 3_000,
   stallMs: 120_000,
 };
-
-/** When so many writes are pending, traces are left out. */
-export const tracesPendingMax = 5_000;

@@ -1,0 +1,95 @@
+/** What is kept of a message, a reply or a trace as one JSON text, beside what is queried. */
+import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { Reply } from '../../domain/reply.ts';
+import type { Sensitivity } from '../../domain/sensitivity.ts';
+import { summaryOf, type Trace } from '../../domain/trace.ts';
+import type { Effects } from '../store.ts';
+
+export function messageBody({ sender, text, media, address, pairingCode }: Message): string {
+  return JSON.stringify({ sender, text, media, target: address.target, pairingCode });
+}
+
+export function replyBody({ inReplyTo, brain, text, sessionStarted, address }: Reply): string {
+  return JSON.stringify({ inReplyTo, brain, text, sessionStarted, target: address.target });
+}
+
+/** A stored message; `acceptedAt`: milliseconds since 1970. */
+export type MessageRecord = {
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly acceptedAt: number;
+  readonly sensitivity: Sensitivity;
+  readonly body: string;
+};
+
+/** @throws where the body is damaged */
+export function messageFrom(record: MessageRecord): Message {
+  const { target, ...body } = JSON.parse(record.body) as Pick<
+    Message,
+    'sender' | 'text' | 'media' | 'pairingCode'
+  > & { target: string };
+  const channel = record.channel as ChannelKey;
+  return {
+    ...body,
+    id: record.id as MessageId,
+    channel,
+    conversation: record.conversation as ConversationId,
+    address: { channel, target },
+    acceptedAt: record.acceptedAt,
+    sensitivity: record.sensitivity,
+  };
+}
+
+/** A stored reply; `createdAt`: milliseconds since 1970. */
+export type ReplyRecord = {
+  readonly id: string;
+  readonly channel: string;
+  readonly conversation: string;
+  readonly createdAt: number;
+  readonly body: string;
+};
+
+/** @throws where the body is damaged */
+export function replyFrom(record: ReplyRecord): Reply {
+  const { target, ...body } = JSON.parse(record.body) as Pick<
+    Reply,
+    'inReplyTo' | 'brain' | 'text' | 'sessionStarted'
+  > & { target: string };
+  return {
+    ...body,
+    id: record.id as ReplyId,
+    conversation: record.conversation as ConversationId,
+    address: { channel: record.channel as ChannelKey, target },
+    createdAt: record.createdAt,
+  };
+}
+
+/** Brain, outcome and model: kept also where the trace itself is left out. */
+export type Summary = {
+  readonly brain: string | null;
+  readonly outcome: string | null;
+  readonly model: string | null;
+};
+
+export function summaryOfTurn(effects: Effects | null): Summary {
+  const trace = effects?.trace ?? null;
+  if (trace === null) return { brain: null, outcome: null, model: null };
+  const { brain, outcome, model } = summaryOf(trace);
+  return { brain, outcome, model };
+}
+
+const traceLengthMax = 2_048;
+
+/** A trace that is too long keeps when, who, how it ended, and the first steps that fit. */
+export function traceText(trace: Trace): string {
+  const whole = JSON.stringify(trace);
+  return whole.length <= traceLengthMax ? whole : shortened(trace);
+}
+
+function shortened(trace: Trace): string {
+  let left = traceLengthMax - JSON.stringify({ ...trace, steps: [] }).length;
+  const fit = trace.steps.findIndex((step) => (left -= JSON.stringify(step).length + 1) < 0);
+  return JSON.stringify({ ...trace, steps: trace.steps.slice(0, fit) });
+}

@@ -1,0 +1,20 @@
+/** The bounds of this form. */
+import type { QuarantineLimits } from '../order/quarantine.ts';
+
+export type PostgresLimits = QuarantineLimits & {
+  /** Messages accepted and not settled. */
+  readonly messagesMax: number;
+  /** The bytes that they and their replies hold in memory. */
+  readonly bytesMax: number;
+  /** For what is left to write when the storage closes. */
+  readonly closeMs: number;
+};
+
+export const postgresLimits: PostgresLimits = {
+  messagesMax: 1_000_000,
+  bytesMax: 1024 * 1024 * 1024,
+  closeMs: 10_000,
+  aloneMs: 30_000,
+  besideMs: 3_000,
+  stallMs: 120_000,
+};

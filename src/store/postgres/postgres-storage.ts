@@ -1,0 +1,260 @@
+/** PostgreSQL under the ledger: flights of grouped writes, and a connection that reads. */
+import type { Acceptance, Receipt } from '../../channel/channel.ts';
+import type { AuditRow } from '../../domain/audit.ts';
+import type { ChannelKey, MessageId } from '../../domain/ids.ts';
+import type { Message } from '../../domain/message.ts';
+import type { BegunCall, CallEnding } from '../../domain/tool-use.ts';
+import { keptDurability, storageRetryMs, tracesPendingMax } from '../ledger/durability.ts';
+import { memoryAfter } from '../ledger/next-memory.ts';
+import type {
+  Arrival,
+  DeferredUntil,
+  DeliveryEnd,
+  Enter,
+  FailedDelivery,
+  LedgerStorage,
+  StorageTold,
+  TurnEnd,
+} from '../ledger/storage.ts';
+import { refused } from '../order/intake-limit.ts';
+import { isWhole, type InRow, type OutRow, type Row, type WholeRow } from '../order/rows.ts';
+import { Quarantine } from '../order/quarantine.ts';
+import { unroutableCursor } from '../order/unroutable.ts';
+import type { CursorMove } from '../store.ts';
+import { AgentReads } from './ledger/agents.ts';
+import type { DeadLetters } from './ledger/dead-letters.ts';
+import { Forgetting } from './ledger/forgetting.ts';
+import type { History } from './ledger/history.ts';
+import { aloneMark, clearedMark } from './ledger/marks.ts';
+import { readTexts } from './ledger/texts.ts';
+import type { PostgresParts } from './parts.ts';
+import { toText } from './server/text.ts';
+import { acceptWrite, turnWrite, useRow } from './write/row-codec.ts';
+import type { First, Landed, Write } from './write/writes.ts';
+
+const safe = Promise.resolve();
+
+export class PostgresStorage implements LedgerStorage {
+  readonly durability = keptDurability;
+  readonly limits: LedgerStorage['limits'];
+  readonly quarantine: Quarantine;
+  readonly history: History;
+  readonly agents: AgentReads;
+  readonly deadLetters: DeadLetters;
+  readonly forgetting: Forgetting;
+  readonly #parts: PostgresParts;
+  readonly #flights: PostgresParts['flights'];
+  /** Traces left out, since the storage was behind. */
+  #tracesDropped = 0;
+
+  constructor(parts: PostgresParts) {
+    const { flights, limits, reads, suspects, history, deadLetters } = parts;
+    this.#parts = parts;
+    this.#flights = flights;
+    this.limits = { messagesMax: limits.messagesMax, bytesMax: limits.bytesMax };
+    this.history = history;
+    this.agents = new AgentReads(reads);
+    this.deadLetters = deadLetters;
+    this.forgetting = new Forgetting(parts);
+    this.quarantine = new Quarantine(suspects, {
+      ...parts,
+      mark: (row, alone) => this.#write(aloneMark(row.head.id, alone)),
+      clear: (row) => void this.#write(clearedMark([row.head.id])),
+    });
+  }
+
+  get hasRoom(): boolean {
+    return this.#flights.state === 'ok';
+  }
+
+  get mayHandOut(): boolean {
+    return this.#flights.mayHandOut;
+  }
+
+  gauges() {
+    return { tracesDropped: this.#tracesDropped, commitsPending: this.#flights.pending };
+  }
+
+  listen({ failed, roomChanged }: StorageTold): void {
+    const { news, rows } = this.#parts;
+    let { state, mayHandOut } = this.#flights;
+    this.#flights.onChange(() => {
+      if (this.#flights.state !== state) news.storageRoom?.({ kind: this.#flights.state });
+      if (this.#flights.mayHandOut && !mayHandOut) rows.ready.ringAll();
+      ({ state, mayHandOut } = this.#flights);
+      roomChanged();
+    });
+    this.#flights.onBroken(failed);
+  }
+
+  /** One that was refused may have landed all the same; then it is worked. */
+  accept(
+    arrivals: readonly Arrival[],
+    cursors: readonly CursorMove[],
+    enter: Enter,
+  ): Promise<Acceptance> {
+    for (const arrival of arrivals) this.#flights.add(acceptWrite(arrival));
+    for (const { channel, name, value } of cursors) {
+      this.#flights.add({ kind: 'cursor', channel, name, value: toText(value) });
+    }
+    return new Promise((resolve) => {
+      const landed = (what: Landed | null): void => {
+        if (what === null) return resolve(refused('storage_failed', storageRetryMs));
+        const receipts = arrivals.map((arrival) => this.#arrived(arrival, what, enter));
+        resolve({ kind: 'accepted', receipts });
+      };
+      this.#flights.flush(landed, () => resolve(refused('full', storageRetryMs)));
+    });
+  }
+
+  isReady(row: Row): row is WholeRow {
+    return isWhole(row) && (row.box === 'out' || this.history.holds(row.message));
+  }
+
+  async read(rows: readonly Row[]): Promise<void> {
+    await readTexts(this.#parts.reads, rows);
+    const messages = rows.flatMap((row) => (row.box === 'in' && row.message !== null ? [row] : []));
+    const unread = messages.filter(({ message, gone }) => !gone && !this.history.holds(message!));
+    if (unread.length > 0) await this.history.read(unread.map(({ message }) => message!));
+  }
+
+  turnEnded(end: TurnEnd, then: () => void): Promise<boolean> {
+    const { row, effects, why } = end;
+    const { message } = row;
+    const memory = memoryAfter(message, end.memory, effects);
+    const traced = this.#flights.pending < tracesPendingMax;
+    if (!traced && effects?.trace != null) this.#tracesDropped++;
+    this.#flights.add(turnWrite(end, memory, traced));
+    return this.#done(row, () => {
+      if (why !== null) this.deadLetters.add(message.id);
+      const isOutdated = row.historyVersion < row.lane.historyVersion;
+      // Older turns come into the window for those that are left out.
+      const isOther = effects !== null && effects.leftOut.length + effects.doubted.length > 0;
+      if (row.gone || isOutdated || isOther) this.history.drop(message);
+      else this.history.put(message, memory);
+      then();
+    });
+  }
+
+  async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
+    const { id } = row.head;
+    this.#flights.add({ kind: 'sent', id, at, tookMs: at - row.takenAt, failure: null });
+    const landed = (what: Landed | null): void => {
+      if (what !== null) then();
+    };
+    if (row.lane.outbox.length > 1) this.#flights.flush(landed);
+    else this.#flights.flushSoon(landed);
+    return !this.#flights.broken;
+  }
+
+  deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
+    const { row, at, why, dueAt, how } = end;
+    const parked = how.park || row.parked;
+    this.#flights.add({
+      kind: 'deferred',
+      id: row.head.id,
+      attempts: row.attempt,
+      dueAt: Math.round(dueAt),
+      late: row.late || parked,
+      parked,
+      possibleDuplicate: how.possibleDuplicate,
+      uncounted: how.uncounted === true ? 1 : 0,
+      failure: JSON.stringify(why),
+      tried: JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]),
+    });
+    return this.#done(row, then);
+  }
+
+  buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
+    const { row, at, why } = end;
+    const failure = JSON.stringify(why);
+    for (const { head } of [row, ...parts]) {
+      this.#flights.add({ kind: 'sent', id: head.id, at, tookMs: null, failure });
+    }
+    return this.#done(row, () => {
+      for (const { head } of [row, ...parts]) this.deadLetters.add(head.id);
+      then();
+    });
+  }
+
+  callBegun(message: Message, call: BegunCall): Promise<boolean> {
+    const { id: messageId, channel } = message;
+    this.#flights.add({
+      kind: 'begun',
+      ...useRow({ ...call, ms: 0, outcome: 'unknown' }),
+      messageId,
+      channel,
+      conversation: toText(message.conversation),
+      hash: call.hash,
+      private: call.sensitivity === 'private',
+    });
+    return this.#flights.writtenNow();
+  }
+
+  callEnded(key: string, { text, outcome, ms }: CallEnding): void {
+    this.#flights.add({ kind: 'ended', key: toText(key), text: toText(text), outcome, ms });
+    this.#flights.flushSoon(() => {});
+  }
+
+  /** Does not wait while nothing can be written. */
+  audit({ at, action, target, status, reason }: AuditRow): Promise<boolean> {
+    const told = reason === null ? null : toText(reason);
+    const row = { at, action: toText(action), target: JSON.stringify(target), status };
+    this.#flights.add({ kind: 'audit', ...row, reason: told });
+    return this.#flights.writtenNow();
+  }
+
+  keepUnroutable(channel: ChannelKey, since: number | null): void {
+    this.history.keepUnroutable(channel, since);
+    const value = since === null ? '' : String(since);
+    void this.#write({ kind: 'cursor', channel, name: unroutableCursor, value });
+  }
+
+  written(): Promise<boolean> {
+    return this.#flights.written(() => {});
+  }
+
+  noteFailure(alone: InRow | null): void {
+    this.#parts.noteFailure(alone?.head.id ?? null);
+  }
+
+  async close(): Promise<void> {
+    await using closing = new AsyncDisposableStack();
+    closing.use(this.#parts.reads);
+    closing.use(this.#parts.sweeping);
+    await this.#flights.close();
+  }
+
+  #arrived(arrival: Arrival, { known, numbers }: Landed, enter: Enter): Receipt {
+    const { message } = arrival;
+    const first = known.get(message.id);
+    if (first !== undefined) return receiptOf(first, arrival);
+    enter(arrival);
+    if (numbers.get(message.id) === 1) this.history.beginsWith(message);
+    return { id: message.id, duplicate: false, keyReused: false, safe };
+  }
+
+  /** A row that somebody else took away is not written: it only leaves the working set. */
+  #done(row: InRow | OutRow, then: () => void): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#flights.flush((landed) => {
+        const isDone = landed !== null && landed.done.has(row.head.id);
+        if (isDone) then();
+        else if (landed !== null) this.#parts.rows.settle(row);
+        resolve(isDone);
+      });
+    });
+  }
+
+  #write(one: Write): Promise<boolean> {
+    this.#flights.add(one);
+    return this.written();
+  }
+}
+
+/** Without a fingerprint on either side there is nothing to compare. */
+function receiptOf({ id, fingerprint }: First, { keyCheck }: Arrival): Receipt {
+  const own = keyCheck?.fingerprint ?? null;
+  const reused = own !== null && fingerprint !== null && own !== fingerprint;
+  return { id: id as MessageId, duplicate: !reused, keyReused: reused, safe };
+}

@@ -1,0 +1,69 @@
+/** From what was gathered to the statements of one flight, and from their answers to what landed. */
+import { acceptSteps, type AcceptWrite } from './accepts.ts';
+import { deferredSteps, sentSteps, type DeferredWrite, type SentWrite } from './deliveries.ts';
+import { auditSteps, begunSteps, cursorSteps, endedSteps } from './small-sets.ts';
+import type { AuditWrite, BegunWrite, CursorWrite, EndedWrite } from './small-sets.ts';
+import type { Composed } from './statement.ts';
+import { turnSteps, type TurnWrite } from './turns.ts';
+import type { Landed, Landing, Single, Step, Write } from './writes.ts';
+
+/** The writes of a group by their kind, each in the order in which they were added. */
+type Sorted = {
+  readonly single: Single[];
+  readonly accept: AcceptWrite[];
+  readonly turn: TurnWrite[];
+  readonly sent: SentWrite[];
+  readonly deferred: DeferredWrite[];
+  readonly begun: BegunWrite[];
+  readonly ended: EndedWrite[];
+  readonly cursor: CursorWrite[];
+  readonly audit: AuditWrite[];
+};
+
+export function compose(writes: readonly Write[]): Composed<Landed> {
+  const steps = stepsOf(sorted(writes));
+  return {
+    statements: steps.map(({ statement }) => statement),
+    landed(answers) {
+      const landing: Landing = { numbers: new Map(), known: new Map(), done: new Set() };
+      for (const [place, { read }] of steps.entries()) read?.(answers[place]!, landing);
+      return landing;
+    },
+  };
+}
+
+/** Accepts come first among the sets: they lock keys and lanes, each in one order. */
+function stepsOf(sets: Sorted): readonly Step[] {
+  return [
+    ...sets.single.map(singleStep),
+    ...acceptSteps(sets.accept),
+    ...begunSteps(sets.begun),
+    ...turnSteps(sets.turn),
+    ...endedSteps(sets.ended),
+    ...sentSteps(sets.sent),
+    ...deferredSteps(sets.deferred),
+    ...cursorSteps(sets.cursor),
+    ...auditSteps(sets.audit),
+  ];
+}
+
+function singleStep({ text, values, again, told }: Single): Step {
+  const statement = again === undefined ? { text, values } : { text, values, again };
+  return told === undefined ? { statement } : { statement, read: (rows) => told(rows) };
+}
+
+function sorted(writes: readonly Write[]): Sorted {
+  const sets: Sorted = {
+    single: [],
+    accept: [],
+    turn: [],
+    sent: [],
+    deferred: [],
+    begun: [],
+    ended: [],
+    cursor: [],
+    audit: [],
+  };
+  for (const write of writes) (sets[write.kind] as Write[]).push(write);
+  return sets;
+}

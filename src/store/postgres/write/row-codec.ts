@@ -1,0 +1,117 @@
+/** From the end of a turn to the row of its set. */
+import { messageBody, replyBody, summaryOfTurn, traceText } from '../../ledger/bodies.ts';
+import type { Arrival, TurnEnd } from '../../ledger/storage.ts';
+import type { Message } from '../../../domain/message.ts';
+import type { NoteMove } from '../../../domain/note.ts';
+import type { ToolUse } from '../../../domain/tool-use.ts';
+import { dedupeMsOf } from '../../../channel/kinds.ts';
+import type { Effects, Memory } from '../../store.ts';
+import { toText, toTextOrNull } from '../server/text.ts';
+import type { AcceptWrite } from './accepts.ts';
+import type { ToolUseRow } from './small-sets.ts';
+import type { LaneRow, MarkRow, NoteStep, SaidRow, TurnWrite } from './turns.ts';
+
+export function acceptWrite({ message, dedupeKey, keyCheck }: Arrival): AcceptWrite {
+  const { id, channel, conversation, acceptedAt, sender, sensitivity } = message;
+  return {
+    kind: 'accept',
+    id,
+    channel,
+    conversation: toText(conversation),
+    at: acceptedAt,
+    sender: toText(sender.id),
+    private: sensitivity === 'private',
+    body: messageBody(message),
+    key: toTextOrNull(dedupeKey),
+    expiresAt: acceptedAt + dedupeMsOf(channel),
+    fingerprint: keyCheck?.fingerprint ?? null,
+  };
+}
+
+/**
+ * @param memory what the conversation's next turn will see
+ * @param traced whether its trace is kept
+ */
+export function turnWrite(end: TurnEnd, memory: Memory, traced: boolean): TurnWrite {
+  const { row, at, why, effects, replies } = end;
+  const { message } = row;
+  const { brain, outcome, model } = summaryOfTurn(effects);
+  const trace = effects?.trace ?? null;
+  const move = effects?.session ?? null;
+  const { number } = memory.session;
+  return {
+    kind: 'turn',
+    id: message.id,
+    at,
+    brain: toTextOrNull(brain),
+    outcome,
+    model: toTextOrNull(model),
+    failure: why === null ? null : JSON.stringify(why),
+    trace: trace === null || !traced ? null : traceText(trace),
+    replies: replies.map(({ reply }) => {
+      const { id, address, createdAt } = reply;
+      return { id, channel: address.channel, at: createdAt, body: replyBody(reply) };
+    }),
+    said: saidOf(message, number, effects),
+    lane: laneOf(message, memory, effects),
+    cut: move === null ? null : { session: number, at: move.at, reason: move.reason },
+    marks: marksOf(number, effects),
+    uses: (effects?.toolUses ?? []).map(useRow),
+    notes: (effects?.notes ?? []).map(noteStep),
+  };
+}
+
+/** A quoted block is a turn that nobody said; its message, a command, has none. */
+function saidOf(message: Message, session: number, effects: Effects | null): SaidRow | null {
+  const imported = effects?.imported ?? null;
+  if (imported !== null) {
+    const text = toText(imported.text);
+    const stamp = imported.sensitivity === 'private';
+    return { session, at: message.acceptedAt, quoted: true, private: stamp, text, reply: null };
+  }
+  const turn = effects?.turn ?? null;
+  if (turn === null) return null;
+  const { at, text, reply, sensitivity } = turn;
+  const said = { text: toText(text), reply: toTextOrNull(reply) };
+  return { session, at, quoted: false, private: sensitivity === 'private', ...said };
+}
+
+/**
+ * The turn itself tells its time and its session. The conversation's own row is written only where
+ * there is no turn, where a cut began a new session, or where an earlier message was accepted later
+ * by a clock that has been set back since.
+ */
+function laneOf(
+  { acceptedAt }: Message,
+  { session: { number, startedAt }, previousAt }: Memory,
+  effects: Effects | null,
+): LaneRow | null {
+  const turn = effects?.turn ?? null;
+  const move = effects?.session ?? null;
+  const lastAt = previousAt ?? acceptedAt;
+  if (turn !== null && move === null && lastAt === acceptedAt) return null;
+  return { session: number, startedAt, previousAt: lastAt };
+}
+
+/** A session that ends with this turn needs no mark: none of it is seen again. */
+function marksOf(session: number, effects: Effects | null): readonly MarkRow[] {
+  if (effects === null || effects.session !== null) return [];
+  return [
+    ...effects.doubted.map(({ at }): MarkRow => ({ session, at, mark: 1 })),
+    ...effects.leftOut.map(({ at }): MarkRow => ({ session, at, mark: 2 })),
+  ];
+}
+
+function noteStep(move: NoteMove): NoteStep {
+  const brain = move.scope.kind === 'brain' ? toText(move.scope.brain) : null;
+  if (move.kind === 'clear') return { kind: 'clear', brain };
+  const { at, text, sensitivity } = move.note;
+  const stamp = sensitivity === 'private';
+  return { kind: 'add', brain, at, private: stamp, text: toText(text), max: move.notesMax };
+}
+
+export function useRow(use: ToolUse): ToolUseRow {
+  const { key, at, ms, tool, mode, rule, outcome, arguments: given } = use;
+  const named = { tool: toText(tool), mode, rule: toText(rule), outcome };
+  return { key: toText(key), at, ms, ...named, arguments: toText(given) };
+}

@@ -1,0 +1,266 @@
+/**
+ * What the end of a turn changes. All of it hangs on the row of the inbox that the statement
+ * deletes: where that is gone, nothing of it is written.
+ */
+import { lastOf, onKnownUse, useColumns, type ToolUseRow } from './small-sets.ts';
+import { asJson, foundIn, readDone, type Step } from './writes.ts';
+
+export type TurnWrite = {
+  readonly kind: 'turn';
+  readonly id: string;
+  readonly at: number;
+  readonly brain: string | null;
+  readonly outcome: string | null;
+  readonly model: string | null;
+  /** JSON, as `trace`; null: it is answered. */
+  readonly failure: string | null;
+  readonly trace: string | null;
+  /** In their order. */
+  readonly replies: readonly ReplyRow[];
+  readonly said: SaidRow | null;
+  readonly lane: LaneRow | null;
+  readonly cut: CutRow | null;
+  readonly marks: readonly MarkRow[];
+  readonly uses: readonly ToolUseRow[];
+  readonly notes: readonly NoteStep[];
+};
+
+export type ReplyRow = {
+  readonly id: string;
+  readonly channel: string;
+  readonly at: number;
+  readonly body: string;
+};
+
+/** A turn, or a quoted block, which nobody said. */
+export type SaidRow = {
+  readonly session: number;
+  readonly at: number;
+  readonly quoted: boolean;
+  readonly private: boolean;
+  readonly text: string;
+  readonly reply: string | null;
+};
+
+export type LaneRow = {
+  readonly session: number;
+  readonly startedAt: number;
+  readonly previousAt: number;
+};
+
+export type CutRow = { readonly session: number; readonly at: number; readonly reason: string };
+
+/** Unanswered turns of a session that are doubted (1), or left out (2). */
+export type MarkRow = { readonly session: number; readonly at: number; readonly mark: 1 | 2 };
+
+/** In their order. `brain` null: of the conversation alone. */
+export type NoteStep =
+  | {
+      readonly kind: 'add';
+      readonly brain: string | null;
+      readonly at: number;
+      readonly private: boolean;
+      readonly text: string;
+      readonly max: number;
+    }
+  | { readonly kind: 'clear'; readonly brain: string | null };
+
+const columns = `x(id text COLLATE "C", at bigint, brain text, outcome text, model text, failure text,
+  trace text, replies json, session integer, said_at bigint, quoted boolean, said_private boolean,
+  text text, reply text, lane_session integer, started_at bigint, previous_at bigint,
+  cut_session integer, cut_at bigint, cut_reason text, marks json, uses json, notes json)`;
+
+const gone = `
+WITH gone AS (
+  DELETE FROM svc.inbox AS was USING json_to_recordset($1) AS ${columns}
+  WHERE was.id = x.id
+  RETURNING was.channel, was.conversation, was.n, was.accepted_at, was.sender, was.private,
+    was.attempts, was.body, x.*
+), settled AS (
+  INSERT INTO svc.message (id, channel, conversation, n, accepted_at, sender, private, attempts,
+    settled_at, brain, outcome, model, failure, trace, body)
+  SELECT id, channel, conversation, n, accepted_at, sender, private, attempts, at, brain, outcome,
+    model, failure, trace, body FROM gone
+)`;
+
+const answered = `, answered AS (
+  INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, body)
+  SELECT one.id, one.channel, gone.conversation, one.at, gone.id, one.body
+  FROM gone CROSS JOIN LATERAL
+    json_to_recordset(gone.replies) AS one(id text, channel text, at bigint, body text)
+)`;
+
+const said = `, said AS (
+  INSERT INTO svc.turn (channel, conversation, session, n, message_id, at, sender, private, text,
+    reply)
+  SELECT channel, conversation, session, n, id, said_at,
+    CASE WHEN quoted THEN NULL ELSE sender END, said_private, text, reply
+  FROM gone WHERE session IS NOT NULL
+)`;
+
+const moved = `, moved AS (
+  UPDATE svc.lane AS lane SET session = gone.lane_session, started_at = gone.started_at,
+    previous_at = gone.previous_at
+  FROM gone WHERE gone.lane_session IS NOT NULL
+    AND lane.channel = gone.channel AND lane.conversation = gone.conversation
+)`;
+
+const cut = `, cut AS (
+  INSERT INTO svc.cut (channel, conversation, session, at, reason)
+  SELECT channel, conversation, cut_session, cut_at, cut_reason FROM gone
+  WHERE cut_session IS NOT NULL
+  ON CONFLICT (channel, conversation, session) DO UPDATE SET at = excluded.at,
+    reason = excluded.reason
+)`;
+
+const marked = `, marked AS (
+  UPDATE svc.turn AS turn SET left_out = one.mark
+  FROM gone CROSS JOIN LATERAL
+    json_to_recordset(gone.marks) AS one(session integer, at bigint, mark smallint)
+  WHERE turn.channel = gone.channel AND turn.conversation = gone.conversation
+    AND turn.session = one.session AND turn.at = one.at
+    AND turn.reply IS NULL AND turn.sender IS NOT NULL
+)`;
+
+const used = `, used AS (
+  INSERT INTO svc.tool_use AS was (${useColumns})
+  SELECT one.key, gone.id, gone.channel, gone.conversation, one.at, one.ms, one.tool, one.mode,
+    one.rule, one.outcome, one.arguments
+  FROM gone CROSS JOIN LATERAL json_to_recordset(gone.uses) AS one(key text, at bigint,
+    ms double precision, tool text, mode text, rule text, outcome text, arguments text)
+  ${onKnownUse}
+)`;
+
+const noted = `, noted AS (
+  INSERT INTO svc.note (brain, channel, conversation, message_id, at, private, text)
+  SELECT one.brain, gone.channel, gone.conversation, gone.id, one.at, one.private, one.text
+  FROM gone CROSS JOIN LATERAL
+    json_to_recordset(gone.notes) AS one(brain text, at bigint, private boolean, text text)
+)`;
+
+/** Whose notes: of a brain, or of the conversation of a message that waits or was settled. */
+const ofBrain = 'brain = $1';
+const ofConversation = (table: string): string =>
+  'brain IS NULL AND (channel, conversation) = ' +
+  `(SELECT channel, conversation FROM svc.${table} WHERE id = $1)`;
+
+const clearBrain =
+  `DELETE FROM svc.note WHERE ${ofBrain} ` + 'AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)';
+const clearConversation = `DELETE FROM svc.note WHERE ${ofConversation('inbox')}`;
+
+/** The newest so many stay. */
+const boundConversation = `
+DELETE FROM svc.note WHERE ${ofConversation('message')} AND seq <=
+  (SELECT seq FROM svc.note WHERE ${ofConversation('message')} ORDER BY seq DESC LIMIT 1 OFFSET $2)`;
+
+/** Each conversation has its share: where one has the most notes, its oldest go first. */
+const boundBrain = `
+DELETE FROM svc.note WHERE seq IN (
+  SELECT seq FROM (
+    SELECT seq, row_number() OVER (PARTITION BY channel, conversation ORDER BY seq DESC) AS place
+    FROM svc.note WHERE ${ofBrain}
+  ) AS placed
+  ORDER BY place DESC, seq
+  LIMIT greatest(0, (SELECT count(*) FROM svc.note WHERE ${ofBrain}) - $2::bigint)
+)`;
+
+export function turnSteps(writes: readonly TurnWrite[]): readonly Step[] {
+  if (writes.length === 0) return [];
+  const kept = notesOf(writes);
+  const rows = writes.map((write, place) => rowOf(write, kept.rows[place]!));
+  const has = (is: (write: TurnWrite) => boolean, part: string): string =>
+    writes.some(is) ? part : '';
+  const text =
+    gone +
+    has(({ replies }) => replies.length > 0, answered) +
+    has((write) => write.said !== null, said) +
+    has(({ lane }) => lane !== null, moved) +
+    has((write) => write.cut !== null, cut) +
+    has(({ marks }) => marks.length > 0, marked) +
+    has(({ uses }) => uses.length > 0, used) +
+    has(({ notes }) => notes.length > 0, noted) +
+    '\nSELECT id FROM gone';
+  const again = foundIn(
+    'message',
+    writes.map(({ id }) => id),
+  );
+  const end = { statement: { text, values: [asJson(rows)], again }, read: readDone };
+  return [...kept.before, end, ...kept.after];
+}
+
+type AddedNote = Extract<NoteStep, { kind: 'add' }>;
+
+/**
+ * A lane has one turn in a group, so what is cleared of a conversation is what this turn added
+ * before; of a brain also what others added.
+ */
+function notesOf(writes: readonly TurnWrite[]): {
+  readonly before: readonly Step[];
+  readonly rows: readonly (readonly AddedNote[])[];
+  readonly after: readonly Step[];
+} {
+  const before: Step[] = [];
+  const rows: (readonly AddedNote[])[] = [];
+  const bounds = new Map<string, Step>();
+  for (const { id, notes } of writes) {
+    let own: readonly AddedNote[] = [];
+    for (const step of notes) {
+      if (step.kind === 'add') {
+        own = [...own, step];
+        bounds.set(step.brain ?? `\0${id}`, boundStep(step, id));
+        continue;
+      }
+      before.push(clearStep(step.brain, id));
+      own = own.filter(({ brain }) => brain !== step.brain);
+      if (step.brain === null) continue;
+      for (const [place, earlier] of rows.entries()) {
+        rows[place] = earlier.filter(({ brain }) => brain !== step.brain);
+      }
+    }
+    rows.push(own);
+  }
+  return { before, rows, after: [...bounds.values()] };
+}
+
+function boundStep({ brain, max }: AddedNote, id: string): Step {
+  const statement =
+    brain === null
+      ? { text: boundConversation, values: [id, max] }
+      : { text: boundBrain, values: [brain, max] };
+  return { statement };
+}
+
+function clearStep(brain: string | null, id: string): Step {
+  return {
+    statement:
+      brain === null
+        ? { text: clearConversation, values: [id] }
+        : { text: clearBrain, values: [brain, id] },
+  };
+}
+
+function rowOf(write: TurnWrite, notes: readonly AddedNote[]): object {
+  const { id, at, brain, outcome, model, failure, trace, replies, said: turn, lane, marks } = write;
+  const uses = lastOf(write.uses, ({ key }) => key);
+  return {
+    ...{ id, at, brain, outcome, model, failure, trace, replies, marks, uses },
+    ...(turn === null ? {} : saidFields(turn)),
+    ...(lane === null ? {} : laneFields(lane)),
+    ...(write.cut === null ? {} : cutFields(write.cut)),
+    notes: notes.map(({ brain: of, at: when, private: stamp, text }) => {
+      return { brain: of, at: when, private: stamp, text };
+    }),
+  };
+}
+
+function saidFields({ session, at, quoted, private: stamp, text, reply }: SaidRow): object {
+  return { session, said_at: at, quoted, said_private: stamp, text, reply };
+}
+
+function laneFields({ session, startedAt, previousAt }: LaneRow): object {
+  return { lane_session: session, started_at: startedAt, previous_at: previousAt };
+}
+
+function cutFields({ session, at, reason }: CutRow): object {
+  return { cut_session: session, cut_at: at, cut_reason: reason };
+}
