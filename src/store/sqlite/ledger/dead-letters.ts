@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { wholeIdLength } from '../../order/rows.ts';
 import type { DeadLetterMove } from '../../store.ts';
+import { LetterCount } from '../../order/letter-count.ts';
 import type { SqliteParts } from './parts.ts';
 import type { HistoryCache } from './history-cache.ts';
 import { unsettledMessages, unsettledReplies } from './stored-texts.ts';
@@ -18,13 +19,7 @@ export class DeadLetters {
   readonly #historyCache: HistoryCache;
   readonly #message: StatementSync;
   readonly #replies: StatementSync;
-  /**
-   * The ids of messages and of whole replies, each with how the ids of its dead rows end. The parts
-   * of one reply may die, and be swept away, at different times, and are one dead letter. A number
-   * would not do: the sweep tells only afterwards what it took, which may be a letter that somebody
-   * else has found, or one that was gone before they were counted.
-   */
-  readonly #ends = new Map<string, readonly string[]>();
+  readonly #letters = new LetterCount();
 
   constructor(parts: SqliteParts, historyCache: HistoryCache) {
     this.#parts = parts;
@@ -38,26 +33,16 @@ export class DeadLetters {
   }
 
   get count(): number {
-    return this.#ends.size;
+    return this.#letters.count;
   }
 
   /** @param id of a message, a reply, or a part of one */
   add(id: string): void {
-    const [whole, end] = [id.slice(0, wholeIdLength), id.slice(wholeIdLength)];
-    const ends = this.#ends.get(whole) ?? [];
-    if (!ends.includes(end)) this.#ends.set(whole, [...ends, end]);
+    this.#letters.add(id);
   }
 
-  /**
-   * The row was deleted, or is back; to say so twice changes nothing.
-   * @param id as for `add`: the other parts of a reply stay
-   */
   remove(id: string): void {
-    const whole = id.slice(0, wholeIdLength);
-    const ends = this.#ends.get(whole) ?? [];
-    const left = ends.filter((end) => whole + end !== id);
-    if (left.length === 0) this.#ends.delete(whole);
-    else this.#ends.set(whole, left);
+    this.#letters.remove(id);
   }
 
   async replay(id: string): Promise<DeadLetterMove> {

@@ -4,10 +4,11 @@
  * tried once more (a clean stop clears that count), and its reply may have been sent.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { MessageProgress } from '../../order/rows.ts';
+import { Recovering, type Recovered as FoundRows } from '../../ledger/recovering.ts';
+import type { InRow } from '../../order/rows.ts';
 import type { WorkingSet } from '../../order/working-set.ts';
 import type { NotedFailure } from '../files/database-files.ts';
-import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from '../../order/quarantine.ts';
+import type { Suspect } from '../../order/quarantine.ts';
 import { unsettledMessages, unsettledReplies } from './stored-texts.ts';
 import type { Write } from '../write/statements.ts';
 
@@ -29,63 +30,43 @@ export function recover(
   failed: NotedFailure | null = null,
 ): Recovered {
   const unclean = db.prepare('SELECT clean FROM owner').get()?.['clean'] === 0;
-  const writes: Write[] = [];
-  const blamedNow: number[] = [];
-  const clearedNow: number[] = [];
-  const tried: Suspect[] = [];
-  const answered = new Set(
-    db
-      .prepare(answeredOnce)
-      .all()
-      .map(({ id }) => String(id)),
-  );
-  const progressOf = new Map<string, MessageProgress>();
-  rows.restore();
-  for (const { stored, ...found } of unsettledMessages(db)) {
-    const row = rows.restoreMessage(stored);
-    const { seq } = stored;
-    const head = unclean && row.lane.inbox.peek() === row;
-    const blamed = head && failed === null;
-    const alone = found.alone - (failed?.alone === seq ? 1 : 0);
-    if (alone < found.alone) writes.push(['inboxAlone', alone, seq]);
-    const condemned = alone >= aloneMax;
-    const cleared = !unclean && !condemned;
-    const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
-    if (blamed) blamedNow.push(seq);
-    if (cleared && found.attempts > 0) clearedNow.push(seq);
-    const suspect = condemned || (head && attempts >= attemptsMax);
-    row.attempt = attempts + 1;
-    row.condemned = condemned;
-    if (suspect) {
-      row.lane.inBusy = true;
-      tried.push({ row, alone });
-    }
-    if (answered.has(row.head.id)) progressOf.set(row.head.id, row.progress);
+  const ranAlone = ({ seq }: InRow): boolean => failed?.alone === seq;
+  const recovering = new Recovering(rows, { unclean, byStorage: failed !== null, ranAlone }, now);
+  const answered = answeredOnce(db);
+  for (const found of unsettledMessages(db)) {
+    recovering.message({ ...found, answered: answered.has(found.stored.head.id) });
   }
-  if (blamedNow.length > 0) writes.push(['inboxTried', JSON.stringify(blamedNow)]);
-  if (clearedNow.length > 0) writes.push(['inboxCleared', JSON.stringify(clearedNow)]);
-  const suspects = chooseSuspects(tried);
-  for (const { stored, state } of unsettledReplies(db)) {
-    const { inReplyTo } = stored.head;
-    const row = rows.restoreReply(stored, progressOf.get(inReplyTo) ?? null, state);
-    progressOf.set(inReplyTo, row.progress);
-    const wasDue = (state.dueAt ?? 0) <= now;
-    if (!unclean || !wasDue || !(row.parked || row.lane.outbox.peek() === row)) continue;
-    writes.push(['outboxDied', stored.seq]);
-    row.attempt++;
-    // A crash loop is not the receiver's fault: it moves no reply along its schedule.
-    row.replayedAfter++;
-    row.possibleDuplicate = true;
-  }
-  rows.restored();
+  for (const found of unsettledReplies(db)) recovering.reply(found);
+  const { suspects, ...changed } = recovering.done();
   rows.startAfter(lastSeq(db));
-  return { writes, suspects };
+  return { writes: writesOf(changed), suspects };
+}
+
+function writesOf({
+  blamed,
+  cleared,
+  marked,
+  died,
+}: Omit<FoundRows, 'suspects'>): readonly Write[] {
+  const writes = marked.map(({ row, alone }): Write => ['inboxAlone', alone, row.seq]);
+  if (blamed.length > 0) writes.push(['inboxTried', numbersOf(blamed)]);
+  if (cleared.length > 0) writes.push(['inboxCleared', numbersOf(cleared)]);
+  for (const { seq } of died) writes.push(['outboxDied', seq]);
+  return writes;
+}
+
+function numbersOf(rows: readonly InRow[]): string {
+  return JSON.stringify(rows.map(({ seq }) => seq));
 }
 
 /** Unsettled messages with an unsettled reply: they were dead, and are to be tried again. */
-const answeredOnce =
-  'SELECT inbox.id FROM outbox CROSS JOIN inbox ON inbox.id = outbox.message_id ' +
-  'WHERE outbox.state = 0 AND inbox.state = 0';
+function answeredOnce(db: DatabaseSync): ReadonlySet<string> {
+  const found = db.prepare(
+    'SELECT inbox.id FROM outbox CROSS JOIN inbox ON inbox.id = outbox.message_id ' +
+      'WHERE outbox.state = 0 AND inbox.state = 0',
+  );
+  return new Set(found.all().map(({ id }) => String(id)));
+}
 
 /** The highest number ever given, also where its row has been deleted. */
 function lastSeq(db: DatabaseSync): number {

@@ -4,7 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { ChannelKey, ConversationId, MessageId, ReplyId } from '../../../domain/ids.ts';
-import type { OutState, Row, StoredMessage, StoredReply } from '../../order/rows.ts';
+import type { FoundMessage, FoundReply } from '../../ledger/recovering.ts';
+import type { Row } from '../../order/rows.ts';
 import { bytesOf } from '../../order/weight.ts';
 import { messageOf, replyOf, type InboxRecord, type OutboxRecord } from '../write/row-codec.ts';
 import type { Stamps } from './stamps.ts';
@@ -71,18 +72,13 @@ type ReplyFields = readonly [
   dueAt: number | null,
 ];
 
-type FoundMessage = {
-  readonly stored: StoredMessage;
-  readonly attempts: number;
-  readonly alone: number;
-};
-type FoundReply = { readonly stored: StoredReply; readonly state: OutState };
+type FoundStored = Omit<FoundMessage, 'answered'>;
 
 /**
  * Every unsettled message, in order.
  * @param seq left out: of all numbers
  */
-export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<FoundMessage> {
+export function* unsettledMessages(db: DatabaseSync, seq?: number): Generator<FoundStored> {
   for (const fields of find<MessageFields>(db, messageColumns, 'inbox', seq)) {
     const [number, id, channel, conversation, acceptedAt, sender, length, attempts, alone] = fields;
     if (sender === null) throw new Error(`the message ${id} names no sender`);

@@ -1,0 +1,113 @@
+/**
+ * What a start makes of the rows that it finds: where they stand in the working set, which message
+ * was under way when the process died, and which reply may have been sent. The storage hands the
+ * rows in, and writes down what has changed by it.
+ */
+import { aloneMax, attemptsMax, chooseSuspects, type Suspect } from '../order/quarantine.ts';
+import type { InRow, MessageProgress, OutRow, OutState } from '../order/rows.ts';
+import type { StoredMessage, StoredReply } from '../order/rows.ts';
+import type { WorkingSet } from '../order/working-set.ts';
+
+export type FoundMessage = {
+  readonly stored: StoredMessage;
+  /** At how many unclean ends it was the next of its conversation. */
+  readonly attempts: number;
+  /** How often the process ended while it ran alone. */
+  readonly alone: number;
+  /** It was dead, is to be tried again, and has an unsettled reply. */
+  readonly answered: boolean;
+};
+export type FoundReply = { readonly stored: StoredReply; readonly state: OutState };
+
+export type LastEnd = {
+  /** The process ended without closing its storage. */
+  readonly unclean: boolean;
+  /** The storage ended it: no message counts as tried for that. */
+  readonly byStorage: boolean;
+  /** Whether that message ran alone when the storage failed. */
+  readonly ranAlone: (row: InRow) => boolean;
+};
+
+/** What is to be written down before anything is handed out. */
+export type Recovered = {
+  /** Messages that were under way: one attempt more. */
+  readonly blamed: readonly InRow[];
+  /** Messages whose attempts are forgotten, since the end was a clean one. */
+  readonly cleared: readonly InRow[];
+  /** Messages that are found to have run alone so often. */
+  readonly marked: readonly { readonly row: InRow; readonly alone: number }[];
+  /** Replies that were under way, and may have been sent: one attempt more, which moves nothing. */
+  readonly died: readonly OutRow[];
+  readonly suspects: readonly Suspect[];
+};
+
+export class Recovering {
+  readonly #rows: WorkingSet;
+  readonly #end: LastEnd;
+  readonly #now: number;
+  readonly #progressOf = new Map<string, MessageProgress>();
+  readonly #blamed: InRow[] = [];
+  readonly #cleared: InRow[] = [];
+  readonly #marked: { readonly row: InRow; readonly alone: number }[] = [];
+  readonly #died: OutRow[] = [];
+  readonly #tried: Suspect[] = [];
+
+  /** @param now milliseconds since 1970: what was due by then may have been sent */
+  constructor(rows: WorkingSet, end: LastEnd, now: number) {
+    this.#rows = rows;
+    this.#end = end;
+    this.#now = now;
+    rows.restore();
+  }
+
+  /** Messages come in order, and all of them before the first reply. */
+  message({ stored, answered, ...found }: FoundMessage): void {
+    const row = this.#rows.restoreMessage(stored);
+    const { unclean, byStorage, ranAlone } = this.#end;
+    const head = unclean && row.lane.inbox.peek() === row;
+    const blamed = head && !byStorage;
+    const alone = found.alone - (ranAlone(row) ? 1 : 0);
+    if (alone < found.alone) this.#marked.push({ row, alone });
+    const condemned = alone >= aloneMax;
+    const cleared = !unclean && !condemned;
+    const attempts = cleared ? 0 : found.attempts + (blamed ? 1 : 0);
+    if (blamed) this.#blamed.push(row);
+    if (cleared && found.attempts > 0) this.#cleared.push(row);
+    const suspect = condemned || (head && attempts >= attemptsMax);
+    row.attempt = attempts + 1;
+    row.condemned = condemned;
+    if (suspect) {
+      row.lane.inBusy = true;
+      this.#tried.push({ row, alone });
+    }
+    if (answered) this.#progressOf.set(row.head.id, row.progress);
+  }
+
+  /** In the order in which they were made. */
+  reply({ stored, state }: FoundReply): void {
+    const { inReplyTo } = stored.head;
+    const row = this.#rows.restoreReply(stored, this.#progressOf.get(inReplyTo) ?? null, state);
+    this.#progressOf.set(inReplyTo, row.progress);
+    const wasDue = (state.dueAt ?? 0) <= this.#now;
+    const isHead = row.parked || row.lane.outbox.peek() === row;
+    if (!this.#end.unclean || !wasDue || !isHead) return;
+    this.#died.push(row);
+    row.attempt++;
+    // A crash loop is not the receiver's fault: it moves no reply along its schedule.
+    row.replayedAfter++;
+    row.possibleDuplicate = true;
+  }
+
+  /** All rows are there. */
+  done(): Recovered {
+    const suspects = chooseSuspects(this.#tried);
+    this.#rows.restored();
+    return {
+      blamed: this.#blamed,
+      cleared: this.#cleared,
+      marked: this.#marked,
+      died: this.#died,
+      suspects,
+    };
+  }
+}

@@ -1,0 +1,179 @@
+/** Dead letters: how many there are, and what a person may do with one. */
+import { LetterCount } from '../../order/letter-count.ts';
+import { wholeIdLength } from '../../order/rows.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
+import type { DeadLetterMove } from '../../store.ts';
+import type { PostgresFlights, Reads } from '../parts.ts';
+import type { Asked, Rows } from '../write/statement.ts';
+import type { Single } from '../write/writes.ts';
+import type { History } from './history.ts';
+import { foundMessage, foundReply, messageColumns, replyColumns } from './stored-rows.ts';
+
+const ids =
+  'SELECT id FROM svc.message WHERE failure IS NOT NULL ' +
+  'UNION ALL SELECT id FROM svc.sent WHERE failure IS NOT NULL';
+const isMessage = 'SELECT 1 FROM svc.message WHERE id = $1 AND failure IS NOT NULL';
+/** A part has `-` and its number behind the id, and `.` comes after `-`. */
+const partsOf =
+  'SELECT id FROM svc.sent WHERE id >= $1 AND id < $2 AND failure IS NOT NULL ORDER BY id';
+
+/** The turn that the message's burial left in the history goes in the same commit. */
+const rerun = `
+WITH gone AS (
+  DELETE FROM svc.message WHERE id = $1 AND failure IS NOT NULL RETURNING *
+), said AS (
+  DELETE FROM svc.turn AS turn USING gone WHERE turn.channel = gone.channel
+    AND turn.conversation = gone.conversation AND turn.message_id = gone.id
+), lane AS (
+  INSERT INTO svc.lane AS lane (channel, conversation, tail)
+  SELECT channel, conversation, 1 FROM gone
+  ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1
+  RETURNING tail
+)
+INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, body)
+SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, gone.body
+FROM gone CROSS JOIN lane
+RETURNING ${messageColumns}`;
+
+const resend = `
+WITH gone AS (
+  DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL RETURNING *
+)
+INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, attempts, replayed,
+  possible_duplicate, late, tries, body)
+SELECT id, channel, conversation, created_at, message_id, attempts, attempts, possible_duplicate,
+  true, tries, body
+FROM gone ORDER BY id
+RETURNING ${replyColumns}`;
+
+const discardMessage = `
+WITH gone AS (
+  DELETE FROM svc.message WHERE id = $1 AND failure IS NOT NULL RETURNING id
+), uses AS (
+  DELETE FROM svc.tool_use USING gone WHERE message_id = gone.id
+), calls AS (
+  DELETE FROM svc.tool_call USING gone WHERE message_id = gone.id
+)
+SELECT id FROM gone`;
+const discardReplies = 'DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL';
+
+type Parts = {
+  readonly reads: Reads;
+  readonly flights: PostgresFlights;
+  readonly rows: WorkingSet;
+  readonly history: History;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** A dead letter's rows: a message, or the parts of a reply in their order. */
+type Found =
+  | { readonly kind: 'message'; readonly id: string }
+  | { readonly kind: 'reply'; readonly ids: readonly string[] };
+
+export class DeadLetters {
+  readonly #parts: Parts;
+  readonly #letters = new LetterCount();
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  static async open(parts: Parts): Promise<DeadLetters> {
+    const letters = new DeadLetters(parts);
+    for (const { id } of await parts.reads.ask({ text: ids, values: [] })) letters.add(String(id));
+    return letters;
+  }
+
+  get count(): number {
+    return this.#letters.count;
+  }
+
+  /** @param id of a message, a reply, or a part of one */
+  add(id: string): void {
+    this.#letters.add(id);
+  }
+
+  remove(id: string): void {
+    this.#letters.remove(id);
+  }
+
+  async replay(id: string): Promise<DeadLetterMove> {
+    const found = await this.#find(id);
+    if (found === null) return 'not_found';
+    const back: Rows[] = [];
+    const told = (rows: Rows): void => void back.push(rows);
+    this.#parts.flights.add(
+      found.kind === 'message' ? this.#rerun(found.id, told) : this.#resend(found.ids, told),
+    );
+    const enter = found.kind === 'message' ? this.#enterMessage : this.#enterReplies;
+    const written = await this.#parts.flights.written(() => enter(back[0] ?? []));
+    if (!written) return 'storage_failed';
+    // The sweep may have taken it meanwhile.
+    if ((back[0]?.length ?? 0) === 0) return 'not_found';
+    this.#removeAll(found);
+    return 'done';
+  }
+
+  async discard(id: string): Promise<DeadLetterMove> {
+    const found = await this.#find(id);
+    if (found === null) return 'not_found';
+    const asked: Asked =
+      found.kind === 'message'
+        ? { text: discardMessage, values: [found.id] }
+        : { text: discardReplies, values: [found.ids] };
+    this.#parts.flights.add({ kind: 'single', ...asked });
+    if (!(await this.#parts.flights.written(() => {}))) return 'storage_failed';
+    this.#removeAll(found);
+    return 'done';
+  }
+
+  #removeAll(found: Found): void {
+    for (const id of found.kind === 'message' ? [found.id] : found.ids) this.remove(id);
+  }
+
+  async #find(id: string): Promise<Found | null> {
+    if (id.length !== wholeIdLength) return null;
+    const { reads } = this.#parts;
+    const message = await reads.ask({ text: isMessage, values: [id] });
+    if (message.length > 0) return { kind: 'message', id };
+    const parts = await reads.ask({ text: partsOf, values: [id, `${id}.`] });
+    if (parts.length === 0) return null;
+    return { kind: 'reply', ids: parts.map((part) => String(part['id'])) };
+  }
+
+  #rerun(id: string, told: (rows: Rows) => void): Single {
+    const again = { text: `SELECT ${messageColumns} FROM svc.inbox WHERE id = $1`, values: [id] };
+    return { kind: 'single', text: rerun, values: [id, this.#parts.now()], again, told };
+  }
+
+  #resend(parts: readonly string[], told: (rows: Rows) => void): Single {
+    const text = `SELECT ${replyColumns} FROM svc.outbox WHERE id = ANY($1) ORDER BY seq`;
+    return {
+      kind: 'single',
+      text: resend,
+      values: [parts],
+      again: { text, values: [parts] },
+      told,
+    };
+  }
+
+  readonly #enterMessage = (found: Rows): void => {
+    const { rows, history } = this.#parts;
+    for (const row of found) {
+      const { stored } = foundMessage(row, rows.nextSeq());
+      rows.outdate(stored.channel, stored.conversation);
+      history.drop(stored);
+      rows.restoreMessage(stored);
+    }
+  };
+
+  readonly #enterReplies = (found: Rows): void => {
+    const { rows } = this.#parts;
+    let progress = null;
+    for (const row of found) {
+      const { stored, state } = foundReply(row, rows.nextSeq());
+      ({ progress } = rows.restoreReply(stored, progress, state));
+    }
+  };
+}

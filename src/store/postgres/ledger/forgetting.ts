@@ -1,0 +1,212 @@
+/**
+ * Deletes what one conversation or one sender said, and what was answered to it: from memory at
+ * once, from the tables in batches, so that the flights of others go between them.
+ *
+ * What was on its way at the request has landed when this begins: after that everything of theirs
+ * is found by looking. Ids tell what is older than the request from what comes after it, which
+ * stays. The server reclaims the place of deleted rows in its own time.
+ */
+import type { ConversationId } from '../../../domain/ids.ts';
+import type { NotesOf } from '../../../domain/note.ts';
+import type { Forgotten } from '../../ledger/storage.ts';
+import type { WorkingSet } from '../../order/working-set.ts';
+import type { PostgresFlights, Reads } from '../parts.ts';
+import { fromText, toText } from '../server/text.ts';
+import type { Asked, Rows } from '../write/statement.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import type { History } from './history.ts';
+
+/** At most so many rows are deleted in one commit. */
+const batchMax = 200;
+
+const inConversation = 'channel = $1 AND conversation = $2';
+const bySender = 'channel = $1 AND sender = $2';
+const messages = (which: string): string =>
+  `SELECT id, conversation FROM svc.inbox WHERE ${which} AND id < $3 ` +
+  `UNION ALL SELECT id, conversation FROM svc.message WHERE ${which} AND id < $3`;
+const repliesTo =
+  'SELECT id, message_id, true AS unsettled FROM svc.outbox WHERE message_id = ANY($1) ' +
+  'UNION ALL SELECT id, message_id, false FROM svc.sent WHERE message_id = ANY($1)';
+const repliesIn =
+  `SELECT id FROM svc.outbox WHERE ${inConversation} AND message_id < $3 ` +
+  `UNION ALL SELECT id FROM svc.sent WHERE ${inConversation} AND message_id < $3`;
+const conversationsOf = `SELECT DISTINCT conversation FROM svc.turn WHERE ${bySender} AND message_id < $3`;
+
+/** Some turns of a conversation; $4: how many. */
+const deleteTurns = (which: string): string =>
+  'DELETE FROM svc.turn WHERE (channel, conversation, session, n) IN ' +
+  `(SELECT channel, conversation, session, n FROM svc.turn WHERE ${which} ` +
+  'AND message_id < $3 LIMIT $4) RETURNING n';
+const quoted = `${inConversation} AND sender IS NULL AND reply IS NULL`;
+
+const deleteNotes = `DELETE FROM svc.note WHERE ${inConversation} AND message_id < $3`;
+/** A conversation in which something is left keeps its place. */
+const nothingLeft =
+  `${inConversation} AND NOT EXISTS (SELECT 1 FROM svc.turn WHERE ${inConversation}) ` +
+  `AND NOT EXISTS (SELECT 1 FROM svc.inbox WHERE ${inConversation})`;
+
+type Parts = {
+  readonly reads: Reads;
+  readonly flights: PostgresFlights;
+  readonly rows: WorkingSet;
+  readonly history: History;
+  readonly deadLetters: DeadLetters;
+};
+
+export class Forgetting {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * To be called one at a time, when what was on its way has landed.
+   * @returns how many messages, replies and turns went
+   * @throws when the storage has failed, so that nobody believes that the texts are gone
+   */
+  async forget(asked: Forgotten): Promise<number> {
+    const { whose, beforeId } = asked;
+    const touched = new Set<ConversationId>();
+    let deleted = await this.#messages(asked, touched);
+    const { channel } = whose;
+    if (whose.kind === 'conversation') {
+      touched.add(whose.conversation);
+      const place = [channel, toText(whose.conversation), beforeId];
+      deleted += await this.#replies(await this.#ask(repliesIn, ...place));
+      deleted += await this.#turns(inConversation, place);
+    } else {
+      const theirs = [channel, toText(whose.sender), beforeId];
+      for (const { conversation } of await this.#ask(conversationsOf, ...theirs)) {
+        touched.add(fromText(String(conversation)) as ConversationId);
+      }
+      deleted += await this.#turns(bySender, theirs);
+      // The quoted block may hold what they said.
+      for (const conversation of touched) {
+        deleted += await this.#turns(quoted, [channel, toText(conversation), beforeId]);
+      }
+    }
+    for (const conversation of touched) await this.#close(asked, conversation);
+    return deleted;
+  }
+
+  /**
+   * Notes that are made after the call stay.
+   * @returns how many went
+   * @throws as forget does
+   */
+  async clearNotes(of: NotesOf): Promise<number> {
+    await this.#write([]);
+    const asked: Asked =
+      of.kind === 'brain'
+        ? {
+            text: 'DELETE FROM svc.note WHERE brain = $1 RETURNING seq',
+            values: [toText(of.brain)],
+          }
+        : {
+            text: `DELETE FROM svc.note WHERE brain IS NULL AND ${inConversation} RETURNING seq`,
+            values: [of.channel, toText(of.conversation)],
+          };
+    const [gone] = await this.#write([asked]);
+    return gone!.length;
+  }
+
+  /** Their messages, and what was answered to those. */
+  async #messages(asked: Forgotten, touched: Set<ConversationId>): Promise<number> {
+    const { whose, beforeId } = asked;
+    const [which, name] =
+      whose.kind === 'conversation'
+        ? [inConversation, whose.conversation]
+        : [bySender, whose.sender];
+    const found = await this.#ask(messages(which), whose.channel, toText(name), beforeId);
+    let deleted = found.length;
+    for (let from = 0; from < found.length; from += batchMax) {
+      const batch = found.slice(from, from + batchMax);
+      for (const { conversation } of batch) {
+        touched.add(fromText(String(conversation)) as ConversationId);
+      }
+      deleted += await this.#batch(
+        asked,
+        batch.map(({ id }) => String(id)),
+      );
+    }
+    return deleted;
+  }
+
+  /** After a restart a reply does not know whose message it answers: the message leads to it. */
+  async #batch({ remove }: Forgotten, ids: readonly string[]): Promise<number> {
+    const replies = await this.#ask(repliesTo, ids);
+    const unsettled = replies.filter((reply) => reply['unsettled'] === true);
+    const answered = new Set(unsettled.map((reply) => String(reply['message_id'])));
+    if (answered.size > 0) {
+      remove((row) => row.box === 'out' && answered.has(row.head.inReplyTo));
+      await this.#write([]);
+    }
+    const deleted = await this.#replies(replies);
+    await this.#write(
+      [
+        ...['tool_use', 'tool_call'].map((table) => `svc.${table} WHERE message_id`),
+        ...['inbox', 'message'].map((table) => `svc.${table} WHERE id`),
+      ].map((rows) => ({ text: `DELETE FROM ${rows} = ANY($1)`, values: [ids] })),
+    );
+    for (const id of ids) this.#parts.deadLetters.remove(id);
+    return deleted;
+  }
+
+  async #replies(found: Rows): Promise<number> {
+    for (let from = 0; from < found.length; from += batchMax) {
+      const ids = found.slice(from, from + batchMax).map(({ id }) => String(id));
+      await this.#write(
+        ['outbox', 'sent'].map((table) => {
+          return { text: `DELETE FROM svc.${table} WHERE id = ANY($1)`, values: [ids] };
+        }),
+      );
+      for (const id of ids) this.#parts.deadLetters.remove(id);
+    }
+    return found.length;
+  }
+
+  async #turns(which: string, place: readonly unknown[]): Promise<number> {
+    let deleted = 0;
+    for (;;) {
+      const asked = { text: deleteTurns(which), values: [...place, batchMax] };
+      const [gone] = await this.#write([asked]);
+      deleted += gone!.length;
+      if (gone!.length === 0) return deleted;
+    }
+  }
+
+  /** Drops what is remembered of a conversation, and its row where nothing is left in it. */
+  async #close({ whose: { channel }, beforeId }: Forgotten, conversation: ConversationId) {
+    const { rows, history } = this.#parts;
+    const place = [channel, toText(conversation)];
+    await this.#write(
+      [
+        // The notes made there may hold what they said.
+        { text: deleteNotes, values: [...place, beforeId] },
+        { text: `DELETE FROM svc.cut WHERE ${nothingLeft}`, values: place },
+        { text: `DELETE FROM svc.lane WHERE ${nothingLeft}`, values: place },
+      ],
+      () => {
+        rows.outdate(channel, conversation);
+        history.drop({ channel, conversation });
+      },
+    );
+  }
+
+  #ask(text: string, ...values: readonly unknown[]): Promise<Rows> {
+    return this.#parts.reads.ask({ text, values });
+  }
+
+  /** @returns the rows of each statement; none where the answer was lost */
+  async #write(all: readonly Asked[], then: () => void = () => {}): Promise<readonly Rows[]> {
+    const { flights } = this.#parts;
+    const answers: Rows[] = all.map(() => []);
+    for (const [at, asked] of all.entries()) {
+      const told = (rows: Rows): void => void (answers[at] = rows);
+      flights.add({ kind: 'single', ...asked, told });
+    }
+    if (!(await flights.written(then))) throw new Error('the storage has failed');
+    return answers;
+  }
+}

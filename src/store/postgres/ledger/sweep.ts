@@ -1,0 +1,113 @@
+/**
+ * Deletes what has been kept long enough, in small steps with pauses, on the connection that reads:
+ * never in a message's way. Conversations stay until a person deletes them.
+ */
+import { auditDays } from '../../../domain/audit.ts';
+import type { Reads } from '../parts.ts';
+import type { Asked } from '../write/statement.ts';
+
+/** So many of a kind are deleted in one step. */
+const rowsAtOnce = 200;
+/** Only the oldest rows are looked at: they expire first, and a look at all takes too long. */
+const rowsLooked = 2_000;
+const everyMs = 60_000;
+const pauseMs = 50;
+const dayMs = 86_400_000;
+
+const oldest = (table: string): string =>
+  `(SELECT * FROM svc.${table} ORDER BY id LIMIT ${rowsLooked}) AS oldest`;
+const replies = `
+DELETE FROM svc.sent WHERE id IN (
+  SELECT id FROM ${oldest('sent')} WHERE settled_at < $1 LIMIT ${rowsAtOnce}
+) RETURNING id, failure IS NOT NULL AS dead`;
+
+/** A message stays as long as a reply to it, since the message tells whose reply that is. */
+const messages = `
+WITH gone AS (
+  DELETE FROM svc.message WHERE id IN (
+    SELECT id FROM ${oldest('message')} WHERE settled_at < $1
+      AND NOT EXISTS (SELECT 1 FROM svc.sent WHERE message_id = oldest.id)
+      AND NOT EXISTS (SELECT 1 FROM svc.outbox WHERE message_id = oldest.id)
+    LIMIT ${rowsAtOnce}
+  ) RETURNING id, failure IS NOT NULL AS dead
+), uses AS (
+  DELETE FROM svc.tool_use USING gone WHERE message_id = gone.id
+), calls AS (
+  DELETE FROM svc.tool_call USING gone WHERE message_id = gone.id
+)
+SELECT id, dead FROM gone`;
+
+const keys = `
+DELETE FROM svc.dedupe WHERE (channel, key) IN (
+  SELECT channel, key FROM svc.dedupe WHERE expires_at < $1 ORDER BY expires_at LIMIT ${rowsAtOnce}
+) RETURNING key`;
+
+const audited = `
+DELETE FROM svc.audit WHERE seq IN (
+  SELECT seq FROM (SELECT seq, at FROM svc.audit ORDER BY seq LIMIT ${rowsAtOnce}) AS oldest
+  WHERE at < $1
+) RETURNING seq`;
+
+export type SweepParts = {
+  readonly reads: Reads;
+  /** 0 keeps everything but the expired keys, and the audit of a year. */
+  readonly retentionDays: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Is told of dead letters that were kept long enough. */
+  readonly expired: (id: string) => void;
+};
+
+/** @returns how many rows went; with none there is nothing left to delete now */
+export async function sweepOnce({
+  reads,
+  retentionDays,
+  now,
+  expired,
+}: SweepParts): Promise<number> {
+  const at = now();
+  const before = retentionDays === 0 ? 0 : at - retentionDays * dayMs;
+  const steps: readonly Asked[] = [
+    { text: replies, values: [before] },
+    { text: messages, values: [before] },
+    { text: keys, values: [at] },
+    { text: audited, values: [at - auditDays * dayMs] },
+  ];
+  let rows = 0;
+  for (const step of steps) {
+    const gone = await reads.ask(step);
+    for (const { id, dead } of gone) if (dead === true) expired(String(id));
+    rows += gone.length;
+  }
+  return rows;
+}
+
+/** Sweeps now and then until it is disposed of. */
+export class Sweeping implements AsyncDisposable {
+  readonly #parts: SweepParts;
+  #timer: NodeJS.Timeout | null = null;
+  #step: Promise<void> = Promise.resolve();
+  #over = false;
+
+  constructor(parts: SweepParts) {
+    this.#parts = parts;
+    this.#after(pauseMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#step;
+  }
+
+  #after(ms: number): void {
+    if (this.#over) return;
+    this.#timer = setTimeout(() => (this.#step = this.#go()), ms);
+  }
+
+  /** What fails is tried again at the next time: nothing is lost by it. */
+  async #go(): Promise<void> {
+    const rows = await sweepOnce(this.#parts).catch(() => 0);
+    this.#after(rows > 0 ? pauseMs : everyMs);
+  }
+}
