@@ -1,11 +1,201 @@
-/** A connection to the server that takes writes. */
-import type { Client } from 'pg';
+/** A connection to the host that takes writes. */
+import { readFile } from 'node:fs/promises';
+import { getCACertificates, rootCertificates, type ConnectionOptions } from 'node:tls';
+import type { Client, ClientConfig } from 'pg';
+import { readAddress, sayHost, type ServerAddress } from './address.ts';
+import { codeOf, isOfTls } from './errors.ts';
+import type { ServerHost } from './hosts.ts';
 import { loadPg } from './pg.ts';
 
-/** @throws what the server or the system says */
-export async function connect(url: string): Promise<Client> {
-  const { Client: Connection } = await loadPg();
-  const client = new Connection({ connectionString: url, pipeline: true } as object);
-  await client.connect();
+export type ConnectOptions = {
+  /** For all hosts together; 10 s where it is left out. */
+  readonly timeoutMs?: number;
+  /** Takes a host that is a standby or takes no writes, too: for a look at it. */
+  readonly anyHost?: boolean;
+};
+
+/**
+ * Why there is no connection. `code` is the server's SQLSTATE, the system's code, or one of ours:
+ * SVC_TIMEOUT, SVC_STANDBY, SVC_READ_ONLY, SVC_NO_PASSWORD, SVC_NO_TLS, SVC_AUTHORITIES (the file
+ * of sslrootcert cannot be read), SVC_URL.
+ */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError';
+  readonly code: string;
+  /** Where, for people; empty where it never came to a host. */
+  readonly host: string;
+  /** The server's function that refused; empty where it was not the server itself. */
+  readonly routine: string;
+
+  constructor(code: string, message: string, host: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
+    this.code = code;
+    this.host = host;
+    const routine = (cause as { readonly routine?: unknown } | undefined)?.routine;
+    this.routine = typeof routine === 'string' ? routine : '';
+  }
+}
+
+const timeoutMsUsual = 10_000;
+const int8 = 20;
+
+/**
+ * Tries one host after the other. A lost connection throws nowhere: its statements reject, and it
+ * emits `error` and `end`.
+ * @param address a text is read as a URL
+ * @throws ConnectError of the host that tells most
+ */
+export async function connect(
+  address: string | ServerAddress,
+  options: ConnectOptions = {},
+): Promise<Client> {
+  const to = typeof address === 'string' ? readAddress(address) : address;
+  if (to.kind === 'problems') throw new ConnectError('SVC_URL', to.problems.join(' '), '');
+  const authorities = await authoritiesOf(to);
+  const share = (options.timeoutMs ?? timeoutMsUsual) / to.hosts.length;
+  const errors: ConnectError[] = [];
+  for (const host of to.hosts) {
+    try {
+      return await connectTo(host, to, authorities, {
+        timeoutMs: to.hostTimeoutMs ?? share,
+        anyHost: options.anyHost ?? false,
+      });
+    } catch (error) {
+      errors.push(asConnectError(error, host));
+    }
+  }
+  throw errors.toSorted((a, b) => weightOf(b) - weightOf(a))[0]!;
+}
+
+/** Ends a connection at once: for one that no longer answers. All its statements reject. */
+export function cut(client: Client): void {
+  // Not among the types: its only way that does not wait for the other side.
+  (
+    client as unknown as { connection: { stream: { destroy(): void } } }
+  ).connection.stream.destroy();
+}
+
+async function connectTo(
+  host: ServerHost,
+  address: ServerAddress,
+  authorities: readonly string[] | null,
+  { timeoutMs, anyHost }: Required<ConnectOptions>,
+): Promise<Client> {
+  const client = await clientFor(host, address, authorities);
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+    cut(client);
+  }, timeoutMs);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ standby: boolean; reading: boolean }>(
+      'SELECT pg_is_in_recovery() AS standby, ' +
+        "current_setting('transaction_read_only') = 'on' AS reading",
+    );
+    const { standby, reading } = rows[0]!;
+    if (standby && !anyHost) {
+      throw new ConnectError(
+        'SVC_STANDBY',
+        'it is a standby, which takes no writes',
+        sayHost(host),
+      );
+    }
+    if (reading && !anyHost) {
+      throw new ConnectError('SVC_READ_ONLY', 'it takes no writes', sayHost(host));
+    }
+    return client;
+  } catch (error) {
+    cut(client);
+    if (!isLate) throw error;
+    const ms = Math.round(timeoutMs);
+    throw new ConnectError('SVC_TIMEOUT', `no answer within ${ms} ms`, sayHost(host), error);
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+async function clientFor(
+  host: ServerHost,
+  address: ServerAddress,
+  authorities: readonly string[] | null,
+): Promise<Client> {
+  const { Client: Connection, types } = await loadPg();
+  const config: ClientConfig & { readonly pipeline: boolean } = {
+    host: host.host,
+    port: host.port,
+    user: address.user,
+    database: address.database,
+    // A function keeps the client from looking into variables and files.
+    password: () => passwordOf(host, address),
+    application_name: address.applicationName,
+    ssl: encryptionFor(host, address, authorities),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    pipeline: true,
+    types: {
+      getTypeParser: ((oid: number, format: 'text' | 'binary') =>
+        oid === int8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    },
+  };
+  const client = new Connection(config);
+  // It takes these from variables, and a pooler refuses them.
+  const { connectionParameters } = client as unknown as {
+    connectionParameters: { options?: unknown; replication?: unknown };
+  };
+  delete connectionParameters.options;
+  delete connectionParameters.replication;
+  // Without a listener the loss of an idle connection would end the process.
+  client.on('error', () => {});
   return client;
+}
+
+function passwordOf(host: ServerHost, address: ServerAddress): string {
+  const password = address.password();
+  if (password !== null) return password;
+  const what = 'it asks for a password, and the URL has none';
+  throw new ConnectError('SVC_NO_PASSWORD', what, sayHost(host));
+}
+
+function encryptionFor(
+  { host }: ServerHost,
+  { encryption }: ServerAddress,
+  authorities: readonly string[] | null,
+): false | ConnectionOptions {
+  if (host.startsWith('/') || encryption === 'disable') return false;
+  return {
+    rejectUnauthorized: encryption !== 'require',
+    ...(authorities === null ? {} : { ca: [...authorities] }),
+    ...(encryption === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+  };
+}
+
+/** Certificates to believe; null: those that Node brings. */
+async function authoritiesOf({
+  authorities,
+  encryption,
+}: ServerAddress): Promise<readonly string[] | null> {
+  if (authorities === null || encryption === 'disable') return null;
+  if (authorities === 'system') return [...getCACertificates('system'), ...rootCertificates];
+  try {
+    return [await readFile(authorities, 'utf8')];
+  } catch (error) {
+    const what = `the file of sslrootcert cannot be read (${codeOf(error)})`;
+    throw new ConnectError('SVC_AUTHORITIES', what, '', error);
+  }
+}
+
+function asConnectError(error: unknown, host: ServerHost): ConnectError {
+  if (error instanceof ConnectError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const noTls = message.includes('does not support SSL') ? 'SVC_NO_TLS' : '';
+  return new ConnectError(codeOf(error) || noTls, message, sayHost(host), error);
+}
+
+/** What only a person can mend tells more than what passes, and an answer more than none. */
+function weightOf({ code }: ConnectError): number {
+  if (/^(?:28|3D|42)/.test(code) || code === 'SVC_NO_PASSWORD') return 4;
+  if (isOfTls(code) || code === 'SVC_NO_TLS') return 3;
+  if (code === 'SVC_STANDBY' || code === 'SVC_READ_ONLY') return 2;
+  return /^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE' ? 1 : 0;
 }

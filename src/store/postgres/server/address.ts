@@ -1,0 +1,181 @@
+/**
+ * Where the server is, and how svc proves to itself that it is the right one: read from the URL,
+ * which is a secret. Neither a problem nor a warning repeats any of it that could be the password.
+ *
+ * Source: PostgreSQL, "Connection URIs" and "SSL Support" of libpq. What differs: nothing is read
+ * from variables or files beside it, and a certificate is verified unless the URL says otherwise.
+ */
+import { userInfo } from 'node:os';
+import { rangeOf } from '../../../lib/address-range.ts';
+import { parametersOf, type Parameters } from './address-parameters.ts';
+import { hostsOf, type ServerHost } from './hosts.ts';
+
+/**
+ * `disable`: without encryption. `require`: encrypted, and nobody looks who answers. `verify-ca`:
+ * who answers has a certificate of an authority that is believed. `verify-full`: and of that name.
+ */
+export type Encryption = 'disable' | 'require' | 'verify-ca' | 'verify-full';
+
+/** What a URL says. */
+type Parts = {
+  /** In the order in which they are tried. */
+  readonly hosts: readonly ServerHost[];
+  readonly user: string;
+  readonly database: string;
+  readonly encryption: Encryption;
+  /** A file with the authorities to believe; `system`: those of this machine; null: Node's own. */
+  readonly authorities: string | null;
+  /** How long one host may take to answer; null: what the caller has, shared among the hosts. */
+  readonly hostTimeoutMs: number | null;
+  readonly applicationName: string;
+  /** Sentences about what the URL gives up. */
+  readonly warnings: readonly string[];
+};
+
+/** A URL that was read. Shown or written as JSON it does not tell its password. */
+export class ServerAddress {
+  readonly kind = 'address';
+  readonly hosts: Parts['hosts'];
+  readonly user: string;
+  readonly database: string;
+  readonly encryption: Encryption;
+  readonly authorities: string | null;
+  readonly hostTimeoutMs: number | null;
+  readonly applicationName: string;
+  readonly warnings: readonly string[];
+  readonly #password: string | null;
+
+  constructor(parts: Parts, password: string | null) {
+    this.hosts = parts.hosts;
+    this.user = parts.user;
+    this.database = parts.database;
+    this.encryption = parts.encryption;
+    this.authorities = parts.authorities;
+    this.hostTimeoutMs = parts.hostTimeoutMs;
+    this.applicationName = parts.applicationName;
+    this.warnings = parts.warnings;
+    this.#password = password;
+  }
+
+  /** Null: the server is to believe without one. */
+  password(): string | null {
+    return this.#password;
+  }
+
+  /** For people: `database "svc" on db1.example:5432 or db2.example:5432`. */
+  toString(): string {
+    const hosts = this.hosts.map(sayHost).join(' or ');
+    return `database "${this.database}" on ${hosts}`;
+  }
+}
+
+/** What is wrong with a URL, each as a sentence that says what to do. */
+export type AddressProblems = { readonly kind: 'problems'; readonly problems: readonly string[] };
+
+/** `db.example:5432`, or the folder of a socket. */
+export function sayHost({ host, port }: ServerHost): string {
+  if (host.startsWith('/')) return `${host} (port ${port})`;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Whether what is sent there stays on this machine. */
+export function isLocal({ host }: ServerHost): boolean {
+  return host.startsWith('/') || host === 'localhost' || rangeOf(host) === 'loopback';
+}
+
+const form = 'postgres://user:password@host:5432/database';
+const signs =
+  'in a user or password write each of / ? # @ : % as its code (%2F %3F %23 %40 %3A %25)';
+
+/** @returns a list of problems where it is no address of a server */
+export function readAddress(url: string): ServerAddress | AddressProblems {
+  const scheme = /^postgres(?:ql)?:\/\//i.exec(url);
+  if (scheme === null) return problemsOf(`The URL has to begin with postgres://, as in ${form}.`);
+  const [, authority = '', path = '', query = ''] =
+    /^([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url.slice(scheme[0].length)) ?? [];
+  // What stands there may be the end of a password.
+  if (/[@#]/.test(path + query) || /[#\s]/.test(authority)) {
+    return problemsOf(`The URL has a sign where it cannot stand: ${signs}.`);
+  }
+  const at = authority.lastIndexOf('@');
+  const [, user = '', password = null] =
+    /^([^:]*)(?::(.*))?$/s.exec(at < 0 ? '' : authority.slice(0, at)) ?? [];
+  const read = parametersOf(query);
+  const problems = [...read.problems];
+  const plain = (text: string): string => {
+    const decoded = decode(text);
+    if (decoded === null) problems.push(`The URL has a % that begins no code: ${signs}.`);
+    return decoded ?? '';
+  };
+  const hosts = hostsOf(authority.slice(at + 1), read.parameters.host, read.parameters.port);
+  if ('problem' in hosts) problems.push(hosts.problem);
+  const named = read.parameters.user ?? plain(user);
+  const who = named === '' ? ownName() : named;
+  if (who === null) problems.push(`The URL names no user; write it as in ${form}.`);
+  const given = read.parameters.password ?? (password === null ? null : plain(password));
+  const database = read.parameters.dbname ?? plain(path);
+  if (database.includes('/')) problems.push(`The URL has a / too many: ${signs}.`);
+  if ([who ?? '', given ?? '', database].some((text) => text.includes('\0'))) {
+    problems.push('The URL has a NUL, which no name and no password can have; take it out.');
+  }
+  if ('problem' in hosts || who === null || problems.length > 0) return problemsOf(...problems);
+  const parts = partsOf(hosts.hosts, read.parameters);
+  return new ServerAddress(
+    { ...parts, user: who, database: database === '' ? who : database },
+    given === '' ? null : given,
+  );
+}
+
+function partsOf(
+  hosts: readonly ServerHost[],
+  parameters: Parameters,
+): Omit<Parts, 'user' | 'database'> {
+  const far = hosts.find((host) => !isLocal(host));
+  const { sslmode: mode, sslrootcert: authorities = null } = parameters;
+  const encryption = mode ?? (far === undefined ? 'disable' : 'verify-full');
+  return {
+    hosts,
+    // As libpq has it: who names authorities wants them to be asked.
+    encryption: encryption === 'require' && authorities !== null ? 'verify-ca' : encryption,
+    authorities,
+    hostTimeoutMs: parameters.connectTimeoutMs ?? null,
+    applicationName: parameters.application_name ?? 'svc',
+    warnings: far === undefined ? [] : warningsOf(encryption, authorities, sayHost(far)),
+  };
+}
+
+function warningsOf(
+  encryption: Encryption,
+  authorities: string | null,
+  host: string,
+): readonly string[] {
+  const better = 'take sslmode out of the URL, or name the authority with sslrootcert.';
+  if (encryption === 'disable') {
+    return [`The way to ${host} is not encrypted: who is on it reads every message; ${better}`];
+  }
+  if (encryption === 'verify-full') return [];
+  const who = authorities === null ? 'anybody' : 'any server with a certificate of that authority';
+  return [`The way to ${host} is encrypted, but ${who} may answer there in its place; ${better}`];
+}
+
+function problemsOf(...problems: readonly string[]): AddressProblems {
+  return { kind: 'problems', problems: [...new Set(problems)] };
+}
+
+/** @returns null where a % begins no code */
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The name of the account that this process runs as; null: it has none. */
+function ownName(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,36 @@
+/** Texts that the server would refuse come back as they were, and stay apart. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { runs } from '../../../../test/runs.ts';
+import { fromText, toText } from './text.ts';
+
+/** Any UTF-16, with the signs that matter more often than chance would have them. */
+export const anyText = fc
+  .array(
+    fc.oneof(
+      fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
+      fc.constantFrom('\0', '\uE000', '\uD83D', '\uDE00', '0000', 'e000', 'd83d', 'a', '😀'),
+    ),
+  )
+  .map((parts) => parts.join(''));
+
+test('every text comes back as it was', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const stored = toText(text);
+      assert.ok(stored.isWellFormed() && !stored.includes('\0'));
+      assert.equal(fromText(stored), text);
+    }),
+    { numRuns: runs(300) },
+  );
+});
+
+test('different texts stay different, also where one looks like what another becomes', () => {
+  const texts = ['\0', '\uE0000000', '\uE000', '\uE000e000', '\uD83D', '\uE000d83d', '\uDE00', ''];
+  assert.equal(new Set(texts.map(toText)).size, texts.length);
+});
+
+test('an ordinary text is stored as it is', () => {
+  for (const text of ['', 'Grüße 😀', 'a\nb\t\u0001\uFFFF']) assert.equal(toText(text), text);
+});
