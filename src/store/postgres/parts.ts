@@ -15,6 +15,8 @@ export type PostgresParts = Clock & {
   readonly rows: WorkingSet;
   readonly flights: PostgresFlights;
   readonly reads: Reads;
+  /** For what people ask and what sweeps: no message waits behind it. */
+  readonly slowReads: Reads;
   readonly history: History;
   readonly deadLetters: DeadLetters;
   readonly sweeping: AsyncDisposable;
@@ -22,6 +24,8 @@ export type PostgresParts = Clock & {
   readonly suspects: readonly Suspect[];
   /** @param alone the id of the message that ran alone just then; null: none did */
   readonly noteFailure: (alone: string | null) => void;
+  /** Resolves when what was noted is written, or cannot be. */
+  readonly noted: () => Promise<void>;
 };
 
 export type PostgresFlights = Flights<Write, Landed>;

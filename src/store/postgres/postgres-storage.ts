@@ -55,7 +55,7 @@ export class PostgresStorage implements LedgerStorage {
     this.history = history;
     this.agents = new AgentReads(reads);
     this.deadLetters = deadLetters;
-    this.forgetting = new Forgetting(parts);
+    this.forgetting = new Forgetting({ ...parts, reads: parts.slowReads });
     this.quarantine = new Quarantine(suspects, {
       ...parts,
       mark: (row, alone) => this.#write(aloneMark(row.head.id, alone)),
@@ -77,11 +77,11 @@ export class PostgresStorage implements LedgerStorage {
 
   listen({ failed, roomChanged }: StorageTold): void {
     const { news, rows } = this.#parts;
-    let { state, mayHandOut } = this.#flights;
+    let { state } = this.#flights;
     this.#flights.onChange(() => {
       if (this.#flights.state !== state) news.storageRoom?.({ kind: this.#flights.state });
-      if (this.#flights.mayHandOut && !mayHandOut) rows.ready.ringAll();
-      ({ state, mayHandOut } = this.#flights);
+      ({ state } = this.#flights);
+      if (this.#flights.mayHandOut) rows.ready.ringAll();
       roomChanged();
     });
     this.#flights.onBroken(failed);
@@ -220,7 +220,9 @@ export class PostgresStorage implements LedgerStorage {
 
   async close(): Promise<void> {
     await using closing = new AsyncDisposableStack();
+    closing.defer(() => this.#parts.noted());
     closing.use(this.#parts.reads);
+    closing.use(this.#parts.slowReads);
     closing.use(this.#parts.sweeping);
     await this.#flights.close();
   }

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { steadyNow, type Clock } from '../../../src/lib/clock.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory.ts';
 import { openSqliteLedger } from '../../../src/store/sqlite/sqlite.ts';
+import { openPostgresLedger } from '../../../src/store/postgres/postgres.ts';
 import type { Ledger } from '../../../src/store/store.ts';
+import { newDatabase } from '../../fake/postgres.ts';
 import { putNewDatabase } from '../../fake/new-database.ts';
 import { writeHere } from '../../fake/writer-here.ts';
 import { newIds, type ClockedBench, type Limits, type OpenBench } from './kit.ts';
@@ -75,6 +77,43 @@ async function openAt(path: string, clock: Clock, limits: Limits): Promise<Ledge
     ids: newIds(),
     retentionDays: 30,
     ...more,
+  });
+  if ('kind' in opened) throw new Error(opened.message);
+  return opened;
+}
+
+export const postgresForm: Form = {
+  durable: true,
+  async open(limits, plant) {
+    let aheadMs = 0;
+    const clock = { now: () => Date.now() + aheadMs, steady: steadyNow };
+    const url = await newDatabase();
+    const start = async (): Promise<Ledger> => plant(await openOn(url, clock, limits));
+    let ledger = await start();
+    return {
+      get ledger() {
+        return ledger;
+      },
+      shiftClock: (ms) => void (aheadMs += ms),
+      async reopen() {
+        await ledger[Symbol.asyncDispose]();
+        ledger = await start();
+      },
+      async [Symbol.asyncDispose]() {
+        await ledger[Symbol.asyncDispose]();
+      },
+    };
+  },
+};
+
+async function openOn(url: string, clock: Clock, limits: Limits): Promise<Ledger> {
+  const opened = await openPostgresLedger({
+    url,
+    ...clock,
+    ids: newIds(),
+    retentionDays: 30,
+    version: 'test',
+    limits,
   });
   if ('kind' in opened) throw new Error(opened.message);
   return opened;

@@ -1,55 +1,138 @@
-/** A stand-in with the surface of what gathers writes into flights; to be replaced. */
-import type { Client } from 'pg';
-import type { Composed, Rows } from './statement.ts';
+/**
+ * What is written in one go becomes one flight, and a flight is sent as soon as the one before has
+ * landed. So a lone message waits for nothing, and under load many share one commit.
+ *
+ * A flight is gathering → sent → landed | undone (sent again) | failed. Two causes that pass hold
+ * up the flights, and `state` tells which: `full`, the server's disk has no room; `away`, it has
+ * not answered for five seconds. Then callers who can be refused are refused, and their writes
+ * taken out; all others wait in their order. A flight in doubt may have landed after all: then
+ * `landed` is called after `refused`.
+ *
+ * A flight is a beat, too: where nothing is written, an empty one goes every second.
+ */
+import { joined, withoutRefused, type Gathered, type Waiter } from '../../ledger/gathering.ts';
+import type { SteadyTime } from '../../../lib/clock.ts';
+import { endsWithin } from '../../../lib/lifetime.ts';
+import type { Asked, Composed } from './statement.ts';
+import type { Outcome, Writer } from './writer.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
-type Waiter<L> = { readonly landed: (landed: L | null) => void };
 
-export class Flights<W, L> {
-  readonly #client: Client;
-  readonly #compose: (writes: readonly W[]) => Composed<L>;
-  #writes: W[] = [];
-  #waiting: Waiter<L>[] = [];
-  #flying = false;
-  broken = false;
-  state: StorageState = 'ok';
+export type FlightsParts<Write, Landed> = {
+  readonly compose: (writes: readonly Write[]) => Composed<Landed>;
+  readonly steady: () => SteadyTime;
+  readonly times: FlightTimes;
+};
 
-  constructor(client: Client, compose: (writes: readonly W[]) => Composed<L>) {
-    this.#client = client;
-    this.#compose = compose;
+export type FlightTimes = {
+  /** Without a landing for so long the server is away. */
+  readonly awayMs: number;
+  /** Without a flight for so long an empty one goes. */
+  readonly beatMs: number;
+  /** Without a landing for so long another instance may have taken over. */
+  readonly holdMs: number;
+  /** For what is left to write when this closes. */
+  readonly closeMs: number;
+};
+
+export const flightTimes: FlightTimes = {
+  awayMs: 5_000,
+  beatMs: 1_000,
+  holdMs: 7_000,
+  closeMs: 10_000,
+};
+
+/** For how long a write that nobody waits for may wait for company. */
+const lazyMs = 5;
+const fullRetryMs = 1_000;
+/** After a deadlock or a time-out. */
+const againMsMin = 10;
+const againMsMax = 1_000;
+const writesMax = 10_000;
+
+/** 64 KiB that no compression shortens, so that there is more room than for a word. */
+const roomTaken: Asked = {
+  text:
+    "INSERT INTO svc.cursor SELECT '', 'room', string_agg(gen_random_uuid()::text, '') " +
+    'FROM generate_series(1, 1820) ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value',
+  values: [],
+};
+const roomGiven: Asked = { text: "DELETE FROM svc.cursor WHERE channel = ''", values: [] };
+
+export class Flights<Write, Landed> {
+  readonly #writer: Writer;
+  readonly #parts: FlightsParts<Write, Landed>;
+  #failed: (error: Error) => void = () => {};
+  #changed: () => void = () => {};
+  #writes: Write[] = [];
+  #waiting: Waiter<Landed>[] = [];
+  /** What is with the writer; null: nothing is. */
+  #sent: Gathered<Write, Landed> | null = null;
+  #running = false;
+  #timer: NodeJS.Timeout | null = null;
+  #timerAt = Infinity;
+  #scheduled = false;
+  #roomAsked = false;
+  #state: StorageState = 'ok';
+  #broken = false;
+  #closing = false;
+  #confirmedAt: SteadyTime;
+
+  constructor(writer: Writer, parts: FlightsParts<Write, Landed>) {
+    this.#writer = writer;
+    this.#parts = parts;
+    this.#confirmedAt = parts.steady();
+    this.#after(parts.times.beatMs);
   }
 
-  /** Whether this process has shown, within 7 s, that it is still the one that works the rows. */
-  get mayHandOut(): boolean {
-    return !this.broken;
+  /** Is told once, when nothing can be written any more. */
+  onBroken(failed: (error: Error) => void): void {
+    this.#failed = failed;
   }
 
+  /** Is told each time that `state` changes, and when `mayHandOut` is true again. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  get state(): StorageState {
+    return this.#state;
+  }
+
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /** Writes asked for that have not landed. */
   get pending(): number {
-    return this.#waiting.length;
+    return this.#waiting.length + (this.#sent?.waiting.length ?? 0);
   }
 
-  onBroken(_failed: (error: Error) => void): void {}
-  /** Is told each time that `state` or `mayHandOut` changes. */
-  onChange(_changed: () => void): void {}
+  /** False while another instance may have taken over: nothing may be begun then. */
+  get mayHandOut(): boolean {
+    const { steady, times } = this.#parts;
+    return !this.#broken && steady() - this.#confirmedAt <= times.holdMs;
+  }
 
-  add(write: W): void {
+  add(write: Write): void {
     this.#writes.push(write);
   }
 
   /**
-   * @param landed called when all that was added has landed, or with null when it never will
-   * @param refused called instead where the disk is full or the server away; left out: the writes wait
+   * `landed` is called when all that was added has landed, or with null when it never will.
+   * @param refused called instead while nothing can be written; left out: the writes wait
    */
-  flush(landed: (landed: L | null) => void, _refused: (() => void) | null = null): void {
-    this.#waiting.push({ landed });
-    if (!this.#flying) void this.#fly();
+  flush(landed: (landed: Landed | null) => void, refused: (() => void) | null = null): void {
+    if (this.#wait(landed, refused)) this.#soon();
   }
 
-  flushSoon(landed: (landed: L | null) => void): void {
-    this.flush(landed);
+  /** Like `flush`, but may wait a few milliseconds for other writes to go with. */
+  flushSoon(landed: (landed: Landed | null) => void): void {
+    if (this.#wait(landed, null)) this.#after(lazyMs);
   }
 
-  written(then: (landed: L) => void): Promise<boolean> {
+  /** Resolves once all that was added has landed and `then` was done; false when it cannot. */
+  written(then: (landed: Landed) => void): Promise<boolean> {
     return new Promise((resolve) => {
       this.flush((landed) => {
         if (landed !== null) then(landed);
@@ -58,40 +141,210 @@ export class Flights<W, L> {
     });
   }
 
+  /** Like `written`, but resolves to false at once while nothing can be written. */
   writtenNow(): Promise<boolean> {
-    return this.written(() => {});
+    return new Promise((resolve) => {
+      this.flush(
+        (landed) => resolve(landed !== null),
+        () => resolve(false),
+      );
+    });
   }
 
+  /**
+   * Writes what is left, and says that this end is an orderly one. What cannot be written in time
+   * is left: the next start finds it as after a crash.
+   */
   async close(): Promise<void> {
-    await this.written(() => {});
-    this.broken = true;
-    await this.#client.end();
+    this.#closing = true;
+    await endsWithin(this.#writeLeft(), this.#parts.times.closeMs);
+    this.abandon();
   }
 
-  async #fly(): Promise<void> {
-    this.#flying = true;
-    while (this.#waiting.length > 0) {
-      await new Promise(setImmediate);
-      const [writes, waiting] = [this.#writes, this.#waiting];
-      this.#writes = [];
-      this.#waiting = [];
-      const { statements, landed } = this.#compose(writes);
-      const asked = statements.map(({ text, values }) => this.#client.query(text, [...values]));
-      const all = Promise.all([
-        this.#client.query('BEGIN'),
-        ...asked,
-        this.#client.query('COMMIT'),
-      ]);
-      try {
-        const answers: Rows[] = (await all).slice(1, -1).map(({ rows }) => rows as Rows);
-        const told = landed(answers);
-        for (const one of waiting) one.landed(told);
-      } catch (error) {
-        this.broken = true;
-        console.error(error);
-        for (const one of waiting) one.landed(null);
-      }
-    }
-    this.#flying = false;
+  /** Ends at once, without a word. */
+  abandon(): void {
+    this.#broken = true;
+    this.#clearTimer();
+    this.#writer.close();
+    this.#end();
   }
+
+  async #writeLeft(): Promise<void> {
+    do {
+      await this.written(() => {});
+      // A caller that was answered just now may have something to add.
+      await new Promise(setImmediate);
+    } while (!this.#broken && this.#writes.length > 0);
+    while (this.#running) await new Promise(setImmediate);
+    if (!this.#broken) await this.#writer.end().catch(() => {});
+  }
+
+  /** @returns whether there is something new to send */
+  #wait(landed: (landed: Landed | null) => void, refused: (() => void) | null): boolean {
+    if (this.#broken) {
+      queueMicrotask(() => landed(null));
+      return false;
+    }
+    this.#waiting.push({ until: this.#writes.length, written: landed, refused });
+    if (refused === null || this.#state === 'ok') return !this.#running;
+    this.#refuse();
+    return false;
+  }
+
+  #soon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#run();
+    });
+  }
+
+  #after(ms: number): void {
+    const at = this.#parts.steady() + ms;
+    if (at >= this.#timerAt) return;
+    this.#clearTimer();
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => {
+      this.#timerAt = Infinity;
+      void this.#run();
+    }, ms);
+  }
+
+  #clearTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#timerAt = Infinity;
+  }
+
+  /** Sends flights until nobody waits. */
+  async #run(): Promise<void> {
+    if (this.#running || this.#broken) return;
+    this.#running = true;
+    this.#clearTimer();
+    do await this.#fly(this.#take());
+    while (!this.#broken && this.#waiting.length > 0);
+    this.#running = false;
+    if (!this.#broken) this.#after(this.#parts.times.beatMs);
+  }
+
+  /** What was gathered, as far as it fits into one flight. */
+  #take(): Gathered<Write, Landed> {
+    const fit = this.#waiting.findIndex(({ until }) => until > writesMax);
+    const count = fit < 0 ? this.#waiting.length : Math.max(1, fit);
+    const waiting = this.#waiting.splice(0, count);
+    const until = waiting.at(-1)?.until ?? 0;
+    const writes = this.#writes.splice(0, until);
+    this.#waiting = this.#waiting.map((one) => ({ ...one, until: one.until - until }));
+    return { writes, waiting };
+  }
+
+  /** Until it has landed, or nothing can. */
+  async #fly(gathered: Gathered<Write, Landed>): Promise<void> {
+    this.#sent = gathered;
+    let againMs = againMsMin;
+    const away = this.#watch();
+    while (!this.#broken) {
+      const outcome = await this.#try(this.#sent);
+      if (outcome.kind === 'landed') break;
+      if (outcome.kind === 'full') {
+        this.#enter('full');
+        this.#takeOutRefused();
+        await this.#pause(fullRetryMs);
+      } else if (outcome.kind === 'undone') {
+        this.#takeOutRefused();
+        await this.#pause(againMs);
+        againMs = Math.min(2 * againMs, againMsMax);
+      } else this.#break(outcome.kind === 'failed' ? outcome.error : new Error('it is closed'));
+    }
+    clearTimeout(away);
+  }
+
+  async #try(gathered: Gathered<Write, Landed>): Promise<Outcome> {
+    const composed = this.#parts.compose(gathered.writes);
+    const begunAt = this.#parts.steady();
+    const asksRoom = this.#state === 'full';
+    const extra = asksRoom ? [roomTaken] : this.#roomAsked ? [roomGiven] : [];
+    const outcome = await this.#writer.fly([...composed.statements, ...extra]);
+    if (outcome.kind !== 'landed' || this.#broken) return outcome;
+    this.#roomAsked = asksRoom;
+    const landed = composed.landed(outcome.answers);
+    const { waiting } = this.#sent!;
+    this.#sent = null;
+    this.#confirm(begunAt);
+    for (const { written } of waiting) written(landed);
+    return outcome;
+  }
+
+  #confirm(begunAt: SteadyTime): void {
+    const isNews = this.#state !== 'ok' || !this.mayHandOut;
+    this.#state = 'ok';
+    this.#confirmedAt = begunAt;
+    if (isNews) this.#changed();
+  }
+
+  /** @returns to be cleared once the flight has landed */
+  #watch(): NodeJS.Timeout {
+    return setTimeout(() => {
+      // After a pause of the whole process an answer may be there already.
+      setImmediate(() => setImmediate(() => this.#sent !== null && this.#enter('away')));
+    }, this.#parts.times.awayMs);
+  }
+
+  #enter(state: 'full' | 'away'): void {
+    if (this.#broken || this.#closing) return;
+    const isNews = this.#state !== state;
+    this.#state = state;
+    this.#refuse();
+    if (isNews) this.#changed();
+  }
+
+  /** Of the flight in doubt they are told, and taken out where it turns out not to have landed. */
+  #refuse(): void {
+    const gathered = withoutRefused({ writes: this.#writes, waiting: this.#waiting });
+    ({ writes: this.#writes, waiting: this.#waiting } = joined(nothing(), gathered));
+    const told: (() => void)[] = [];
+    if (this.#sent !== null) {
+      const waiting = this.#sent.waiting.map((one) => {
+        if (one.refused === null) return one;
+        told.push(one.refused);
+        return { ...one, refused: () => {} };
+      });
+      this.#sent = { ...this.#sent, waiting };
+    }
+    for (const refused of [...told, ...gathered.refused]) refused();
+  }
+
+  #takeOutRefused(): void {
+    if (this.#state === 'ok' || this.#sent === null) return;
+    const { refused, ...kept } = withoutRefused(this.#sent);
+    this.#sent = kept;
+    for (const tell of refused) tell();
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  #break(error: Error): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    this.#clearTimer();
+    this.#writer.close();
+    this.#failed(error);
+    this.#end();
+  }
+
+  /** Those who still wait get null. */
+  #end(): void {
+    const waiting = [...(this.#sent?.waiting ?? []), ...this.#waiting];
+    this.#sent = null;
+    this.#waiting = [];
+    this.#writes = [];
+    for (const { written } of waiting) written(null);
+  }
+}
+
+function nothing<Write, Landed>(): Gathered<Write, Landed> {
+  return { writes: [], waiting: [] };
 }

@@ -8,14 +8,9 @@
  * not final: SQLite has taken the group back, and the group is sent again every second until there
  * is room. Its messages are taken out of it, and refused. Later writes stay behind it.
  */
-import {
-  joined,
-  withoutRefused,
-  type WriteBatch,
-  type Known,
-  type Waiter,
-  type Written,
-} from './write-batch.ts';
+import { joined } from '../../ledger/gathering.ts';
+import { withoutTries, type WriteBatch, type Known } from './write-batch.ts';
+import type { WaitingCaller, Written } from './write-batch.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import { sqliteFull } from '../files/problem.ts';
 import type { ClosingLimits } from '../ledger/limits.ts';
@@ -35,7 +30,7 @@ export class Journal {
   readonly #limits: ClosingLimits;
   #failed: (message: string) => void = () => {};
   #writes: (Write | KeyedAccept)[] = [];
-  #waiting: Waiter[] = [];
+  #waiting: WaitingCaller[] = [];
   /** The group that is with the writer; null: none is. */
   #sent: WriteBatch | null = null;
   #number = 0;
@@ -261,8 +256,8 @@ export class Journal {
 
   #noRoom(): void {
     if (this.#closing) return this.#break('there was no room on the disk for what was left');
-    const sent = withoutRefused(this.#sent ?? { writes: [], waiting: [] });
-    const gathered = withoutRefused({ writes: this.#writes, waiting: this.#waiting });
+    const sent = withoutTries(this.#sent ?? { writes: [], waiting: [] });
+    const gathered = withoutTries({ writes: this.#writes, waiting: this.#waiting });
     this.#sent = null;
     ({ writes: this.#writes, waiting: this.#waiting } = joined(sent, gathered));
     this.#full = true;

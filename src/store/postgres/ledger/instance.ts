@@ -1,0 +1,177 @@
+/**
+ * Which process works the rows. Each start is a row of `svc.instance`, which beats while it lives;
+ * one that is marked dead can write no more, since every flight asks for its own row.
+ *
+ * A row is alive → dead: by its own orderly end, or by the start that takes over. Another start
+ * takes over once the beat is ten seconds old by the server's clock, or at once where the process
+ * was on this machine and is plainly gone.
+ */
+import { readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from 'pg';
+
+/** Without a beat for so long an instance is dead. */
+const deadMs = 10_000;
+const lookMs = 250;
+/** So many rows of former starts are kept. */
+const rowsKept = 100;
+/** "svc1" in ASCII: the advisory lock under which instances change. */
+const lockKey = 0x73766331;
+
+/** Which process of which machine; `pid` counts within `space`. */
+export type ProcessFacts = {
+  /** The machine since it was started; null: it cannot be told. */
+  readonly boot: string | null;
+  readonly space: string | null;
+  readonly pid: number;
+  /** When it began, in the system's ticks; null: it cannot be told. */
+  readonly began: string | null;
+};
+
+/** How the process before ended; `alone`: the message that ran alone when its storage failed. */
+export type FormerEnd =
+  | { readonly kind: 'none' | 'clean' | 'unknown' }
+  | { readonly kind: 'storage_failed'; readonly alone: string | null };
+
+export type Taken =
+  | { readonly kind: 'taken'; readonly id: number; readonly before: FormerEnd }
+  /** Another instance runs. */
+  | { readonly kind: 'locked'; readonly since: Date; readonly process: ProcessFacts | null };
+
+export type TakingParts = {
+  readonly version: string;
+  readonly self: ProcessFacts;
+  /** Is told once when the beat of another one must grow old first. */
+  readonly waits?: (ms: number) => void;
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal;
+};
+
+type Other = {
+  readonly id: number;
+  readonly process: string;
+  readonly began_at: Date;
+  readonly beat: string;
+  readonly age: number;
+};
+
+/**
+ * @param client in no transaction
+ * @throws what the server says, or the reason of the signal
+ */
+export async function takeInstance(client: Client, parts: TakingParts): Promise<Taken> {
+  const beats = new Map<number, string>();
+  for (;;) {
+    parts.signal?.throwIfAborted();
+    const found = await tryToTake(client, parts);
+    if (typeof found === 'number')
+      return { kind: 'taken', id: found, before: await formerEnd(client, found) };
+    const known = beats.get(found.id);
+    if (known !== undefined && known !== found.beat) {
+      return { kind: 'locked', since: found.began_at, process: factsOf(found.process) };
+    }
+    if (known === undefined) parts.waits?.(Math.max(0, deadMs - found.age));
+    beats.set(found.id, found.beat);
+    await pause(lookMs, undefined, parts.signal === undefined ? {} : { signal: parts.signal });
+  }
+}
+
+/** @returns the own id, or one that may be alive */
+async function tryToTake(client: Client, { version, self }: TakingParts): Promise<number | Other> {
+  await client.query('BEGIN');
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [lockKey]);
+    const { rows } = await client.query<Other>(
+      'SELECT id, process, began_at, beat_at::text AS beat, ' +
+        'extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS age ' +
+        'FROM svc.instance WHERE NOT dead ORDER BY id',
+    );
+    const alive = rows.find(({ age, process }) => age < deadMs && !isGone(process, self));
+    if (alive !== undefined) return alive;
+    // Waits for a flight of theirs that is under way.
+    await client.query('UPDATE svc.instance SET dead = true WHERE NOT dead');
+    const { rows: own } = await client.query<{ id: number }>(
+      'INSERT INTO svc.instance (version, process) VALUES ($1, $2) RETURNING id',
+      [version, JSON.stringify(self)],
+    );
+    await client.query('DELETE FROM svc.instance WHERE id < $1', [own[0]!.id - rowsKept]);
+    return own[0]!.id;
+  } finally {
+    await client.query('COMMIT');
+  }
+}
+
+async function formerEnd(client: Client, id: number): Promise<FormerEnd> {
+  const { rows } = await client.query<{ ended: string | null }>(
+    'SELECT ended FROM svc.instance WHERE id < $1 ORDER BY id DESC LIMIT 1',
+    [id],
+  );
+  if (rows.length === 0) return { kind: 'none' };
+  const ended = rows[0]!.ended;
+  if (ended === null) return { kind: 'unknown' };
+  const { clean, alone } = JSON.parse(ended) as { clean?: boolean; alone?: string | null };
+  return clean === true ? { kind: 'clean' } : { kind: 'storage_failed', alone: alone ?? null };
+}
+
+/** An orderly end: the next start need not wait, and blames nobody. */
+export const endedClean = {
+  text: 'UPDATE svc.instance SET dead = true, ended = $2 WHERE id = $1 AND NOT dead',
+  values: (id: number): readonly unknown[] => [id, JSON.stringify({ clean: true })],
+};
+
+/** The storage failed: no message ended this process. */
+export const endedByStorage = {
+  text: 'UPDATE svc.instance SET ended = $2 WHERE id = $1 AND ended IS NULL',
+  values: (id: number, alone: string | null): readonly unknown[] => {
+    return [id, JSON.stringify({ alone })];
+  },
+};
+
+/** This process; what the system does not tell is null. */
+export function ownProcess(): ProcessFacts {
+  const { pid } = process;
+  return {
+    boot: read('/proc/sys/kernel/random/boot_id'),
+    space: link('/proc/self/ns/pid'),
+    pid,
+    began: beganAt(pid),
+  };
+}
+
+/** Whether it was a process of this machine that is no more. What cannot be told is not gone. */
+function isGone(stored: string, self: ProcessFacts): boolean {
+  const other = factsOf(stored);
+  if (other === null || other.boot === null || other.began === null) return false;
+  if (other.boot !== self.boot || other.space !== self.space) return false;
+  return beganAt(other.pid) !== other.began;
+}
+
+function factsOf(stored: string): ProcessFacts | null {
+  try {
+    return JSON.parse(stored) as ProcessFacts;
+  } catch {
+    return null;
+  }
+}
+
+/** The 22nd field of the process's `stat` (proc(5)); its name, in brackets, may hold blanks. */
+function beganAt(pid: number): string | null {
+  const stat = read(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+function link(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,58 @@
+/** A connection that reads: it comes about when it is first asked, and again when it is lost. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { Reads } from '../parts.ts';
+import type { Asked, Rows } from '../write/statement.ts';
+import { cut } from './connect.ts';
+import { faultOf } from './errors.ts';
+
+/** Without an answer for so long a connection is given up. */
+const answerMs = 60_000;
+const pauseMs = 200;
+
+export class ServerReads implements Reads {
+  readonly #connect: () => Promise<Client>;
+  readonly #closing = new AbortController();
+  #client: Promise<Client> | null = null;
+
+  /** @param connect rejects where no host answers now */
+  constructor(connect: () => Promise<Client>) {
+    this.#connect = connect;
+  }
+
+  /**
+   * While the server is away this waits, and asks again.
+   * @throws what the server says of the question, and after the end
+   */
+  async ask(asked: Asked): Promise<Rows> {
+    for (;;) {
+      this.#closing.signal.throwIfAborted();
+      try {
+        return await this.#askOnce(asked);
+      } catch (error) {
+        this.#closing.signal.throwIfAborted();
+        const fault = faultOf(error);
+        if (fault !== 'away' && fault !== 'again') throw error;
+        if (fault === 'away') this.#client = null;
+        await pause(pauseMs, undefined, { signal: this.#closing.signal });
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error('the storage is closed'));
+    const client = await this.#client?.catch(() => null);
+    if (client != null) cut(client);
+  }
+
+  async #askOnce({ text, values }: Asked): Promise<Rows> {
+    this.#client ??= this.#connect();
+    const client = await this.#client;
+    const late = setTimeout(() => cut(client), answerMs);
+    try {
+      return (await client.query<Record<string, unknown>>(text, [...values])).rows;
+    } finally {
+      clearTimeout(late);
+    }
+  }
+}

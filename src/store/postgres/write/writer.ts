@@ -1,0 +1,199 @@
+/**
+ * One connection that writes. A flight is one transaction, sent in one go: its fence, its
+ * statements, its commit. The fence counts up a number in the own row, which makes a commit whose
+ * answer was lost certain: connect again, look at the number.
+ */
+import type { Client } from 'pg';
+import { endedClean } from '../ledger/instance.ts';
+import { cut } from '../server/connect.ts';
+import { faultOf, firstOf } from '../server/errors.ts';
+import type { Asked, Rows, Statement } from './statement.ts';
+
+/** `undone`: it has not landed for certain, and may be sent again. */
+export type Outcome =
+  | { readonly kind: 'landed'; readonly answers: readonly Rows[] }
+  | { readonly kind: 'undone' | 'full' | 'closed' }
+  | { readonly kind: 'failed'; readonly error: Error };
+
+export type WriterParts = {
+  readonly instance: number;
+  /** @throws where no host takes writes now */
+  readonly connect: () => Promise<Client>;
+  /** A flight without an answer for so long is given up, and is in doubt. */
+  readonly answerMs: number;
+};
+
+const pauseMsMin = 100;
+const pauseMsMax = 2_000;
+
+/** So that nothing holds a row for ever: by `SET LOCAL`, since a pooler keeps no other. */
+const begin =
+  "BEGIN; SET LOCAL statement_timeout = '30s'; SET LOCAL lock_timeout = '5s'; " +
+  "SET LOCAL idle_in_transaction_session_timeout = '3s'";
+
+/** Divides by zero unless this is the next flight of an instance that nobody took over from. */
+const fence =
+  'WITH mine AS (UPDATE svc.instance SET grp = $2, beat_at = clock_timestamp() ' +
+  'WHERE id = $1 AND NOT dead AND grp = $2 - 1 RETURNING 1) SELECT 1 / count(*) FROM mine';
+
+const lookAtOwn = 'SELECT grp, dead FROM svc.instance WHERE id = $1 FOR UPDATE';
+
+export class Writer {
+  readonly #parts: WriterParts;
+  #client: Client | null;
+  /** The number of the last flight that landed. */
+  #landed = 0;
+  #closed = false;
+  #wake: () => void = () => {};
+
+  /** @param client in no transaction */
+  constructor(client: Client, parts: WriterParts) {
+    this.#parts = parts;
+    this.#client = client;
+  }
+
+  /** Sends one flight, to be called when the one before has come back. */
+  async fly(statements: readonly Statement[]): Promise<Outcome> {
+    const client = this.#client ?? (await this.#connect());
+    if (client === null) return { kind: 'closed' };
+    this.#client = client;
+    const number = this.#landed + 1;
+    const sent = await this.#send(client, [
+      { text: fence, values: [this.#parts.instance, number] },
+      ...statements,
+    ]);
+    if (sent.kind === 'answered') {
+      this.#landed = number;
+      return { kind: 'landed', answers: sent.answers.slice(1) };
+    }
+    switch (faultOf(sent.error)) {
+      case 'again':
+        return { kind: 'undone' };
+      case 'full':
+        return { kind: 'full' };
+      case 'fenced':
+        return failed(fenced());
+      case 'away':
+        return this.#settle(number, statements);
+      case 'fault':
+        return failed(sent.error);
+    }
+  }
+
+  /** An orderly end: the next start need not wait. What cannot be written is left. */
+  async end(): Promise<void> {
+    const { instance } = this.#parts;
+    const client = this.#client;
+    if (client !== null) {
+      await client.query(endedClean.text, [...endedClean.values(instance)]);
+      this.#closed = true;
+      this.#client = null;
+      await client.end();
+    }
+    this.close();
+  }
+
+  /** Ends at once; a flight that is under way is given up. */
+  close(): void {
+    this.#closed = true;
+    this.#drop();
+    this.#wake();
+  }
+
+  /** The commit of that flight may have landed, and its answer been lost. */
+  async #settle(number: number, statements: readonly Statement[]): Promise<Outcome> {
+    for (;;) {
+      this.#drop();
+      const client = await this.#connect();
+      if (client === null) return { kind: 'closed' };
+      this.#client = client;
+      const own = await this.#send(client, [{ text: lookAtOwn, values: [this.#parts.instance] }]);
+      if (own.kind === 'failed') {
+        if (mayPass(own.error)) continue;
+        return failed(own.error);
+      }
+      const [row] = own.answers[0]!;
+      if (row === undefined || row['dead'] === true) return failed(fenced());
+      if (Number(row['grp']) === number - 1) return { kind: 'undone' };
+      const again = await this.#send(client, statements.map(againOf));
+      if (again.kind === 'failed') {
+        if (mayPass(again.error)) continue;
+        return failed(again.error);
+      }
+      this.#landed = number;
+      const answers = again.answers.map((rows, at) => {
+        return statements[at]!.again === undefined ? [] : rows;
+      });
+      return { kind: 'landed', answers };
+    }
+  }
+
+  /** One transaction, sent in one go. */
+  async #send(client: Client, asked: readonly Asked[]): Promise<Sent> {
+    const late = setTimeout(() => cut(client), this.#parts.answerMs);
+    const all = await Promise.allSettled([
+      client.query(begin),
+      ...asked.map(({ text, values }) => client.query<Record<string, unknown>>(text, [...values])),
+      client.query('COMMIT'),
+    ]);
+    clearTimeout(late);
+    const errors = all.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    if (errors.length > 0) return { kind: 'failed', error: asError(firstOf(errors)) };
+    const results = all.map((one) => (one as PromiseFulfilledResult<{ rows: Rows }>).value);
+    return { kind: 'answered', answers: results.slice(1, -1).map(({ rows }) => rows) };
+  }
+
+  /** Tries until there is a connection; null: this is closed. */
+  async #connect(): Promise<Client | null> {
+    for (let pauseMs = pauseMsMin; !this.#closed; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
+      try {
+        const client = await this.#parts.connect();
+        if (!this.#closed) return client;
+        cut(client);
+      } catch {
+        await this.#pause(pauseMs);
+      }
+    }
+    return null;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #drop(): void {
+    if (this.#client !== null) cut(this.#client);
+    this.#client = null;
+  }
+}
+
+type Sent =
+  | { readonly kind: 'answered'; readonly answers: readonly Rows[] }
+  | { readonly kind: 'failed'; readonly error: Error };
+
+function againOf({ again }: Statement): Asked {
+  return again ?? { text: 'SELECT 1', values: [] };
+}
+
+function mayPass(error: Error): boolean {
+  const fault = faultOf(error);
+  return fault === 'away' || fault === 'again' || fault === 'full';
+}
+
+function failed(error: Error): Outcome {
+  return { kind: 'failed', error };
+}
+
+function fenced(): Error {
+  return new Error('another instance of svc has taken over its database');
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
