@@ -138,7 +138,8 @@ export class PostgresStorage implements LedgerStorage {
 
   async delivered({ row, at }: DeliveryEnd, then: () => void): Promise<boolean> {
     const { id } = row.head;
-    this.#flights.add({ kind: 'sent', id, at, tookMs: at - row.takenAt, failure: null });
+    const done = { failure: null, attempts: null, tried: null };
+    this.#flights.add({ kind: 'sent', id, at, tookMs: at - row.takenAt, ...done });
     const landed = (what: Landed | null): void => {
       if (what !== null) then();
     };
@@ -148,7 +149,7 @@ export class PostgresStorage implements LedgerStorage {
   }
 
   deferred(end: FailedDelivery & DeferredUntil, then: () => void): Promise<boolean> {
-    const { row, at, why, dueAt, how } = end;
+    const { row, why, dueAt, how } = end;
     const parked = how.park || row.parked;
     this.#flights.add({
       kind: 'deferred',
@@ -160,7 +161,7 @@ export class PostgresStorage implements LedgerStorage {
       possibleDuplicate: how.possibleDuplicate,
       uncounted: how.uncounted === true ? 1 : 0,
       failure: JSON.stringify(why),
-      tried: JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]),
+      tried: triedText(end),
     });
     return this.#done(row, then);
   }
@@ -168,8 +169,11 @@ export class PostgresStorage implements LedgerStorage {
   buried(end: FailedDelivery, parts: readonly OutRow[], then: () => void): Promise<boolean> {
     const { row, at, why } = end;
     const failure = JSON.stringify(why);
-    for (const { head } of [row, ...parts]) {
-      this.#flights.add({ kind: 'sent', id: head.id, at, tookMs: null, failure });
+    const died = { kind: 'sent', at, tookMs: null, failure } as const;
+    const tried = { attempts: row.attempt, tried: triedText(end) };
+    this.#flights.add({ ...died, id: row.head.id, ...tried });
+    for (const { head } of parts) {
+      this.#flights.add({ ...died, id: head.id, attempts: null, tried: null });
     }
     return this.#done(row, () => {
       for (const { head } of [row, ...parts]) this.deadLetters.add(head.id);
@@ -259,4 +263,8 @@ function receiptOf({ id, fingerprint }: First, { keyCheck }: Arrival): Receipt {
   const own = keyCheck?.fingerprint ?? null;
   const reused = own !== null && fingerprint !== null && own !== fingerprint;
   return { id: id as MessageId, duplicate: !reused, keyReused: reused, safe };
+}
+
+function triedText({ row, at, why }: FailedDelivery): string {
+  return JSON.stringify([row.takenAt, at - row.takenAt, why.kind, why.status]);
 }

@@ -8,6 +8,9 @@ export type SentWrite = {
   readonly at: number;
   readonly tookMs: number | null;
   readonly failure: string | null;
+  /** The attempt that failed, and the try itself as JSON; null: none did. */
+  readonly attempts: number | null;
+  readonly tried: string | null;
 };
 
 export type DeferredWrite = {
@@ -25,14 +28,20 @@ export type DeferredWrite = {
   readonly tried: string;
 };
 
+/** The last sixteen tries are kept. */
+const withTry = `(CASE WHEN jsonb_array_length(coalesce(was.tries, '[]')::jsonb) >= 16
+    THEN was.tries::jsonb - 0 ELSE coalesce(was.tries, '[]')::jsonb END
+    || jsonb_build_array(x.tried::jsonb))::text`;
+
 const send = `
 WITH gone AS (
   DELETE FROM svc.outbox AS was
   USING json_to_recordset($1) AS x(id text COLLATE "C", at bigint, "tookMs" double precision,
-    failure text)
+    failure text, attempts integer, tried text)
   WHERE was.id = x.id
   RETURNING was.id, was.channel, was.conversation, was.seq, was.created_at, was.message_id,
-    was.attempts, was.replayed, was.possible_duplicate, was.late, was.tries, was.body,
+    coalesce(x.attempts, was.attempts) AS attempts, was.replayed, was.possible_duplicate, was.late,
+    CASE WHEN x.tried IS NULL THEN was.tries ELSE ${withTry} END AS tries, was.body,
     x.at AS settled_at, x."tookMs" AS took_ms, x.failure
 ), kept AS (
   INSERT INTO svc.sent (id, channel, conversation, seq, created_at, message_id, attempts, replayed,
@@ -41,14 +50,11 @@ WITH gone AS (
 )
 SELECT id FROM gone`;
 
-/** The last sixteen tries are kept. */
 const defer = `
 UPDATE svc.outbox AS was SET attempts = x.attempts, due_at = x."dueAt", late = x.late,
   parked = x.parked, possible_duplicate = x."possibleDuplicate", failure = x.failure,
   replayed = was.replayed + x.uncounted,
-  tries = (CASE WHEN jsonb_array_length(coalesce(was.tries, '[]')::jsonb) >= 16
-    THEN was.tries::jsonb - 0 ELSE coalesce(was.tries, '[]')::jsonb END
-    || jsonb_build_array(x.tried::jsonb))::text
+  tries = ${withTry}
 FROM json_to_recordset($1) AS x(id text COLLATE "C", attempts integer, "dueAt" bigint, late boolean,
   parked boolean, "possibleDuplicate" boolean, uncounted integer, failure text, tried text)
 WHERE was.id = x.id
