@@ -40,8 +40,8 @@ export class BegunCalls {
       });
   }
 
-  async begin(claim: InClaim, call: BegunCall): Promise<Journaled> {
-    const { key, hash, tool, sensitivity, arguments: given } = call;
+  async begin(claim: InClaim, asked: BegunCall): Promise<Journaled> {
+    const { key, hash, tool, sensitivity, arguments: given } = asked;
     const calls = await this.#of(claim.message);
     const before = calls.find((call) => call.kept.hash === hash && call.claim !== claim);
     if (before === undefined) {

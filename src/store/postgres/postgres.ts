@@ -99,7 +99,12 @@ async function open(
   const { suspects } = recovered;
   const notes = failureNotes(instance, again);
   const parts: PostgresParts = {
-    ...{ ...shared, limits, deadLetters, sweeping, news, suspects },
+    ...shared,
+    limits,
+    deadLetters,
+    sweeping,
+    news,
+    suspects,
     ...notes,
   };
   opened.move();

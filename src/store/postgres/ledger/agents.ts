@@ -2,10 +2,11 @@
 import type { Note, NoteScope } from '../../../domain/note.ts';
 import type { Message } from '../../../domain/message.ts';
 import { grantModes, toolOutcomes, type ToolOutcome } from '../../../domain/tool-use.ts';
-import type { ToolUse } from '../../../domain/tool-use.ts';
+import type { CallEnding, ToolUse } from '../../../domain/tool-use.ts';
 import type { RunningCall } from '../../ledger/begun-calls.ts';
 import type { Reads } from '../parts.ts';
 import { fromText, toText } from '../server/text.ts';
+import type { Rows } from '../write/statement.ts';
 
 const noteColumns = 'SELECT at, text, private FROM svc.note';
 const notesHere = `${noteColumns} WHERE brain IS NULL AND channel = $1 AND conversation = $2 ORDER BY seq`;
@@ -57,18 +58,21 @@ export class AgentReads {
   /** What was begun for a message, oldest first. */
   async callsOf({ id }: Message): Promise<readonly RunningCall[]> {
     const rows = await this.#reads.ask({ text: calls, values: [id] });
-    return rows.map(({ key, hash, tool, arguments: given, text, outcome, ms, private: stamp }) => ({
-      key: fromText(String(key)),
-      hash: String(hash),
-      tool: fromText(String(tool)),
-      arguments: fromText(String(given)),
-      sensitivity: stamp === true ? 'private' : 'public',
-      ending:
-        text === null
-          ? null
-          : { text: fromText(String(text)), outcome: outcomeOf(outcome), ms: Number(ms) },
+    return rows.map((row) => ({
+      key: fromText(String(row['key'])),
+      hash: String(row['hash']),
+      tool: fromText(String(row['tool'])),
+      arguments: fromText(String(row['arguments'])),
+      sensitivity: row['private'] === true ? 'private' : 'public',
+      ending: endingOf(row),
     }));
   }
+}
+
+/** Null: its end was not seen. */
+function endingOf({ text, outcome, ms }: Rows[number]): CallEnding | null {
+  if (typeof text !== 'string') return null;
+  return { text: fromText(text), outcome: outcomeOf(outcome), ms: Number(ms) };
 }
 
 function outcomeOf(stored: unknown): ToolOutcome {

@@ -102,7 +102,9 @@ export class Sweeping implements AsyncDisposable {
 
   #after(ms: number): void {
     if (this.#over) return;
-    this.#timer = setTimeout(() => (this.#step = this.#go()), ms);
+    this.#timer = setTimeout(() => {
+      this.#step = this.#go();
+    }, ms);
   }
 
   /** What fails is tried again at the next time: nothing is lost by it. */

@@ -85,9 +85,7 @@ export function acceptSteps(writes: readonly AcceptWrite[]): readonly Step[] {
   const { firsts, followers } = groupByKey(writes);
   const keyed = firsts.filter(({ key }) => key !== null);
   const hasKeys = keyed.length > 0;
-  const rows = asJson(
-    firsts.map(({ kind: _, expiresAt: __, ...row }, place) => ({ ...row, place })),
-  );
+  const rows = asJson(firsts.map(rowOf));
   const ids = firsts.map(({ id }) => id);
   const steps: Step[] = [
     { statement: { text: lanes(hasKeys), values: [rows] } },
@@ -112,6 +110,11 @@ export function acceptSteps(writes: readonly AcceptWrite[]): readonly Step[] {
       read: (found, landing) => readKnown(found, landing, followers),
     },
   ];
+}
+
+function rowOf(write: AcceptWrite, place: number): object {
+  const { id, channel, conversation, at, sender, private: stamp, body, key } = write;
+  return { place, id, channel, conversation, at, sender, private: stamp, body, key };
 }
 
 type Follower = { readonly id: string; readonly first: AcceptWrite };

@@ -10,10 +10,10 @@
  *
  * A flight is a beat, too: where nothing is written, an empty one goes every second.
  */
-import { joined, withoutRefused, type Gathered, type Waiter } from '../../ledger/gathering.ts';
 import type { SteadyTime } from '../../../lib/clock.ts';
 import { endsWithin } from '../../../lib/lifetime.ts';
 import type { Asked, Composed } from './statement.ts';
+import { Waiting } from './waiting.ts';
 import type { Outcome, Writer } from './writer.ts';
 
 export type StorageState = 'ok' | 'full' | 'away';
@@ -48,7 +48,6 @@ const fullRetryMs = 1_000;
 /** After a deadlock or a time-out. */
 const againMsMin = 10;
 const againMsMax = 1_000;
-const writesMax = 10_000;
 
 /** 64 KiB that no compression shortens, so that there is more room than for a word. */
 const roomTaken: Asked = {
@@ -64,10 +63,7 @@ export class Flights<Write, Landed> {
   readonly #parts: FlightsParts<Write, Landed>;
   #failed: (error: Error) => void = () => {};
   #changed: () => void = () => {};
-  #writes: Write[] = [];
-  #waiting: Waiter<Landed>[] = [];
-  /** What is with the writer; null: nothing is. */
-  #sent: Gathered<Write, Landed> | null = null;
+  readonly #waiting = new Waiting<Write, Landed>();
   #running = false;
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Infinity;
@@ -105,7 +101,7 @@ export class Flights<Write, Landed> {
 
   /** Writes asked for that have not landed. */
   get pending(): number {
-    return this.#waiting.length + (this.#sent?.waiting.length ?? 0);
+    return this.#waiting.count;
   }
 
   /** False while another instance may have taken over: nothing may be begun then. */
@@ -115,7 +111,7 @@ export class Flights<Write, Landed> {
   }
 
   add(write: Write): void {
-    this.#writes.push(write);
+    this.#waiting.add(write);
   }
 
   /**
@@ -166,7 +162,7 @@ export class Flights<Write, Landed> {
     this.#broken = true;
     this.#clearTimer();
     this.#writer.close();
-    this.#end();
+    this.#waiting.end();
   }
 
   async #writeLeft(): Promise<void> {
@@ -174,7 +170,7 @@ export class Flights<Write, Landed> {
       await this.written(() => {});
       // A caller that was answered just now may have something to add.
       await new Promise(setImmediate);
-    } while (!this.#broken && this.#writes.length > 0);
+    } while (!this.#broken && this.#waiting.hasWrites);
     while (this.#running) await new Promise(setImmediate);
     if (!this.#broken) await this.#writer.end().catch(() => {});
   }
@@ -185,9 +181,9 @@ export class Flights<Write, Landed> {
       queueMicrotask(() => landed(null));
       return false;
     }
-    this.#waiting.push({ until: this.#writes.length, written: landed, refused });
+    this.#waiting.wait(landed, refused);
     if (refused === null || this.#state === 'ok') return !this.#running;
-    this.#refuse();
+    this.#waiting.refuse();
     return false;
   }
 
@@ -222,37 +218,26 @@ export class Flights<Write, Landed> {
     if (this.#running || this.#broken) return;
     this.#running = true;
     this.#clearTimer();
-    do await this.#fly(this.#take());
-    while (!this.#broken && this.#waiting.length > 0);
+    do await this.#fly();
+    while (!this.#broken && this.#waiting.hasMore);
     this.#running = false;
     if (!this.#broken) this.#after(this.#parts.times.beatMs);
   }
 
-  /** What was gathered, as far as it fits into one flight. */
-  #take(): Gathered<Write, Landed> {
-    const fit = this.#waiting.findIndex(({ until }) => until > writesMax);
-    const count = fit < 0 ? this.#waiting.length : Math.max(1, fit);
-    const waiting = this.#waiting.splice(0, count);
-    const until = waiting.at(-1)?.until ?? 0;
-    const writes = this.#writes.splice(0, until);
-    this.#waiting = this.#waiting.map((one) => ({ ...one, until: one.until - until }));
-    return { writes, waiting };
-  }
-
   /** Until it has landed, or nothing can. */
-  async #fly(gathered: Gathered<Write, Landed>): Promise<void> {
-    this.#sent = gathered;
+  async #fly(): Promise<void> {
+    this.#waiting.send();
     let againMs = againMsMin;
     const away = this.#watch();
     while (!this.#broken) {
-      const outcome = await this.#try(this.#sent);
+      const outcome = await this.#try();
       if (outcome.kind === 'landed') break;
       if (outcome.kind === 'full') {
         this.#enter('full');
-        this.#takeOutRefused();
+        this.#waiting.takeOutRefused();
         await this.#pause(fullRetryMs);
       } else if (outcome.kind === 'undone') {
-        this.#takeOutRefused();
+        if (this.#state !== 'ok') this.#waiting.takeOutRefused();
         await this.#pause(againMs);
         againMs = Math.min(2 * againMs, againMsMax);
       } else this.#break(outcome.kind === 'failed' ? outcome.error : new Error('it is closed'));
@@ -260,8 +245,8 @@ export class Flights<Write, Landed> {
     clearTimeout(away);
   }
 
-  async #try(gathered: Gathered<Write, Landed>): Promise<Outcome> {
-    const composed = this.#parts.compose(gathered.writes);
+  async #try(): Promise<Outcome> {
+    const composed = this.#parts.compose(this.#waiting.sent ?? []);
     const begunAt = this.#parts.steady();
     const asksRoom = this.#state === 'full';
     const extra = asksRoom ? [roomTaken] : this.#roomAsked ? [roomGiven] : [];
@@ -269,8 +254,7 @@ export class Flights<Write, Landed> {
     if (outcome.kind !== 'landed' || this.#broken) return outcome;
     this.#roomAsked = asksRoom;
     const landed = composed.landed(outcome.answers);
-    const { waiting } = this.#sent!;
-    this.#sent = null;
+    const waiting = this.#waiting.landed();
     this.#confirm(begunAt);
     for (const { written } of waiting) written(landed);
     return outcome;
@@ -287,7 +271,7 @@ export class Flights<Write, Landed> {
   #watch(): NodeJS.Timeout {
     return setTimeout(() => {
       // After a pause of the whole process an answer may be there already.
-      setImmediate(() => setImmediate(() => this.#sent !== null && this.#enter('away')));
+      setImmediate(() => setImmediate(() => this.#waiting.sent !== null && this.#enter('away')));
     }, this.#parts.times.awayMs);
   }
 
@@ -295,31 +279,8 @@ export class Flights<Write, Landed> {
     if (this.#broken || this.#closing) return;
     const isNews = this.#state !== state;
     this.#state = state;
-    this.#refuse();
+    this.#waiting.refuse();
     if (isNews) this.#changed();
-  }
-
-  /** Of the flight in doubt they are told, and taken out where it turns out not to have landed. */
-  #refuse(): void {
-    const gathered = withoutRefused({ writes: this.#writes, waiting: this.#waiting });
-    ({ writes: this.#writes, waiting: this.#waiting } = joined(nothing(), gathered));
-    const told: (() => void)[] = [];
-    if (this.#sent !== null) {
-      const waiting = this.#sent.waiting.map((one) => {
-        if (one.refused === null) return one;
-        told.push(one.refused);
-        return { ...one, refused: () => {} };
-      });
-      this.#sent = { ...this.#sent, waiting };
-    }
-    for (const refused of [...told, ...gathered.refused]) refused();
-  }
-
-  #takeOutRefused(): void {
-    if (this.#state === 'ok' || this.#sent === null) return;
-    const { refused, ...kept } = withoutRefused(this.#sent);
-    this.#sent = kept;
-    for (const tell of refused) tell();
   }
 
   #pause(ms: number): Promise<void> {
@@ -332,19 +293,6 @@ export class Flights<Write, Landed> {
     this.#clearTimer();
     this.#writer.close();
     this.#failed(error);
-    this.#end();
+    this.#waiting.end();
   }
-
-  /** Those who still wait get null. */
-  #end(): void {
-    const waiting = [...(this.#sent?.waiting ?? []), ...this.#waiting];
-    this.#sent = null;
-    this.#waiting = [];
-    this.#writes = [];
-    for (const { written } of waiting) written(null);
-  }
-}
-
-function nothing<Write, Landed>(): Gathered<Write, Landed> {
-  return { writes: [], waiting: [] };
 }

@@ -144,8 +144,7 @@ const ofConversation = (table: string): string =>
   'brain IS NULL AND (channel, conversation) = ' +
   `(SELECT channel, conversation FROM svc.${table} WHERE id = $1)`;
 
-const clearBrain =
-  `DELETE FROM svc.note WHERE ${ofBrain} ` + 'AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)';
+const clearBrain = `DELETE FROM svc.note WHERE ${ofBrain} AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)`;
 const clearConversation = `DELETE FROM svc.note WHERE ${ofConversation('inbox')}`;
 
 /** The newest so many stay. */
@@ -243,7 +242,16 @@ function rowOf(write: TurnWrite, notes: readonly AddedNote[]): object {
   const { id, at, brain, outcome, model, failure, trace, replies, said: turn, lane, marks } = write;
   const uses = lastOf(write.uses, ({ key }) => key);
   return {
-    ...{ id, at, brain, outcome, model, failure, trace, replies, marks, uses },
+    id,
+    at,
+    brain,
+    outcome,
+    model,
+    failure,
+    trace,
+    replies,
+    marks,
+    uses,
     ...(turn === null ? {} : saidFields(turn)),
     ...(lane === null ? {} : laneFields(lane)),
     ...(write.cut === null ? {} : cutFields(write.cut)),

@@ -66,18 +66,11 @@ export class Writer {
       this.#landed = number;
       return { kind: 'landed', answers: sent.answers.slice(1) };
     }
-    switch (faultOf(sent.error)) {
-      case 'again':
-        return { kind: 'undone' };
-      case 'full':
-        return { kind: 'full' };
-      case 'fenced':
-        return failed(fenced());
-      case 'away':
-        return this.#settle(number, statements);
-      case 'fault':
-        return failed(sent.error);
-    }
+    const fault = faultOf(sent.error);
+    if (fault === 'away') return this.#settle(number, statements);
+    if (fault === 'again') return { kind: 'undone' };
+    if (fault === 'full') return { kind: 'full' };
+    return failed(fault === 'fenced' ? fenced() : sent.error);
   }
 
   /** An orderly end: the next start need not wait. What cannot be written is left. */
