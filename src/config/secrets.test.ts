@@ -76,6 +76,23 @@ test('every secret that a config names is looked up, and every missing one is na
   assert.match(warnings[0]!.message, /ADMIN/);
 });
 
+test('a value that is no URL of a server is unfit, and nothing of it is told', () => {
+  const rest = { HOOK: long, OUT: 'o', BOT: 'b', KEY: 'k', ADMIN: long };
+  for (const url of ['canary', 'mysql://canary', 'https://u:canary@h/d', ' postgresql:canary']) {
+    const { unfit } = resolveSecrets(configOf(), inEnv({ ...rest, DATABASE: url }));
+    assert.deepEqual(
+      unfit.map(({ code, path }) => [code, path]),
+      [['secret_unfit', 'storage.url_env']],
+      url,
+    );
+    assert.match(unfit[0]!.message, /DATABASE is no URL of a PostgreSQL server$/);
+    assert.doesNotMatch(JSON.stringify(unfit), /canary/);
+  }
+  for (const url of ['postgres://u:p@h/d', 'postgresql://h1,h2:5433/d?sslmode=require\n']) {
+    assert.deepEqual(resolveSecrets(configOf(), inEnv({ ...rest, DATABASE: url })).unfit, [], url);
+  }
+});
+
 test('a complete environment gives every value and no warning', () => {
   const env = { HOOK: long, OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'postgres://d', ADMIN: long };
   const { secrets, missing, warnings } = resolveSecrets(configOf(), inEnv(env));
@@ -87,7 +104,7 @@ test('line ends around a value go without a word, other white space with a warni
   const rest = { OUT: 'o', BOT: 'b', DATABASE: 'postgres://d' };
   const env = { ...rest, HOOK: `${long}\r\n`, KEY: ' k ', ADMIN: long };
   const { secrets, warnings } = resolveSecrets(configOf(), inEnv(env));
-  assert.deepEqual([...secrets.values()], [long, 'o', 'b', 'k', 'd', long]);
+  assert.deepEqual([...secrets.values()], [long, 'o', 'b', 'k', 'postgres://d', long]);
   assert.deepEqual(
     warnings.map(({ code, path }) => [code, path]),
     [['secret_trimmed', 'brains[0].models[0].api_key_env']],

@@ -28,18 +28,16 @@ import { createRunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
 import { sayWhere, whereItListens, type Listening } from './listening.ts';
+import { publicBy, tellServer } from './opening.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
 import {
   closeLedger,
-  nameServer,
   openLedger,
   storageAt,
-  type AtServer,
   type OpenStore,
   type StartWriter,
 } from '../storage.ts';
-import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { StoreProblem } from '../store/problem.ts';
 import type { Ledger, LedgerReader } from '../store/store.ts';
@@ -184,7 +182,7 @@ class Run {
     return this.#lifetime.adopt(
       'the storage',
       async () => {
-        if (at?.kind === 'server') await hidePassword(at, log);
+        if (at?.kind === 'server') await tellServer(at, log, this.#events);
         return openLedger(choice);
       },
       (opened) => ('kind' in opened ? null : closeLedger(opened)),
@@ -281,12 +279,6 @@ class Run {
   }
 }
 
-/** The URL is hidden as a whole already; a sentence of the server may have a part of it. */
-async function hidePassword(at: AtServer, log: Log): Promise<void> {
-  const named = await nameServer(at);
-  if (named.kind === 'server' && named.password !== null) log.scrub([named.password]);
-}
-
 /** Only a listener has an address of the configuration that it may not get. */
 function refusedBy({ code, message }: ChannelProblem, { channels }: Config): Ending {
   const index = channels.findIndex(isListener);
@@ -295,19 +287,6 @@ function refusedBy({ code, message }: ChannelProblem, { channels }: Config): End
   const field = `channels[${index}].${listener?.type}.bind`;
   const unbound = isUnbound ? { field, address: listener.bind.text } : null;
   return { kind: 'refused', code, message, unbound };
-}
-
-/** What counts as public of all that was kept before there were stamps. */
-function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
-  const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
-  const names = open.map(({ name }) => name);
-  const answered = new Set(
-    routes.filter(({ brain }) => names.includes(brain)).map(({ channel }) => channel),
-  );
-  const keys = channels
-    .filter(({ type }) => answered.has(type))
-    .flatMap(({ type, tokenEnv }) => channelKeyFor(type, secrets.get(tokenEnv) ?? '') ?? []);
-  return { channels: keys, brains: names };
 }
 
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {

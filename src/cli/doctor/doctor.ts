@@ -28,11 +28,11 @@ export const doctor: Command = {
   usage: `Usage: svc doctor [--config <file>] [--json]
 
 Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
-has kept some, models, the addresses for replies, the database (a file: sound,
-its schema, who may read it, who owns it, room on the disk; a server: its version, encryption and
-durability, the user's rights, the schema, who works on it), how many files may be open, the addresses to listen on, the windows
-that svc desktop has here, and the clock. It changes nothing, sends no one's words anywhere, and may
-be run while svc runs.
+has kept some, models, the addresses for replies, the database (of a file: whether it is sound, its
+schema, who may read it, who owns it, room on the disk; of a server: its version, the encryption,
+whether a commit lasts, the user's rights, the schema, who works on it), how many files may be open,
+the addresses to listen on, the windows that svc desktop has here, and the clock. It changes
+nothing, sends no one's words anywhere, and may be run while svc runs.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"valid", "problems", "checks"}

@@ -1,4 +1,4 @@
-/** From where a configuration keeps the ledger to what can be opened: a server's URL is a secret. */
+/** Where the ledger can be opened, by what a configuration says: a server's URL is a secret. */
 import type { Config } from '../../config/config.ts';
 import type { StoragePlace } from '../../config/storage-place.ts';
 import { storageAt, type StorageAt } from '../../storage.ts';

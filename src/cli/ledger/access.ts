@@ -1,7 +1,8 @@
 /**
  * How a command comes to the ledger. With storage it reads the database itself, a file or one on a
- * server, whether svc runs or not; without, only the running service knows. Changes go through the service while it owns the
- * database. While no service does, the command owns the database for as long as it takes.
+ * server, whether svc runs or not; without, only the running service knows. Changes go through the
+ * service while it owns the database. While no service does, the command owns the database for as
+ * long as it takes.
  */
 import { audited, auditedAdmissions, type LedgerWrites } from '../../control/audited.ts';
 import type { Admissions } from '../../domain/gate.ts';
