@@ -130,8 +130,8 @@ suite('the inspection of a file', () => {
     const { storage, validation } = await inspect(text, 0o600, { XDG_CONFIG_HOME: '/xdg' });
     assert.ok(validation.kind === 'valid');
     assert.equal(validation.config.storage?.path, null);
-    const path = defaultStoragePath({ XDG_CONFIG_HOME: '/xdg' });
-    assert.deepEqual(storage, { kind: 'file', path });
+    const usual = defaultStoragePath({ XDG_CONFIG_HOME: '/xdg' });
+    assert.deepEqual(storage, { kind: 'file', path: usual });
     const cases = [
       [{ XDG_CONFIG_HOME: '/xdg', HOME: '/home/a' }, 'linux', '/xdg/svc/svc.db'],
       [{ XDG_CONFIG_HOME: 'relative', HOME: '/home/a' }, 'linux', '/home/a/.config/svc/svc.db'],

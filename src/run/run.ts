@@ -7,7 +7,7 @@
  * throw, a signal while something does not end), what was opened by then is closed.
  */
 import type { ChannelHealth, ChannelProblem } from '../channel/channel.ts';
-import { channelKeyFor, isListener, type ChannelType } from '../channel/kinds.ts';
+import { isListener, type ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { revisionOf } from '../config/inspect.ts';
 import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';

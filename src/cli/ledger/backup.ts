@@ -80,8 +80,8 @@ async function sayHow(at: AtServer, file: string, { stderr }: Io): Promise<numbe
     `Nothing was copied. The ${text} is backed up by a program of the server,\n` +
       'also while svc runs:\n' +
       `  ${words.map(forShell).join(' ')}\n` +
-      'It asks for the password, or takes it from PGPASSWORD or ~/.pgpass. To restore into an empty\n' +
-      'database: pg_restore, with the same --host, --port, --username and --dbname.\n',
+      'It asks for the password, or takes it from PGPASSWORD or ~/.pgpass. To restore into\n' +
+      'an empty database: pg_restore, with the same --host, --port, --username and --dbname.\n',
   );
   return exitCode.failed;
 }

@@ -9,6 +9,9 @@ export function createPostgresReader(connect: () => Promise<Client>): LedgerRead
     throw new ReadFailed('storage', 'There is no reader yet.');
   };
   return new Proxy({} as LedgerReader, {
-    get: (_of, name) => (name === Symbol.asyncDispose ? async () => {} : fail),
+    get: (_of, name) => {
+      if (name === 'then') return undefined;
+      return name === Symbol.asyncDispose ? async () => {} : fail;
+    },
   });
 }
