@@ -2,24 +2,42 @@
  * The ledger's forms by name: opened by the service, and read, copied or examined by commands
  * beside it. A form is loaded only where it is chosen.
  */
-import type { StorageConfig } from './config/config.ts';
+import { existsSync } from 'node:fs';
+import type { Secrets, StorageConfig } from './config/config.ts';
+import type { StoragePlace } from './config/storage-place.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
 import type { CursorReader } from './store/sqlite/read/cursors.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
+import type { ServerLook } from './store/postgres/server/look.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
 import type { StartWriter } from './store/sqlite/write/start-writer.ts';
 
-export type { StartWriter };
+export type { Examined, ServerLook, StartWriter };
+
+/** A place that can be opened. */
+export type StorageAt =
+  /** Absolute. */
+  | { readonly kind: 'file'; readonly path: string }
+  /** A secret, of which `nameServer` says what may be told. */
+  | { readonly kind: 'server'; readonly url: string };
+
+export type AtServer = Extract<StorageAt, { readonly kind: 'server' }>;
+
+/** @param secrets hold the URL of a server, or it is told as one that cannot be used */
+export function storageAt(place: StoragePlace | null, secrets: Secrets): StorageAt | null {
+  if (place?.kind !== 'server') return place;
+  return { kind: 'server', url: secrets.get(place.urlEnv) ?? '' };
+}
 
 export type LedgerChoice = Clock & {
   readonly storage: StorageConfig | null;
-  /** Absolute; null: in memory. */
-  readonly path: string | null;
+  /** null: in memory. */
+  readonly at: StorageAt | null;
   readonly ids: IdSource;
   /** Stamps what was kept before there were stamps; null: a message is not worked on. */
   readonly publicNow: PublicNow | null;
@@ -45,30 +63,62 @@ export async function beginStorage(): Promise<Begun> {
   return new WriterThread();
 }
 
-/** SQLite where a path is given, else memory. */
-export async function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
-  const { storage, path, publicNow, ids, now, steady, news } = choice;
-  if (storage === null || path === null) {
-    const [{ createMemoryLedger }, { createMemoryReader }, { StoryRing }] = await Promise.all([
-      import('./store/memory/memory.ts'),
-      import('./store/memory/reader.ts'),
-      import('./store/memory/story-ring.ts'),
-    ]);
-    const stories = new StoryRing();
-    const reader = createMemoryReader(stories);
-    return { ledger: createMemoryLedger({ now, steady, ids, stories, news }), reader };
-  }
+/** In the form of the place. */
+export function openLedger(choice: LedgerChoice): Promise<OpenStore | StoreProblem> {
+  const { storage, at } = choice;
+  if (storage === null || at === null) return openMemory(choice);
+  return at.kind === 'file'
+    ? openFile(choice, storage, at.path)
+    : openServer(choice, storage, at.url);
+}
+
+async function openMemory({ ids, now, steady, news }: LedgerChoice): Promise<OpenStore> {
+  const [{ createMemoryLedger }, { createMemoryReader }, { StoryRing }] = await Promise.all([
+    import('./store/memory/memory.ts'),
+    import('./store/memory/reader.ts'),
+    import('./store/memory/story-ring.ts'),
+  ]);
+  const stories = new StoryRing();
+  const reader = createMemoryReader(stories);
+  return { ledger: createMemoryLedger({ now, steady, ids, stories, news }), reader };
+}
+
+async function openFile(
+  { publicNow, ids, now, steady, news, startWriter, failed: onFault }: LedgerChoice,
+  { retentionDays }: StorageConfig,
+  path: string,
+): Promise<OpenStore | StoreProblem> {
   const [{ openSqliteLedger }, { createThreadReader }] = await Promise.all([
     import('./store/sqlite/sqlite.ts'),
     import('./store/sqlite/read/thread-reader.ts'),
   ]);
-  const { retentionDays } = storage;
-  const onFault = choice.failed;
-  const { startWriter } = choice;
   const options = { path, retentionDays, publicNow, now, steady, ids, news, onFault, startWriter };
   const ledger = await openSqliteLedger(options);
   if ('kind' in ledger) return ledger;
   return { ledger, reader: createThreadReader(path) };
+}
+
+async function openServer(
+  { ids, now, steady, news, failed: onFault }: LedgerChoice,
+  { retentionDays }: StorageConfig,
+  url: string,
+): Promise<OpenStore | StoreProblem> {
+  const [{ openPostgresLedger }, reader] = await Promise.all([
+    import('./store/postgres/postgres.ts'),
+    readerOfServer(url),
+  ]);
+  const ledger = await openPostgresLedger({ url, retentionDays, now, steady, ids, news, onFault });
+  return 'kind' in ledger ? ledger : { ledger, reader };
+}
+
+/** It connects when it is asked. */
+async function readerOfServer(url: string): Promise<LedgerReader> {
+  const { createPostgresReader } = await import('./store/postgres/read/reader.ts');
+  return createPostgresReader(() => connectTo(url));
+}
+
+async function connectTo(url: string) {
+  return (await import('./store/postgres/server/connect.ts')).connect(url);
 }
 
 /** Closes both, the ledger first; a failure to close one does not keep the other open. */
@@ -78,18 +128,39 @@ export async function closeLedger({ ledger, reader }: OpenStore): Promise<void> 
   opened.use(ledger);
 }
 
-/**
- * Reads a database beside the service that runs on it, or while none does.
- * @param path absolute
- */
-export async function openReader(path: string): Promise<LedgerReader | StoreProblem> {
-  const { openSqliteReader } = await import('./store/sqlite/read/reader.ts');
-  return openSqliteReader(path);
+/** Reads what is kept there beside the service that runs on it, or while none does. */
+export async function openReader(at: StorageAt): Promise<LedgerReader | StoreProblem> {
+  if (at.kind === 'file') {
+    const { openSqliteReader } = await import('./store/sqlite/read/reader.ts');
+    return openSqliteReader(at.path);
+  }
+  return (await whyUnreadable(at)) ?? readerOfServer(at.url);
 }
 
-/** Reads what channels noted in a database, in the same way. */
-export async function openCursorReader(path: string): Promise<CursorReader | StoreProblem> {
-  return (await import('./store/sqlite/read/cursors.ts')).openCursors(path);
+/** Reads what channels noted there, in the same way. */
+export async function openCursorReader(at: StorageAt): Promise<CursorReader | StoreProblem> {
+  if (at.kind === 'file') {
+    return (await import('./store/sqlite/read/cursors.ts')).openCursors(at.path);
+  }
+  const problem = await whyUnreadable(at);
+  if (problem !== null) return problem;
+  const { createPostgresCursors } = await import('./store/postgres/read/cursors.ts');
+  return createPostgresCursors(() => connectTo(at.url));
+}
+
+/**
+ * Whether svc has made its tables there.
+ * @returns a problem: a server cannot be asked
+ */
+export async function isMade(at: StorageAt): Promise<boolean | StoreProblem> {
+  if (at.kind === 'file') return existsSync(at.path);
+  const problem = await whyUnreadable(at);
+  if (problem === null || problem.code === 'storage_older') return true;
+  return problem.code === 'storage_missing' ? false : problem;
+}
+
+async function whyUnreadable({ url }: AtServer): Promise<StoreProblem | null> {
+  return (await import('./store/postgres/server/look.ts')).schemaProblem(url);
 }
 
 /**
@@ -111,4 +182,41 @@ export async function roomOfDisk(folder: string): Promise<DiskRoom> {
 /** What a look at an existing database tells; it changes nothing. */
 export async function examineStorage(path: string): Promise<Examined | StoreProblem> {
   return (await import('./store/sqlite/files/examine.ts')).examine(path);
+}
+
+/** What a look at a server tells; it changes nothing. */
+export async function lookAtServer({ url }: AtServer): Promise<ServerLook | StoreProblem> {
+  return (await import('./store/postgres/server/look.ts')).lookAtServer(url);
+}
+
+/** For people: `database /var/lib/svc/svc.db`, `database "svc" on db.example:5432`. */
+export async function sayStorage(at: StorageAt): Promise<string> {
+  if (at.kind === 'file') return `database ${at.path}`;
+  const named = await nameServer(at);
+  return named.kind === 'server' ? named.text : 'database server';
+}
+
+/** What of a server's URL a person may be told, and the password, which nobody is. */
+export type NamedServer = {
+  readonly kind: 'server';
+  /** `database "svc" on db.example:5432`. */
+  readonly text: string;
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly user: string;
+  readonly database: string;
+  /** null: it has none. */
+  readonly password: string | null;
+};
+
+/** @returns a problem: the URL cannot be used */
+export async function nameServer({ url }: AtServer): Promise<NamedServer | StoreProblem> {
+  const { readAddress } = await import('./store/postgres/server/address.ts');
+  const address = readAddress(url);
+  if (address.kind === 'problems') {
+    const message = address.problems.join(' ');
+    return { kind: 'problem', code: 'storage_url', message, isPassing: false };
+  }
+  const { hosts, user, database } = address;
+  const password = address.password();
+  return { kind: 'server', text: String(address), hosts, user, database, password };
 }

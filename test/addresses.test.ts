@@ -63,7 +63,7 @@ test('the default admin address that is taken is warned of, and the service runs
     env: {},
     lookup: createLookupBeside({ env: {}, cwd: '/' }),
     onReload: null,
-    storagePath: null,
+    storage: null,
     secrets: new Map([['WEBHOOK_SECRET' as EnvName, 'a-secret-of-16-characters']]),
     warnings: [],
     log: createLog({ stream, level: 'info', format: 'json' }),

@@ -60,7 +60,7 @@ export function setupOf(folder: string, document: Document) {
     env: {},
     lookup: createLookupBeside({ env: {}, cwd: folder }),
     onReload: () => {},
-    storagePath: config.storage === null ? null : join(folder, 'svc.db'),
+    storage: config.storage === null ? null : { kind: 'file', path: join(folder, 'svc.db') },
     secrets,
     warnings: [],
     log: createLog({ stream, level: 'info', format: 'json' }),

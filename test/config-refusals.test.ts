@@ -86,6 +86,7 @@ test('what belongs to the process needs a restart, and says which fields', async
       { storage: { path: 'other.db', retention_days: 3 } },
       ['storage.path', 'storage.retention_days'],
     ],
+    [{ storage: { url_env: 'WEBHOOK_SECRET' } }, ['storage.path', 'storage.url_env']],
     [{ admin: { token_env: 'WEBHOOK_SECRET' } }, ['admin.token_env']],
     [{ admin: undefined }, ['admin']],
     [{ observability: { addr: '127.0.0.1:1' } }, ['observability.addr']],

@@ -38,7 +38,7 @@ async function openWith(
 
 /** As the command line reads, on a connection of this thread. */
 async function directly(path: string): Promise<LedgerReader> {
-  const reader = await openReader(path);
+  const reader = await openReader({ kind: 'file', path });
   if ('kind' in reader) throw new Error(reader.message);
   return reader;
 }
@@ -65,7 +65,7 @@ test('the service opens a reader with either form of the ledger', async () => {
     const failed = (error: unknown): void => assert.fail(String(error));
     const store = await openLedger({
       storage,
-      path,
+      at: path === null ? null : { kind: 'file', path },
       publicNow: null,
       ids,
       ...systemClock,

@@ -62,11 +62,6 @@ test('a signing key that is none is refused without a word of it', async () => {
   }
 });
 
-test('what this version cannot run yet is refused in one sentence', async () => {
-  const server = { ...good, storage: { url_env: 'REFUSAL_URL' } };
-  assert.match(await serve(server), /^✗ A database server cannot be used .*\n$/);
-});
-
 test('a file that is not there is named', async () => {
   assert.match(await serve(good, ['--config', 'nowhere.json']), /nowhere\.json/);
 });

@@ -57,7 +57,8 @@ export function statusOf(ports: AdminPorts, access: Access, asker: Viewer): Stat
 }
 
 export function storageOf({ storage }: Pick<Config, 'storage'>): StorageForm {
-  return storage === null ? 'memory' : 'sqlite';
+  if (storage === null) return 'memory';
+  return storage.urlEnv === null ? 'sqlite' : 'postgres';
 }
 
 function warningsOf({ warnings }: PlanView, asker: Viewer) {

@@ -1,5 +1,7 @@
 /** From arguments to one command. Each command loads when it is asked for, and no other. */
+import type { Config } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
+import type { StoragePlace } from '../config/storage-place.ts';
 import { programVersion } from '../lib/program.ts';
 import { openReader } from '../storage.ts';
 import { exitCode, type Command, type Io } from './cli.ts';
@@ -72,15 +74,26 @@ async function loadConfigCheck(): Promise<Command> {
       const version = programVersion();
       return runPreflight(inspection, { lookup, version, heldDatabase: null, left });
     },
-    async ({ validation, storagePath }) => {
-      if (validation.kind === 'invalid' || storagePath === null) return [];
+    async ({ validation, storage }, io) => {
+      if (validation.kind === 'invalid') return [];
+      const at = await storageToLookAt(storage, validation.config, io);
+      if (at === null) return [];
       const { warnOfPrivateTurns } = await import('../control/private-warning.ts');
-      const reader = await openReader(storagePath);
+      const reader = await openReader(at);
       if ('kind' in reader) return [];
       await using open = reader;
       return warnOfPrivateTurns(validation.config, open);
     },
   );
+}
+
+/** A file is always there; a server is asked only where something may be reached. */
+async function storageToLookAt(place: StoragePlace | null, config: Config, io: Io | null) {
+  if (place?.kind !== 'server') return place;
+  if (io === null) return null;
+  const { findStorage } = await import('./frame/find-storage.ts');
+  const at = await findStorage(place, config, io);
+  return at?.kind === 'refused' ? null : at;
 }
 
 /**

@@ -1,7 +1,6 @@
 /** What `svc serve` does once its arguments are read. */
 import type { Config } from '../config/config.ts';
 import { namedSecrets } from '../config/secrets.ts';
-import { notYet } from '../config/unsupported.ts';
 import type { CoreOrders } from '../desktop/desktop.ts';
 import type { ServiceCore } from '../desktop/core/service-core.ts';
 import type { KeychainState } from '../domain/keychain-state.ts';
@@ -70,12 +69,6 @@ async function serveFrom(service: Service): Promise<number> {
     return exitCode.config;
   }
   const { config, inspection } = read;
-  const missing = notYet(config);
-  if (missing.length > 0) {
-    io.stderr.write(missing.map((one) => `✗ ${one}\n`).join(''));
-    await core?.stuckOtherwise('not_yet', missing.join(' '));
-    return exitCode.config;
-  }
   const tokenWanted = isTokenWanted(config.observability, core !== null);
   const resolved = await readSecrets(config, io, { tokenWanted });
   if (io.stop.aborted) return exitCode.fine;
@@ -96,7 +89,7 @@ async function serveFrom(service: Service): Promise<number> {
     env: io.env,
     lookup: io.secrets,
     onReload: service.onReload,
-    storagePath: inspection.storagePath,
+    storage: inspection.storage,
     secrets,
     warnings,
     log,

@@ -122,9 +122,10 @@ export type GrantConfig = {
 export type RouteConfig = { readonly channel: ChannelType; readonly brain: string };
 
 export type StorageConfig = {
-  /** As written; null: the default place. */
+  /** As written; null: the default place, unless a server is named. */
   readonly path: string | null;
   readonly retentionDays: number;
+  /** The variable with the URL of a PostgreSQL server; null: all is kept in a file. */
   readonly urlEnv: EnvName | null;
 };
 

@@ -47,11 +47,12 @@ suite('the inspection of a file', () => {
 
   test('relative paths are taken from the folder of the file', async () => {
     const text = JSON.stringify(config);
-    const { validation, storagePath, text: read, folder: found } = await inspect(text);
+    const { validation, storage, text: read, folder: found } = await inspect(text);
     assert.ok(validation.kind === 'valid');
     assert.equal(found, folder);
-    assert.equal(storagePath, join(folder, 'data/svc.db'));
-    assert.equal(validation.config.storage?.path, storagePath);
+    const path = join(folder, 'data/svc.db');
+    assert.deepEqual(storage, { kind: 'file', path });
+    assert.equal(validation.config.storage?.path, path);
     assert.equal(validation.config.brains[0]?.agent?.readFile?.root, join(folder, 'files'));
     assert.equal(validation.config.brains[0].agent.skillsDir, join(folder, 'skills'));
     assert.equal(read, text);
@@ -117,12 +118,20 @@ suite('the inspection of a file', () => {
     assert.match(found!.message, /\/proc|and \d+ more/);
   });
 
+  test('a database server is a place of its own, and no file is looked for', async () => {
+    const text = JSON.stringify({ ...config, storage: { url_env: 'DATABASE_URL' } });
+    const { storage, validation } = await inspect(text);
+    assert.equal(validation.kind, 'valid');
+    assert.deepEqual(storage, { kind: 'server', urlEnv: 'DATABASE_URL' });
+  });
+
   test('without a path the database is in the configuration folder of the user', async () => {
     const text = JSON.stringify({ ...config, storage: {} });
-    const { storagePath, validation } = await inspect(text, 0o600, { XDG_CONFIG_HOME: '/xdg' });
+    const { storage, validation } = await inspect(text, 0o600, { XDG_CONFIG_HOME: '/xdg' });
     assert.ok(validation.kind === 'valid');
     assert.equal(validation.config.storage?.path, null);
-    assert.equal(storagePath, defaultStoragePath({ XDG_CONFIG_HOME: '/xdg' }));
+    const usual = defaultStoragePath({ XDG_CONFIG_HOME: '/xdg' });
+    assert.deepEqual(storage, { kind: 'file', path: usual });
     const cases = [
       [{ XDG_CONFIG_HOME: '/xdg', HOME: '/home/a' }, 'linux', '/xdg/svc/svc.db'],
       [{ XDG_CONFIG_HOME: 'relative', HOME: '/home/a' }, 'linux', '/home/a/.config/svc/svc.db'],

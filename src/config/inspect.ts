@@ -11,6 +11,7 @@ import type { AgentConfig, Config } from './config.ts';
 import { locate } from './locate.ts';
 import { byPlace, ProblemList, problemWithoutPlace } from './problems.ts';
 import type { ProblemCode } from './problems.ts';
+import type { StoragePlace } from './storage-place.ts';
 import { validateText } from './validate.ts';
 import type { Validation } from './validate.ts';
 
@@ -22,8 +23,8 @@ export type Inspection = {
   readonly text: string;
   /** Its config's paths are absolute. */
   readonly validation: Validation;
-  /** Where the SQLite file is or will be; null without storage, or with a database server. */
-  readonly storagePath: string | null;
+  /** Where the ledger is or will be; null without storage. */
+  readonly storage: StoragePlace | null;
 };
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -46,7 +47,7 @@ export async function inspectConfig(
   if (read.kind === 'text') return inspectText(read.text, file, env, read.writableByOthers);
   const problems = [problemWithoutPlace(read.code, '', read.message, read.remedy)];
   const validation: Validation = { kind: 'invalid', problems };
-  return { file, folder, text: '', validation, storagePath: null };
+  return { file, folder, text: '', validation, storage: null };
 }
 
 /**
@@ -66,17 +67,17 @@ export async function inspectText(
   const facts = new ProblemList(text, locate(text).places);
   const checked = validateText(text);
   const config = checked.kind === 'valid' ? withAbsolutePaths(checked.config, folder) : null;
-  const storagePath = config === null ? null : storagePathOf(config, env);
+  const storage = config === null ? null : storagePlaceOf(config, env);
   if (writableByOthers) {
     const message = `other users of this machine can change ${file}`;
     facts.add('file_writable_by_others', '', message, `Run chmod o-w ${forShell(file)}`);
   }
-  if (storagePath !== null) await checkDatabase(storagePath, facts);
+  if (storage?.kind === 'file') await checkDatabase(storage.path, facts);
   if (config !== null) await checkAgentFolders(config, { folder, env }, facts);
   const problems = [...facts.sorted(), ...checked.problems].sort(byPlace);
   const validation: Validation =
     config === null ? { kind: 'invalid', problems } : { kind: 'valid', config, problems };
-  return { file, folder, text, validation, storagePath };
+  return { file, folder, text, validation, storage };
 }
 
 /** Names a text shortly: the first 12 hex digits of its SHA-256. */
@@ -188,9 +189,11 @@ function forShell(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function storagePathOf({ storage }: Config, env: Env): string | null {
-  if (storage === null || storage.urlEnv !== null) return null;
-  return storage.path ?? defaultStoragePath(env);
+function storagePlaceOf({ storage }: Config, env: Env): StoragePlace | null {
+  if (storage === null) return null;
+  const { path, urlEnv } = storage;
+  if (urlEnv !== null) return { kind: 'server', urlEnv };
+  return { kind: 'file', path: path ?? defaultStoragePath(env) };
 }
 
 async function checkDatabase(file: string, facts: ProblemList): Promise<void> {

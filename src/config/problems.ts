@@ -53,6 +53,7 @@ export const problemCodes = {
   ),
   session_without_storage: error('Sessions need the storage block.'),
   pairing_without_storage: error('Pairing needs the storage block.'),
+  storage_twice: error('The storage names a file and a database server.'),
   address_twice: error('Two listeners have one address.'),
   cloud_tag_private: error('A private brain has a model that its runtime sends to a vendor.'),
   private_far: error('A private brain has a model as local that certainly runs elsewhere.'),
@@ -90,7 +91,6 @@ export const problemCodes = {
   short_token: warning('A secret is shorter than 16 characters.'),
   secret_trimmed: warning('White space around a secret was left out.'),
   too_many_problems: warning('There are more problems than are told at once.'),
-  not_yet: warning('This version of svc checks the field but cannot run it yet.'),
 } as const satisfies Record<string, { severity: 'error' | 'warning'; meaning: string }>;
 
 export type ProblemCode = keyof typeof problemCodes;

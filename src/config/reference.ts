@@ -1,7 +1,6 @@
 /** The reference of the configuration as Markdown, made from the schema and the problem table. */
 import type { Condition, Field, ObjectField } from './field.ts';
 import { memberPath } from './locate.ts';
-import { missing } from './unsupported.ts';
 import { problemCodes } from './problems.ts';
 import { schema } from './schema.ts';
 
@@ -32,7 +31,7 @@ when \`$schema\` at the top of the file names it.
 /** The whole page; ends with a line end. */
 export function referencePage(): string {
   const blocks = blocksOf(schema, '');
-  const tables = [additions(blocks), missingParts(), problemTable()];
+  const tables = [additions(blocks), problemTable()];
   return [opening, ...blocks.map(section), ...tables].join('\n');
 }
 
@@ -124,13 +123,6 @@ function additions(blocks: readonly Block[]): string {
       .map(([key]) => `- \`${memberPath(path, key)}\``),
   );
   return `## Added fields\n\n${added.join('\n')}\n`;
-}
-
-function missingParts(): string {
-  const lines = Object.values(missing).map(([what, remedy]) => `- ${what}: ${remedy}`);
-  const opener =
-    'Checked in full, with the warning `not_yet`, but not run: `svc serve` does not start with it.';
-  return `## Not in this version\n\n${opener}\n\n${lines.join('\n')}\n`;
 }
 
 function problemTable(): string {

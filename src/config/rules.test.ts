@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { notYet } from './unsupported.ts';
 import { rankModels } from './rules.ts';
-import { schema } from './schema.ts';
 import { validateText } from './validate.ts';
 
 const models = [
@@ -43,26 +41,22 @@ test('an order ranks models by provider, by model id, or by both; the rest come 
   assert.deepEqual(rankModels(['big'], []), []);
 });
 
-test('what this version cannot run yet is named, and nothing else', () => {
+test('a file and a server exclude each other, and each alone is all that is to be said', () => {
   const model = { provider: 'local_runtime', model_id: 'm', locality: 'local' };
-  const brain = {
-    name: 'a',
-    sensitivity: 'private',
-    policy: { kind: 'priority' },
-    models: [model],
-  };
+  const policy = { kind: 'priority' };
+  const brain = { name: 'a', sensitivity: 'private', policy, models: [model] };
   const hook = { type: 'webhook', token_env: 'T', webhook: { outbound_url: 'http://a.test' } };
-  const notYetOf = (more: object): readonly string[] => {
+  const problemsOf = (storage: object): readonly (readonly [string, string, string])[] => {
     const routes = [{ channel: 'webhook', brain: 'a' }];
-    const document = { channels: [hook], brains: [brain], routes, storage: {}, ...more };
-    const validation = validateText(JSON.stringify(document));
-    assert.ok(validation.kind === 'valid', JSON.stringify(validation.problems));
-    return notYet(validation.config);
+    const document = { channels: [hook], brains: [brain], routes, storage };
+    const { problems } = validateText(JSON.stringify(document));
+    return problems
+      .filter(({ path }) => path.startsWith('storage'))
+      .map(({ severity, code, path }) => [severity, code, path]);
   };
-  assert.deepEqual(notYetOf({ admin: { token_env: 'A' } }), []);
-  const agent = { tools: ['time'] };
-  assert.deepEqual(notYetOf({ brains: [{ ...brain, agent }] }), []);
-  assert.match(notYetOf({ storage: { url_env: 'U' } }).join('\n'), /^A database server .*\.$/);
-  // Where the field is described and offered, too.
-  assert.match(schema.fields.storage.fields.url_env.description, /cannot use it yet\.$/);
+  for (const alone of [{}, { path: 'a.db' }, { url_env: 'U' }, { path: '', url_env: 'U' }]) {
+    assert.deepEqual(problemsOf(alone), [], JSON.stringify(alone));
+  }
+  const both = problemsOf({ path: 'a.db', url_env: 'U' });
+  assert.deepEqual(both, [['error', 'storage_twice', 'storage.url_env']]);
 });

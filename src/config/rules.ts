@@ -3,7 +3,6 @@ import type { ChannelKind } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
 import { isBrowserRefused, meet, parseListenAddress } from './address.ts';
 import type { ListenAddress } from './config.ts';
-import { checkNotYet } from './unsupported.ts';
 import type { ProblemList } from './problems.ts';
 import { checkBrain } from './rules-brain.ts';
 import { checkRoutes } from './rules-routes.ts';
@@ -21,13 +20,13 @@ export function checkRules(document: DraftDocument, problems: ProblemList): void
   }
   checkRoutes(document, problems);
   checkListeners(document, problems);
+  checkStorage(document, problems);
   checkSession(document, problems);
   if (document.admin !== null && document.observability?.enabled === false) {
     const message = 'the admin block has no effect while observability is off';
     const remedy = 'Remove the block, or set observability.enabled to true.';
     problems.addAtKey('admin_unserved', 'admin', message, remedy);
   }
-  checkNotYet(document, problems);
 }
 
 function checkChannel(
@@ -87,6 +86,13 @@ function checkListeners({ channels, observability }: DraftDocument, problems: Pr
   if (observability?.enabled === true) {
     check(observability.addr, 'observability.addr', 'the admin server');
   }
+}
+
+function checkStorage({ storage }: DraftDocument, problems: ProblemList): void {
+  if (!storage?.path || !storage.url_env) return;
+  const message = 'path names a file and url_env a database server, and svc keeps all in one place';
+  const remedy = 'Remove path to use the server, or url_env to use the file.';
+  problems.addAtKey('storage_twice', 'storage.url_env', message, remedy);
 }
 
 const commands = new Set(['/recall', '/notes', '/tools']);

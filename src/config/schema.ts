@@ -26,7 +26,7 @@ const storage = {
   fields: {
     path: {
       type: 'text',
-      description: "The SQLite file; relative to the config file's folder.",
+      description: "The SQLite file; relative to the config file's folder. Not beside `url_env`.",
       defaultNote: "`svc/svc.db` in the user's configuration folder",
       lifetime: 'process',
     },
@@ -43,8 +43,8 @@ const storage = {
     url_env: {
       type: 'text',
       description:
-        'Environment variable with the URL of a database server, in place of a file. ' +
-        'This version cannot use it yet.',
+        'Environment variable with the URL of a PostgreSQL server (14 or newer), in place of ' +
+        '`path`: `postgres://user:password@host:5432/database`.',
       format: 'env',
       added: true,
       lifetime: 'process',

@@ -76,18 +76,35 @@ test('every secret that a config names is looked up, and every missing one is na
   assert.match(warnings[0]!.message, /ADMIN/);
 });
 
+test('a value that is no URL of a server is unfit, and nothing of it is told', () => {
+  const rest = { HOOK: long, OUT: 'o', BOT: 'b', KEY: 'k', ADMIN: long };
+  for (const url of ['canary', 'mysql://canary', 'https://u:canary@h/d', ' postgresql:canary']) {
+    const { unfit } = resolveSecrets(configOf(), inEnv({ ...rest, DATABASE: url }));
+    assert.deepEqual(
+      unfit.map(({ code, path }) => [code, path]),
+      [['secret_unfit', 'storage.url_env']],
+      url,
+    );
+    assert.match(unfit[0]!.message, /DATABASE is no URL of a PostgreSQL server$/);
+    assert.doesNotMatch(JSON.stringify(unfit), /canary/);
+  }
+  for (const url of ['postgres://u:p@h/d', 'postgresql://h1,h2:5433/d?sslmode=require\n']) {
+    assert.deepEqual(resolveSecrets(configOf(), inEnv({ ...rest, DATABASE: url })).unfit, [], url);
+  }
+});
+
 test('a complete environment gives every value and no warning', () => {
-  const env = { HOOK: long, OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'd', ADMIN: long };
+  const env = { HOOK: long, OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'postgres://d', ADMIN: long };
   const { secrets, missing, warnings } = resolveSecrets(configOf(), inEnv(env));
   assert.deepEqual(Object.fromEntries(secrets), env);
   assert.deepEqual([missing, warnings], [[], []]);
 });
 
 test('line ends around a value go without a word, other white space with a warning', () => {
-  const rest = { OUT: 'o', BOT: 'b', DATABASE: 'd' };
+  const rest = { OUT: 'o', BOT: 'b', DATABASE: 'postgres://d' };
   const env = { ...rest, HOOK: `${long}\r\n`, KEY: ' k ', ADMIN: long };
   const { secrets, warnings } = resolveSecrets(configOf(), inEnv(env));
-  assert.deepEqual([...secrets.values()], [long, 'o', 'b', 'k', 'd', long]);
+  assert.deepEqual([...secrets.values()], [long, 'o', 'b', 'k', 'postgres://d', long]);
   assert.deepEqual(
     warnings.map(({ code, path }) => [code, path]),
     [['secret_trimmed', 'brains[0].models[0].api_key_env']],
@@ -100,7 +117,7 @@ test('a short token that guards the service is a warning, and is not repeated', 
     OUT: 'o',
     BOT: 'b',
     KEY: 'k',
-    DATABASE: 'd',
+    DATABASE: 'postgres://d',
     ADMIN: 'x'.repeat(15),
   };
   const { warnings, missing } = resolveSecrets(configOf(), inEnv(env));
@@ -139,7 +156,7 @@ test('a value of more than one line is an error; of the administrator’s token 
     OUT: two,
     BOT: `b\0b`,
     KEY: 'k\tk',
-    DATABASE: 'd',
+    DATABASE: 'postgres://d',
     ADMIN: two,
   };
   const { secrets, missing, unfit, warnings } = resolveSecrets(configOf(), inEnv(env));
@@ -172,7 +189,7 @@ test('a place that cannot be read is an error, but of the administrator’s toke
     const message = `${name}_FILE names a folder`;
     return [name, { kind: 'unreadable', source: 'file', message, remedy: 'Mend it.' }];
   };
-  const env = inEnv({ OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'd' });
+  const env = inEnv({ OUT: 'o', BOT: 'b', KEY: 'k', DATABASE: 'postgres://d' });
   const found = new Map([...env, unreadable('HOOK'), unreadable('ADMIN')]);
   const { missing, warnings } = resolveSecrets(configOf(), found);
   assert.deepEqual(missing.map(sayMissing), ['HOOK_FILE names a folder']);
@@ -188,7 +205,7 @@ test('a place that cannot be read is an error, but of the administrator’s toke
 });
 
 test('a file that is not used is one warning, however often its name is used', () => {
-  const env = inEnv({ HOOK: long, OUT: 'o', BOT: 'b', DATABASE: 'd', ADMIN: long });
+  const env = inEnv({ HOOK: long, OUT: 'o', BOT: 'b', DATABASE: 'postgres://d', ADMIN: long });
   const key = { kind: 'value', value: 'k', source: 'environment', unused: ['file'] } as const;
   const { warnings } = resolveSecrets(configOf(), new Map([...env, ['KEY', key]]));
   assert.deepEqual(
@@ -221,7 +238,7 @@ test('what to do names every place that was asked, and the keychain where it was
 });
 
 test('what is missing is a problem at each place that wants it', () => {
-  const env = { HOOK: long, OUT: long, BOT: long, DATABASE: long };
+  const env = { HOOK: long, OUT: long, BOT: long, DATABASE: 'postgres://d' };
   const { missing } = resolveSecrets(configOf(), inEnv(env));
   assert.deepEqual(
     problemsOf(missing).map(({ severity, code, path }) => [severity, code, path]),

@@ -1,6 +1,7 @@
 /** Judges what was found of the secrets that a config names; how they are found is not its own. */
 import type { ChannelKind, OwnSecret, SecretFault } from '../channel/kind.ts';
 import { kindOf } from '../channel/kinds.ts';
+import { faultOfDatabaseUrl } from './database-url.ts';
 import type { Config, ConfigProblem, EnvName, Secrets } from './config.ts';
 import type { FoundSecret, FoundSecrets, SecretSource } from './found-secret.ts';
 import { problemWithoutPlace } from './problems.ts';
@@ -176,7 +177,10 @@ function* usesOf(config: Config): Generator<Use> {
     }
   }
   const urlEnv = config.storage?.urlEnv ?? null;
-  if (urlEnv !== null) yield { name: urlEnv, path: 'storage.url_env', kind: 'key' };
+  if (urlEnv !== null) {
+    const fault = faultOfDatabaseUrl;
+    yield { name: urlEnv, path: 'storage.url_env', kind: 'key', fault };
+  }
   if (config.admin !== null) {
     yield { name: config.admin.tokenEnv, path: 'admin.token_env', kind: 'admin' };
   }

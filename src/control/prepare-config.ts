@@ -5,6 +5,7 @@ import type { Config, ConfigProblem } from '../config/config.ts';
 import { restartFields } from '../config/changes/lifetime.ts';
 import { revisionOf, type Inspection } from '../config/inspect.ts';
 import { isObject } from '../config/json-value.ts';
+import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { locate, type Json } from '../config/locate.ts';
 import { problemWithoutPlace } from '../config/problems.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
@@ -22,7 +23,7 @@ export type ConfigSnapshot = {
   readonly text: string;
   readonly revision: string;
   readonly config: Config;
-  readonly storagePath: string | null;
+  readonly storage: StoragePlace | null;
   readonly warnings: readonly Warning[];
 };
 
@@ -57,13 +58,13 @@ export type AskedBy = {
 };
 
 export async function prepareConfig(
-  { validation, text, storagePath, folder }: Inspection,
+  { validation, text, storage, folder }: Inspection,
   parts: PrepareParts,
 ): Promise<NextConfig | ConfigRefused> {
   const { lookup, log, kit, reader, used, stop, mayAskWith, byHand } = parts;
   if (validation.kind === 'invalid') return invalid(validation.problems);
   const { config, problems } = validation;
-  const fields = fieldsOfTheProcess(used, { text, storagePath });
+  const fields = fieldsOfTheProcess(used, { text, storage });
   if (fields.length > 0) return restartRequired(fields);
   const elsewhere = byHand ? [] : await foldersElsewhere(config, used.config, folder);
   if (elsewhere.length > 0) return onlyByHand(elsewhere);
@@ -81,7 +82,7 @@ export async function prepareConfig(
   const plan = createPlan(text, config, secrets, kit, skills.texts);
   const unseen = await warnOfPrivateTurns(config, reader);
   const all = [...problems, ...warnings, ...skills.warnings.map(warningOfSkill), ...unseen];
-  const snapshot = { text, revision: revisionOf(text), config, storagePath, warnings: all };
+  const snapshot = { text, revision: revisionOf(text), config, storage, warnings: all };
   return { kind: 'next', snapshot, plan, found };
 }
 
@@ -106,7 +107,7 @@ export function warningOfSkill({ path, message }: OfSkills): Warning {
   return problemWithoutPlace('skill_faulty', path, message, remedy);
 }
 
-type Written = Pick<ConfigSnapshot, 'text' | 'storagePath'>;
+type Written = Pick<ConfigSnapshot, 'text' | 'storage'>;
 
 /** Fields that differ and cannot change while svc runs, by the schema's `lifetime`. */
 function fieldsOfTheProcess(before: Written, after: Written): readonly string[] {
@@ -114,8 +115,8 @@ function fieldsOfTheProcess(before: Written, after: Written): readonly string[] 
 }
 
 /** The document with its storage path as what it leads to: two ways to write one are the same. */
-function resolved({ text, storagePath }: Written): Json | undefined {
+function resolved({ text, storage }: Written): Json | undefined {
   const document = locate(text).value;
   if (!isObject(document) || !isObject(document['storage'])) return document;
-  return { ...document, storage: { ...document['storage'], path: storagePath } };
+  return { ...document, storage: { ...document['storage'], path: pathOfFile(storage) } };
 }

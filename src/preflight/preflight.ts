@@ -10,6 +10,7 @@ import type { ChannelKind } from '../channel/kind.ts';
 import { isMessenger, kindOf } from '../channel/kinds.ts';
 import type { ChannelConfig, Config, MessengerConfig, Secrets } from '../config/config.ts';
 import type { Inspection } from '../config/inspect.ts';
+import type { StoragePlace } from '../config/storage-place.ts';
 import type { FoundSecrets } from '../config/found-secret.ts';
 import { howToSet, namedSecrets, resolveSecrets, sayFoundIn } from '../config/secrets.ts';
 import { sayWhy, type MissingSecret, type ResolvedSecrets } from '../config/secrets.ts';
@@ -18,9 +19,11 @@ import { systemClock } from '../lib/clock.ts';
 import { createLog } from '../lib/log.ts';
 import { createMessenger, createServiceKit, type ServiceKit } from '../service.ts';
 import type { SecretLookup } from '../secrets/secrets.ts';
+import { lookAtServer, storageAt } from '../storage.ts';
 import { failed, ok, warning, type PreflightLine } from './lines.ts';
 import { providerLines } from './models.ts';
 import { repliesLine } from './replies.ts';
+import { serverLines, unaskedLine, type ServerSeen } from './server.ts';
 import { storageLine } from './storage.ts';
 
 const checkMs = 10_000;
@@ -30,6 +33,8 @@ export type Surroundings = {
   readonly version: string;
   /** The database that this process has open, which the preflight leaves alone; null: none. */
   readonly heldDatabase: string | null;
+  /** What was seen of the database server already; left out: it is looked at. */
+  readonly server?: ServerSeen | undefined;
   /** Aborts when the caller has left; what is under way ends, and its lines are of no use. */
   readonly left?: AbortSignal;
 };
@@ -41,9 +46,10 @@ export type Surroundings = {
  */
 export async function runPreflight(
   inspection: Inspection,
-  { lookup, version, heldDatabase, left }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<readonly PreflightLine[]> {
-  const { validation, storagePath } = inspection;
+  const { lookup, version, left } = surroundings;
+  const { validation } = inspection;
   if (validation.kind === 'invalid') return [];
   const { config } = validation;
   const names = namedSecrets(config).map(({ name }) => name);
@@ -62,10 +68,9 @@ export async function runPreflight(
         config.channels.map((channel) => channelLine(channel, resolved.secrets, kit, left)),
       ),
       folderLines(config),
-      storagePath === null ? null : storageLine(storagePath, heldDatabase),
+      placeLines(inspection.storage, resolved, surroundings),
     ]);
-    const lines = [...secretLines(resolved, found), ...providers, ...channels, ...folders];
-    return storage === null ? lines : [...lines, storage];
+    return [...secretLines(resolved, found), ...providers, ...channels, ...folders, ...storage];
   } finally {
     left?.removeEventListener('abort', leave);
     await kit.http.close();
@@ -90,6 +95,21 @@ function secretLines(resolved: ResolvedSecrets, found: FoundSecrets): PreflightL
   });
   const doubts = warnings.map(({ path, message, remedy }) => warning(path, message, remedy));
   return [...set, ...faults, ...wrong, ...doubts];
+}
+
+async function placeLines(
+  place: StoragePlace | null,
+  { secrets, unfit }: ResolvedSecrets,
+  { heldDatabase, server }: Surroundings,
+): Promise<readonly PreflightLine[]> {
+  if (place === null) return [];
+  if (place.kind === 'file') return [await storageLine(place.path, heldDatabase)];
+  const { urlEnv } = place;
+  const at = storageAt(place, secrets);
+  if (at?.kind !== 'server' || !secrets.has(urlEnv)) return [unaskedLine(urlEnv)];
+  // That it is no URL is told with the secrets.
+  if (unfit.some(({ path }) => path === 'storage.url_env')) return [];
+  return serverLines(server ?? (await lookAtServer(at)), urlEnv);
 }
 
 async function channelLine(

@@ -5,6 +5,7 @@ import type { SecretControl, StoreKind } from '../admin/secret-control.ts';
 import type { OperatorAccess } from '../admin/http/auth.ts';
 import type { AdminOpened, AdminProblem } from '../admin/http/server.ts';
 import type { ListenAddress, ObservabilityConfig } from '../config/config.ts';
+import { pathOfFile } from '../config/storage-place.ts';
 import type { Control } from '../control/control.ts';
 import type { EventHub } from '../events.ts';
 import type { Host } from './host.ts';
@@ -157,7 +158,7 @@ class Opener {
 }
 
 function portsOf(setup: Setup, parts: AdminParts): Omit<AdminPorts, 'application'> {
-  const { version, file, env, lookup, log, storagePath: heldDatabase } = setup;
+  const { version, file, env, lookup, log, storage } = setup;
   const { kit, events, host, control } = parts;
   const { ledger, reader } = parts.store;
   const view = (): PlanView => {
@@ -193,7 +194,7 @@ function portsOf(setup: Setup, parts: AdminParts): Omit<AdminPorts, 'application
       file,
       env,
       lookup,
-      heldDatabase,
+      heldDatabase: pathOfFile(storage),
       config: () => control.used.config,
       kit,
       reader,

@@ -7,9 +7,10 @@
  * throw, a signal while something does not end), what was opened by then is closed.
  */
 import type { ChannelHealth, ChannelProblem } from '../channel/channel.ts';
-import { channelKeyFor, isListener, type ChannelType } from '../channel/kinds.ts';
+import { isListener, type ChannelType } from '../channel/kinds.ts';
 import type { Config, ConfigProblem, Secrets } from '../config/config.ts';
 import { revisionOf } from '../config/inspect.ts';
+import { pathOfFile, type StoragePlace } from '../config/storage-place.ts';
 import { Control } from '../control/control.ts';
 import { ModelWatch } from '../control/model-warnings.ts';
 import { problemOfSkills, warningOfSkill, type ConfigSnapshot } from '../control/prepare-config.ts';
@@ -27,10 +28,16 @@ import { createRunEvents, type TurnWatch } from './run-events.ts';
 import { isTokenWanted } from './admin-address.ts';
 import { startAdmin, type Around } from './admin-server.ts';
 import { sayWhere, whereItListens, type Listening } from './listening.ts';
+import { publicBy, tellServer } from './opening.ts';
 import { RunState, type Ending } from './run-state.ts';
 import { createPlan, createServiceKit, readSkills, type ServiceKit } from '../service.ts';
-import { closeLedger, openLedger, type OpenStore, type StartWriter } from '../storage.ts';
-import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
+import {
+  closeLedger,
+  openLedger,
+  storageAt,
+  type OpenStore,
+  type StartWriter,
+} from '../storage.ts';
 import type { ServiceSecrets } from '../secrets/secrets.ts';
 import type { StoreProblem } from '../store/problem.ts';
 import type { Ledger, LedgerReader } from '../store/store.ts';
@@ -49,8 +56,8 @@ export type Setup = {
   readonly lookup: ServiceSecrets;
   /** Calls the given function when the file is to be read again; null: the text is in no file. */
   readonly onReload: ((reload: () => void) => void) | null;
-  /** Absolute; null: no storage, everything in memory. */
-  readonly storagePath: string | null;
+  /** null: no storage, everything in memory. */
+  readonly storage: StoragePlace | null;
   readonly secrets: Secrets;
   /** What the check of the config warned of, for the status page. */
   readonly warnings: readonly ConfigProblem[];
@@ -108,7 +115,7 @@ class Run {
   constructor(setup: Setup) {
     this.#setup = setup;
     this.#events = createRunEvents(setup.log, setup.onTurn);
-    this.#alerts = watchStorage(this.#events);
+    this.#alerts = watchStorage(this.#events, setup.storage);
     this.#state = new RunState(setup.stop);
     this.#lifetime = new Lifetime(this.#state.over, (what, error) =>
       this.#events.faulted({ where: `closing ${what}`, error }),
@@ -139,14 +146,14 @@ class Run {
 
   /** @returns null: the service listens */
   async #boot(): Promise<Ending | null> {
-    const { config, version, storagePath, abandon, env } = this.#setup;
+    const { config, version, storage, abandon, env } = this.#setup;
     this.#abandon = abandon;
     const skills = await this.#lifetime.within(() => readSkills(config.brains));
     if (skills.kind === 'problem') {
       const { code, path, message, remedy } = problemOfSkills(skills);
       return { kind: 'refused', code, message: `${path}: ${message}. ${remedy}`, unbound: null };
     }
-    const kit = createServiceKit(this.#events, version, storagePath, usesOwnHttp(env));
+    const kit = createServiceKit(this.#events, version, pathOfFile(storage), usesOwnHttp(env));
     this.#lifetime.defer('the HTTP client', () => kit.http.close());
     const warnings = skills.warnings.map(warningOfSkill);
     for (const { code, path, message } of warnings) this.#events.warned({ code, path, message });
@@ -161,7 +168,8 @@ class Run {
   }
 
   #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
-    const { config, secrets, storagePath: path, startWriter } = this.#setup;
+    const { config, secrets, startWriter, log } = this.#setup;
+    const at = storageAt(this.#setup.storage, secrets);
     const failed = (error: unknown): void => {
       this.#events.faulted({ where: 'the storage', error });
       this.#state.storageFailed();
@@ -169,11 +177,14 @@ class Run {
     const { now, steady } = kit;
     const { news } = this.#alerts;
     const publicNow = publicBy(config, secrets);
-    const where = { storage: config.storage, path, startWriter };
+    const where = { storage: config.storage, at, startWriter };
     const choice = { ...where, publicNow, ids, now, steady, news, failed };
     return this.#lifetime.adopt(
       'the storage',
-      () => openLedger(choice),
+      async () => {
+        if (at?.kind === 'server') await tellServer(at, log, this.#events);
+        return openLedger(choice);
+      },
       (opened) => ('kind' in opened ? null : closeLedger(opened)),
     );
   }
@@ -278,21 +289,8 @@ function refusedBy({ code, message }: ChannelProblem, { channels }: Config): End
   return { kind: 'refused', code, message, unbound };
 }
 
-/** What counts as public of all that was kept before there were stamps. */
-function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
-  const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
-  const names = open.map(({ name }) => name);
-  const answered = new Set(
-    routes.filter(({ brain }) => names.includes(brain)).map(({ channel }) => channel),
-  );
-  const keys = channels
-    .filter(({ type }) => answered.has(type))
-    .flatMap(({ type, tokenEnv }) => channelKeyFor(type, secrets.get(tokenEnv) ?? '') ?? []);
-  return { channels: keys, brains: names };
-}
-
 function firstOf(setup: Setup, skillWarnings: ConfigSnapshot['warnings']): ConfigSnapshot {
-  const { text, config, storagePath } = setup;
+  const { text, config, storage } = setup;
   const warnings = [...setup.warnings, ...skillWarnings];
-  return { text, revision: revisionOf(text), config, storagePath, warnings };
+  return { text, revision: revisionOf(text), config, storage, warnings };
 }

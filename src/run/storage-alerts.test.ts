@@ -3,12 +3,14 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { systemClock } from '../lib/clock.ts';
 import type { ChannelKey } from '../domain/ids.ts';
+import type { EnvName } from '../config/config.ts';
+import type { StoragePlace } from '../config/storage-place.ts';
 import { failure } from '../domain/failure.ts';
 import { createEvents } from '../events.ts';
 import { createLog } from '../lib/log.ts';
 import { watchStorage } from './storage-alerts.ts';
 
-function listen() {
+function listen(place: StoragePlace = { kind: 'file', path: '/svc.db' }) {
   const stream = new PassThrough();
   const log = createLog({ stream, level: 'info', format: 'json' });
   const events = createEvents({ log, ...systemClock });
@@ -16,7 +18,7 @@ function listen() {
     await log.flush();
     return String(stream.read() ?? '');
   };
-  return { ...watchStorage(events), events, lines };
+  return { ...watchStorage(events, place), events, lines };
 }
 
 test('a disk without room is a warning, and unhealthy until there is some', async () => {
@@ -34,6 +36,24 @@ test('a disk without room is a warning, and unhealthy until there is some', asyn
   news.storageRoom!({ kind: 'ok' });
   assert.match(await lines(), /"info".*storage_room/);
   assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
+});
+
+test('a server that does not answer is unhealthy until it answers again', async () => {
+  const it = listen({ kind: 'server', urlEnv: 'DATABASE_URL' as EnvName });
+  const { news, lines } = it;
+  news.storageRoom!({ kind: 'away' });
+  assert.match(await lines(), /"warn".*storage_away.*server does not answer.*Start the server/);
+  const reason = 'the database server does not answer';
+  assert.deepEqual(it.health(), { status: 'failing', reason });
+  assert.equal(it.warnings()[0]?.path, 'storage.url_env');
+  news.storageRoom!({ kind: 'ok' });
+  assert.match(await lines(), /"info".*storage_back.*The database server answers again\./);
+  assert.deepEqual([it.health(), it.warnings()], [{ status: 'ok' }, []]);
+  news.storageRoom!({ kind: 'full' });
+  assert.match(await lines(), /"warn".*storage_full.*The database server's disk is full/);
+  assert.equal(it.warnings()[0]?.path, 'storage.url_env');
+  news.storageRoom!({ kind: 'ok' });
+  assert.match(await lines(), /"info".*storage_room.*has room again/);
 });
 
 test('a database that is brought up to date is told of', async () => {

@@ -1,4 +1,5 @@
 /** What the ledger tells of itself, for people: log lines, counts, health, a warning. */
+import type { StoragePlace } from '../config/storage-place.ts';
 import type { Health, WarningStatus } from '../admin/admin.ts';
 import type { Events } from '../domain/event.ts';
 import type { LedgerNews, StorageRoom } from '../store/news.ts';
@@ -10,15 +11,20 @@ export type StorageAlerts = {
   warnings(): readonly WarningStatus[];
 };
 
-/** Listens for as long as the process lives. */
-export function watchStorage(events: Events): StorageAlerts {
+/**
+ * Listens for as long as the process lives.
+ * @param place null: in memory, of which there is no news
+ */
+export function watchStorage(events: Events, place: StoragePlace | null): StorageAlerts {
+  const form = place?.kind ?? 'file';
   let room: StorageRoom = { kind: 'ok' };
   const news: LedgerNews = {
     storageRoom(now) {
+      const before = room;
       room = now;
-      const warning = warningOf(now);
+      const warning = warningOf(now, form);
       if (warning === null) {
-        events.noticed({ code: 'storage_room', message: 'The database has room again.' });
+        events.noticed(before.kind === 'away' ? answersAgain : hasRoomAgain);
         return;
       }
       const { code, path, message, remedy } = warning;
@@ -43,36 +49,47 @@ export function watchStorage(events: Events): StorageAlerts {
   };
   return {
     news,
-    health: () => healthOf(room),
+    health: () => healthOf(room, form),
     warnings() {
-      const warning = warningOf(room);
+      const warning = warningOf(room, form);
       return warning === null ? [] : [warning];
     },
   };
 }
 
-const reasons: Readonly<Record<Exclude<StorageRoom['kind'], 'ok'>, string>> = {
-  full: 'the disk is full',
-  low: 'the disk is nearly full',
-  away: 'the database server does not answer',
-};
+const hasRoomAgain = { code: 'storage_room', message: 'The database has room again.' };
+const answersAgain = { code: 'storage_back', message: 'The database server answers again.' };
 
-function healthOf({ kind }: StorageRoom): Health {
-  if (kind === 'ok') return { status: 'ok' };
-  return { status: 'failing', reason: reasons[kind] };
+type Form = StoragePlace['kind'];
+const diskOf: Readonly<Record<Form, string>> = { file: 'disk', server: "database server's disk" };
+
+function healthOf({ kind }: StorageRoom, form: Form): Health {
+  switch (kind) {
+    case 'ok':
+      return { status: 'ok' };
+    case 'full':
+      return { status: 'failing', reason: `the ${diskOf[form]} is full` };
+    case 'low':
+      return { status: 'failing', reason: `the ${diskOf[form]} is nearly full` };
+    case 'away':
+      return { status: 'failing', reason: 'the database server does not answer' };
+    default:
+      return kind satisfies never;
+  }
 }
 
 const mebibyte = 1024 * 1024;
 
-function warningOf(room: StorageRoom): WarningStatus | null {
-  const path = 'storage.path';
+function warningOf(room: StorageRoom, form: Form): WarningStatus | null {
+  const path = form === 'file' ? 'storage.path' : 'storage.url_env';
+  const disk = form === 'file' ? 'disk of the database' : diskOf[form];
   const remedy = 'Make room on that disk; svc goes on by itself.';
   switch (room.kind) {
     case 'ok':
       return null;
     case 'full': {
       const message =
-        'The disk of the database is full: nothing is accepted, and what is finished waits to be ' +
+        `The ${disk} is full: nothing is accepted, and what is finished waits to be ` +
         'written down. It is tried again every second.';
       return { code: 'storage_full', path, message, remedy };
     }
@@ -81,14 +98,14 @@ function warningOf(room: StorageRoom): WarningStatus | null {
         'The database server does not answer: nothing is accepted, and what is finished waits to ' +
         'be written down. It is tried again all the time.';
       const server = 'Start the server, or make the way to it free; svc goes on by itself.';
-      return { code: 'storage_away', path: 'storage.url_env', message, remedy: server };
+      return { code: 'storage_away', path, message, remedy: server };
     }
     case 'low': {
       const [left, least] = [room.freeBytes, room.freeBytesMin].map((n) =>
         Math.floor(n / mebibyte),
       );
       const message =
-        `The disk of the database has ${left} MiB left, and under ${least} MiB nothing is ` +
+        `The ${disk} has ${left} MiB left, and under ${least} MiB nothing is ` +
         'accepted. What was accepted is worked on.';
       return { code: 'storage_low', path, message, remedy };
     }

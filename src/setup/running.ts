@@ -8,7 +8,6 @@ import type { Config, Secrets } from '../config/config.ts';
 import { inspectConfig } from '../config/inspect.ts';
 import type { FoundSecret, FoundSecrets } from '../config/found-secret.ts';
 import { howToSet, namedSecrets, resolveSecrets, sayMissing } from '../config/secrets.ts';
-import { notYet } from '../config/unsupported.ts';
 import { anyMessage, type MessageRow } from '../domain/records.ts';
 import { unknownCode } from '../domain/gate.ts';
 import type { Ending, Inside } from '../run/run.ts';
@@ -56,12 +55,10 @@ export class RunningService implements AsyncDisposable {
   async start(pouch: Pouch): Promise<string | null> {
     const { file, env, lookup, version, webRoot, log, stop, abandon, onTurn } = this.#options;
     const inspection = await inspectConfig(file, env, 'file');
-    const { validation, text, storagePath } = inspection;
+    const { validation, text, storage } = inspection;
     if (validation.kind === 'invalid')
       return validation.problems.map(({ message }) => message).join(' ');
     const { config, problems } = validation;
-    const [missing] = notYet(config);
-    if (missing !== undefined) return missing;
     const found = await this.#find(config, pouch);
     if (stop.aborted) return stopped;
     const resolved = resolveSecrets(config, found);
@@ -82,7 +79,7 @@ export class RunningService implements AsyncDisposable {
       env,
       lookup,
       onReload: () => {},
-      storagePath,
+      storage,
       secrets,
       warnings: [...problems, ...resolved.warnings],
       log,

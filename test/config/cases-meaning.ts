@@ -387,9 +387,9 @@ export const meaningCases: readonly Case[] = [
     'admin',
   ),
   spoilt(
-    'a database server',
-    ['"path": "svc.db"', '«"url_env": "DATABASE_URL"'],
-    'not_yet',
+    'a file and a database server',
+    ['"path": "svc.db"', '"path": "svc.db", «"url_env": "DATABASE_URL"'],
+    'storage_twice',
     'storage.url_env',
   ),
 ];

@@ -7,6 +7,7 @@ const meanings: Readonly<Record<string, string>> = {
   ),
   config_not_applied: 'The configuration file is not in use',
   storage_full: 'The disk of the database is full',
+  storage_away: 'The database server does not answer',
   storage_low: 'The disk of the database is nearly full',
 };
 

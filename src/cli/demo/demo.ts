@@ -137,7 +137,7 @@ async function serveDemo(choices: Choices, io: Io, stage: Stage): Promise<Ending
     env: io.env,
     lookup: io.secrets,
     onReload: null,
-    storagePath,
+    storage: { kind: 'file', path: storagePath },
     secrets,
     warnings: [],
     log,

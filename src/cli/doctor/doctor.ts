@@ -1,11 +1,14 @@
 import type { Config } from '../../config/config.ts';
 import type { Inspection } from '../../config/inspect.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
+import { findStorage } from '../frame/find-storage.ts';
 import { findConfigFile, inspectConfigFile } from '../frame/config-file.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { plainJson } from '../../lib/plain-text.ts';
 import type { PreflightLine } from '../../preflight/lines.ts';
 import { runPreflight } from '../../preflight/preflight.ts';
+import type { ServerSeen } from '../../preflight/server.ts';
+import { lookAtServer } from '../../storage.ts';
 import { programVersion, versionAt } from '../../lib/program.ts';
 import { codeOf, isColoured, report } from '../frame/report.ts';
 import { clockLine } from './clock.ts';
@@ -14,6 +17,7 @@ import { keychainOf } from '../secrets/secrets.ts';
 import { keychainLines } from './keychain.ts';
 import { listenerLines } from './listeners.ts';
 import { openFilesLines } from './open-files.ts';
+import { databaseLines } from './server.ts';
 import { examinePlace, storageLines } from './storage.ts';
 
 const table = { config: { type: 'string' }, json: { type: 'boolean' } } as const;
@@ -24,10 +28,11 @@ export const doctor: Command = {
   usage: `Usage: svc doctor [--config <file>] [--json]
 
 Looks at everything that svc needs: the configuration, secrets, the keychain where svc secrets set
-has kept some, models, the addresses for replies, the database (sound, its schema, who may read it,
-who owns it, room on the disk), how many files may be open, the addresses to listen on, the windows
-that svc desktop has here, and the clock. It changes nothing, sends no one's words anywhere, and may
-be run while svc runs.
+has kept some, models, the addresses for replies, the database (of a file: whether it is sound, its
+schema, who may read it, who owns it, room on the disk; of a server: its version, the encryption,
+whether a commit lasts, the user's rights, the schema, who works on it), how many files may be open,
+the addresses to listen on, the windows that svc desktop has here, and the clock. It changes
+nothing, sends no one's words anywhere, and may be run while svc runs.
 
   --config <file>  the configuration file (default: svc.json)
   --json           print {"valid", "problems", "checks"}
@@ -61,26 +66,45 @@ async function look(
   config: Config,
   io: Io,
 ): Promise<readonly PreflightLine[]> {
-  const examined = await examinePlace(inspection.storagePath);
-  const owned = examined === null ? null : examined.kind === 'examined' && examined.owned;
+  const at = await findStorage(inspection.storage, config, io);
+  const server = at?.kind === 'server' ? await lookAtServer(at) : undefined;
+  const path = at?.kind === 'file' ? at.path : null;
+  const examined = await examinePlace(path);
+  const owned = isOwned(examined, server);
   const [preflight, listeners] = await Promise.all([
     runPreflight(inspection, {
       lookup: io.secrets,
       version: programVersion(),
       heldDatabase: null,
+      server,
       left: io.stop,
     }),
     listenerLines(config, owned),
   ]);
   const ownerPid = examined?.kind === 'examined' ? examined.ownerPid : null;
-  const newestAt = examined?.kind === 'examined' ? examined.newestAt : null;
+  const newestAt =
+    examined?.kind === 'examined'
+      ? examined.newestAt
+      : server?.kind === 'looked'
+        ? server.newestAt
+        : null;
   return [
     ...preflight,
     ...(await keychainLines(keychainOf(io), io.stop)),
-    ...(await storageLines(inspection.storagePath, examined)),
+    ...(await storageLines(path, examined)),
+    ...(server?.kind === 'looked' ? databaseLines(server) : []),
     ...openFilesLines(ownerPid),
     ...listeners,
     ...(await desktopLines(io.env)),
     clockLine({ now: Date.now(), newestAt, versionAt }),
   ];
+}
+
+/** Whether a svc works on the database now; null: there is none, or nobody can tell. */
+function isOwned(
+  examined: Awaited<ReturnType<typeof examinePlace>>,
+  server: ServerSeen | undefined,
+): boolean | null {
+  if (server !== undefined) return server.kind === 'looked' ? server.owner !== null : null;
+  return examined === null ? null : examined.kind === 'examined' && examined.owned;
 }

@@ -12,15 +12,21 @@ export type Preflight = (
   io: Pick<Io, 'secrets' | 'stop'>,
 ) => Promise<readonly PreflightLine[]>;
 
-/** What the database of a valid config warns of; it is read beside the service that runs on it. */
-export type LookAtStorage = (inspection: Inspection) => Promise<readonly ConfigProblem[]>;
+/**
+ * What the database of a valid config warns of; it is read beside the service that runs on it.
+ * @param io null: nothing is to be reached, and so no server
+ */
+export type LookAtStorage = (
+  inspection: Inspection,
+  io: Io | null,
+) => Promise<readonly ConfigProblem[]>;
 
 const usage = `Usage: svc config check [file] [--preflight] [--json]
 
 Checks a configuration file (default: svc.json) and reports everything that is wrong at once.
 Nothing is started, and without --preflight nothing is reached.
 
-  --preflight  also look up every secret and reach every provider
+  --preflight  also look up every secret and reach every provider, and the database server
   --json       print {"valid", "problems"} to standard output
 
 Exit codes: 0 fine (warnings too), 1 a preflight check failed, 2 wrong usage,
@@ -50,7 +56,10 @@ async function run(
   const { flags, positionals } = parsed;
   const file = findConfigFile(positionals[0] ?? null, io);
   const inspected = await inspectConfigFile(file, io);
-  const inspection = withWarnings(inspected, await lookAtStorage(inspected));
+  const inspection = withWarnings(
+    inspected,
+    await lookAtStorage(inspected, flags.preflight ? io : null),
+  );
   const { validation } = inspection;
   const valid = validation.kind === 'valid';
   const lines = flags.preflight && valid ? await preflight(inspection, io) : [];

@@ -11,6 +11,7 @@ import { parseDocument } from '../../config/parse.ts';
 import { ProblemList } from '../../config/problems.ts';
 import type { Document } from '../../config/schema.ts';
 import { checkShape } from '../../config/shape.ts';
+import type { StoragePlace } from '../../config/storage-place.ts';
 import { listKept, readKept } from '../../control/history.ts';
 import { originOf } from '../../lib/own-address.ts';
 import type { Refusal } from './boot.ts';
@@ -23,8 +24,8 @@ export type ServiceLocation = {
   /** `nothing`: neither the file nor its history can be used; the config is of an empty file. */
   readonly source: 'file' | 'history' | 'nothing';
   readonly config: Config;
-  /** Absolute; null: none is known. */
-  readonly storagePath: string | null;
+  /** null: none is known. */
+  readonly storage: StoragePlace | null;
   /** Where the admin server may be, the likeliest first; none: it is switched off. */
   readonly addresses: readonly ListenAddress[];
 };
@@ -36,14 +37,14 @@ export type ServiceLocation = {
 export async function locateService(named: ConfigFile, io: Io): Promise<ServiceLocation | Refusal> {
   const { name } = named;
   const inspection = await inspectConfigFile(named, io);
-  const { file, validation, storagePath } = inspection;
+  const { file, validation, storage } = inspection;
   const kept = await newestKept(file, io);
   const keptAt = kept === null ? [] : addressesOf(kept.config);
   if (validation.kind === 'valid') {
     const { config } = validation;
     const own = addressesOf(config);
     const others = keptAt.filter(({ text }) => own.every((one) => one.text !== text));
-    return { kind: 'found', source: 'file', config, storagePath, addresses: [...own, ...others] };
+    return { kind: 'found', source: 'file', config, storage, addresses: [...own, ...others] };
   }
   const problem = validation.problems.find(({ severity }) => severity === 'error');
   if (kept !== null) {
@@ -55,7 +56,7 @@ export async function locateService(named: ConfigFile, io: Io): Promise<ServiceL
   const addresses = addressesOf(config);
   const where = addresses.map(({ text }) => text).join();
   tell(io, `${sayProblem(name, problem)} svc is asked at ${where}, its address by default.`);
-  return { kind: 'found', source: 'nothing', config, storagePath: null, addresses };
+  return { kind: 'found', source: 'nothing', config, storage: null, addresses };
 }
 
 /** For a command that writes or copies: goes by a file without problems alone. */
@@ -64,10 +65,10 @@ export async function locateServiceStrictly(
   io: Io,
 ): Promise<ServiceLocation | Refusal> {
   const inspection = await inspectConfigFile(named, io);
-  const { validation, storagePath } = inspection;
+  const { validation, storage } = inspection;
   if (validation.kind === 'invalid') return refusalOf(named.name, inspection, io);
   const { config } = validation;
-  return { kind: 'found', source: 'file', config, storagePath, addresses: addressesOf(config) };
+  return { kind: 'found', source: 'file', config, storage, addresses: addressesOf(config) };
 }
 
 function refusalOf(name: string, inspection: Inspection, { stderr, env }: Io): Refusal {
@@ -79,8 +80,8 @@ async function newestKept(file: string, { env }: Io) {
   for (const { revision } of await listKept(file).catch(() => [])) {
     const kept = await readKept(file, revision).catch(() => null);
     if (kept === null) continue;
-    const { validation, storagePath } = await inspectText(kept.text, file, env);
-    if (validation.kind === 'valid') return { config: validation.config, storagePath };
+    const { validation, storage } = await inspectText(kept.text, file, env);
+    if (validation.kind === 'valid') return { config: validation.config, storage };
   }
   return null;
 }

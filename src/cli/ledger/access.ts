@@ -1,15 +1,17 @@
 /**
- * How a command comes to the ledger. With storage it reads the database itself, whether svc runs or
- * not; without, only the running service knows. Changes go through the service while it owns the
- * database. While no service does, the command owns the database for as long as it takes.
+ * How a command comes to the ledger. With storage it reads the database itself, a file or one on a
+ * server, whether svc runs or not; without, only the running service knows. Changes go through the
+ * service while it owns the database. While no service does, the command owns the database for as
+ * long as it takes.
  */
-import { existsSync } from 'node:fs';
 import { audited, auditedAdmissions, type LedgerWrites } from '../../control/audited.ts';
 import type { Admissions } from '../../domain/gate.ts';
 import { listPairings, Pairings } from '../../flow/pairing.ts';
-import { openCursorReader, openReader } from '../../storage.ts';
+import { isMade, openCursorReader, openReader, sayStorage, type StorageAt } from '../../storage.ts';
 import { ReadFailed, type Ledger, type LedgerReader } from '../../store/store.ts';
+import type { Refusal } from '../frame/boot.ts';
 import { useConfigFile } from '../frame/config-file.ts';
+import { findStorage } from '../frame/find-storage.ts';
 import { exitCode, type Io } from '../cli.ts';
 import {
   locateServiceStrictly,
@@ -22,7 +24,9 @@ import { Unanswered, type Bearer } from '../frame/admin-client.ts';
 import { RemoteLedger } from '../frame/remote-ledger.ts';
 import { openOwnLedger } from './own-ledger.ts';
 
-export type LedgerLocation = Omit<ServiceLocation, 'kind'> & {
+export type LedgerLocation = Omit<ServiceLocation, 'kind' | 'storage'> & {
+  /** null: there is none, or none is known. */
+  readonly storage: StorageAt | null;
   readonly io: Io;
   /** The configuration file, as a person names it. */
   readonly file: string;
@@ -51,8 +55,14 @@ async function placeBy(
 ): Promise<LedgerLocation | number> {
   const file = useConfigFile(given, io);
   const location = await find(file, io);
-  if (location.kind === 'found') return { ...location, io, file: file.name };
-  io.stderr.write(location.report);
+  if (location.kind === 'refused') return refuse(location, io);
+  const storage = await findStorage(location.storage, location.config, io);
+  if (storage?.kind === 'refused') return refuse(storage, io);
+  return { ...location, storage, io, file: file.name };
+}
+
+function refuse(refusal: Refusal, { stderr }: Io): number {
+  stderr.write(refusal.report);
   return exitCode.config;
 }
 
@@ -62,14 +72,14 @@ export function reading(
   use: (reader: LedgerReader) => Promise<number>,
 ): Promise<number> {
   return heard(location, async () => {
-    const { storagePath } = location;
-    if (storagePath === null) {
+    const { storage } = location;
+    if (storage === null) {
       const lacking = location.source === 'nothing' ? 'a configuration' : 'storage';
       const why = `Without ${lacking} only the running svc can tell this`;
       await using remote = await remoteAt(location, why);
       return await use(remote);
     }
-    const reader = await openReader(storagePath);
+    const reader = await openReader(storage);
     if ('kind' in reader) throw new Unanswered(reader.message);
     await using open = reader;
     return await use(open);
@@ -101,15 +111,15 @@ export function listingPairings(
   use: (admissions: Pick<Admissions, 'list'>) => Promise<number>,
 ): Promise<number> {
   return heard(location, async () => {
-    const { storagePath } = location;
-    if (storagePath === null) {
+    const { storage } = location;
+    if (storage === null) {
       await using remote = await remoteAt(
         location,
         'Without storage only the running svc can tell this',
       );
       return await use(remote);
     }
-    const cursors = await openCursorReader(storagePath);
+    const cursors = await openCursorReader(storage);
     if ('kind' in cursors) throw new Unanswered(cursors.message);
     using open = cursors;
     return await use({ list: () => listPairings(open, Date.now) });
@@ -123,13 +133,12 @@ function owning(
   useRemote: (remote: RemoteLedger) => Promise<number>,
 ): Promise<number> {
   return heard(location, async () => {
-    const { storagePath, config } = location;
-    if (storagePath !== null) {
-      if (!existsSync(storagePath)) {
-        throw new Unanswered(`There is no database ${storagePath} yet: svc makes it.`);
-      }
+    const { storage, config } = location;
+    if (storage !== null) {
+      const said = await sayStorage(storage);
+      await assertMade(storage, said);
       let failed: unknown = null;
-      const store = await openOwnLedger(config, storagePath, (error) => (failed = error));
+      const store = await openOwnLedger(config, storage, (error) => (failed = error));
       if (!('kind' in store)) {
         await using _reader = store.reader;
         await using ledger = store.ledger;
@@ -138,17 +147,25 @@ function owning(
           return exitCode.failed;
         });
         if (failed === null) return code;
-        throw new Unanswered(`The database ${storagePath} could not be written.`);
+        throw new Unanswered(`The ${said} could not be written.`);
       }
       if (store.code !== 'storage_locked') throw new Unanswered(store.message);
     }
     const why =
-      storagePath === null
+      storage === null
         ? 'Without storage only the running svc can do this'
         : 'While svc runs, only it can write to its database';
     await using remote = await remoteAt(location, why);
     return await useRemote(remote);
   });
+}
+
+async function assertMade(storage: StorageAt, said: string): Promise<void> {
+  const made = await isMade(storage);
+  if (made === true) return;
+  if (made !== false) throw new Unanswered(made.message);
+  if (storage.kind === 'file') throw new Unanswered(`There is no ${said} yet: svc makes it.`);
+  throw new Unanswered(`The ${said} has no tables of svc yet: svc makes them.`);
 }
 
 async function heard({ io }: LedgerLocation, act: () => Promise<number>): Promise<number> {

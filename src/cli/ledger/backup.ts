@@ -1,7 +1,7 @@
 import { plural } from '../../domain/plural.ts';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { backUpStorage } from '../../storage.ts';
+import { backUpStorage, nameServer, type AtServer } from '../../storage.ts';
 import { exitCode, type Command, type Io } from '../cli.ts';
 import { parseFlags, wrongUsage } from '../frame/flags.ts';
 import { locateLedgerStrictly } from './access.ts';
@@ -20,6 +20,9 @@ there only when it is whole. An existing file is never replaced.
 
   --config <file>  the configuration file (default: svc.json)
 
+A database on a server is copied by the programs of that server: the command to type is told, and
+nothing is copied (exit code 1).
+
 To restore: stop svc, put the copy where storage.path says, remove the old file's -wal and -shm,
 start svc. Replies that were delivered after the backup go out again, with the same ids.
 `,
@@ -35,16 +38,17 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   if (file === undefined) return wrongUsage(io, 'backup', 'Say which file to make.');
   const place = await locateLedgerStrictly(parsed.flags.config, io);
   if (typeof place === 'number') return place;
-  const { storagePath } = place;
-  if (storagePath === null) {
+  const { storage } = place;
+  if (storage === null) {
     io.stderr.write(`${place.file} has no storage block, so there is no database to back up.\n`);
     return exitCode.failed;
   }
-  if (!existsSync(storagePath)) {
-    io.stderr.write(`There is no database ${storagePath} yet: svc makes it when it first runs.\n`);
+  if (storage.kind === 'server') return sayHow(storage, file, io);
+  if (!existsSync(storage.path)) {
+    io.stderr.write(`There is no database ${storage.path} yet: svc makes it when it first runs.\n`);
     return exitCode.failed;
   }
-  const made = await backUpStorage(storagePath, resolve(io.cwd, file));
+  const made = await backUpStorage(storage.path, resolve(io.cwd, file));
   if (made.kind === 'problem') {
     io.stderr.write(`${made.message}\n`);
     return exitCode.failed;
@@ -52,4 +56,36 @@ async function run(args: readonly string[], io: Io): Promise<number> {
   const { bytes, messages } = made;
   io.stdout.write(`${file}: ${bytesText(bytes)}, ${plural(messages, 'message')}\n`);
   return exitCode.fine;
+}
+
+/** Without the password, which pg_dump asks for, or takes from where it is kept for it. */
+async function sayHow(at: AtServer, file: string, { stderr }: Io): Promise<number> {
+  const named = await nameServer(at);
+  if (named.kind === 'problem') {
+    stderr.write(`${named.message}\n`);
+    return exitCode.failed;
+  }
+  const { text, hosts, user, database } = named;
+  const words = [
+    'pg_dump',
+    '--schema=svc',
+    '--format=custom',
+    `--host=${hosts.map(({ host }) => host).join(',')}`,
+    `--port=${hosts.map(({ port }) => port).join(',')}`,
+    `--username=${user}`,
+    `--dbname=${database}`,
+    `--file=${file}`,
+  ];
+  stderr.write(
+    `Nothing was copied. The ${text} is backed up by a program of the server,\n` +
+      'also while svc runs:\n' +
+      `  ${words.map(forShell).join(' ')}\n` +
+      'It asks for the password, or takes it from PGPASSWORD or ~/.pgpass. To restore into\n' +
+      'an empty database: pg_restore, with the same --host, --port, --username and --dbname.\n',
+  );
+  return exitCode.failed;
+}
+
+function forShell(word: string): string {
+  return /^[\w.,:=/-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -59,9 +59,9 @@ function list(args: readonly string[], io: Io): Promise<number> {
   return runList({ name, read, show: listPage }, args, io);
 }
 
-function listPage({ rows }: Page<ConversationRow>, { storagePath }: LedgerLocation): string {
+function listPage({ rows }: Page<ConversationRow>, { storage }: LedgerLocation): string {
   if (rows.length === 0) {
-    const why = storagePath === null ? ': there is no storage' : '';
+    const why = storage === null ? ': there is no storage' : '';
     return `No conversations are kept${why}.\n`;
   }
   return table(

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { noter } from '../../control/audited.ts';
 import type { AuditRow } from '../../domain/audit.ts';
+import { isMade, type StorageAt } from '../../storage.ts';
 import { openOwnLedger } from './own-ledger.ts';
 
 /**
@@ -11,13 +11,15 @@ import { openOwnLedger } from './own-ledger.ts';
  */
 export async function noteElsewhere(
   config: Config,
-  path: string | null,
+  at: StorageAt | null,
   row: Omit<AuditRow, 'at'>,
 ): Promise<boolean | null> {
-  if (path === null || !existsSync(path)) return null;
+  if (at === null) return null;
   let failed = false;
   try {
-    const store = await openOwnLedger(config, path, () => (failed = true));
+    const made = await isMade(at);
+    if (made !== true) return made === false ? null : false;
+    const store = await openOwnLedger(config, at, () => (failed = true));
     if ('kind' in store) return false;
     await using _reader = store.reader;
     await using ledger = store.ledger;

@@ -2,17 +2,17 @@
 import type { Config } from '../../config/config.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { openLedger } from '../../storage.ts';
+import { openLedger, type StorageAt } from '../../storage.ts';
 
 /** @param failed is told when the storage fails later */
 export function openOwnLedger(
   config: Config,
-  path: string,
+  at: StorageAt,
   failed: (error: unknown) => void,
 ): ReturnType<typeof openLedger> {
   return openLedger({
     storage: config.storage,
-    path,
+    at,
     publicNow: null,
     ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
     ...systemClock,

@@ -60,15 +60,15 @@ async function find(
   location: LedgerLocation,
 ): Promise<Story | null> {
   const story = await reader.story(id);
-  if (story !== null || location.storagePath === null) return story;
+  if (story !== null || location.storage === null) return story;
   const letter = await reader.deadLetter(id.replace(/-\d\d$/, ''));
   return letter === null ? null : reader.story(letter.messageId);
 }
 
-function unknown({ io, config, storagePath }: LedgerLocation): number {
+function unknown({ io, config, storage }: LedgerLocation): number {
   const days = config.storage?.retentionDays ?? null;
   const kept =
-    storagePath === null || days === null ? 'the last 10,000 are kept' : `kept for ${days} days`;
+    storage === null || days === null ? 'the last 10,000 are kept' : `kept for ${days} days`;
   io.stderr.write(`No message with this id is known here (${kept}).\n`);
   return exitCode.failed;
 }

@@ -51,7 +51,11 @@ function serviceLine({ status, reason, version, uptimeMs, storage }: Status): Li
   return { mark: 'failed', subject, message: `is failing: ${reason}; ${since}` };
 }
 
-const wordsOf = { memory: 'memory', sqlite: 'an SQLite file' } as const;
+const wordsOf: Readonly<Record<Status['storage'], string>> = {
+  memory: 'memory',
+  sqlite: 'an SQLite file',
+  postgres: 'a PostgreSQL database',
+};
 
 function configurationLine({ revision, plan, access }: Status): Line {
   const who = access === 'operator' ? 'an operator may write' : 'read-only';

@@ -1,5 +1,6 @@
 /** A change of the keychain is a row in the audit, where there is a database to have one. */
 import { noteElsewhere } from '../ledger/note-elsewhere.ts';
+import { findStorage } from '../frame/find-storage.ts';
 import type { Io } from '../cli.ts';
 import { warn, type UsedSecrets } from './secrets.ts';
 
@@ -12,12 +13,14 @@ export type KeychainWrite = {
 
 export async function tellAudit(
   { action, name, status }: KeychainWrite,
-  { config, storagePath }: UsedSecrets,
+  { config, storage }: UsedSecrets,
   io: Io,
 ): Promise<void> {
   if (config === null) return;
   const row = { action, target: { name }, status, reason: null };
-  const noted = await noteElsewhere(config, storagePath, row);
+  const at = await findStorage(storage, config, io);
+  // Without the URL of the server nobody can write there.
+  const noted = at?.kind === 'refused' ? false : await noteElsewhere(config, at, row);
   if (noted === false) {
     warn(io, 'The audit has no row of this: the database is in use, or cannot be written.');
   }

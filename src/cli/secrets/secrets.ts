@@ -1,6 +1,7 @@
 /** What the commands for secrets share: the keychain, the names, and what uses them. No value. */
 import type { Config } from '../../config/config.ts';
 import { isEnvName } from '../../config/formats.ts';
+import type { StoragePlace } from '../../config/storage-place.ts';
 import { namedSecrets } from '../../config/secrets.ts';
 import { openKeychain } from '../../keychain.ts';
 import { askedToUnlock } from '../../secret-lookup.ts';
@@ -23,7 +24,8 @@ export type UsedSecrets = {
   readonly file: string;
   /** null: there is no configuration. */
   readonly config: Config | null;
-  readonly storagePath: string | null;
+  /** null: there is none, or none is known. */
+  readonly storage: StoragePlace | null;
   /** By name, every place that wants it. */
   readonly usedAt: ReadonlyMap<string, readonly string[]>;
 };
@@ -37,10 +39,10 @@ export async function usedSecrets(
   io: Io,
 ): Promise<UsedSecrets & { readonly fault: string | null }> {
   const chosen = findConfigFile(given, io);
-  const nothing = { file: chosen.name, config: null, storagePath: null, usedAt: new Map() };
+  const nothing = { file: chosen.name, config: null, storage: null, usedAt: new Map() };
   if (chosen.by === 'none') return { ...nothing, fault: null };
   const inspection = await inspectConfigFile(chosen, io);
-  const { validation, storagePath } = inspection;
+  const { validation, storage } = inspection;
   if (validation.kind === 'invalid') {
     const fault = report(chosen.name, inspection, [], isColoured(io.stderr, io.env));
     return { ...nothing, fault };
@@ -49,7 +51,7 @@ export async function usedSecrets(
   const usedAt = new Map<string, readonly string[]>(
     namedSecrets(config).map((one) => [one.name, one.usedAt]),
   );
-  return { file: chosen.name, config, storagePath, usedAt, fault: null };
+  return { file: chosen.name, config, storage, usedAt, fault: null };
 }
 
 /** Whether a word is the name of a secret; a word that is not is told nowhere. */

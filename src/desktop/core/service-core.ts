@@ -10,7 +10,7 @@ import type { WindowPlace } from '../../run/listening.ts';
 import type { Ending } from '../../run/run.ts';
 import type { CoreOrders } from '../desktop.ts';
 import { openCoreLink, type CoreLink } from './core-link.ts';
-import { stuckByConfig, stuckByEnding, stuckBySecrets, stuckOtherwise } from './stuck.ts';
+import { stuckByConfig, stuckByEnding, stuckBySecrets } from './stuck.ts';
 
 /** The name of the service's log, in the folder that the shell names. */
 const logName = 'svc';
@@ -103,10 +103,6 @@ export class ServiceCore implements AsyncDisposable {
 
   stuckBySecrets(...why: Parameters<typeof stuckBySecrets>): Promise<void> {
     return this.#link.stuck(stuckBySecrets(...why));
-  }
-
-  stuckOtherwise(code: string, message: string): Promise<void> {
-    return this.#link.stuck(stuckOtherwise(code, message));
   }
 
   /** @returns false: a restart may help, or none is wanted, and nothing was told */

@@ -54,6 +54,6 @@ export function stuckByEnding(ending: Ending): Stuck | null {
   }
 }
 
-export function stuckOtherwise(code: string, message: string): Stuck {
+function stuckOtherwise(code: string, message: string): Stuck {
   return { of: 'other', code, message };
 }

@@ -56,6 +56,11 @@ const cases: readonly (readonly [string, object, readonly string[]])[] = [
   ['too_few', { routes: [] }, ['Add an entry']],
   ['too_few', agent({ tools: [] }), ['Add time']],
   ['too_few', agent({ tools: ['http_fetch'], http_fetch: { allow_hosts: [] } }), []],
+  [
+    'storage_twice',
+    { storage: { path: 'a.db', url_env: 'U' } },
+    ['Use the server', 'Use the file'],
+  ],
   ['not_here', { channels: [{ ...hook, access: {} }] }, ['Remove it']],
   ['duplicate_channel', { channels: [hook, hook] }, ['Remove this channel']],
   ['duplicate_brain', { brains: [brain, brain] }, ['Write a-2']],

@@ -67,6 +67,10 @@ const fixers: Partial<Record<ProblemCode, (fault: Fault) => readonly Fix[]>> = {
   memory_without_storage: addStorage,
   session_without_storage: addStorage,
   pairing_without_storage: addStorage,
+  storage_twice: ({ path, outer }) => [
+    { label: 'Use the server', edits: [remove([...outer, 'path'])] },
+    { label: 'Use the file', edits: [remove(path)] },
+  ],
   brain_scope_not_local: ({ path }) => setTo(path, 'conversation'),
   cloud_tag: ({ outer }) => setTo([...outer, 'locality'], 'cloud'),
   order_unknown: removal,

@@ -7,6 +7,12 @@ import { useAsked } from '../../kit/use-asked.ts';
 import { visible } from '../../kit/visible.ts';
 import { moment } from '../../kit/words.ts';
 
+const storageWords: Readonly<Record<ConfigNames['storage'], string>> = {
+  memory: 'none: kept in memory only',
+  sqlite: 'SQLite',
+  postgres: 'PostgreSQL, on the server whose URL storage.url_env names',
+};
+
 /** What the configuration names; no setting, and no secret. */
 export function Names({ names }: { readonly names: ConfigNames }) {
   const { revision, usedAt, channels, brains, routes, storage, session, secrets } = names;
@@ -42,7 +48,7 @@ export function Names({ names }: { readonly names: ConfigNames }) {
           }
         />
       </Fact>
-      <Fact name="Storage">{storage === 'sqlite' ? 'SQLite' : 'none: kept in memory only'}</Fact>
+      <Fact name="Storage">{storageWords[storage]}</Fact>
       <Fact name="Sessions">{session ? 'on' : 'off'}</Fact>
       <Fact name="Variables for secrets">
         <List>

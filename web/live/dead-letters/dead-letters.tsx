@@ -31,7 +31,7 @@ export function DeadLetters() {
   const storage = useAsked<ConfigNames>('config/names').value?.storage ?? null;
   const isOperator = useToken((state) => state.token) !== null;
   const [wish, setWish] = useState<Wish | null>(null);
-  const onWish = isOperator && storage === 'sqlite' ? setWish : null;
+  const onWish = isOperator && storage !== null && storage !== 'memory' ? setWish : null;
   return (
     <>
       <Panel title="Dead letters">

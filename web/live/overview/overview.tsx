@@ -99,12 +99,17 @@ function Headline({ status }: { readonly status: Status }) {
       <p className="text-soft">
         up for {length(uptimeMs - (uptimeMs % 1_000))} · svc {version} · configuration{' '}
         <Link to={{ view: 'config' }}>{revision}</Link> since {moment(plan.usedAt)} ·{' '}
-        {storage === 'sqlite' ? 'kept in SQLite' : 'kept in memory only'} ·{' '}
-        {access === 'operator' ? 'an operator may sign in' : 'read-only'}
+        {keptIn[storage]} · {access === 'operator' ? 'an operator may sign in' : 'read-only'}
       </p>
     </div>
   );
 }
+
+const keptIn: Readonly<Record<Status['storage'], string>> = {
+  memory: 'kept in memory only',
+  sqlite: 'kept in SQLite',
+  postgres: 'kept in PostgreSQL',
+};
 
 /** What may need a person; says so too where nothing does. */
 function Concerns({ concerns }: { readonly concerns: readonly Concern[] }) {

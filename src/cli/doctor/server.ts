@@ -1,0 +1,33 @@
+/** What svc has in the database of a server, as a look at it saw it. */
+import { failed, ok, warning, type PreflightLine } from '../../preflight/lines.ts';
+import type { ServerLook } from '../../storage.ts';
+import { bytesText } from '../ledger/table.ts';
+
+export function databaseLines(look: ServerLook): readonly PreflightLine[] {
+  return [schemaLine(look), ownerLine(look)];
+}
+
+function schemaLine({ schema, stepsBehind, bytes }: ServerLook): PreflightLine {
+  const size = bytesText(bytes);
+  if (schema === null) {
+    return ok('database', `has no tables of svc yet (${size}); the first start makes them`);
+  }
+  if (stepsBehind < 0) {
+    const message = `was written by a newer svc (version ${schema} of the schema, ${size})`;
+    return failed('database', message, 'Run that svc, or a newer one.');
+  }
+  if (stepsBehind === 0) {
+    return ok('database', `is of this version (version ${schema} of the schema, ${size})`);
+  }
+  const message = `was written by an older svc (version ${schema} of the schema, ${size})`;
+  return warning('database', message, 'Nothing to do: the next start brings it up to date.');
+}
+
+function ownerLine({ owner }: ServerLook): PreflightLine {
+  if (owner === null) return ok('owner', 'no svc works on the database');
+  const seconds = Math.round(owner.beatAgoMs / 1000);
+  return ok(
+    'owner',
+    `a running svc (${owner.version}) works on the database, seen ${seconds} s ago`,
+  );
+}

@@ -1,0 +1,36 @@
+/** What a storage is told, and what is told of it, before it is opened. */
+import { channelKeyFor } from '../channel/kinds.ts';
+import type { Config, Secrets } from '../config/config.ts';
+import type { Events } from '../domain/event.ts';
+import type { Log } from '../lib/log.ts';
+import { nameServer, type AtServer } from '../storage.ts';
+import type { PublicNow } from '../store/sqlite/ledger/stamps.ts';
+
+/** What counts as public of all that was kept before there were stamps. */
+export function publicBy({ channels, brains, routes }: Config, secrets: Secrets): PublicNow {
+  const open = brains.filter(({ sensitivity }) => sensitivity === 'public');
+  const names = open.map(({ name }) => name);
+  const answered = new Set(
+    routes.filter(({ brain }) => names.includes(brain)).map(({ channel }) => channel),
+  );
+  const keys = channels
+    .filter(({ type }) => answered.has(type))
+    .flatMap(({ type, tokenEnv }) => channelKeyFor(type, secrets.get(tokenEnv) ?? '') ?? []);
+  return { channels: keys, brains: names };
+}
+
+/**
+ * Says which server it is, without a secret. The URL is hidden from the log as a whole already; a
+ * sentence of the server may have its password alone.
+ */
+export async function tellServer(
+  at: AtServer,
+  log: Pick<Log, 'scrub'>,
+  events: Pick<Events, 'noticed'>,
+): Promise<void> {
+  const named = await nameServer(at);
+  if (named.kind === 'problem') return;
+  if (named.password !== null) log.scrub([named.password]);
+  const message = `Everything is kept in the ${named.text}.`;
+  events.noticed({ code: 'storage_server', message });
+}
