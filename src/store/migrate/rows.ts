@@ -58,9 +58,9 @@ export function messageMoved(kept: Kept, trace: string | null, isPrivate: IsPriv
     row: {
       ...head,
       settled_at: number(kept['settled_at'] ?? acceptedAt),
-      brain: textOrNull(kept['brain']),
+      brain: plainOrNull(kept['brain']),
       outcome: textOrNull(kept['outcome']),
-      model: textOrNull(kept['model']),
+      model: plainOrNull(kept['model']),
       failure: kept['state'] === 2 ? text(kept['failure'] ?? '{}') : null,
       trace,
     },
@@ -173,14 +173,14 @@ export function noteMoved(kept: Kept, isPrivate: IsPrivate): Row {
 export function toolUseMoved(kept: Kept): Row {
   return {
     seq: number(kept['seq']),
-    key: text(kept['key']),
+    key: plain(kept['key']),
     message_id: text(kept['message_id']),
     ...placeOf(kept),
     at: number(kept['at']),
     ms: number(kept['ms']),
-    tool: text(kept['tool']),
+    tool: plain(kept['tool']),
     mode: text(kept['mode']),
-    rule: text(kept['rule']),
+    rule: plain(kept['rule']),
     outcome: text(kept['outcome']),
     arguments: plain(kept['arguments']),
   };
@@ -189,9 +189,9 @@ export function toolUseMoved(kept: Kept): Row {
 /** @param channel of its message */
 export function toolCallMoved(kept: Kept, channel: string, isPrivate: IsPrivate): Row {
   return {
-    key: text(kept['key']),
+    key: plain(kept['key']),
     message_id: text(kept['message_id']),
-    tool: text(kept['tool']),
+    tool: plain(kept['tool']),
     hash: text(kept['hash']),
     private: isPrivate(channel, numberOrNull(kept['private'])),
     text: plainOrNull(kept['text']),
@@ -222,7 +222,7 @@ export function auditMoved(kept: Kept): Row {
   return {
     seq: number(kept['seq']),
     at: number(kept['at']),
-    action: text(kept['action']),
+    action: plain(kept['action']),
     target: text(kept['target']),
     status: number(kept['status']),
     reason: plainOrNull(kept['reason']),

@@ -34,11 +34,20 @@ export async function listToolUses(ask: Ask, asked: PageAsked): Promise<Page<Too
   const after = keyAfter(asked, beforeAll);
   if (after === null) return emptyPage;
   const rows = await ask<ToolUseRecord>(uses, whole(after[0]), limit + 1);
-  return pageOf(rows, limit, ({ seq }) => [seq], toolUseOf);
+  return pageOf(
+    rows,
+    limit,
+    ({ seq }) => [seq],
+    (row) => toolUseOf(readable(row)),
+  );
 }
 
 export async function findToolUse(ask: Ask, key: string): Promise<ToolUseText | null> {
   const [found] = await ask<ToolUseRecord>(use, key);
-  if (found === undefined) return null;
-  return toolUseTextOf({ ...placed(found), arguments: fromText(found.arguments) });
+  return found === undefined ? null : toolUseTextOf(readable(found));
+}
+
+function readable(row: ToolUseRecord): ToolUseRecord {
+  const [key, tool, rule] = [fromText(row.key), fromText(row.tool), fromText(row.rule)];
+  return { ...placed(row), key, tool, rule, arguments: fromText(row.arguments) };
 }

@@ -3,7 +3,7 @@ import type { AuditRow } from '../../../domain/audit.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { emptyPage, keyAfter, limitOf, pageOf } from '../../pages.ts';
 import { auditRowOf, type AuditRecord } from '../../read/audit.ts';
-import { fromText } from '../server/text.ts';
+import { fromText, fromTextOrNull } from '../server/text.ts';
 import { num, whole, type Ask } from './ask.ts';
 
 type Kept = AuditRecord & { readonly seq: number };
@@ -24,7 +24,7 @@ export async function listAudit(ask: Ask, asked: PageAsked): Promise<Page<AuditR
     rows,
     limit,
     ({ seq }) => [seq],
-    ({ reason, ...row }) =>
-      auditRowOf({ ...row, reason: reason === null ? null : fromText(reason) }),
+    ({ action, reason, ...row }) =>
+      auditRowOf({ ...row, action: fromText(action), reason: fromTextOrNull(reason) }),
   );
 }

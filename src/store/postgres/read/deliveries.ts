@@ -47,7 +47,8 @@ export async function listDeliveries(
   if (after === null) return emptyPage;
   const limit = limitOf(asked);
   const matches = (row: Told): boolean => fitsDelivery(filter, row);
-  const { rows, next } = await listOf(ask, streamsOf(filter, after, limit), limit, matches);
+  const streams = streamsOf(filter, after, limit);
+  const { rows, next } = await listOf(ask, streams, limit, matches, (row) => row);
   return { rows: rows.map(deliveryOf), next };
 }
 

@@ -96,6 +96,7 @@ export type Asked = { readonly text: string; readonly values: Values };
 
 /**
  * @param matches whether a row is of the list: the last one looked at may not be
+ * @param readable a row with its texts as they were before they were escaped
  * @returns rows and the place of the next page
  */
 export async function listOf<Row extends Looked>(
@@ -103,12 +104,13 @@ export async function listOf<Row extends Looked>(
   streams: readonly Asked[],
   limit: number,
   matches: (row: Row) => boolean,
+  readable: (row: Row) => Row,
 ): Promise<Page<Row>> {
   const found = await Promise.all(
     streams.map(({ text, values }) => ask<Row>(text, ...values.list)),
   );
   const rows: Row[] = [];
-  for (const row of found.flat().sort(newestFirst)) {
+  for (const row of found.flat().map(readable).sort(newestFirst)) {
     if (matches(row)) {
       if (rows.length === limit) return { rows, next: nextOf(placeOf(rows.at(-1)!)) };
       rows.push(row);

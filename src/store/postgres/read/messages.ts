@@ -9,6 +9,7 @@ import {
   type MessageTold,
   type ReplyTold,
 } from '../../read/messages.ts';
+import { fromTextOrNull } from '../server/text.ts';
 import { num, Values, whole, type Ask } from './ask.ts';
 import {
   asTheyCame,
@@ -46,7 +47,8 @@ export async function listMessages(
   if (after === null) return emptyPage;
   const limit = limitOf(asked);
   const matches = (row: Told): boolean => fitsMessage(filter, row) && isWithin(filter, row);
-  const { rows, next } = await listOf(ask, streamsOf(filter, after, limit), limit, matches);
+  const streams = streamsOf(filter, after, limit);
+  const { rows, next } = await listOf(ask, streams, limit, matches, readable);
   const replies = await repliesTo(ask, rows);
   return { rows: rows.map((row) => messageRowOf(row, replies.get(row.id) ?? [])), next };
 }
@@ -109,6 +111,10 @@ function streamOf(table: BoxTable, filter: MessageFilter, values: Values) {
     found: found[0] ?? null,
     fits: fits.length === 0 ? null : `(${fits.join(' AND ')})`,
   };
+}
+
+function readable(row: Told): Told {
+  return { ...row, brain: fromTextOrNull(row.brain), model: fromTextOrNull(row.model) };
 }
 
 function isWithin({ since, until }: MessageFilter, { acceptedAt }: Told): boolean {

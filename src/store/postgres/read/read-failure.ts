@@ -1,5 +1,6 @@
 /** Why a read has no answer, as a sentence for a person. */
 import { ReadFailed } from '../../store.ts';
+import { codeOf, faultOf } from '../server/errors.ts';
 
 /** The connection ended before the answer came. */
 export const lostConnection = new ReadFailed(
@@ -26,16 +27,11 @@ export function serverAway(error: unknown): ReadFailed {
 /** @param error what a statement threw */
 export function readFailure(error: unknown, readMs: number): ReadFailed {
   const code = codeOf(error);
-  if (code === statementCanceled) return tooSlow(readMs);
-  // The server names its faults by five characters; what has none is of the connection.
-  if (!/^[0-9A-Z]{5}$/.test(code) || /^(?:08|57P)/.test(code)) return lostConnection;
-  return new ReadFailed('storage', `The PostgreSQL server refused to answer (${code}).`);
+  if (code === canceled) return tooSlow(readMs);
+  if (faultOf(error) === 'away') return lostConnection;
+  const why = code === '' ? '' : ` (${code})`;
+  return new ReadFailed('storage', `The PostgreSQL server could not answer${why}.`);
 }
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const statementCanceled = '57014';
-
-function codeOf(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | null)?.code;
-  return typeof code === 'string' ? code : '';
-}
+/** A statement that took too long, by the server's own clock. */
+const canceled = '57014';

@@ -4,7 +4,7 @@ import type { TurnText, Whose } from '../../../domain/story.ts';
 import { emptyPage, keyAfter, limitOf, pageCharactersMax, pageOf } from '../../pages.ts';
 import type { PageKey } from '../../pages.ts';
 import { turnText } from '../../read/conversations.ts';
-import { fromText } from '../server/text.ts';
+import { fromText, fromTextOrNull } from '../server/text.ts';
 import { num, placed, whole, type Ask } from './ask.ts';
 
 /** `bytes`: of the texts of the page up to this row. */
@@ -87,8 +87,8 @@ function readable(row: TurnRecord): TurnRecord {
   const { sender, text, reply } = row;
   return {
     ...placed(row),
-    sender: sender === null ? null : fromText(sender),
+    sender: fromTextOrNull(sender),
     text: fromText(text),
-    reply: reply === null ? null : fromText(reply),
+    reply: fromTextOrNull(reply),
   };
 }
