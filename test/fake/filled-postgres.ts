@@ -30,7 +30,8 @@ export async function fill(client: Client, filled: Filled): Promise<void> {
     const numbers = Array.from({ length: Math.min(step, messages - from) }, (_, at) => from + at);
     const isOpen = (number: number): boolean => number >= messages - waiting;
     const rows = numbers.map((number) => rowsAt(number, isOpen(number), filled));
-    const of = (table: string): Row[] => rows.flatMap((row) => row[table] ?? []);
+    const of = (table: string): Row[] =>
+      rows.flatMap((row) => (row[table] === undefined ? [] : [row[table]]));
     const tables = ['inbox', 'message', 'outbox', 'sent', 'turn', 'tool_use', 'audit'];
     for (const table of tables) await insertRows(client, table, of(table));
   }

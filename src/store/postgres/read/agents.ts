@@ -26,7 +26,7 @@ const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
 const columns =
   `${num('seq', 'seq')}, key, message_id AS "messageId", channel, conversation, ` +
   `${num('at', 'at')}, ms, tool, mode, rule, outcome, arguments`;
-const uses = `SELECT ${columns} FROM svc.tool_use WHERE seq < $1 ORDER BY seq DESC LIMIT $2`;
+const uses = `SELECT ${columns} FROM svc.tool_use WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2`;
 const use = `SELECT ${columns} FROM svc.tool_use WHERE key = $1`;
 
 export async function listToolUses(ask: Ask, asked: PageAsked): Promise<Page<ToolUseRow>> {

@@ -13,7 +13,7 @@ const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
 
 const rowsBehind =
   `SELECT ${num('seq', 'seq')}, ${num('at', 'at')}, action, target, status, reason ` +
-  'FROM svc.audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2';
+  'FROM svc.audit WHERE seq < $1 ORDER BY audit.seq DESC LIMIT $2';
 
 export async function listAudit(ask: Ask, asked: PageAsked): Promise<Page<AuditRow>> {
   const limit = limitOf(asked);

@@ -44,7 +44,8 @@ const columns =
   num('waits.last', 'waitsTo');
 const beside = `CROSS JOIN LATERAL (${spoken}) AS turns CROSS JOIN LATERAL (${waits}) AS waits`;
 const lanes =
-  'SELECT *, row_number() OVER () AS looked FROM (SELECT * FROM svc.lane ' +
+  'SELECT *, row_number() OVER (ORDER BY channel, conversation) AS looked FROM ' +
+  '(SELECT * FROM svc.lane ' +
   'WHERE (channel, conversation) > ($1, $2) ORDER BY channel, conversation ' +
   `LIMIT ${looksMax}) AS lane`;
 const list =

@@ -83,7 +83,8 @@ function streamOf(
   limit: number,
 ): string {
   const rows = `SELECT * FROM svc.${table} WHERE ${where.join(' AND ')} ORDER BY ${order}`;
-  const looked = `SELECT *, row_number() OVER () AS looked FROM (${rows} LIMIT ${looksMax}) AS rows`;
+  const counted = `row_number() OVER (ORDER BY ${order}) AS looked`;
+  const looked = `SELECT *, ${counted} FROM (${rows} LIMIT ${looksMax}) AS rows`;
   const which = fits === null ? '' : `WHERE ${fits} OR looked = ${looksMax} `;
   return (
     `SELECT id, looked::integer AS looked, ${told} FROM (${looked}) AS looked ${which}` +

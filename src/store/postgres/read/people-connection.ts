@@ -196,10 +196,14 @@ function streamOf(client: Client): Socket {
     .stream;
 }
 
-/** All of one moment, and nothing that lasts longer than the transaction. */
-function beginning(readMs: number): string {
+/**
+ * Begins what is read: all of one moment. Every list goes by an index, and ends soon; without what
+ * the server may know of a table, it would rather read and sort the whole of it.
+ */
+export function beginning(readMs: number): string {
   return (
     'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ' +
-    `SET LOCAL statement_timeout = ${readMs}; SET LOCAL jit = off`
+    `SET LOCAL statement_timeout = ${readMs}; SET LOCAL jit = off; ` +
+    'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off'
   );
 }

@@ -13,6 +13,7 @@ import { connect } from '../server/connect.ts';
 import { migrate } from '../server/migrations.ts';
 import { wireValue, type Ask } from './ask.ts';
 import { looksMax } from './lists.ts';
+import { beginning } from './people-connection.ts';
 import { questions } from './reads.ts';
 
 const messages = Number(process.env['SVC_FILLED'] ?? 30_000);
@@ -44,7 +45,9 @@ async function plansOf<Q extends ReadName>(client: Client, question: Q, asked: R
     const { rows } = await client.query(text, given);
     return rows as never;
   };
+  await client.query(beginning(60_000));
   await questions[question](ask, ...asked);
+  await client.query('ROLLBACK');
   return { nodes, ms };
 }
 

@@ -26,7 +26,7 @@ function turnsBy(where: string, order: string, limit: string): string {
     `SELECT channel, conversation, session, ${num('n', 'n')}, message_id AS "messageId", ` +
     `${num('at', 'at')}, sender, text, reply, ${num('bytes', 'bytes')} ` +
     `FROM (${measured}) AS turns WHERE place <= 2 OR bytes - (${length}) <= ${pageCharactersMax} ` +
-    `ORDER BY ${order}`
+    `ORDER BY turns.place`
   );
 }
 
