@@ -12,11 +12,12 @@ import type { ReadArguments, ReadName } from '../../read/questions.ts';
 import { connect } from '../server/connect.ts';
 import { migrate } from '../server/migrations.ts';
 import { wireValue, type Ask } from './ask.ts';
+import { listConversationCounts } from './counts.ts';
 import { looksMax } from './lists.ts';
 import { beginning } from './people-connection.ts';
 import { questions } from './reads.ts';
 
-const messages = Number(process.env['SVC_FILLED'] ?? 30_000);
+const messages = Number(process.env['SVC_FILLED'] ?? 12_000);
 const hook = 'webhook' as ChannelKey;
 const page: PageAsked = { after: null, limit: 100 };
 const middle = messages / 2;
@@ -105,7 +106,7 @@ const cases: readonly Case[] = [
   ['conversation', [somewhere], 100],
   ['channelKeys', ['messenger_b'], 100],
   ['turns', [{ kind: 'conversation', ...somewhere }, page], 300],
-  ['turns', [{ kind: 'sender', channel: hook, sender: 'sender 7' }, page], 300],
+  ['turns', [{ kind: 'sender', channel: hook, sender: 'sender 8' }, page], 300],
   ['notes', [{ kind: 'conversation', ...somewhere }], 100],
   ['notes', [{ kind: 'brain', brain: 'main' }], 100],
   ['toolUses', [page], 300],
@@ -137,4 +138,27 @@ suite('on many rows', { concurrency: 1 }, () => {
       }
     });
   }
+
+  test('conversations are counted; of very many the statistics tell', async () => {
+    const ask: Ask = async (text, ...values) =>
+      (await client.query(text, values.map(wireValue))).rows as never;
+    const counted = await listConversationCounts(ask);
+    const [bot, hooked] = counted;
+    assert.deepEqual(
+      counted.map(({ channel }) => channel),
+      ['messenger_b:1', hook],
+    );
+    assert.equal(bot!.turns + hooked!.turns, messages * 0.9);
+    assert.equal(bot!.turns, messages * 0.009);
+    assert.equal(hooked!.lastAt, beganAt + (messages * 0.9 - 1) * everyMs);
+    const estimated = await listConversationCounts(ask, 1_000);
+    for (const [at, row] of estimated.entries()) {
+      const { channel, turns, conversations, lastAt } = counted[at]!;
+      assert.deepEqual([row.channel, row.lastAt], [channel, lastAt]);
+      assert.ok(Math.abs(row.turns / turns - 1) < 0.5, `about ${turns} turns: ${row.turns}`);
+      const near = Math.abs(row.conversations / conversations - 1) < 0.5;
+      assert.ok(near, `about ${conversations} conversations: ${row.conversations}`);
+    }
+    assert.equal(estimated.length, 2);
+  });
 });
