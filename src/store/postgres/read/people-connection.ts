@@ -95,8 +95,9 @@ export class PeopleConnection {
       const error = await this.#answer(read);
       if (error === null) continue;
       read.failed(error);
-      // They would wait as long, and in vain.
-      if (this.#client === null && error.reason === 'storage') this.#refuseWaiting(error);
+      // Where the server cannot be reached, they would wait as long, and in vain.
+      const isAway = this.#client === null && error !== lostConnection;
+      if (isAway && error.reason === 'storage') this.#refuseWaiting(error);
     }
     this.#working = null;
     if (this.#client === null) return;
@@ -120,6 +121,7 @@ export class PeopleConnection {
     clearTimeout(timer);
     this.#giveUp = () => {};
     if (ended === null || ended instanceof ReadFailed) return ended;
+    if (this.#client !== null) streamOf(this.#client).destroy();
     this.#drop();
     return ended.error;
   }
