@@ -8,7 +8,7 @@ import type { StoragePlace } from './config/storage-place.ts';
 import type { IdSource } from './domain/ids.ts';
 import type { BackedUp } from './store/sqlite/files/backup.ts';
 import type { Clock } from './lib/clock.ts';
-import type { CursorReader } from './store/sqlite/read/cursors.ts';
+import type { CursorReader } from './store/read/cursor-reader.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { ServerLook } from './store/postgres/server/look.ts';

@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
+import { programVersion } from '../../lib/program.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { LastEnd } from '../ledger/recovering.ts';
 import type { LedgerNews } from '../news.ts';
@@ -32,7 +33,8 @@ export type PostgresOptions = Clock & {
   readonly url: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
-  readonly version: string;
+  /** Of this program; left out: as it says of itself. */
+  readonly version?: string;
   /** Told once when the storage has failed for good; everything after is refused. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
@@ -57,7 +59,7 @@ export async function openPostgresLedger(options: PostgresOptions): Promise<Ledg
   try {
     client = await again();
     await migrate(client);
-    const { version, self = ownProcess() } = options;
+    const { version = programVersion(), self = ownProcess() } = options;
     const taken = await takeInstance(client, { version, self });
     if (taken.kind === 'locked') return problem('storage_locked', sayLocked(taken));
     const ledger = await open(client, taken.id, taken.before, again, options);

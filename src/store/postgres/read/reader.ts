@@ -1,17 +1,22 @@
-/** A stand-in with the surface of the PostgreSQL form's reader; to be replaced. */
+/** The reader of the PostgreSQL form. It never writes, and waits for no writer. */
 import type { Client } from 'pg';
-import { ReadFailed, type LedgerReader } from '../../store.ts';
+import { readerOver } from '../../read/questions.ts';
+import type { LedgerReader } from '../../store.ts';
+import { PeopleConnection, type ReaderLimits } from './people-connection.ts';
+import { questions } from './reads.ts';
 
-/** @param connect is called when something is asked, and again when that connection is lost */
-export function createPostgresReader(connect: () => Promise<Client>): LedgerReader {
-  const fail = async (): Promise<never> => {
-    await connect();
-    throw new ReadFailed('storage', 'There is no reader yet.');
-  };
-  return new Proxy({} as LedgerReader, {
-    get: (_of, name) => {
-      if (name === 'then') return undefined;
-      return name === Symbol.asyncDispose ? async () => {} : fail;
-    },
-  });
+/**
+ * Reads beside the service that runs on a database, in it, or while none does.
+ * @param connect opens a connection; it is called when something is asked, and again when that
+ *   connection is lost
+ */
+export function createPostgresReader(
+  connect: () => Promise<Client>,
+  limits: Partial<ReaderLimits> = {},
+): LedgerReader {
+  const people = new PeopleConnection(connect, limits);
+  return readerOver(
+    (question, asked) => people.read((ask) => questions[question](ask, ...asked)),
+    () => people.close(),
+  );
 }

@@ -9,7 +9,8 @@ import type { Message } from '../../../domain/message.ts';
 import { toolOutcomes, type ToolUse } from '../../../domain/tool-use.ts';
 import type { RunningCall } from '../../ledger/begun-calls.ts';
 import type { Stamps } from './stamps.ts';
-import { toolUseOf, toolUseColumns, type ToolUseRecord } from '../read/agents.ts';
+import { toolUseOf, type ToolUseRecord } from '../../read/agents.ts';
+import { toolUseColumns } from '../read/agents.ts';
 
 const noteColumns = 'SELECT channel, at, text, private FROM notes';
 

@@ -3,9 +3,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type { NotesOf, NoteText } from '../../../domain/note.ts';
 import { pageRowsMax, type Page, type PageAsked } from '../../../domain/page.ts';
-import { grantModes, toolOutcomes } from '../../../domain/tool-use.ts';
 import type { ToolUseRow, ToolUseText } from '../../../domain/tool-use.ts';
 import { emptyPage, limitOf, pageOf, keyAfter } from '../../pages.ts';
+import { toolUseOf, toolUseTextOf, type ToolUseRecord } from '../../read/agents.ts';
 
 const noteColumns = 'SELECT channel, conversation, at, text FROM notes';
 const newest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
@@ -33,36 +33,6 @@ export const toolUseColumns =
   'seq, key, message_id AS messageId, channel, conversation, at, ms, tool, mode, rule, outcome, ' +
   'arguments';
 
-export type ToolUseRecord = {
-  readonly seq: number;
-  readonly key: string;
-  readonly messageId: string;
-  readonly channel: string;
-  readonly conversation: string;
-  readonly at: number;
-  readonly ms: number;
-  readonly tool: string;
-  readonly mode: string;
-  readonly rule: string;
-  readonly outcome: string;
-  readonly arguments: string;
-};
-
-export function toolUseOf(record: ToolUseRecord): ToolUseRow {
-  const { key, messageId, channel, at, ms, tool, mode, rule, outcome } = record;
-  return {
-    key,
-    messageId,
-    channel: channel as ChannelKey,
-    at,
-    ms,
-    tool,
-    mode: grantModes.find((known) => known === mode) ?? 'deny',
-    rule,
-    outcome: toolOutcomes.find((known) => known === outcome) ?? 'unknown',
-  };
-}
-
 export function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRow> {
   const limit = limitOf(asked);
   const after = keyAfter(asked, [Number.MAX_SAFE_INTEGER]);
@@ -75,8 +45,5 @@ export function listToolUses(db: DatabaseSync, asked: PageAsked): Page<ToolUseRo
 
 export function findToolUse(db: DatabaseSync, key: string): ToolUseText | null {
   const found = db.prepare(`SELECT ${toolUseColumns} FROM tool_uses WHERE key = ?`).get(key);
-  if (found === undefined) return null;
-  const record = found as unknown as ToolUseRecord;
-  const conversation = record.conversation as ConversationId;
-  return { ...toolUseOf(record), conversation, arguments: record.arguments };
+  return found === undefined ? null : toolUseTextOf(found as unknown as ToolUseRecord);
 }

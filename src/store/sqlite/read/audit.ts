@@ -5,9 +5,9 @@ import type { ChannelKey } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import type { ConversationCount } from '../../../domain/records.ts';
 import { emptyPage, limitOf, pageOf, keyAfter } from '../../pages.ts';
-import { fieldsOf } from './stored-json.ts';
+import { auditRowOf, type AuditRecord } from '../../read/audit.ts';
 
-type Kept = Omit<AuditRow, 'target'> & { readonly seq: number; readonly target: string };
+type Kept = AuditRecord & { readonly seq: number };
 
 /** Before every row. */
 const newest: [number] = [Number.MAX_SAFE_INTEGER];
@@ -22,18 +22,7 @@ export function listAudit(db: DatabaseSync, asked: PageAsked): Page<AuditRow> {
         'ORDER BY seq DESC LIMIT ?',
     )
     .all(...after, limit + 1) as unknown as Kept[];
-  return pageOf(rows, limit, ({ seq }) => [seq], rowOf);
-}
-
-function rowOf({ at, action, target, status, reason }: Kept): AuditRow {
-  const named = Object.entries(fieldsOf(target)).map(([name, value]) => [name, String(value)]);
-  return {
-    at,
-    action,
-    target: Object.fromEntries(named) as AuditRow['target'],
-    status,
-    reason,
-  };
+  return pageOf(rows, limit, ({ seq }) => [seq], auditRowOf);
 }
 
 export function listConversationCounts(db: DatabaseSync): readonly ConversationCount[] {

@@ -1,7 +1,6 @@
 /** Conversations and what was said in them, by the index of turns, which tells their times, too. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { CutReason } from '../../../domain/conversation.ts';
-import type { ChannelKey, ConversationId } from '../../../domain/ids.ts';
 import type {
   ConversationKey,
   ConversationRow,
@@ -10,6 +9,8 @@ import type {
   Whose,
 } from '../../../domain/story.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
+import { conversationOf, cutsMax, turnText } from '../../read/conversations.ts';
+import type { CutRecord, SpokenRecord, WaitingRecord } from '../../read/conversations.ts';
 import { keysOf } from './channel-keys.ts';
 import {
   emptyPage,
@@ -21,8 +22,7 @@ import {
 } from '../../pages.ts';
 
 type Key = { readonly channel: string; readonly conversation: string };
-type Waiting = Key & { readonly count: number; readonly firstAt: number; readonly lastAt: number };
-type Span = { readonly turns: number; readonly firstAt: number; readonly lastAt: number };
+type Waiting = Key & WaitingRecord;
 
 /** One look for each conversation: from its first turn straight to the first turn of the next. */
 const nextSpoken =
@@ -89,23 +89,11 @@ function spokenKeys(db: DatabaseSync, channel: string, conversation: string, mos
 }
 
 function rowOf(db: DatabaseSync, key: Key, waiting: Waiting | null): ConversationRow {
-  const { channel, conversation } = key;
-  const span = db.prepare(spanOf).get(channel, conversation) as Span & { session: number | null };
-  const cut = db.prepare(cutOf).get(channel, conversation) as Cut | undefined;
-  const seen = [span.turns > 0 ? span : undefined, cut, waiting ?? undefined];
-  const spans = seen.filter((one) => one !== undefined);
-  return {
-    channel: channel as ChannelKey,
-    conversation: conversation as ConversationId,
-    turns: span.turns,
-    sessions: Math.max(1, span.session ?? 1, cut?.session ?? 1),
-    firstAt: Math.min(...spans.map(({ firstAt }) => firstAt)),
-    lastAt: Math.max(...spans.map(({ lastAt }) => lastAt)),
-    waiting: waiting?.count ?? 0,
-  };
+  const where = [key.channel, key.conversation] as const;
+  const spoken = db.prepare(spanOf).get(...where) as unknown as SpokenRecord;
+  const cut = db.prepare(cutOf).get(...where) as CutRecord | undefined;
+  return conversationOf(key, spoken, cut ?? null, waiting);
 }
-
-type Cut = { readonly session: number; readonly firstAt: number; readonly lastAt: number };
 
 const privateIn = (table: string): string =>
   `SELECT channel, conversation FROM ${table} ` +
@@ -142,9 +130,6 @@ export function findConversation(
   return { ...row, cuts: cuts.reverse() };
 }
 
-/** At most so many cuts are told: the newest. */
-const cutsMax = 500;
-
 const turnColumns =
   'SELECT channel, conversation, session, seq, at, sender, text, reply FROM turns';
 const turnsOfConversation =
@@ -176,8 +161,4 @@ export function listTurns(db: DatabaseSync, whose: Whose, asked: PageAsked): Pag
   const placeOf = ({ session, seq }: TurnRecord): PageKey =>
     whose.kind === 'sender' ? [0, seq] : [session, seq];
   return pageOf(rows, shown, placeOf, turnText);
-}
-
-function turnText({ channel, conversation, session, at, sender, text, reply }: TurnRecord) {
-  return { channel, conversation, session, at, sender, text, reply } satisfies TurnText;
 }

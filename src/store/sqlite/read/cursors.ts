@@ -1,11 +1,6 @@
-import type { ChannelKey } from '../../../domain/ids.ts';
 import type { StoreProblem } from '../../problem.ts';
+import type { CursorReader } from '../../read/cursor-reader.ts';
 import { openForReading } from './reader.ts';
-
-/** What channels noted, read beside a service that goes on noting. */
-export type CursorReader = Disposable & {
-  cursor(channel: ChannelKey, name: string): Promise<string | null>;
-};
 
 /** @param path absolute */
 export function openCursors(path: string): CursorReader | StoreProblem {

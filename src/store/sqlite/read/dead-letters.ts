@@ -5,34 +5,15 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Box } from '../../../domain/event.ts';
-import { timeOfId, type ChannelKey, type ConversationId } from '../../../domain/ids.ts';
-import {
-  triesMax,
-  type DeadLetter,
-  type DeadLetterReason,
-  type DeadLetterText,
-} from '../../../domain/story.ts';
+import type { DeadLetter, DeadLetterReason, DeadLetterText } from '../../../domain/story.ts';
 import { countReasons } from '../../reasons.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
 import { wholeIdLength } from '../../order/rows.ts';
-import { reasonOf, triesOf } from './stored-json.ts';
+import { letterOf, letterTextOf, type DeadRecord } from '../../read/dead-letters.ts';
+import { reasonOf } from '../../read/stored-json.ts';
 import { emptyPage, limitOf, pageOf, keyAfter, type PageKey } from '../../pages.ts';
-import { textIn } from './stories.ts';
 
-type DeadRow = {
-  readonly box: Box;
-  readonly seq: number;
-  readonly id: string;
-  readonly channel: string;
-  readonly conversation: string;
-  readonly messageId: string;
-  readonly acceptedAt: number | null;
-  readonly diedAt: number;
-  readonly attempts: number;
-  readonly tries: string | null;
-  readonly failure: string | null;
-  readonly body: string;
-};
+type DeadRow = DeadRecord & { readonly seq: number };
 
 const messages =
   "SELECT 'in' AS box, seq, id, channel, conversation, id AS messageId, " +
@@ -92,13 +73,7 @@ export function findDeadLetter(db: DatabaseSync, id: string): DeadLetterText | n
   const parts = message === undefined ? wholeOf(db, id) : [message];
   const last = parts.toSorted((a, b) => a.diedAt - b.diedAt || a.seq - b.seq).at(-1);
   if (last === undefined) return null;
-  const texts = parts.map(({ body }) => textIn(body)).filter((text) => text !== null);
-  return {
-    ...letterOf(last, parts),
-    conversation: last.conversation as ConversationId,
-    tries: parts.flatMap(({ tries }) => triesOf(tries)).slice(-triesMax),
-    text: texts.length === 0 ? null : texts.join('\n'),
-  };
+  return letterTextOf(last, parts);
 }
 
 /** The dead parts of a reply, in their order: of most replies the only one. */
@@ -109,26 +84,6 @@ function partsOf(db: DatabaseSync, row: DeadRow): readonly DeadRow[] {
 function wholeOf(db: DatabaseSync, id: string): readonly DeadRow[] {
   const whole = id.slice(0, wholeIdLength);
   return rowsOf(db, `${replies} AND id >= ? AND id < ? ORDER BY id`, whole, `${whole}.`);
-}
-
-/** @param row the one that died last of the parts */
-function letterOf(row: DeadRow, parts: readonly DeadRow[]): DeadLetter {
-  return {
-    id: row.id.slice(0, wholeIdLength),
-    box: row.box,
-    channel: row.channel as ChannelKey,
-    messageId: row.messageId,
-    acceptedAt: row.acceptedAt ?? timeOfId(row.messageId),
-    diedAt: row.diedAt,
-    attempts: Math.max(...parts.map(attemptsOfDead)),
-    parts: parts.length,
-    failure: reasonOf(row.failure),
-  };
-}
-
-/** A message's column counts the tries under which the process died, not the one that ended it. */
-function attemptsOfDead({ box, attempts, failure }: DeadRow): number {
-  return box === 'in' && reasonOf(failure).kind === 'fault' ? attempts + 1 : attempts;
 }
 
 function rowsOf(db: DatabaseSync, sql: string, ...values: (number | string)[]): DeadRow[] {

@@ -4,26 +4,20 @@
  * brain; else each channel has its own order, and these are merged.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { ChannelKey, ModelName } from '../../../domain/ids.ts';
 import type { Page, PageAsked } from '../../../domain/page.ts';
-import { isOnChannel, messageStates, totalOf } from '../../../domain/records.ts';
-import type { MessageFilter, MessageRow, ReplyCounts } from '../../../domain/records.ts';
-import { turnOutcomes } from '../../../domain/trace.ts';
+import { isOnChannel } from '../../../domain/records.ts';
+import type { MessageFilter, MessageRow } from '../../../domain/records.ts';
 import { emptyPage, limitOf, nextOf, keyAfter, type PageKey } from '../../pages.ts';
+import {
+  fitsMessage,
+  messageRowOf,
+  type MessageTold,
+  type ReplyTold,
+} from '../../read/messages.ts';
 import { channelsOfMessages } from './channel-keys.ts';
 import { looksMax, readPage, merge } from './read-page.ts';
 
-type Told = {
-  readonly seq: number;
-  readonly id: string;
-  readonly channel: string;
-  readonly acceptedAt: number;
-  readonly state: number;
-  readonly settledAt: number | null;
-  readonly brain: string | null;
-  readonly outcome: string | null;
-  readonly model: string | null;
-};
+type Told = MessageTold & { readonly seq: number };
 
 /** Accepted before (at, seq), and at `since` or later. */
 type Span = readonly [at: number, seq: number, since: number];
@@ -53,10 +47,10 @@ export function listMessages(
   const until = filter.until ?? Number.MAX_SAFE_INTEGER;
   const [at, seq] = after[0] < until ? after : ([until, 0] as const);
   const candidates = candidatesOf(db, filter, [at, seq, filter.since ?? 0]);
-  const found = readPage(candidates, limitOf(asked), (row) => fits(filter, row), placeOf);
+  const found = readPage(candidates, limitOf(asked), (row) => fitsMessage(filter, row), placeOf);
   const repliesOf = db.prepare('SELECT state, settled_at AS at FROM outbox WHERE message_id = ?');
   const rows = found.rows.map((row) => {
-    return rowOf(row, repliesOf.all(row.id) as unknown as readonly ReplyTold[]);
+    return messageRowOf(row, repliesOf.all(row.id) as unknown as readonly ReplyTold[]);
   });
   return { rows, next: found.next === null ? null : nextOf(found.next) };
 }
@@ -88,35 +82,4 @@ function isNewer(a: Told, b: Told): boolean {
 function fewWait(db: DatabaseSync): boolean {
   const some = `SELECT 1 FROM inbox WHERE state = 0 LIMIT ${looksMax + 1}`;
   return Number(db.prepare(`SELECT count(*) AS n FROM (${some})`).get()?.['n']) <= looksMax;
-}
-
-function fits(filter: MessageFilter, row: Told): boolean {
-  return (
-    isOnChannel(row.channel as ChannelKey, filter.channel) &&
-    (filter.brain === null || row.brain === filter.brain) &&
-    (filter.outcome === null || row.outcome === filter.outcome) &&
-    (filter.state === null || messageStates[row.state] === filter.state)
-  );
-}
-
-type ReplyTold = { readonly state: number; readonly at: number | null };
-
-function rowOf(told: Told, sent: readonly ReplyTold[]): MessageRow {
-  const { id, acceptedAt, settledAt, brain } = told;
-  const state = messageStates[told.state] ?? 'waiting';
-  const counted = (wanted: number): number => sent.filter((one) => one.state === wanted).length;
-  const replies: ReplyCounts = { waiting: counted(0), delivered: counted(1), dead: counted(2) };
-  const ends = sent.flatMap(({ state: how, at }) => (how === 1 && at !== null ? [at] : []));
-  return {
-    id,
-    channel: told.channel as ChannelKey,
-    brain,
-    acceptedAt,
-    state,
-    outcome: turnOutcomes.find((known) => known === told.outcome) ?? null,
-    model: told.model as ModelName | null,
-    settledAt,
-    totalMs: totalOf({ state, acceptedAt }, replies, ends.length === 0 ? null : Math.max(...ends)),
-    replies,
-  };
 }

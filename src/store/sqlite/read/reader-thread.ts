@@ -1,7 +1,8 @@
 /** The reader thread: it answers one question after the other, on a connection that only reads. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { problemOf } from '../files/problem.ts';
-import { runRead, type ReadArguments, type ReadName } from './reads.ts';
+import type { ReadArguments, ReadName } from '../../read/questions.ts';
+import { runRead } from './reads.ts';
 import { openForReading } from './reader.ts';
 
 export type ReaderData = { readonly path: string };

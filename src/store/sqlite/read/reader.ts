@@ -6,7 +6,8 @@ import { sqliteLimits } from '../ledger/limits.ts';
 import { applicationId, migrationFiles } from '../files/migrations.ts';
 import type { StoreProblem } from '../../problem.ts';
 import { missingProblem, olderProblem, problemOf } from '../files/problem.ts';
-import { runRead, readerOver } from './reads.ts';
+import { readerOver } from '../../read/questions.ts';
+import { runRead } from './reads.ts';
 
 /**
  * Opens a database for reading, on this thread.

@@ -9,7 +9,12 @@
 import { Worker } from 'node:worker_threads';
 import { Queue } from '../../../lib/queue.ts';
 import { ReadFailed, type LedgerReader } from '../../store.ts';
-import { readerOver, type ReadResult, type ReadArguments, type ReadName } from './reads.ts';
+import {
+  readerOver,
+  type ReadArguments,
+  type ReadName,
+  type ReadResult,
+} from '../../read/questions.ts';
 import type { FromReader, ReaderData, ToReader } from './reader-thread.ts';
 
 export type ReaderLimits = {

@@ -29,7 +29,7 @@ CREATE TABLE svc.lane (
 ) WITH (fillfactor = 50);
 
 -- Messages that are not settled. n: the lane's number. alone: how often the process ended while it
--- ran alone.
+-- ran alone. replayed: it was dead, and accepted_at is when it was put back; it is settled with it.
 CREATE TABLE svc.inbox (
   id text COLLATE "C" PRIMARY KEY,
   channel text COLLATE "C" NOT NULL,
@@ -38,16 +38,20 @@ CREATE TABLE svc.inbox (
   accepted_at bigint NOT NULL,
   sender text COLLATE "C" NOT NULL,
   private boolean NOT NULL,
+  replayed boolean NOT NULL DEFAULT false,
   attempts integer NOT NULL DEFAULT 0,
   alone integer NOT NULL DEFAULT 0,
   body text NOT NULL
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 CREATE UNIQUE INDEX inbox_lane ON svc.inbox (channel, conversation, n);
+-- Lists go by the id, which tells when a message came; a replayed one has its place by this.
+CREATE INDEX inbox_again ON svc.inbox (accepted_at, id) WHERE replayed;
 
 -- Replies that are not settled. seq: the order in which they were made, or tried again after they
 -- were dead; within a lane it is also the order of the commits, since one instance works a lane.
 -- tries: the failed ones, a JSON array of [startedAt, ms, failure kind, status].
--- replayed: attempts that do not move it along its schedule.
+-- replayed: attempts that do not move it along its schedule. replayed_at: when it was put back, where
+-- it was dead; it is settled with it.
 CREATE TABLE svc.outbox (
   id text COLLATE "C" PRIMARY KEY,
   channel text COLLATE "C" NOT NULL,
@@ -61,12 +65,14 @@ CREATE TABLE svc.outbox (
   late boolean NOT NULL DEFAULT false,
   parked boolean NOT NULL DEFAULT false,
   due_at bigint,
+  replayed_at bigint,
   failure text,
   tries text,
   body text NOT NULL
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 CREATE UNIQUE INDEX outbox_lane ON svc.outbox (channel, conversation, seq);
 CREATE INDEX outbox_message ON svc.outbox (message_id);
+CREATE INDEX outbox_again ON svc.outbox (replayed_at, id) WHERE replayed_at IS NOT NULL;
 
 -- Settled messages, and dead ones (failure is not null), with the trace of their turn.
 CREATE TABLE svc.message (
@@ -77,6 +83,7 @@ CREATE TABLE svc.message (
   accepted_at bigint NOT NULL,
   sender text COLLATE "C" NOT NULL,
   private boolean NOT NULL,
+  replayed boolean NOT NULL DEFAULT false,
   attempts integer NOT NULL,
   settled_at bigint NOT NULL,
   brain text,
@@ -87,7 +94,10 @@ CREATE TABLE svc.message (
   body text NOT NULL
 );
 CREATE INDEX message_lane ON svc.message (channel, conversation, n);
+CREATE INDEX message_again ON svc.message (accepted_at, id) WHERE replayed;
 CREATE INDEX message_dead ON svc.message (id) WHERE failure IS NOT NULL;
+CREATE INDEX message_died ON svc.message (settled_at, id) WHERE failure IS NOT NULL;
+CREATE INDEX message_unusual ON svc.message (outcome, id) WHERE outcome <> 'reply';
 
 -- Delivered replies, and dead ones (failure is not null).
 CREATE TABLE svc.sent (
@@ -103,13 +113,16 @@ CREATE TABLE svc.sent (
   late boolean NOT NULL,
   settled_at bigint NOT NULL,
   took_ms double precision,
+  replayed_at bigint,
   failure text,
   tries text,
   body text NOT NULL
 );
 CREATE INDEX sent_message ON svc.sent (message_id);
 CREATE INDEX sent_lane ON svc.sent (channel, conversation, seq);
+CREATE INDEX sent_again ON svc.sent (replayed_at, id) WHERE replayed_at IS NOT NULL;
 CREATE INDEX sent_dead ON svc.sent (id) WHERE failure IS NOT NULL;
+CREATE INDEX sent_died ON svc.sent (settled_at, id) WHERE failure IS NOT NULL;
 
 -- sender: null for a quoted block, which nobody said.
 -- left_out: an unanswered message that its model answered only without. 1: so far once, which may
@@ -126,7 +139,8 @@ CREATE TABLE svc.turn (
   left_out smallint NOT NULL DEFAULT 0,
   text text NOT NULL,
   reply text,
-  PRIMARY KEY (channel, conversation, session, n)
+  -- With these two, what is counted of conversations is read from the key alone.
+  PRIMARY KEY (channel, conversation, session, n) INCLUDE (at, private)
 );
 CREATE INDEX turn_sender ON svc.turn (channel, sender, message_id) WHERE sender IS NOT NULL;
 

@@ -2,9 +2,9 @@
  * What was kept as JSON, told again. What cannot be read (an older svc wrote it, or a person did)
  * is left out or named so, and throws nothing: one bad row is not to break a list.
  */
-import { failureKinds, type FailureKind } from '../../../domain/failure.ts';
-import { triesMax, type DeliveryTry, type FailureTold } from '../../../domain/story.ts';
-import type { Trace } from '../../../domain/trace.ts';
+import { failureKinds, type FailureKind } from '../../domain/failure.ts';
+import { triesMax, type DeliveryTry, type FailureTold } from '../../domain/story.ts';
+import type { Trace } from '../../domain/trace.ts';
 
 type Kept = string | null;
 

@@ -1,0 +1,87 @@
+/** A ledger of many messages in PostgreSQL, as it looks after days of work. */
+import type { Client } from 'pg';
+import { timeText } from '../../src/domain/ids.ts';
+import type { Row } from '../../src/store/migrate/rows.ts';
+import { insertRows } from './sqlite-copy.ts';
+
+/** A message came each so many milliseconds, from this time on. */
+export const everyMs = 500;
+export const beganAt = 1_790_000_000_000;
+
+/** The id of a message, or of the reply to it. */
+export function idAt(number: number, kind: 'message' | 'reply' = 'message'): string {
+  const ms = beganAt + number * everyMs + (kind === 'reply' ? 20 : 0);
+  return timeText(ms) + timeText(number).padStart(12, '0');
+}
+
+export type Filled = {
+  readonly messages: number;
+  /** Of these so many wait, and so many replies: the newest. */
+  readonly waiting: number;
+  /** A conversation has so many turns. */
+  readonly turnsEach: number;
+};
+
+/** Each 1,000th message and each 500th reply died; one channel in a hundred is `messenger_b:1`. */
+export async function fill(client: Client, filled: Filled): Promise<void> {
+  const { messages, waiting } = filled;
+  const step = 5_000;
+  for (let from = 0; from < messages; from += step) {
+    const numbers = Array.from({ length: Math.min(step, messages - from) }, (_, at) => from + at);
+    const isOpen = (number: number): boolean => number >= messages - waiting;
+    const rows = numbers.map((number) => rowsAt(number, isOpen(number), filled));
+    const of = (table: string): Row[] =>
+      rows.flatMap((row) => (row[table] === undefined ? [] : [row[table]]));
+    const tables = ['inbox', 'message', 'outbox', 'sent', 'turn', 'tool_use', 'audit'];
+    for (const table of tables) await insertRows(client, table, of(table));
+  }
+  await client.query(
+    'INSERT INTO svc.lane (channel, conversation, tail) ' +
+      'SELECT channel, conversation, max(n) FROM (SELECT channel, conversation, n FROM svc.inbox ' +
+      'UNION ALL SELECT channel, conversation, n FROM svc.message) AS said ' +
+      'GROUP BY channel, conversation',
+  );
+}
+
+const hook = 'webhook';
+const gone = '{"kind":"gone","whose":"operator","status":410,"detail":"it is gone"}';
+
+function rowsAt(number: number, isOpen: boolean, { turnsEach }: Filled): Record<string, Row> {
+  const at = beganAt + number * everyMs;
+  const id = idAt(number);
+  const channel = number % 100 === 7 ? 'messenger_b:1' : hook;
+  const place = { channel, conversation: `c${Math.floor(number / turnsEach)}` };
+  const sender = `sender ${number % 500}`;
+  const said = { sender: { id: sender, name: null }, text: `text ${number}`, media: null };
+  const body = JSON.stringify({ ...said, target: 'x', pad: 'x'.repeat(200) });
+  const head = { id, ...place, n: number, accepted_at: at, sender, private: false, body };
+  const state = { attempts: 0, replayed: false };
+  const reply = {
+    id: idAt(number, 'reply'),
+    ...place,
+    seq: number,
+    created_at: at + 20,
+    message_id: id,
+    attempts: 0,
+    replayed: 0,
+    possible_duplicate: false,
+    late: false,
+    body: JSON.stringify({ inReplyTo: id, text: `reply ${number} ${'y'.repeat(200)}` }),
+  };
+  if (isOpen) {
+    const alone = { ...head, ...state, alone: 0 };
+    return { inbox: alone, outbox: { ...reply, parked: false } };
+  }
+  const unusual = number % 200 === 3 ? 'busy' : 'reply';
+  const end = { settled_at: at + 20, brain: 'main', outcome: unusual, model: 'm', trace: null };
+  const died = (every: number): string | null => (number % every === 9 ? gone : null);
+  const turn = { session: 1, n: number, message_id: id, at, sender, private: false, left_out: 0 };
+  const use = { seq: number, key: `${id}:1:0`, message_id: id, ...place, at, ms: 1, tool: 'calc' };
+  return {
+    message: { ...head, ...state, ...end, failure: died(1_000) },
+    sent: { ...reply, settled_at: at + 40, took_ms: 20, failure: died(500) },
+    turn: { ...place, ...turn, text: `text ${number}`, reply: 'y'.repeat(200) },
+    tool_use: { ...use, mode: 'allow', rule: 'r', outcome: 'done', arguments: '{}' },
+    audit: { seq: number, at, action: 'replay', target: '{}', status: 200, reason: null },
+  };
+}
