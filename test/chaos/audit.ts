@@ -69,8 +69,11 @@ export function assertKept(figures: Audit & { readonly [more: string]: number })
   assert.ok(messages > 0, 'something was said');
 }
 
-/** Of the closed database: dead letters, rows that nobody settled, and what SQLite says of it. */
-export function leftIn(path: string): { readonly buried: number; readonly unsettled: number } {
+/** Dead letters, and rows that nobody settled. */
+export type Left = { readonly buried: number; readonly unsettled: number };
+
+/** Of the closed database, whose form is looked at, too. */
+export function leftIn(path: string): Left {
   const db = new DatabaseSync(path, { readOnly: true });
   const count = (state: number): number => {
     const rows = (box: string) => `(SELECT count(*) FROM ${box} WHERE state = ${state})`;

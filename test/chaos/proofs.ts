@@ -12,6 +12,7 @@ import { malformedProof } from './malformed.ts';
 import { networkFaultsProof } from './network-faults.ts';
 import { plainClient } from './plain-client.ts';
 import { powerCut } from './power-cut.ts';
+import { postgres } from './postgres.ts';
 import { privateProof } from './private.ts';
 import type { Proof } from './proof.ts';
 import { quickWay } from './quick-way.ts';
@@ -24,6 +25,7 @@ export const proofs: readonly Proof[] = [
   kill,
   discordKill,
   powerCut,
+  postgres,
   failingDisk,
   conversations,
   ledgerModel,

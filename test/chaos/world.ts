@@ -7,7 +7,7 @@ import { startFakeOllama } from '../fake/ollama.ts';
 import { startReceiver, type Receiver } from '../fake/receiver.ts';
 import { freePort, scratch, secret, startProgram } from '../program.ts';
 import { webhookConfig, writeConfig, type Program } from '../program.ts';
-import { assertKept, audit, leftIn, type Audit } from './audit.ts';
+import { assertKept, audit, leftIn, type Audit, type Left } from './audit.ts';
 import { Crowd } from './crowd.ts';
 import { untilAll } from './outside.ts';
 
@@ -20,14 +20,14 @@ export class World implements AsyncDisposable {
   readonly model: FakeModel;
   readonly folder: string;
   readonly #config: string;
+  readonly #env: Record<string, string>;
   readonly #own: AsyncDisposableStack;
   readonly #history: History;
 
   private constructor(
     own: AsyncDisposableStack,
     parts: Pick<World, 'folder' | 'crowd' | 'receiver' | 'model'>,
-    config: string,
-    history: History,
+    { config, env, history }: { config: string; env: Record<string, string>; history: History },
   ) {
     this.#own = own;
     this.folder = parts.folder;
@@ -35,13 +35,17 @@ export class World implements AsyncDisposable {
     this.receiver = parts.receiver;
     this.model = parts.model;
     this.#config = config;
+    this.#env = env;
     this.#history = history;
     this.store = storeIn(parts.folder);
     this.database = join(this.store, 'svc.db');
   }
 
-  /** @param pauseMs how long people pause at most between two messages */
-  static async open(random: () => number, pauseMs = 20): Promise<World> {
+  /**
+   * @param pauseMs how long people pause at most between two messages
+   * @param storage the block of the configuration, and what it needs in the environment
+   */
+  static async open(random: () => number, pauseMs = 20, storage = inFile): Promise<World> {
     const own = new AsyncDisposableStack();
     const { path: folder } = own.use(await scratch());
     mkdirSync(storeIn(folder), { mode: 0o700 });
@@ -50,29 +54,38 @@ export class World implements AsyncDisposable {
     const model = own.use(await startFakeOllama((call) => history.answer(call, random() * 15)));
     const [port, adminPort] = [await freePort(), await freePort()];
     const where = { port, adminPort, modelUrl: model.url, receiverUrl: receiver.url };
-    const document = { ...webhookConfig(where), storage: { path: 'store/svc.db' } };
+    const document = { ...webhookConfig(where), storage: storage.block };
     const config = await writeConfig(folder, document);
     const crowd = new Crowd(`http://127.0.0.1:${port}/webhook`, random, pauseMs);
-    return new World(own, { folder, crowd, receiver, model }, config, history);
+    const parts = { folder, crowd, receiver, model };
+    return new World(own, parts, { config, env: storage.env, history });
   }
 
   /** Starts svc; it does not listen yet. */
   spawn(env: Record<string, string> = {}): Program {
-    return startProgram(['serve', '--config', this.#config], { WEBHOOK_SECRET: secret, ...env });
+    return startProgram(['serve', '--config', this.#config], {
+      WEBHOOK_SECRET: secret,
+      ...this.#env,
+      ...env,
+    });
   }
 
   /**
    * People stop, all that was accepted is answered, svc stops as asked; then nothing is lost,
    * unmarked, out of order, run twice, buried or left over.
    * @param program listens
+   * @param left what is left in the database once svc has ended
    */
-  async conclude(program: Program): Promise<Audit> {
+  async conclude(
+    program: Program,
+    left: () => Left | Promise<Left> = () => leftIn(this.database),
+  ): Promise<Audit> {
     await this.crowd.end();
     await this.answered();
     program.child.kill('SIGTERM');
     assert.equal(await program.ended, 0, program.log().slice(-2_000));
     const figures = audit(this.crowd, this.receiver.received);
-    assertKept({ ...figures, ...leftIn(this.database), 'wrong histories': this.#history.wrong });
+    assertKept({ ...figures, ...(await left()), 'wrong histories': this.#history.wrong });
     return figures;
   }
 
@@ -95,6 +108,12 @@ export class World implements AsyncDisposable {
     return this.#own.disposeAsync();
   }
 }
+
+export type WorldStorage = {
+  readonly block: Record<string, unknown>;
+  readonly env: Record<string, string>;
+};
+const inFile: WorldStorage = { block: { path: 'store/svc.db' }, env: {} };
 
 const storeIn = (folder: string): string => join(folder, 'store');
 

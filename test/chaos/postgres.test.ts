@@ -1,0 +1,4 @@
+import { postgres } from './postgres.ts';
+import { testSmallest } from './smallest.ts';
+
+testSmallest(postgres);
