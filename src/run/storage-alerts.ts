@@ -36,6 +36,12 @@ export function watchStorage(events: Events, place: StoragePlace | null): Storag
         'turns this takes minutes; ended before its end it begins anew.';
       events.noticed({ code: 'storage_upgrading', message });
     },
+    storageWaits({ ms }) {
+      const message =
+        'The database was in use by another svc, which does not say whether it has ended. It is ' +
+        `taken over in ${Math.ceil(ms / 1_000)} s, unless that one is heard of.`;
+      events.noticed({ code: 'storage_waits', message });
+    },
     unroutable({ channel, rows, untilAt }) {
       const until = new Date(untilAt).toISOString();
       events.warned({

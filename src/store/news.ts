@@ -26,6 +26,8 @@ export type LedgerNews = {
   readonly storageRoom?: (room: StorageRoom) => void;
   /** A database of an older svc is brought up to date before it is used; it may take minutes. */
   readonly storageUpgrading?: (e: { readonly from: number; readonly to: number }) => void;
+  /** Another process had the storage, and may be alive: it is waited for, so long at most. */
+  readonly storageWaits?: (e: { readonly ms: number }) => void;
   /** A dead letter that no claim made. */
   readonly buried?: (e: {
     readonly box: Box;

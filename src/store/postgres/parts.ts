@@ -19,7 +19,7 @@ export type PostgresParts = Clock & {
   readonly slowReads: Reads;
   readonly history: History;
   readonly deadLetters: DeadLetters;
-  readonly sweeping: AsyncDisposable;
+  readonly sweeping: Disposable;
   readonly news: LedgerNews;
   readonly suspects: readonly Suspect[];
   /** @param alone the id of the message that ran alone just then; null: none did */

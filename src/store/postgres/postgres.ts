@@ -60,7 +60,8 @@ export async function openPostgresLedger(options: PostgresOptions): Promise<Ledg
     client = await again();
     await migrate(client);
     const { version = programVersion(), self = ownProcess() } = options;
-    const taken = await takeInstance(client, { version, self });
+    const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
+    const taken = await takeInstance(client, { version, self, waits });
     if (taken.kind === 'locked') return problem('storage_locked', sayLocked(taken));
     const ledger = await open(client, taken.id, taken.before, again, options);
     client = null;

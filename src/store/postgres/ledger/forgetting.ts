@@ -21,9 +21,17 @@ const batchMax = 200;
 
 const inConversation = 'channel = $1 AND conversation = $2';
 const bySender = 'channel = $1 AND sender = $2';
-const messages = (which: string): string =>
-  `SELECT id, conversation FROM svc.inbox WHERE ${which} AND id < $3 ` +
-  `UNION ALL SELECT id, conversation FROM svc.message WHERE ${which} AND id < $3`;
+const waiting = (which: string): string =>
+  `SELECT id, conversation FROM svc.inbox WHERE ${which} AND id < $3`;
+const settled = `SELECT id, conversation FROM svc.message WHERE ${inConversation} AND id < $3`;
+/** Messages are not kept by sender: they are looked through a window at a time, from $4 on. */
+const settledInWindow = `
+WITH seen AS (
+  SELECT id, conversation, channel, sender FROM svc.message WHERE id > $4 AND id < $3
+  ORDER BY id LIMIT 20000
+)
+SELECT id, conversation FROM seen WHERE ${bySender}
+UNION ALL SELECT max(id), NULL FROM seen`;
 const repliesTo =
   'SELECT id, message_id, true AS unsettled FROM svc.outbox WHERE message_id = ANY($1) ' +
   'UNION ALL SELECT id, message_id, false FROM svc.sent WHERE message_id = ANY($1)';
@@ -114,11 +122,23 @@ export class Forgetting {
   /** Their messages, and what was answered to those. */
   async #messages(asked: Forgotten, touched: Set<ConversationId>): Promise<number> {
     const { whose, beforeId } = asked;
-    const [which, name] =
-      whose.kind === 'conversation'
-        ? [inConversation, whose.conversation]
-        : [bySender, whose.sender];
-    const found = await this.#ask(messages(which), whose.channel, toText(name), beforeId);
+    const ofConversation = whose.kind === 'conversation';
+    const name = toText(ofConversation ? whose.conversation : whose.sender);
+    const theirs = [whose.channel, name, beforeId];
+    const which = ofConversation ? inConversation : bySender;
+    let deleted = await this.#found(asked, await this.#ask(waiting(which), ...theirs), touched);
+    if (ofConversation) {
+      return deleted + (await this.#found(asked, await this.#ask(settled, ...theirs), touched));
+    }
+    for (let last: unknown = ''; last !== null;) {
+      const seen = await this.#ask(settledInWindow, ...theirs, last);
+      deleted += await this.#found(asked, seen.slice(0, -1), touched);
+      last = seen.at(-1)!['id'];
+    }
+    return deleted;
+  }
+
+  async #found(asked: Forgotten, found: Rows, touched: Set<ConversationId>): Promise<number> {
     let deleted = found.length;
     for (let from = 0; from < found.length; from += batchMax) {
       const batch = found.slice(from, from + batchMax);

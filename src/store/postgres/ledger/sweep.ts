@@ -83,10 +83,9 @@ export async function sweepOnce({
 }
 
 /** Sweeps now and then until it is disposed of. */
-export class Sweeping implements AsyncDisposable {
+export class Sweeping implements Disposable {
   readonly #parts: SweepParts;
   #timer: NodeJS.Timeout | null = null;
-  #step: Promise<void> = Promise.resolve();
   #over = false;
 
   constructor(parts: SweepParts) {
@@ -94,17 +93,15 @@ export class Sweeping implements AsyncDisposable {
     this.#after(pauseMs);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** A step that is under way ends with the connection that it asks. */
+  [Symbol.dispose](): void {
     this.#over = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#step;
   }
 
   #after(ms: number): void {
     if (this.#over) return;
-    this.#timer = setTimeout(() => {
-      this.#step = this.#go();
-    }, ms);
+    this.#timer = setTimeout(() => void this.#go(), ms);
   }
 
   /** What fails is tried again at the next time: nothing is lost by it. */

@@ -32,16 +32,20 @@ ON CONFLICT (channel, key) DO UPDATE SET message_id = excluded.message_id,
   expires_at = excluded.expires_at, fingerprint = excluded.fingerprint
 WHERE was.expires_at <= $2`;
 
+/** One look by the key for each row, whatever the planner makes of the tables. */
 const recall = `
 SELECT x.id, was.message_id AS first, was.fingerprint
 FROM json_to_recordset($1) AS x(channel text COLLATE "C", key text COLLATE "C",
   id text COLLATE "C")
-JOIN svc.dedupe AS was ON was.channel = x.channel AND was.key = x.key
+CROSS JOIN LATERAL (
+  SELECT message_id, fingerprint FROM svc.dedupe
+  WHERE channel = x.channel AND key = x.key OFFSET 0
+) AS was
 WHERE was.message_id <> x.id`;
 
 /** A message without a key, or the first with its key. */
-const isNew = `(x.key IS NULL OR EXISTS (SELECT 1 FROM svc.dedupe AS was
-  WHERE was.channel = x.channel AND was.key = x.key AND was.message_id = x.id))`;
+const isNew = `(x.key IS NULL OR x.id = (SELECT message_id FROM svc.dedupe AS was
+  WHERE was.channel = x.channel AND was.key = x.key))`;
 
 const lanes = (keyed: boolean): string => `
 INSERT INTO svc.lane (channel, conversation)

@@ -1,0 +1,184 @@
+/**
+ * What a message costs the ledger by stage, on PostgreSQL and on SQLite: accepted with a key,
+ * claimed, answered with one reply and a turn, delivered. No HTTP and no model. The server's time
+ * is what `pg_stat_statements` says of planning and executing, and of its processes' CPU; svc's is
+ * the CPU of this process, the client's work in it. Arguments: how many messages, how many of them
+ * at once.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createIdSource } from '../src/domain/ids.ts';
+import type { ChannelKey, ConversationId } from '../src/domain/ids.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { openPostgresLedger } from '../src/store/postgres/postgres.ts';
+import { connect } from '../src/store/postgres/server/connect.ts';
+import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
+import type { Effects, InClaim, Ledger } from '../src/store/store.ts';
+import { PostgresServer } from '../test/fake/postgres/server.ts';
+import { scratch } from '../test/program.ts';
+import { table } from './stats.ts';
+
+const messages = Number(process.argv[2] ?? 20_000);
+const inFlight = Number(process.argv[3] ?? 64);
+const warmUp = Math.min(2_000, messages);
+const conversations = 1_000;
+const channel = 'webhook' as ChannelKey;
+const text = 'What was said is some eighty characters long, as most of what people write is. ';
+
+let said = 0;
+let replies = 0;
+
+/** By a word that no other stage's statements have. */
+const stages: readonly (readonly [stage: string, holds: RegExp])[] = [
+  ['keys', /INTO svc\.dedupe/],
+  ['lanes', /INTO svc\.lane/],
+  ['accept', /INTO svc\.inbox/],
+  ['known keys', /svc\.dedupe/],
+  ['turn', /DELETE FROM svc\.inbox/],
+  ['delivery', /DELETE FROM svc\.outbox/],
+  ['history', /svc\.turn/],
+  ['fence', /UPDATE svc\.instance/],
+  ['commit and the rest', /./],
+];
+
+await using folder = await scratch();
+const sqlite = await openSqliteLedger({ path: join(folder.path, 'svc.db'), ...options() });
+console.log(`${messages} messages, ${inFlight} at once, ${conversations} conversations`);
+console.log(`SQLite: ${await measure(opened(sqlite))}`);
+
+const library = { shared_preload_libraries: 'pg_stat_statements', fsync: 'on' };
+const planning = { 'pg_stat_statements.track_planning': 'on', 'pg_stat_statements.max': '1000' };
+await using server = await PostgresServer.start({
+  inFolder: tmpdir(),
+  settings: { ...library, ...planning },
+});
+const url = await server.newDatabase();
+const beside = await connect(url);
+await beside.query('CREATE EXTENSION pg_stat_statements');
+const ledger = await openPostgresLedger({ url, ...options() });
+const served = await measure(opened(ledger), async () => {
+  await beside.query('SELECT pg_stat_statements_reset()');
+});
+console.log(`PostgreSQL: ${served}`);
+console.log(table([['stage', 'µs planned', 'µs executed', 'flights'], ...(await byStage())]));
+await beside.end();
+
+function options() {
+  const random = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes);
+  return { ...systemClock, ids: createIdSource(Date.now, random), retentionDays: 30 };
+}
+
+function opened(one: Ledger | { readonly message: string }): Ledger {
+  if ('message' in one) throw new Error(one.message);
+  return one;
+}
+
+/** @param begin is called once everything is warm */
+async function measure(of: Ledger, begin: () => Promise<void> = async () => {}): Promise<string> {
+  await run(of, warmUp);
+  await begin();
+  const [own, theirs, startedAt] = [process.cpuUsage(), serverCpuUs(), performance.now()];
+  await run(of, messages);
+  const { user, system } = process.cpuUsage(own);
+  const ms = performance.now() - startedAt;
+  const beside = (serverCpuUs() - theirs) / messages;
+  await of[Symbol.asyncDispose]();
+  const each = `${Math.round((user + system) / messages)} µs of CPU in svc`;
+  return `${Math.round((1_000 * messages) / ms)}/s, ${each}, ${Math.round(beside)} µs in the server`;
+}
+
+async function run(of: Ledger, count: number): Promise<void> {
+  const until = said + count;
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (said < until) await exchange(of, said++);
+    }),
+  );
+}
+
+async function exchange(of: Ledger, number: number): Promise<void> {
+  const conversation = `c${number % conversations}` as ConversationId;
+  const inbound = {
+    channel,
+    conversation,
+    sender: { id: String(conversation), name: null },
+    text,
+    media: null,
+    address: { channel, target: String(conversation) },
+    dedupeKey: `k${number}-${Math.random()}`,
+    sensitivity: 'private',
+  } as const;
+  await of.accept([inbound]);
+  for (const claim of await of.claim('in', channel, 1)) {
+    await of.complete(claim, effectsOf(claim));
+    for (const reply of await of.claim('out', channel, 8)) await of.delivered(reply);
+  }
+}
+
+function effectsOf({ message }: InClaim): Effects {
+  const { id, acceptedAt, sensitivity } = message;
+  const reply = {
+    id: `${id.slice(0, 10)}${String(replies++).padStart(12, '0')}` as never,
+    inReplyTo: id,
+    conversation: message.conversation,
+    address: message.address,
+    brain: 'main',
+    text,
+    createdAt: acceptedAt,
+    sessionStarted: null,
+  };
+  return {
+    replies: [reply],
+    turn: { at: acceptedAt, text, reply: text, sensitivity },
+    session: null,
+    imported: null,
+    leftOut: [],
+    doubted: [],
+    notes: [],
+    toolUses: [],
+    trace: {
+      acceptedAt,
+      claimedAt: acceptedAt,
+      decidedAt: acceptedAt,
+      brain: 'main',
+      attempt: 1,
+      outcome: 'reply',
+      steps: [],
+    },
+  };
+}
+
+async function byStage(): Promise<readonly (readonly string[])[]> {
+  const { rows } = await beside.query<Record<'query' | 'plan' | 'exec' | 'calls', string>>(
+    'SELECT query, total_plan_time AS plan, total_exec_time AS exec, calls FROM pg_stat_statements',
+  );
+  const sums = new Map(stages.map(([stage]) => [stage, { plan: 0, exec: 0, calls: 0 }]));
+  for (const { query, plan, exec, calls } of rows) {
+    const [stage] = stages.find(([, holds]) => holds.test(query))!;
+    const sum = sums.get(stage)!;
+    sum.plan += Number(plan);
+    sum.exec += Number(exec);
+    sum.calls = Math.max(sum.calls, Number(calls));
+  }
+  const us = (ms: number): string => ((1_000 * ms) / messages).toFixed(1);
+  return [...sums].map(([stage, { plan, exec, calls }]) => {
+    return [stage, us(plan), us(exec), String(calls)];
+  });
+}
+
+/** Of all processes of servers on this machine, in microseconds (proc(5), at 100 ticks a second). */
+function serverCpuUs(): number {
+  let ticks = 0;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      if (!stat.includes('(postgres)')) continue;
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      ticks += Number(fields[11]) + Number(fields[12]);
+    } catch {
+      // It has ended by now.
+    }
+  }
+  return ticks * 10_000;
+}
