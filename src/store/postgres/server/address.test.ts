@@ -9,7 +9,10 @@ import { readAddress, ServerAddress } from './address.ts';
 
 function read(url: string): ServerAddress {
   const address = readAddress(url);
-  assert.ok(address.kind === 'address', address.kind === 'problems' ? address.problems[0] : '');
+  assert.ok(
+    address.kind === 'address',
+    address.kind === 'problems' ? address.problems.join(' ') : '',
+  );
   return address;
 }
 

@@ -73,7 +73,7 @@ postgresTest('a connection that is lost throws nowhere', async () => {
   const url = await newDatabase();
   await using way = await Way.to(url);
   const client = await connect(way.url(url));
-  const ended = once(client, 'end');
+  const ended = new Promise((resolve) => void client.once('end', () => resolve(null)));
   way.cut();
   await ended;
   const other = await connect(way.url(url));
