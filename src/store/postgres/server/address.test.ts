@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { runs } from '../../../../test/runs.ts';
-import { readAddress, ServerAddress } from './address.ts';
+import type { ServerAddress } from './address.ts';
+import { readAddress } from './address.ts';
 
 function read(url: string): ServerAddress {
   const address = readAddress(url);

@@ -33,84 +33,84 @@ async function assertFault(asked: Promise<unknown>, code: string, fault: string)
 
 postgresTest('a fence that changes no row is fenced', async () => {
   await withClients(1, async (client) => {
-    await client!.query('CREATE TABLE i (id integer, grp integer)');
+    await client.query('CREATE TABLE i (id integer, grp integer)');
     const fence = `WITH mine AS (UPDATE i SET grp = 1 WHERE id = 1 RETURNING 1)
       SELECT 1 / count(*) FROM mine`;
-    await assertFault(client!.query(fence), '22012', 'fenced');
-    await client!.query('INSERT INTO i VALUES (1, 0)');
-    await client!.query(fence);
+    await assertFault(client.query(fence), '22012', 'fenced');
+    await client.query('INSERT INTO i VALUES (1, 0)');
+    await client.query(fence);
   });
 });
 
 postgresTest('what a statement broke off for, and only that, is told of a flight', async () => {
   await withClients(1, async (client) => {
-    const sent = ['BEGIN', 'SELECT 1 / 0', 'SELECT 1'].map((text) => client!.query(text));
+    const sent = ['BEGIN', 'SELECT 1 / 0', 'SELECT 1'].map((text) => client.query(text));
     const settled = await Promise.allSettled(sent);
     const errors = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     assert.deepEqual(errors.map(codeOf), ['22012', '25P02']);
     assert.equal(codeOf(firstOf(errors)), '22012');
     assert.equal(codeOf(firstOf(errors.toReversed())), '22012');
-    await client!.query('ROLLBACK');
+    await client.query('ROLLBACK');
   });
 });
 
 postgresTest('locks, deadlocks, time-outs and conflicts are sent again', async () => {
   await withClients(2, async (one, other) => {
-    await one!.query('CREATE TABLE t (id integer PRIMARY KEY, n integer)');
-    await one!.query('INSERT INTO t VALUES (1, 0), (2, 0)');
-    await one!.query('BEGIN');
-    await one!.query('UPDATE t SET n = 1 WHERE id = 1');
-    await other!.query('BEGIN');
-    await other!.query("SET LOCAL lock_timeout = '10ms'");
-    await assertFault(other!.query('UPDATE t SET n = 2 WHERE id = 1'), '55P03', 'again');
-    await other!.query('ROLLBACK');
-    await other!.query('BEGIN');
-    await other!.query("SET LOCAL statement_timeout = '10ms'");
-    await assertFault(other!.query('UPDATE t SET n = 2 WHERE id = 1'), '57014', 'again');
-    await other!.query('ROLLBACK');
-    await other!.query('BEGIN');
-    await other!.query('UPDATE t SET n = 2 WHERE id = 2');
+    await one.query('CREATE TABLE t (id integer PRIMARY KEY, n integer)');
+    await one.query('INSERT INTO t VALUES (1, 0), (2, 0)');
+    await one.query('BEGIN');
+    await one.query('UPDATE t SET n = 1 WHERE id = 1');
+    await other.query('BEGIN');
+    await other.query("SET LOCAL lock_timeout = '10ms'");
+    await assertFault(other.query('UPDATE t SET n = 2 WHERE id = 1'), '55P03', 'again');
+    await other.query('ROLLBACK');
+    await other.query('BEGIN');
+    await other.query("SET LOCAL statement_timeout = '10ms'");
+    await assertFault(other.query('UPDATE t SET n = 2 WHERE id = 1'), '57014', 'again');
+    await other.query('ROLLBACK');
+    await other.query('BEGIN');
+    await other.query('UPDATE t SET n = 2 WHERE id = 2');
     const crossed = await Promise.allSettled([
-      one!.query('UPDATE t SET n = 1 WHERE id = 2'),
-      other!.query('UPDATE t SET n = 2 WHERE id = 1'),
+      one.query('UPDATE t SET n = 1 WHERE id = 2'),
+      other.query('UPDATE t SET n = 2 WHERE id = 1'),
     ]);
     const lost = crossed.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
     assert.deepEqual(lost.map(codeOf), ['40P01']);
     assert.deepEqual(lost.map(faultOf), ['again']);
-    await one!.query('ROLLBACK');
-    await other!.query('ROLLBACK');
-    await one!.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-    await one!.query('SELECT * FROM t');
-    await other!.query('UPDATE t SET n = 5');
-    await assertFault(one!.query('UPDATE t SET n = 6'), '40001', 'again');
+    await one.query('ROLLBACK');
+    await other.query('ROLLBACK');
+    await one.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await one.query('SELECT * FROM t');
+    await other.query('UPDATE t SET n = 5');
+    await assertFault(one.query('UPDATE t SET n = 6'), '40001', 'again');
   });
 });
 
 postgresTest('a server that ends the connection, or takes no writes, is away', async () => {
   await withClients(2, async (one, other) => {
-    await one!.query('BEGIN READ ONLY');
-    await assertFault(one!.query('CREATE TABLE t (n integer)'), '25006', 'away');
-    await one!.query('ROLLBACK');
+    await one.query('BEGIN READ ONLY');
+    await assertFault(one.query('CREATE TABLE t (n integer)'), '25006', 'away');
+    await one.query('ROLLBACK');
     const pid = (one as unknown as { processID: number }).processID;
-    const ended = failing(one!.query('SELECT pg_sleep(600)'));
-    const lost = failing(one!.query('SELECT 1'));
+    const ended = failing(one.query('SELECT pg_sleep(600)'));
+    const lost = failing(one.query('SELECT 1'));
     const asleep = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND pid = $1";
-    while ((await other!.query(asleep, [pid])).rowCount === 0);
-    await other!.query('SELECT pg_terminate_backend($1)', [pid]);
+    while ((await other.query(asleep, [pid])).rowCount === 0);
+    await other.query('SELECT pg_terminate_backend($1)', [pid]);
     assert.equal(codeOf(await ended), '57P01');
     assert.equal(faultOf(await ended), 'away');
     assert.equal(faultOf(await lost), 'away', 'what was behind it has no code');
-    assert.equal(faultOf(await failing(one!.query('SELECT 1'))), 'away', 'and what comes later');
-    const cutOff = failing(other!.query('SELECT pg_sleep(600)'));
-    cut(other!);
+    assert.equal(faultOf(await failing(one.query('SELECT 1'))), 'away', 'and what comes later');
+    const cutOff = failing(other.query('SELECT pg_sleep(600)'));
+    cut(other);
     assert.equal(faultOf(await cutOff), 'away');
   });
 });
 
 postgresTest('a connection that idles too long in a transaction is away', async () => {
   await withClients(1, async (client) => {
-    const ended = new Promise((resolve) => void client!.once('error', resolve));
-    await client!.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10ms'");
+    const ended = new Promise((resolve) => void client.once('error', resolve));
+    await client.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10ms'");
     const error = await ended;
     assert.equal(codeOf(error), '25P03');
     assert.equal(faultOf(error), 'away');

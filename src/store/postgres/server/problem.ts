@@ -3,7 +3,6 @@
  * stands in a sentence.
  */
 import type { StoreProblem } from '../../problem.ts';
-import { ConnectError } from './connect.ts';
 import { codeOf, faultOf, isOfTls } from './errors.ts';
 import type { ServerLook } from './look.ts';
 import { ForeignSchema, isTooNew, migrationFiles, NewerSchema } from './migrations.ts';
@@ -12,8 +11,7 @@ import { ForeignSchema, isTooNew, migrationFiles, NewerSchema } from './migratio
 const versionMin = 14;
 
 const otherUrl = 'name another database in the URL';
-const unreachable = (why: string): StoreProblem =>
-  problem('storage_unreachable', `${why}, and that the URL names the right host and port.`);
+const andUrl = 'and that the URL names the right host and port';
 
 /**
  * @param error what connecting, looking or migrating threw
@@ -36,7 +34,7 @@ export function problemOf(error: unknown, where: string): StoreProblem {
     return problem('storage_tls', `${at} does not speak TLS; ${what}.`);
   }
   if (isOfTls(code)) return certificateProblem(at, code);
-  if (/^28/.test(code) || code === 'SVC_NO_PASSWORD') return refusedProblem(at, code, message);
+  if (code.startsWith('28') || code === 'SVC_NO_PASSWORD') return refusedProblem(at, code, message);
   if (code === '3D000') {
     const what = 'make the database, or correct its name in the URL';
     return problem('storage_missing', `${at} does not exist; ${what}.`);
@@ -61,11 +59,13 @@ function passingProblem(at: string, error: unknown, message: string): StoreProbl
       return problem('storage_full', `${at} stands on a full disk; make room there.`);
     case 'away': {
       const why = code.startsWith('SVC_') || code === '' ? message : code;
-      return unreachable(`${at} cannot be reached (${why}); see that the server runs`);
+      const what = `see that the server runs, ${andUrl}`;
+      return problem('storage_unreachable', `${at} cannot be reached (${why}); ${what}.`);
     }
     case 'fenced':
       return lockedProblem(at.slice('The '.length), null);
-    default:
+    case 'again':
+    case 'fault':
       return problem('storage_unusable', `${at} cannot be used: ${message}.`);
   }
 }
@@ -144,11 +144,6 @@ function certificateProblem(at: string, code: string): StoreProblem {
     : `has a certificate that cannot be verified (${code}); name the file of its authority with ` +
       'sslrootcert in the URL';
   return problem('storage_tls', `${at} ${what}.`);
-}
-
-/** The name of the host that told it, where it is known; else the whole address. */
-export function whereOf(error: unknown, where: string): string {
-  return error instanceof ConnectError && error.host !== '' ? `server on ${error.host}` : where;
 }
 
 /** A restart may find the server again, with room, and another instance gone. */

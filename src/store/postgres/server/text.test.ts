@@ -1,7 +1,7 @@
 /** Texts that the server would refuse come back as they were, and stay apart. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import { runs } from '../../../../test/runs.ts';
 import { connect } from './connect.ts';
