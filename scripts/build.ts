@@ -5,7 +5,7 @@
  * so that a stack trace can be read; comments are for the sources.
  */
 import { cpSync, globSync, rmSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { rolldown, type InputOptions, type OutputOptions } from 'rolldown';
 import { chunkNames, chunksOf, type Chunks } from './chunks.ts';
 
@@ -47,7 +47,8 @@ rmSync(dist, { recursive: true, force: true });
 await bundleProgram();
 for (const thread of ['write/writer-thread', 'read/reader-thread']) await bundleThread(thread);
 for (const file of globSync('src/store/**/*.sql', { cwd: root })) {
-  cpSync(join(root, file), join(dist, 'migrations', basename(file)));
+  // Each form's in the folder that its source has beside it.
+  cpSync(join(root, file), join(dist, basename(dirname(file)), basename(file)));
 }
 
 const files = globSync('**/*', { cwd: dist, withFileTypes: true }).filter((one) => one.isFile());

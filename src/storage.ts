@@ -11,7 +11,7 @@ import type { Clock } from './lib/clock.ts';
 import type { CursorReader } from './store/read/cursor-reader.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
-import type { ServerLook } from './store/postgres/server/look.ts';
+import type { ServerLook } from './store/postgres/server/inspection.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
@@ -160,7 +160,7 @@ export async function isMade(at: StorageAt): Promise<boolean | StoreProblem> {
 }
 
 async function whyUnreadable({ url }: AtServer): Promise<StoreProblem | null> {
-  return (await import('./store/postgres/server/look.ts')).schemaProblem(url);
+  return (await import('./store/postgres/server/inspection.ts')).schemaProblem(url);
 }
 
 /**
@@ -186,7 +186,7 @@ export async function examineStorage(path: string): Promise<Examined | StoreProb
 
 /** What a look at a server tells; it changes nothing. */
 export async function lookAtServer({ url }: AtServer): Promise<ServerLook | StoreProblem> {
-  return (await import('./store/postgres/server/look.ts')).lookAtServer(url);
+  return (await import('./store/postgres/server/inspection.ts')).lookAtServer(url);
 }
 
 /** For people: `database /var/lib/svc/svc.db`, `database "svc" on db.example:5432`. */

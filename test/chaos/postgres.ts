@@ -105,7 +105,7 @@ async function act(strike: Exclude<Strike, 'svc'>, { server, way, disk, random }
       await pause(random() * fullMs);
       disk.empty();
       // A server whose log found no room has ended.
-      return server.restart();
+      return server.isRunning ? undefined : server.restart();
   }
 }
 

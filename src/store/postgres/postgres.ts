@@ -22,7 +22,9 @@ import type { PostgresFlights, PostgresParts } from './parts.ts';
 import { PostgresStorage } from './postgres-storage.ts';
 import { readAddress } from './server/address.ts';
 import { connect, cut } from './server/connect.ts';
+import { lookAt } from './server/look.ts';
 import { migrate } from './server/migrations.ts';
+import { lockedProblem, problemOf, refusalOf } from './server/problem.ts';
 import { ServerReads } from './server/reads.ts';
 import { compose } from './write/compose.ts';
 import { Flights, flightTimes, type FlightTimes } from './write/flights.ts';
@@ -53,21 +55,24 @@ type Connect = () => Promise<Client>;
 /** Connects, brings the schema up to date, takes over, and recovers what was unsettled. */
 export async function openPostgresLedger(options: PostgresOptions): Promise<Ledger | StoreProblem> {
   const address = readAddress(options.url);
-  if (address.kind === 'problems') return problem('storage_url', address.problems.join(' '));
+  if (address.kind === 'problems') return urlProblem(address.problems);
+  const where = String(address);
   const again: Connect = () => connect(address);
   let client: Client | null = null;
   try {
     client = await again();
-    await migrate(client);
+    const refusal = refusalOf(await lookAt(client), where);
+    if (refusal !== null) return refusal;
+    await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
     const { version = programVersion(), self = ownProcess() } = options;
     const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
     const taken = await takeInstance(client, { version, self, waits });
-    if (taken.kind === 'locked') return problem('storage_locked', sayLocked(taken));
+    if (taken.kind === 'locked') return lockedProblem(where, sayHolder(taken));
     const ledger = await open(client, taken.id, taken.before, again, options);
     client = null;
     return ledger;
   } catch (error) {
-    return problem('storage_unreachable', (error as Error).message);
+    return problemOf(error, where);
   } finally {
     if (client !== null) cut(client);
   }
@@ -145,14 +150,12 @@ function failureNotes(
   };
 }
 
-function sayLocked({ since, process }: Extract<Taken, { kind: 'locked' }>): string {
-  const who = process === null ? 'Another svc' : `Another svc (process ${process.pid})`;
-  return (
-    `${who} has run on this database since ${since.toISOString()}; end that one first, or name ` +
-    'another database.'
-  );
+function sayHolder({ since, process }: Extract<Taken, { kind: 'locked' }>): string {
+  const who = process === null ? '' : `process ${process.pid}, `;
+  return `${who}since ${since.toISOString()}`;
 }
 
-function problem(code: string, message: string): StoreProblem {
-  return { kind: 'problem', code, message, isPassing: false };
+function urlProblem(problems: readonly string[]): StoreProblem {
+  const message = problems.join(' ');
+  return { kind: 'problem', code: 'storage_url', message, isPassing: false };
 }

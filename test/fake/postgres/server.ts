@@ -4,7 +4,7 @@
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -53,9 +53,11 @@ const usual: Readonly<Record<string, string>> = {
   shared_buffers: '32MB',
   max_wal_size: '512MB',
   fsync: 'on',
+  // In files of its folder, which go with it.
+  dynamic_shared_memory_type: 'mmap',
 };
 
-/** made → running ⇄ paused; running → stopped or killed → running */
+/** made → running ⇄ halted; running → stopped or killed → running */
 export class PostgresServer implements AsyncDisposable {
   readonly folder: string;
   readonly port: number;
@@ -91,6 +93,11 @@ export class PostgresServer implements AsyncDisposable {
   /** A database of its own. @returns its URL */
   async newDatabase(): Promise<string> {
     return createDatabase((name) => this.url(name));
+  }
+
+  /** Whether its main process is there. */
+  get isRunning(): boolean {
+    return this.#processes().length > 0;
   }
 
   /** Starts it, where it stopped or was killed, and waits until it answers. */
@@ -152,7 +159,7 @@ export class PostgresServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.goOn();
-    await this.kill();
+    await this.#end('SIGQUIT');
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -232,13 +239,6 @@ export async function createDatabase(of: (name: string) => string): Promise<stri
   await client.query(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
   await client.end();
   return of(name);
-}
-
-/** A folder that the server's user may use. */
-export async function folderOfServer(place: string, account: Account): Promise<string> {
-  await mkdir(place, { recursive: true });
-  if ('uid' in account) chownSync(place, account.uid, account.gid);
-  return place;
 }
 
 function isRunning(pid: number): boolean {

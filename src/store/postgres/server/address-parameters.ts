@@ -30,6 +30,8 @@ const modes: Readonly<Record<string, Encryption>> = {
 };
 const timeoutSecondsMax = 300;
 
+const others = `It knows ${known.join(', ')}.`;
+
 /** @param query without the question mark */
 export function parametersOf(query: string): Read {
   const parameters: Record<string, unknown> = {};
@@ -46,7 +48,7 @@ export function parametersOf(query: string): Read {
       if (wrong !== null) problems.push(wrong);
     }
   }
-  return { parameters: parameters as Parameters, problems };
+  return { parameters: parameters, problems };
 }
 
 /** @returns what is wrong with it */
@@ -76,7 +78,7 @@ function take(parameters: Record<string, unknown>, name: string, value: string):
         'Take it out, since svc looks for the primary in any case.'
       );
     default:
-      return `The URL has ${nameOf(name)}, which svc does not know; take it out. It knows ${known.join(', ')}.`;
+      return `The URL has ${nameOf(name)}, which svc does not know; take it out. ${others}`;
   }
 }
 

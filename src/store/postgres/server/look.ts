@@ -1,60 +1,165 @@
-/** A stand-in with the surface of a look at a server; to be replaced. */
-import type { StoreProblem } from '../../problem.ts';
-import { readAddress } from './address.ts';
+/** What a look at a server tells, without changing anything there. */
+import type { Client } from 'pg';
+import { migrationFiles, schemaState, schemaVersion, type SchemaState } from './migrations.ts';
 
-/** What a look at a server tells. It changes nothing, and holds up nobody. */
-export type ServerLook = {
-  readonly kind: 'looked';
-  /** Which of the URL's hosts answered, for people: `db.example:5432`. */
-  readonly host: string;
-  /** As the server says it: `15.6`. */
+export type ServerFacts = {
+  /** As the server numbers itself: 150006 is 15.6. */
+  readonly versionNumber: number;
   readonly version: string;
-  /** Whether it is new enough for svc. */
-  readonly isKnown: boolean;
-  /** The protocol of the connection, `TLSv1.3`; null: it is not encrypted. */
-  readonly tls: string | null;
-  /** Sentences about what the URL gives up, of which none repeats a secret. */
-  readonly warnings: readonly string[];
-  /** `UTF8`, as it has to be. */
-  readonly encoding: string;
+  /** Off: a power cut may take what was acknowledged, or all of it. */
   readonly fsync: boolean;
-  readonly fullPageWrites: boolean;
-  /** `on`, `off`, `local`, `remote_write`, `remote_apply`. */
+  /** `off`: a commit is acknowledged before it is on the disk. */
   readonly synchronousCommit: string;
-  /** Standbys that a commit waits for now; null: this user may not see them. */
-  readonly synchronousStandbys: number | null;
-  /** What the user lacks, as the end of a sentence: `may not make a schema`; null: nothing. */
-  readonly lacking: string | null;
-  /** Of the whole database. */
+  /** Off: a power cut may leave half a page, unless the file system writes whole ones. */
+  readonly fullPageWrites: boolean;
+  /** Commits wait for a standby, so the loss of this machine loses nothing. */
+  readonly synchronousStandby: boolean;
+  readonly encoding: string;
+  readonly isStandby: boolean;
+  readonly isReadOnly: boolean;
+  /** Of this connection; a pooler's own way to the server is not seen. */
+  readonly isEncrypted: boolean;
+  readonly schema: SchemaState['kind'];
+  /** 0: there is none, or this user may not read it. */
+  readonly schemaVersion: number;
+  /** What the user lacks, as an administrator would grant it; null: nothing. */
+  readonly missingRight: string | null;
+  /** All that svc keeps there. */
   readonly bytes: number;
-  /** The version of svc's tables; null: none were made yet. */
-  readonly schema: number | null;
-  /** They are older than this program's by so many steps; below 0: newer. */
-  readonly stepsBehind: number;
-  /** A svc that runs on the database now; null: none. */
-  readonly owner: { readonly version: string; readonly beatAgoMs: number } | null;
-  /** When the newest message was accepted, milliseconds since 1970; null: there is none. */
-  readonly newestAt: number | null;
+  /** How many more this user may open. */
+  readonly connectionsLeft: number;
+  /** How far the server's clock is ahead of this machine's, in milliseconds. */
+  readonly clockAheadMs: number;
 };
 
-export async function lookAtServer(url: string): Promise<ServerLook | StoreProblem> {
-  return notYet(url);
+/** Room for the slowest server; a migration under way may hold a table for longer. */
+const lookMs = 10_000;
+
+type Settings = {
+  number: number;
+  version: string;
+  fsync: boolean;
+  sync: string;
+  pages: boolean;
+  standbys: string;
+  encoding: string;
+  standby: boolean;
+  reading: boolean;
+  left: number;
+  clock: number;
+};
+
+const settings = `SELECT current_setting('server_version_num')::integer AS number,
+  current_setting('server_version') AS version,
+  current_setting('fsync')::boolean AS fsync,
+  current_setting('synchronous_commit') AS sync,
+  current_setting('full_page_writes')::boolean AS pages,
+  current_setting('synchronous_standby_names') AS standbys,
+  pg_encoding_to_char(d.encoding) AS encoding,
+  pg_is_in_recovery() AS standby,
+  current_setting('default_transaction_read_only')::boolean AS reading,
+  least(
+    current_setting('max_connections')::integer
+      - current_setting('superuser_reserved_connections')::integer
+      - coalesce(current_setting('reserved_connections', true), '0')::integer
+      - (SELECT sum(numbackends) FROM pg_stat_database),
+    CASE WHEN d.datconnlimit >= 0 THEN d.datconnlimit -
+      (SELECT numbackends FROM pg_stat_database s WHERE s.datid = d.oid) END,
+    CASE WHEN r.rolconnlimit >= 0 THEN r.rolconnlimit -
+      (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid) END
+  )::integer AS left,
+  extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock
+FROM pg_catalog.pg_database d, pg_catalog.pg_roles r
+WHERE d.datname = current_database() AND r.rolname = current_user`;
+
+const size = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = 'svc' AND c.relkind IN ('r', 'm')`;
+
+/** @throws what the server says, where it is lost or takes too long */
+export async function lookAt(client: Client): Promise<ServerFacts> {
+  await client.query('BEGIN READ ONLY');
+  try {
+    await client.query(`SET LOCAL statement_timeout = ${lookMs}`);
+    return await lookInside(client);
+  } finally {
+    await client.query('ROLLBACK').catch(() => {});
+  }
 }
 
-/**
- * Why what is kept there cannot be read as it is: the server is away, svc has made no tables there
- * (`storage_missing`), they are older (`storage_older`) or newer (`storage_newer`).
- * @returns null: it can be
- */
-export async function schemaProblem(url: string): Promise<StoreProblem | null> {
-  return notYet(url);
+async function lookInside(client: Client): Promise<ServerFacts> {
+  const before = Date.now();
+  const found = (await client.query<Settings>(settings)).rows[0]!;
+  const now = (before + Date.now()) / 2;
+  const { kind } = await schemaState(client);
+  const { version, missingRight } = await rightsIn(client, kind);
+  const { bytes } = (await client.query<{ bytes: number }>(size)).rows[0]!;
+  const waits = !['off', 'local'].includes(found.sync);
+  return {
+    versionNumber: found.number,
+    version: found.version,
+    fsync: found.fsync,
+    synchronousCommit: found.sync,
+    fullPageWrites: found.pages,
+    synchronousStandby: waits && found.standbys.trim() !== '',
+    encoding: found.encoding,
+    isStandby: found.standby,
+    isReadOnly: found.reading,
+    isEncrypted: isEncrypted(client),
+    schema: kind,
+    schemaVersion: version,
+    missingRight,
+    bytes,
+    connectionsLeft: Math.max(0, found.left),
+    clockAheadMs: Math.round(found.clock - now),
+  };
 }
 
-export function notYet(url: string): StoreProblem {
-  const address = readAddress(url);
-  const message =
-    address.kind === 'problems'
-      ? address.problems.join(' ')
-      : `The ${String(address)} cannot be reached.`;
-  return { kind: 'problem', code: 'storage_unreachable', message, isPassing: true };
+type Rights = { readonly version: number; readonly missingRight: string | null };
+
+async function rightsIn(client: Client, kind: SchemaState['kind']): Promise<Rights> {
+  const has = async (test: string): Promise<boolean> =>
+    (await client.query<{ has: boolean }>(`SELECT coalesce(${test}, false) AS has`)).rows[0]!.has;
+  switch (kind) {
+    case 'foreign':
+      return { version: 0, missingRight: null };
+    case 'none': {
+      const may = await has("has_database_privilege(current_database(), 'CREATE')");
+      return { version: 0, missingRight: may ? null : 'CREATE on the database' };
+    }
+    case 'empty':
+    case 'ours':
+      break;
+    default:
+      kind satisfies never;
+  }
+  const mayUse = await has("has_schema_privilege('svc', 'USAGE')");
+  if (!mayUse) return { version: 0, missingRight: 'USAGE on the schema svc' };
+  const lacking = kind === 'ours' ? await tableWithoutRights(client) : null;
+  if (lacking !== null) {
+    const all = 'SELECT, INSERT, UPDATE and DELETE';
+    return { version: 0, missingRight: `${all} on the table svc.${lacking}` };
+  }
+  const version = kind === 'ours' ? await schemaVersion(client) : 0;
+  const isCurrent = version >= migrationFiles().length;
+  const mayMake = isCurrent || (await has("has_schema_privilege('svc', 'CREATE')"));
+  return { version, missingRight: mayMake ? null : 'CREATE on the schema svc' };
+}
+
+async function tableWithoutRights(client: Client): Promise<string | null> {
+  const { rows } = await client.query<{ relname: string }>(
+    `SELECT c.relname FROM pg_catalog.pg_class c
+       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = 'svc' AND c.relkind IN ('r', 'p') AND NOT (
+       has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+       AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
+     ORDER BY c.relname LIMIT 1`,
+  );
+  return rows[0]?.relname ?? null;
+}
+
+function isEncrypted(client: Client): boolean {
+  // Not among the types.
+  const { connection } = client as unknown as { connection: { stream: { encrypted?: boolean } } };
+  return connection.stream.encrypted === true;
 }

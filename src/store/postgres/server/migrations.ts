@@ -1,22 +1,123 @@
-/** The schema's history: numbered SQL files, each applied once, in order, in one transaction. */
+/**
+ * The schema's history: numbered SQL files, each applied once, in order, all in one transaction
+ * under a lock that holds back other instances which start at the same time.
+ *
+ * A program runs on its own schema and on the next one, so that instances can be replaced one after
+ * the other: a step adds, the next release uses it, and the one after that drops what is old.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Client } from 'pg';
 
-const folder = new URL('./migrations/', import.meta.url);
+const folder = new URL('./steps/', import.meta.url);
 
-export async function migrate(client: Client): Promise<void> {
+/** File names in order; the number of the last is the schema's version. */
+export function migrationFiles(): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{4}-[\w-]+\.sql$/.test(name))
+    .sort();
+}
+
+/** The steps from nothing to this program's schema, in SQL. */
+export function migrationSteps(): readonly string[] {
+  return migrationFiles().map((name) => readFileSync(new URL(name, folder), 'utf8'));
+}
+
+/** A schema named svc has tables, but is not ours. */
+export class ForeignSchema extends Error {
+  override readonly name = 'ForeignSchema';
+}
+
+/** A svc wrote here that is newer by more than one step. */
+export class NewerSchema extends Error {
+  override readonly name = 'NewerSchema';
+}
+
+/** From the version that a database has to the one that it is to have. */
+export type Upgrade = { readonly from: number; readonly to: number };
+
+export type SchemaState =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'ours' };
+
+/**
+ * Brings a database to this program's schema, or leaves it as it was. Where the schema is there, no
+ * right to change it is needed.
+ * @param begun told before the first step of a database that was in use: it may take minutes
+ * @returns the version that the database has now: this program's, or the next
+ * @throws ForeignSchema, NewerSchema, and what the server says
+ */
+export async function migrate(
+  client: Client,
+  begun: (upgrade: Upgrade) => void = () => {},
+  steps: readonly string[] = migrationSteps(),
+): Promise<number> {
   await client.query('BEGIN');
-  await client.query("SELECT pg_advisory_xact_lock(hashtext('svc'))");
-  await client.query('CREATE SCHEMA IF NOT EXISTS svc');
-  await client.query('CREATE TABLE IF NOT EXISTS svc.schema (version integer NOT NULL)');
-  const { rows } = await client.query('SELECT version FROM svc.schema');
-  const version = Number(rows[0]?.['version'] ?? 0);
-  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  for (const [index, name] of files.sort().entries()) {
-    if (index < version) continue;
-    await client.query(readFileSync(new URL(name, folder), 'utf8'));
+  try {
+    const version = await migrateUnderLock(client, begun, steps);
+    await client.query('COMMIT');
+    return version;
+  } catch (error) {
+    // Where the connection is lost, the server does this by itself.
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
   }
+}
+
+async function migrateUnderLock(
+  client: Client,
+  begun: (upgrade: Upgrade) => void,
+  steps: readonly string[],
+): Promise<number> {
+  // A step, and the wait for another instance's, may take minutes, whatever a role is given.
+  await client.query('SET LOCAL statement_timeout = 0');
+  await client.query('SET LOCAL lock_timeout = 0');
+  await client.query('SELECT pg_advisory_xact_lock($1, $2)', lock);
+  const { kind } = await schemaState(client);
+  if (kind === 'foreign') throw new ForeignSchema('the schema svc belongs to another program');
+  const version = kind === 'ours' ? await schemaVersion(client) : 0;
+  if (isTooNew(version, steps.length)) {
+    throw new NewerSchema(`its schema is version ${version}, this program knows ${steps.length}`);
+  }
+  if (version >= steps.length) return version;
+  if (version > 0) begun({ from: version, to: steps.length });
+  if (kind === 'none') await client.query('CREATE SCHEMA svc');
+  if (kind !== 'ours') await client.query('CREATE TABLE svc.schema (version integer NOT NULL)');
+  for (const step of steps.slice(version)) await client.query(step);
   await client.query('DELETE FROM svc.schema');
-  await client.query('INSERT INTO svc.schema VALUES ($1)', [files.length]);
-  await client.query('COMMIT');
+  await client.query('INSERT INTO svc.schema VALUES ($1)', [steps.length]);
+  return steps.length;
+}
+
+/** "svc1" in ASCII, and what is locked. */
+const lock = [0x73766331, 1];
+
+/** Whether this program cannot run on a schema. */
+export function isTooNew(version: number, known = migrationFiles().length): boolean {
+  return version > known + 1;
+}
+
+/** Read from the catalogue, which everybody may. */
+export async function schemaState(client: Client): Promise<SchemaState> {
+  const { rows } = await client.query<{ made: boolean; things: number; ours: boolean }>(
+    `SELECT count(n.oid) > 0 AS made, count(c.oid) AS things,
+       coalesce(bool_or(c.relname = 'schema' AND c.relkind = 'r' AND EXISTS (
+         SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
+           AND a.attname = 'version' AND a.atttypid = 'integer'::regtype
+       )), false) AS ours
+     FROM pg_catalog.pg_namespace n
+     LEFT JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid
+     WHERE n.nspname = 'svc'`,
+  );
+  const { made, things, ours } = rows[0]!;
+  if (!made) return { kind: 'none' };
+  if (ours) return { kind: 'ours' };
+  return { kind: things > 0 ? 'foreign' : 'empty' };
+}
+
+/** The version of a schema that is ours. */
+export async function schemaVersion(client: Client): Promise<number> {
+  const { rows } = await client.query<{ version: number }>('SELECT version FROM svc.schema');
+  return rows[0]?.version ?? 0;
 }

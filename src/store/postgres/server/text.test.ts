@@ -1,12 +1,14 @@
 /** Texts that the server would refuse come back as they were, and stay apart. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
+import { newDatabase, postgresTest } from '../../../../test/fake/postgres.ts';
 import { runs } from '../../../../test/runs.ts';
+import { connect } from './connect.ts';
 import { fromText, toText } from './text.ts';
 
 /** Any UTF-16, with the signs that matter more often than chance would have them. */
-export const anyText = fc
+const anyText = fc
   .array(
     fc.oneof(
       fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)),
@@ -34,3 +36,27 @@ test('different texts stay different, also where one looks like what another bec
 test('an ordinary text is stored as it is', () => {
   for (const text of ['', 'Grüße 😀', 'a\nb\t\u0001\uFFFF']) assert.equal(toText(text), text);
 });
+
+postgresTest(
+  'a server takes them as a parameter and in rows of JSON, and gives them back',
+  async () => {
+    const client = await connect(await newDatabase());
+    try {
+      const asParameter = 'SELECT $1::text AS text';
+      const inRows = 'SELECT text FROM json_to_recordset($1::json) AS x (text text)';
+      await fc.assert(
+        fc.asyncProperty(anyText, async (text) => {
+          const stored = toText(text);
+          const answers = await Promise.all([
+            client.query<{ text: string }>(asParameter, [stored]),
+            client.query<{ text: string }>(inRows, [JSON.stringify([{ text: stored }])]),
+          ]);
+          for (const { rows } of answers) assert.equal(fromText(rows[0]!.text), text);
+        }),
+        { numRuns: runs(100) },
+      );
+    } finally {
+      await client.end();
+    }
+  },
+);

@@ -1,0 +1,160 @@
+/** Connections: to the host that takes writes, within their time, verified, and never throwing. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync, chownSync, chmodSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  newDatabase,
+  noPostgres,
+  ownPostgresTest,
+  postgresTest,
+} from '../../../../test/fake/postgres.ts';
+import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
+import { PostgresServer, serverAccount } from '../../../../test/fake/postgres/server.ts';
+import { Way } from '../../../../test/fake/postgres/way.ts';
+import { connect, ConnectError, cut } from './connect.ts';
+import { codeOf, faultOf } from './errors.ts';
+
+const fixtures = new URL('../../../../test/fixtures/tls/', import.meta.url).pathname;
+
+/** @param from its URL, with the hosts that are tried before it */
+function after(hosts: string, from: string): string {
+  const url = new URL(from);
+  return from.replace(url.host, `${hosts},${url.host}`);
+}
+
+async function codeOfConnect(url: string, timeoutMs?: number): Promise<string> {
+  try {
+    const client = await connect(url, timeoutMs === undefined ? {} : { timeoutMs });
+    await client.end();
+    return '';
+  } catch (error) {
+    assert.ok(error instanceof ConnectError);
+    return codeOf(error);
+  }
+}
+
+postgresTest('hosts that are away are passed over, and a silent one gets its share', async () => {
+  const url = await newDatabase();
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as { port: number };
+  const startedAt = performance.now();
+  const client = await connect(after(`127.0.0.1:1,127.0.0.1:${port}`, url), { timeoutMs: 3_000 });
+  assert.ok(performance.now() - startedAt >= 990, 'it was waited for');
+  const { rows } = await client.query('SELECT count(*) AS n, 0.5::float8 AS f FROM (SELECT 1) x');
+  assert.deepEqual(rows, [{ n: 1, f: 0.5 }], 'numbers are numbers');
+  const named = await client.query("SELECT current_setting('application_name') AS name");
+  assert.deepEqual(named.rows, [{ name: 'svc' }]);
+  await client.end();
+  const alone = `postgres://svc@127.0.0.1:${port}/x?connect_timeout=1`;
+  assert.equal(await codeOfConnect(alone, 100_000), 'SVC_TIMEOUT');
+  silent.close();
+});
+
+postgresTest(
+  'a server that takes no writes is passed over, and told when it is alone',
+  async () => {
+    const url = await newDatabase();
+    const name = new URL(url).pathname.slice(1);
+    const admin = await connect(url);
+    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    assert.equal(await codeOfConnect(url), 'SVC_READ_ONLY');
+    const look = await connect(url, { anyHost: true });
+    await look.end();
+    await admin.end();
+  },
+);
+
+postgresTest('a connection that is lost throws nowhere', async () => {
+  const url = await newDatabase();
+  await using way = await Way.to(url);
+  const client = await connect(way.url(url));
+  const ended = new Promise((resolve) => void client.once('end', () => resolve(null)));
+  way.cut();
+  await ended;
+  const other = await connect(way.url(url));
+  way.hold();
+  const asked = other.query('SELECT 1');
+  cut(other);
+  await assert.rejects(asked, (error) => faultOf(error) === 'away');
+  way.release();
+  await way.close();
+  assert.equal(await codeOfConnect(way.url(url)), 'ECONNREFUSED');
+  await way.open();
+  way.latencyMs = 5;
+  assert.equal(await codeOfConnect(way.url(url)), '');
+});
+
+postgresTest('variables of the environment say nothing', async () => {
+  const url = await newDatabase();
+  const names = { PGPASSWORD: 'x', PGOPTIONS: '-c nothing=1', PGUSER: 'y', PGSSLMODE: 'require' };
+  const before = { ...process.env };
+  Object.assign(process.env, names);
+  try {
+    assert.equal(await codeOfConnect(url), '');
+  } finally {
+    for (const name of Object.keys(names)) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  }
+});
+
+test(
+  'through PgBouncer, transactions sent in one go are whole',
+  { skip: noPostgres || noPgBouncer },
+  async () => {
+    const url = await newDatabase();
+    await using pool = await startPgBouncer(url);
+    const clients = await Promise.all(Array.from({ length: 4 }, () => connect(pool.url(url))));
+    await clients[0]!.query('CREATE TABLE t (n integer PRIMARY KEY, txid bigint)');
+    const flights = clients.map(async (client, by) => {
+      for (let round = 0; round < 10; round++) {
+        const rows = [0, 1, 2].map((row) => by * 1_000 + round * 3 + row);
+        const insert = 'INSERT INTO t VALUES ($1, txid_current())';
+        await Promise.all([
+          client.query('BEGIN'),
+          ...rows.map((row) => client.query(insert, [row])),
+          client.query('COMMIT'),
+        ]);
+      }
+    });
+    await Promise.all(flights);
+    const { rows } = await clients[0]!.query('SELECT count(*) AS n FROM t GROUP BY txid');
+    assert.deepEqual(new Set(rows.map(({ n }) => n)), new Set([3]));
+    assert.equal(rows.length, 40);
+    await Promise.all(clients.map((client) => client.end()));
+  },
+);
+
+ownPostgresTest('a password is asked for, and a certificate is looked at', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-tls-'));
+  const account = serverAccount();
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  copyFileSync(join(fixtures, 'shop.key.pem'), key);
+  copyFileSync(join(fixtures, 'shop.pem'), certificate);
+  chmodSync(key, 0o600);
+  if ('uid' in account) for (const one of [folder, key]) chownSync(one, account.uid, account.gid);
+  const settings = { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key };
+  const access = ['hostssl all all all scram-sha-256'];
+  await using server = await PostgresServer.start({ settings, access, password: 'right' });
+  const url = (more: string, password = ':right'): string =>
+    server.url().replace('svc@', `svc${password}@`) + more;
+  const root = join(fixtures, 'authority.pem');
+  assert.equal(await codeOfConnect(url('')), '28000', 'the server wants TLS');
+  assert.equal(await codeOfConnect(url('?sslmode=require')), '');
+  assert.equal(await codeOfConnect(url('?sslmode=require', '')), 'SVC_NO_PASSWORD');
+  assert.equal(await codeOfConnect(url('?sslmode=require', ':wrong')), '28P01');
+  assert.equal(await codeOfConnect(url(`?sslmode=verify-ca&sslrootcert=${root}`)), '');
+  const unknown = await codeOfConnect(url('?sslmode=verify-full'));
+  assert.match(unknown, /^UNABLE_TO_/);
+  const otherName = await codeOfConnect(url(`?sslmode=verify-full&sslrootcert=${root}`));
+  assert.equal(otherName, 'ERR_TLS_CERT_ALTNAME_INVALID');
+  const gone = await codeOfConnect(url('?sslmode=verify-full&sslrootcert=/gone.pem'));
+  assert.equal(gone, 'SVC_AUTHORITIES');
+  rmSync(folder, { recursive: true });
+});
