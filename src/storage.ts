@@ -39,6 +39,8 @@ export type LedgerChoice = Clock & {
   /** null: in memory. */
   readonly at: StorageAt | null;
   readonly ids: IdSource;
+  /** Of this program. */
+  readonly version: string;
   /** Stamps what was kept before there were stamps; null: a message is not worked on. */
   readonly publicNow: PublicNow | null;
   /** The storage failed for good: nothing more is accepted. */
@@ -99,7 +101,7 @@ async function openFile(
 }
 
 async function openServer(
-  { ids, now, steady, news, failed: onFault }: LedgerChoice,
+  { ids, version, now, steady, news, failed: onFault }: LedgerChoice,
   { retentionDays }: StorageConfig,
   url: string,
 ): Promise<OpenStore | StoreProblem> {
@@ -107,7 +109,8 @@ async function openServer(
     import('./store/postgres/postgres.ts'),
     readerOfServer(url),
   ]);
-  const ledger = await openPostgresLedger({ url, retentionDays, now, steady, ids, news, onFault });
+  const options = { url, retentionDays, version, now, steady, ids, news, onFault };
+  const ledger = await openPostgresLedger(options);
   return 'kind' in ledger ? ledger : { ledger, reader };
 }
 

@@ -11,6 +11,8 @@ export type PostgresOptions = Clock & {
   readonly url: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
+  /** Of this program, for who asks which one works on the database. */
+  readonly version: string;
   /** Told once when the storage has failed for good; everything after is refused. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;

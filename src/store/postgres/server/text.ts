@@ -1,0 +1,36 @@
+/**
+ * Texts as PostgreSQL can hold them. It refuses NUL, and half of a pair of surrogates is no UTF-8.
+ * Both, and the sign that marks them, are written as U+E000 and four hex digits. Different texts
+ * stay different.
+ */
+
+/** Of Unicode's private use: hardly a text has it. */
+const sign = '\uE000';
+const signOrNul = /[\0\uE000]/;
+/** In a pattern for whole characters, only a half without its other half is a surrogate. */
+const refused = /[\0\uE000\p{Surrogate}]/gu;
+const escaped = /\uE000([0-9a-f]{4})/g;
+
+/** @returns what a column, or a key of JSON that becomes one, can hold */
+export function toText(text: string): string {
+  if (text.isWellFormed() && !signOrNul.test(text)) return text;
+  return text.replaceAll(refused, (one) => {
+    return sign + one.charCodeAt(0).toString(16).padStart(4, '0');
+  });
+}
+
+/** @param stored what `toText` gave */
+export function fromText(stored: string): string {
+  if (!stored.includes(sign)) return stored;
+  return stored.replaceAll(escaped, (_, digits: string) => {
+    return String.fromCharCode(parseInt(digits, 16));
+  });
+}
+
+export function toTextOrNull(text: string | null): string | null {
+  return text === null ? null : toText(text);
+}
+
+export function fromTextOrNull(stored: string | null): string | null {
+  return stored === null ? null : fromText(stored);
+}
