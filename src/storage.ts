@@ -12,12 +12,13 @@ import type { CursorReader } from './store/sqlite/read/cursors.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
 import type { ServerLook } from './store/postgres/server/look.ts';
+import type { Migration } from './store/migrate/migrate.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
 import type { StartWriter } from './store/sqlite/write/start-writer.ts';
 
-export type { Examined, ServerLook, StartWriter };
+export type { Examined, Migration, ServerLook, StartWriter };
 
 /** A place that can be opened. */
 export type StorageAt =
@@ -175,6 +176,14 @@ export async function backUpStorage(
   target: string,
 ): Promise<BackedUp | StoreProblem> {
   return (await import('./store/sqlite/files/backup.ts')).backUp(path, target);
+}
+
+/** Locks both; the target holds nothing yet. */
+export async function openMigration(
+  from: StorageAt,
+  to: StorageAt,
+): Promise<Migration | StoreProblem> {
+  return (await import('./store/migrate/open.ts')).openMigration(from, to);
 }
 
 /** What is free on the disk of a folder that exists, and what a database there must have free. */
