@@ -99,7 +99,7 @@ const beatSeconds = 10;
 
 async function serverSource(url: string): Promise<Side | StoreProblem> {
   return atServer(url, 'REPEATABLE READ', isMade, async (client, named) => {
-    const locked = await lock(client, named);
+    const locked = await lockOut(client, named);
     if (locked !== null) return locked;
     const { rows: ends } = await client.query(
       "SELECT coalesce(ended, '') AS ended FROM svc.instance ORDER BY id DESC LIMIT 1",
@@ -122,7 +122,7 @@ async function make(client: Client): Promise<null> {
 
 async function serverTarget(url: string): Promise<Target | StoreProblem> {
   return atServer(url, 'READ COMMITTED', make, async (client, named) => {
-    const locked = await lock(client, named);
+    const locked = await lockOut(client, named);
     if (locked !== null) return locked;
     const names = ['lane', 'inbox', 'outbox', 'message', 'sent', 'turn', 'cut', 'note'];
     const all = [...names, 'tool_use', 'tool_call', 'dedupe', 'cursor', 'audit'];
@@ -165,7 +165,7 @@ async function atServer<Of extends Side>(
 }
 
 /** No svc can begin on it until the transaction ends. */
-async function lock(client: Client, named: string): Promise<StoreProblem | null> {
+async function lockOut(client: Client, named: string): Promise<StoreProblem | null> {
   await client.query("SET LOCAL lock_timeout = '5s'");
   await client.query('LOCK TABLE svc.instance IN SHARE ROW EXCLUSIVE MODE');
   const { rows } = await client.query(

@@ -32,59 +32,40 @@ export type Table = {
   readonly lane: readonly string[] | null;
 };
 
-const conversation = ['channel', 'conversation'] as const;
-
 /**
  * `state`: 0 waits, 1 settled, 2 dead. Besides, a message has `sender`, `n` (its number in the
  * database that it comes from) and `number` (its place among all messages and turns, by age and in
  * the order of each conversation); a turn has both, and `message_id`, as a note has.
  */
 export const tables: Readonly<Record<TableName, Table>> = {
-  messages: {
-    columns: [
-      ...['id', ...conversation, 'accepted_at', 'private', 'attempts', 'alone', 'body', 'state'],
-      ...['settled_at', 'brain', 'outcome', 'model', 'failure', 'trace'],
-    ],
-    lane: conversation,
-  },
-  replies: {
-    columns: [
-      ...['id', ...conversation, 'seq', 'created_at', 'message_id', 'attempts', 'replayed'],
-      ...['possible_duplicate', 'late', 'parked', 'due_at', 'failure', 'tries', 'body', 'state'],
-      ...['settled_at', 'took_ms'],
-    ],
-    lane: null,
-  },
-  turns: {
-    columns: [
-      ...[...conversation, 'session', 'at', 'sender', 'private', 'left_out', 'text', 'reply'],
-    ],
-    lane: [...conversation, 'session'],
-  },
-  conversations: {
-    columns: [...conversation, 'session', 'started_at', 'previous_at'],
-    lane: null,
-  },
-  cuts: { columns: [...conversation, 'session', 'at', 'reason'], lane: null },
-  notes: { columns: ['seq', 'brain', ...conversation, 'at', 'private', 'text'], lane: null },
-  tool_uses: {
-    columns: [
-      ...['seq', 'key', 'message_id', ...conversation, 'at', 'ms', 'tool', 'mode', 'rule'],
-      ...['outcome', 'arguments'],
-    ],
-    lane: null,
-  },
-  tool_calls: {
-    columns: ['key', 'message_id', 'tool', 'hash', 'private', 'text', 'outcome', 'ms'],
-    lane: null,
-  },
-  keys: {
-    columns: ['channel', 'key', 'message_id', 'expires_at', 'fingerprint'],
-    lane: null,
-  },
-  cursors: { columns: ['channel', 'name', 'value'], lane: null },
-  audit: { columns: ['seq', 'at', 'action', 'target', 'status', 'reason'], lane: null },
+  messages: tableOf(
+    'id channel conversation accepted_at private attempts alone body state settled_at brain ' +
+      'outcome model failure trace',
+    'channel conversation',
+  ),
+  replies: tableOf(
+    'id channel conversation seq created_at message_id attempts replayed possible_duplicate late ' +
+      'parked due_at failure tries body state settled_at took_ms',
+  ),
+  turns: tableOf(
+    'channel conversation session at sender private left_out text reply',
+    'channel conversation session',
+  ),
+  conversations: tableOf('channel conversation session started_at previous_at'),
+  cuts: tableOf('channel conversation session at reason'),
+  notes: tableOf('seq brain channel conversation at private text'),
+  tool_uses: tableOf(
+    'seq key message_id channel conversation at ms tool mode rule outcome arguments',
+  ),
+  tool_calls: tableOf('key message_id tool hash private text outcome ms'),
+  keys: tableOf('channel key message_id expires_at fingerprint'),
+  cursors: tableOf('channel name value'),
+  audit: tableOf('seq at action target status reason'),
 };
+
+function tableOf(columns: string, lane: string | null = null): Table {
+  return { columns: columns.split(' '), lane: lane === null ? null : lane.split(' ') };
+}
 
 /** One of the two databases, which nobody else writes meanwhile. */
 export interface Side extends AsyncDisposable {
