@@ -56,7 +56,7 @@ await using server = await PostgresServer.start({
 const url = await server.newDatabase();
 const beside = await connect(url);
 await beside.query('CREATE EXTENSION pg_stat_statements');
-const ledger = await openPostgresLedger({ url, ...options() });
+const ledger = await openPostgresLedger({ url, version: 'bench', ...options() });
 const served = await measure(opened(ledger), async () => {
   await beside.query('SELECT pg_stat_statements_reset()');
 });

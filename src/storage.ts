@@ -11,13 +11,14 @@ import type { Clock } from './lib/clock.ts';
 import type { CursorReader } from './store/read/cursor-reader.ts';
 import type { DiskRoom, Examined } from './store/sqlite/files/examine.ts';
 import type { PublicNow } from './store/sqlite/ledger/stamps.ts';
+import type { Migration } from './store/migrate/migrate.ts';
 import type { ServerLook } from './store/postgres/server/inspection.ts';
 import type { StoreProblem } from './store/problem.ts';
 import type { Ledger, LedgerReader } from './store/store.ts';
 import type { LedgerNews } from './store/news.ts';
 import type { StartWriter } from './store/sqlite/write/start-writer.ts';
 
-export type { Examined, ServerLook, StartWriter };
+export type { Examined, Migration, ServerLook, StartWriter };
 
 /** A place that can be opened. */
 export type StorageAt =
@@ -39,6 +40,8 @@ export type LedgerChoice = Clock & {
   /** null: in memory. */
   readonly at: StorageAt | null;
   readonly ids: IdSource;
+  /** Of this program. */
+  readonly version: string;
   /** Stamps what was kept before there were stamps; null: a message is not worked on. */
   readonly publicNow: PublicNow | null;
   /** The storage failed for good: nothing more is accepted. */
@@ -99,7 +102,7 @@ async function openFile(
 }
 
 async function openServer(
-  { ids, now, steady, news, failed: onFault }: LedgerChoice,
+  { ids, version, now, steady, news, failed: onFault }: LedgerChoice,
   { retentionDays }: StorageConfig,
   url: string,
 ): Promise<OpenStore | StoreProblem> {
@@ -107,7 +110,8 @@ async function openServer(
     import('./store/postgres/postgres.ts'),
     readerOfServer(url),
   ]);
-  const ledger = await openPostgresLedger({ url, retentionDays, now, steady, ids, news, onFault });
+  const options = { url, retentionDays, version, now, steady, ids, news, onFault };
+  const ledger = await openPostgresLedger(options);
   return 'kind' in ledger ? ledger : { ledger, reader };
 }
 
@@ -172,6 +176,14 @@ export async function backUpStorage(
   target: string,
 ): Promise<BackedUp | StoreProblem> {
   return (await import('./store/sqlite/files/backup.ts')).backUp(path, target);
+}
+
+/** Locks both; the target holds nothing yet. */
+export async function openMigration(
+  from: StorageAt,
+  to: StorageAt,
+): Promise<Migration | StoreProblem> {
+  return (await import('./store/migrate/open.ts')).openMigration(from, to);
 }
 
 /** What is free on the disk of a folder that exists, and what a database there must have free. */

@@ -1,4 +1,4 @@
-/** A database server in the place of a file: what is said while it is away, and never of its URL. */
+/** A database server in the place of a file, while it is away; its URL is told nowhere. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

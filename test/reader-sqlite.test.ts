@@ -66,6 +66,7 @@ test('the service opens a reader with either form of the ledger', async () => {
     const store = await openLedger({
       storage,
       at: path === null ? null : { kind: 'file', path },
+      version: '0',
       publicNow: null,
       ids,
       ...systemClock,

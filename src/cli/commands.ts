@@ -37,6 +37,7 @@ const entries: readonly Entry[] = [
   { name: 'secrets where', load: async () => (await import('./secrets/where.ts')).secretsWhere },
   { name: 'secrets delete', load: async () => (await import('./secrets/delete.ts')).secretsDelete },
   { name: 'backup', load: async () => (await import('./ledger/backup.ts')).backup },
+  { name: 'migrate', load: async () => (await import('./ledger/migrate.ts')).migrate },
   { name: 'doctor', load: loadDoctor },
   { name: 'config check', load: loadConfigCheck },
   { name: 'config schema', load: async () => (await import('./config-schema.ts')).configSchema },

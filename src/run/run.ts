@@ -168,7 +168,7 @@ class Run {
   }
 
   #openStore(kit: ServiceKit, ids: IdSource): Promise<OpenStore | StoreProblem> {
-    const { config, secrets, startWriter, log } = this.#setup;
+    const { config, secrets, startWriter, log, version } = this.#setup;
     const at = storageAt(this.#setup.storage, secrets);
     const failed = (error: unknown): void => {
       this.#events.faulted({ where: 'the storage', error });
@@ -178,7 +178,7 @@ class Run {
     const { news } = this.#alerts;
     const publicNow = publicBy(config, secrets);
     const where = { storage: config.storage, at, startWriter };
-    const choice = { ...where, publicNow, ids, now, steady, news, failed };
+    const choice = { ...where, version, publicNow, ids, now, steady, news, failed };
     return this.#lifetime.adopt(
       'the storage',
       async () => {

@@ -1,4 +1,4 @@
-/** Whether a person really wants something deleted for good. */
+/** Whether a person really wants what cannot be taken back, or takes long. */
 import { createInterface } from 'node:readline/promises';
 import type { Io } from '../cli.ts';
 
@@ -8,10 +8,17 @@ export function canAsk({ stdin, stderr }: Io): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }
 
-/** Only the whole word is a yes; the end of the input is a no, and a no is told. */
-export async function agrees(io: Io, question: string): Promise<boolean> {
+/**
+ * Only the whole word is a yes; the end of the input is a no, and a no is told.
+ * @param no what is told then
+ */
+export async function agrees(
+  io: Io,
+  question: string,
+  no = 'Nothing was deleted.',
+): Promise<boolean> {
   const agreed = await saysYes(io, question);
-  if (!agreed) io.stderr.write('Nothing was deleted.\n');
+  if (!agreed) io.stderr.write(`${no}\n`);
   return agreed;
 }
 

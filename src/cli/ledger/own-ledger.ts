@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import { createIdSource } from '../../domain/ids.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { programVersion } from '../../lib/program.ts';
 import { openLedger, type StorageAt } from '../../storage.ts';
 
 /** @param failed is told when the storage fails later */
@@ -13,6 +14,7 @@ export function openOwnLedger(
   return openLedger({
     storage: config.storage,
     at,
+    version: programVersion(),
     publicNow: null,
     ids: createIdSource(Date.now, (bytes) => void crypto.getRandomValues(bytes)),
     ...systemClock,

@@ -3,7 +3,6 @@ import type { Client } from 'pg';
 import type { IdSource } from '../../domain/ids.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { endsWithin } from '../../lib/lifetime.ts';
-import { programVersion } from '../../lib/program.ts';
 import { LaneLedger } from '../ledger/ledger.ts';
 import type { LastEnd } from '../ledger/recovering.ts';
 import type { LedgerNews } from '../news.ts';
@@ -35,8 +34,8 @@ export type PostgresOptions = Clock & {
   readonly url: string;
   readonly ids: IdSource;
   readonly retentionDays: number;
-  /** Of this program; left out: as it says of itself. */
-  readonly version?: string;
+  /** Of this program, for who asks which one works on the database. */
+  readonly version: string;
   /** Told once when the storage has failed for good; everything after is refused. */
   readonly onFault?: (error: unknown) => void;
   readonly news?: LedgerNews;
@@ -64,7 +63,7 @@ export async function openPostgresLedger(options: PostgresOptions): Promise<Ledg
     const refusal = refusalOf(await lookAt(client), where);
     if (refusal !== null) return refusal;
     await migrate(client, (upgrade) => options.news?.storageUpgrading?.(upgrade));
-    const { version = programVersion(), self = ownProcess() } = options;
+    const { version, self = ownProcess() } = options;
     const waits = (ms: number): void => options.news?.storageWaits?.({ ms });
     const taken = await takeInstance(client, { version, self, waits });
     if (taken.kind === 'locked') return lockedProblem(where, sayHolder(taken));

@@ -84,7 +84,7 @@ function check(part: string): number | null {
 }
 
 /** Gives the copy its name. @returns false when somebody took the name meanwhile */
-function settle(part: string, target: string): boolean {
+export function settle(part: string, target: string): boolean {
   try {
     linkSync(part, target);
     return true;
@@ -98,7 +98,7 @@ function settle(part: string, target: string): boolean {
 }
 
 /** Syncs a file, or a folder and so the names in it. Windows cannot sync a folder. */
-function syncFile(file: string): void {
+export function syncFile(file: string): void {
   const isFolder = statSync(file).isDirectory();
   if (isFolder && process.platform === 'win32') return;
   const handle = openSync(file, isFolder ? 'r' : 'r+');

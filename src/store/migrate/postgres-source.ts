@@ -1,0 +1,109 @@
+/** A server's database whose rows are read, in the words of `tables.ts`. */
+import type { Client } from 'pg';
+import { fromText } from '../postgres/server/text.ts';
+import { pageRows, tables, type Row, type Side, type TableName, type Value } from './tables.ts';
+
+/**
+ * The place of each message and turn among all, by age and in the order of each conversation: a
+ * message that was dead and came back stands behind what was accepted before it came back.
+ */
+const places = `WITH place AS (
+  SELECT channel, conversation, n, max(key) AS key FROM (
+    SELECT channel, conversation, n, id AS key FROM svc.inbox
+    UNION ALL SELECT channel, conversation, n, id FROM svc.message
+    UNION ALL SELECT channel, conversation, n, message_id FROM svc.turn
+  ) AS every GROUP BY channel, conversation, n
+), aged AS (
+  SELECT channel, conversation, n,
+    max(key) OVER (PARTITION BY channel, conversation ORDER BY n) AS age FROM place
+), numbered AS (
+  SELECT channel, conversation, n,
+    row_number() OVER (ORDER BY age, channel, conversation, n) AS number FROM aged
+)`;
+
+const sameMessage = (table: string): string =>
+  `JOIN numbered USING (channel, conversation, n) ORDER BY ${table}.channel, ` +
+  `${table}.conversation`;
+
+const selects: Readonly<Record<TableName, string>> = {
+  messages: `${places} SELECT one.*, number FROM (
+    SELECT id, channel, conversation, n, accepted_at, sender, private, attempts, alone, body,
+      0 AS state, NULL::bigint AS settled_at, NULL AS brain, NULL AS outcome, NULL AS model,
+      NULL AS failure, NULL AS trace FROM svc.inbox
+    UNION ALL SELECT id, channel, conversation, n, accepted_at, sender, private, attempts, 0, body,
+      CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at, brain, outcome, model, failure,
+      trace FROM svc.message
+  ) AS one ${sameMessage('one')}, n`,
+  replies: `SELECT id, channel, conversation, seq, created_at, message_id, attempts, replayed,
+      possible_duplicate, late, parked, due_at, failure, tries, body, 0 AS state,
+      NULL::bigint AS settled_at, NULL::bigint AS took_ms FROM svc.outbox
+    UNION ALL SELECT id, channel, conversation, seq, created_at, message_id, attempts, replayed,
+      possible_duplicate, late, false, NULL, failure, tries, body,
+      CASE WHEN failure IS NULL THEN 1 ELSE 2 END, settled_at,
+      CASE WHEN failure IS NULL THEN round(took_ms)::bigint END FROM svc.sent`,
+  turns: `${places} SELECT one.channel, one.conversation, session, n, number, message_id, at,
+    sender, private, left_out, text, reply FROM svc.turn AS one ${sameMessage('one')}, session, n`,
+  conversations: `SELECT channel, conversation, session, coalesce(started_at, 0) AS started_at,
+    coalesce(previous_at, started_at, 0) AS previous_at FROM svc.lane WHERE session IS NOT NULL`,
+  cuts: 'SELECT channel, conversation, session, at, reason FROM svc.cut',
+  notes: `SELECT seq, brain, channel, conversation, message_id, at, private, text
+    FROM svc.note ORDER BY seq`,
+  tool_uses: `SELECT seq, key, message_id, channel, conversation, at, ms, tool, mode, rule, outcome,
+    arguments FROM svc.tool_use ORDER BY seq`,
+  tool_calls: 'SELECT key, message_id, tool, hash, private, text, outcome, ms FROM svc.tool_call',
+  keys: 'SELECT channel, key, message_id, expires_at, fingerprint FROM svc.dedupe',
+  cursors: 'SELECT channel, name, value FROM svc.cursor',
+  audit: 'SELECT seq, at, action, target, status, reason FROM svc.audit ORDER BY seq',
+};
+
+/** Whole numbers of eight bytes, which the client may give as texts. */
+const numbers = new Set(
+  (
+    'accepted_at settled_at created_at due_at took_ms at started_at previous_at expires_at seq n ' +
+    'number'
+  ).split(' '),
+);
+/** Ready JSON, which is stored as it is. */
+export const readyJson = new Set(['body', 'tries', 'trace', 'failure', 'target']);
+
+export class PostgresSide implements Side {
+  protected readonly client: Client;
+
+  /** @param client in a transaction that sees one moment; its end is that of the connection */
+  constructor(client: Client) {
+    this.client = client;
+  }
+
+  async count(table: TableName): Promise<number> {
+    const { rows } = await this.client.query(`SELECT count(*) AS n FROM (${selects[table]}) AS t`);
+    return Number(rows[0]?.['n']);
+  }
+
+  async *rows(table: TableName): AsyncGenerator<readonly Row[]> {
+    await this.client.query(`DECLARE moved NO SCROLL CURSOR FOR ${selects[table]}`);
+    for (;;) {
+      const { rows } = await this.client.query(`FETCH ${pageRows} FROM moved`);
+      if (rows.length > 0) yield rows.map((found) => rowOf(table, found));
+      if (rows.length < pageRows) break;
+    }
+    await this.client.query('CLOSE moved');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.end();
+  }
+}
+
+function rowOf(table: TableName, found: Record<string, unknown>): Row {
+  const row: Record<string, Value> = {};
+  for (const [name, value] of Object.entries(found)) row[name] = valueOf(name, value);
+  for (const name of tables[table].columns) row[name] ??= null;
+  return row;
+}
+
+function valueOf(name: string, value: unknown): Value {
+  if (value === null || value === undefined) return null;
+  if (numbers.has(name)) return Number(value);
+  if (typeof value === 'string' && !readyJson.has(name)) return fromText(value);
+  return value as Value;
+}

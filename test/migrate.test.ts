@@ -1,0 +1,244 @@
+/** What is kept goes from a file to a server and back, whole; and nothing goes where it may not. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { anyMessage } from '../src/domain/records.ts';
+import { failure } from '../src/domain/failure.ts';
+import type { Page, PageAsked } from '../src/domain/page.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { openMigration, type Place } from '../src/store/migrate/open.ts';
+import type { Moved } from '../src/store/migrate/migrate.ts';
+import { connect } from '../src/store/postgres/server/connect.ts';
+import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
+import { openSqliteReader } from '../src/store/sqlite/read/reader.ts';
+import type { Ledger } from '../src/store/store.ts';
+import {
+  accept,
+  answer,
+  deliver,
+  effects,
+  exchange,
+  hook,
+  newIds,
+  oneIn,
+  oneOut,
+  other,
+  said,
+  takeIn,
+  textsIn,
+} from './contract/ledger/kit.ts';
+import { newDatabase } from './fake/postgres.ts';
+import { scratch } from './program.ts';
+
+const everything = { channel: null, state: null, from: null, to: null };
+const quiet = { copied: () => {}, comparing: () => {} };
+const never = new AbortController().signal;
+
+async function openAt(path: string): Promise<Ledger> {
+  const options = { path, ...systemClock, ids: newIds(), retentionDays: 30 };
+  const ledger = await openSqliteLedger(options);
+  if ('kind' in ledger) throw new Error(ledger.message);
+  return ledger;
+}
+
+/** A bit of everything that a ledger keeps. */
+async function fill(path: string): Promise<void> {
+  const ledger = await openAt(path);
+  const it = { ledger, reopen: () => Promise.reject(new Error('not here')) };
+  await using _it = { [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
+  const bench = Object.assign(it, { [Symbol.asyncDispose]: async () => {} });
+  await exchange(bench, 'ada', 'hello \u{1F600} \\u0000 "quoted"', 'first', 'second');
+  await deliver(bench, await oneOut(bench));
+  const late = await oneOut(bench);
+  const why = failure('server_error');
+  await ledger.defer(late, Date.now() - 1, why, { park: false, possibleDuplicate: true });
+  await accept(bench, said('ada', 'a new session'));
+  const cut = await oneIn(bench);
+  const session = { at: Date.now(), reason: 'idle' } as const;
+  await ledger.complete(cut, {
+    ...effects(cut, ['yes'], { session }),
+    notes: [note('remember'), { ...note('of all'), scope: { kind: 'brain', brain: 'main' } }],
+    toolUses: [use(`${cut.message.id}:1:1`)],
+  });
+  const keyed = { dedupeKey: 'once', sensitivity: 'private' } as const;
+  await accept(bench, said('bob', 'dies', keyed));
+  await ledger.bury(await oneIn(bench), failure('gone'));
+  await accept(bench, said('eve', 'replayed'), said('eve', 'before it'));
+  const dead = await oneIn(bench);
+  await ledger.bury(dead, failure('gone'));
+  await answer(bench, await oneIn(bench));
+  assert.equal(await ledger.replay(dead.message.id), 'done');
+  const bot = { channel: other, address: { channel: other, target: 'x' } };
+  await accept(bench, said('cy', 'of a bot', bot), said('cy', 'behind it', bot));
+  await ledger.accept([], { channel: other, name: 'offset', value: '77' });
+  const target = { id: dead.message.id };
+  const row = { at: Date.now(), action: 'replay', target, status: 200, reason: 'why not' };
+  await ledger.recordWrite(row);
+}
+
+function note(text: string) {
+  const scope = { kind: 'conversation' } as const;
+  const kept = { at: Date.now(), text, sensitivity: 'private' } as const;
+  return { kind: 'add', scope, notesMax: 10, note: kept } as const;
+}
+
+function use(key: string) {
+  const where = { key, at: Date.now(), ms: 1.5, tool: 'echo', mode: 'allow', rule: 'grant' };
+  return { ...where, outcome: 'ran', arguments: '{"a":"\u00e9"}' } as never;
+}
+
+async function move(from: Place, to: Place): Promise<Moved> {
+  const migration = await openMigration(from, to);
+  assert.ok(!('code' in migration), 'code' in migration ? migration.message : '');
+  await using open = migration;
+  const moved = await open.run(quiet, never);
+  assert.ok(moved.kind === 'moved', JSON.stringify(moved));
+  return moved;
+}
+
+async function refusal(from: Place, to: Place): Promise<string> {
+  const migration = await openMigration(from, to);
+  if ('code' in migration) return migration.code;
+  await migration[Symbol.asyncDispose]();
+  return 'opened';
+}
+
+/** All that people can read of it. */
+async function toldBy(path: string): Promise<unknown> {
+  const reader = openSqliteReader(path);
+  assert.ok(!('kind' in reader));
+  await using open = reader;
+  const all = async <T>(read: (page: PageAsked) => Promise<Page<T>>): Promise<readonly T[]> =>
+    (await read({ after: null, limit: 500 })).rows;
+  const messages = await all((page) => open.messages(anyMessage, page));
+  const conversations = await all((page) => open.conversations(page));
+  const stories: unknown[] = [];
+  for (const { id } of messages) stories.push(await open.story(id), await open.storyText(id));
+  const turns: unknown[] = [];
+  for (const { channel, conversation } of conversations) {
+    const key = { channel, conversation };
+    turns.push(await open.conversation(key));
+    turns.push(await all((page) => open.turns({ kind: 'conversation', ...key }, page)));
+    turns.push(await open.notes({ kind: 'conversation', ...key }));
+  }
+  const letters = await all((page) => open.deadLetters(page));
+  const dead: unknown[] = [];
+  for (const { id } of letters) dead.push(await open.deadLetter(id));
+  const bySender = { kind: 'sender', channel: hook, sender: 'sender of ada' } as const;
+  return {
+    messages,
+    conversations,
+    stories,
+    turns,
+    letters,
+    dead,
+    deliveries: await all((page) => open.deliveries(everything, page)),
+    ofAda: await all((page) => open.turns(bySender, page)),
+    notes: await open.notes({ kind: 'brain', brain: 'main' }),
+    uses: await all((page) => open.toolUses(page)),
+    audit: await all((page) => open.audit(page)),
+    counts: await open.conversationCounts(),
+  };
+}
+
+test('from a file to a server and back, all that was kept is told the same', async () => {
+  await using folder = await scratch();
+  const [path, back] = [join(folder.path, 'svc.db'), join(folder.path, 'back.db')];
+  const url = await newDatabase();
+  await fill(path);
+  const there = await move({ kind: 'file', path }, { kind: 'server', url });
+  for (const { name, rows } of there.tables) {
+    if (name !== 'tool_calls') assert.ok(rows > 0, `${name} has rows to move`);
+  }
+  const returned = await move({ kind: 'server', url }, { kind: 'file', path: back });
+  assert.deepEqual(returned, there);
+  assert.deepEqual(await toldBy(back), await toldBy(path));
+  assert.deepEqual(
+    readdirSync(folder.path).filter((name) => name.includes('part')),
+    [],
+  );
+
+  const ledger = await openAt(back);
+  await using _ledger = ledger;
+  const bench = { ledger, [Symbol.asyncDispose]: async () => {} };
+  const it = Object.assign(bench, { reopen: () => Promise.reject(new Error('not here')) });
+  const receipts = await accept(it, said('bob', 'again', { dedupeKey: 'once' }));
+  assert.equal(receipts[0]?.duplicate, true);
+  assert.deepEqual(textsIn(await takeIn(it, 5)), ['replayed']);
+  assert.deepEqual(textsIn(await takeIn(it, 5, other)), ['of a bot']);
+  assert.equal(await ledger.cursor(other, 'offset'), '77');
+  assert.equal((await oneOut(it)).attempt, 2);
+});
+
+test('a conversation goes on behind what was moved', async () => {
+  await using folder = await scratch();
+  const path = join(folder.path, 'svc.db');
+  const url = await newDatabase();
+  await fill(path);
+  await move({ kind: 'file', path }, { kind: 'server', url });
+  const client = await connect(url);
+  const numberOf = async (sql: string): Promise<number> =>
+    Number((await client.query(sql)).rows[0]?.['n']);
+  const lanes = ['inbox', 'message', 'turn'].map(
+    (table) => `SELECT channel, conversation, n FROM svc.${table}`,
+  );
+  const behind =
+    `SELECT count(*) AS n FROM svc.lane JOIN (${lanes.join(' UNION ')}) AS one ` +
+    'USING (channel, conversation) WHERE lane.tail < one.n';
+  assert.equal(await numberOf(behind), 0);
+  const next = "SELECT nextval(pg_get_serial_sequence('svc.outbox', 'seq')) AS n";
+  const newest =
+    'SELECT max(seq) AS n FROM ' +
+    '(SELECT seq FROM svc.outbox UNION SELECT seq FROM svc.sent) AS every';
+  assert.ok((await numberOf(next)) > (await numberOf(newest)));
+  await client.end();
+});
+
+test('nothing is moved from what is missing, in use or unclean, nor into what is used', async () => {
+  await using folder = await scratch();
+  const [path, target] = [join(folder.path, 'svc.db'), join(folder.path, 'other.db')];
+  const [from, to]: Place[] = [
+    { kind: 'file', path },
+    { kind: 'file', path: target },
+  ];
+  const url = await newDatabase();
+  const server: Place = { kind: 'server', url };
+  assert.equal(await refusal(from!, to!), 'storage_missing');
+  assert.equal(await refusal(server, to!), 'storage_missing');
+  const ledger = await openAt(path);
+  assert.equal(await refusal(from!, to!), 'storage_locked');
+  await ledger[Symbol.asyncDispose]();
+  assert.equal(await refusal(from!, from!), 'migration_target');
+  assert.equal(await refusal(from!, to!), 'opened');
+  assert.ok(!existsSync(target), 'what was only opened leaves nothing');
+  await move(from!, server);
+  assert.equal(await refusal(from!, server), 'opened', 'it holds nothing yet');
+  const client = await connect(url);
+  await client.query("INSERT INTO svc.cursor VALUES ('a', 'b', 'c')");
+  assert.equal(await refusal(from!, server), 'migration_target');
+  await client.query("INSERT INTO svc.instance (version, process) VALUES ('0', '{}')");
+  assert.equal(await refusal(server, to!), 'storage_locked');
+  await client.query("UPDATE svc.instance SET dead = true, beat_at = beat_at - interval '1 hour'");
+  assert.equal(await refusal(server, to!), 'migration_unclean');
+  await client.end();
+  using db = new DatabaseSync(path);
+  db.exec('UPDATE owner SET clean = 0');
+  assert.equal(await refusal(from!, to!), 'migration_unclean');
+});
+
+test('a copy that differs, or that was stopped, is not kept', async () => {
+  await using folder = await scratch();
+  const [path, target] = [join(folder.path, 'svc.db'), join(folder.path, 'other.db')];
+  await fill(path);
+  const url = await newDatabase();
+  for (const to of [{ kind: 'file', path: target } as const, { kind: 'server', url } as const]) {
+    const migration = await openMigration({ kind: 'file', path }, to);
+    assert.ok(!('code' in migration));
+    const stopped = await migration.run(quiet, AbortSignal.abort());
+    assert.equal(stopped.kind === 'problem' && stopped.code, 'migration_stopped');
+    await migration[Symbol.asyncDispose]();
+    assert.equal(await refusal({ kind: 'file', path }, to), 'opened');
+  }
+});
