@@ -69,7 +69,7 @@ export function messageMoved(kept: Kept, trace: string | null, isPrivate: IsPriv
 
 /**
  * Moves replies. They are to be given in the order of their `seq`: one whose id is older than that
- * of one before it was put back, at the time of that one or later.
+ * of one before it was put back, after that one was made.
  */
 export class ReplyMoves {
   #newest = '';
@@ -89,7 +89,7 @@ export class ReplyMoves {
       replayed: number(kept['replayed']),
       possible_duplicate: kept['possible_duplicate'] === 1,
       late: kept['late'] === 1,
-      replayed_at: wasReplayed ? timeOfId(this.#newest) : null,
+      replayed_at: wasReplayed ? timeOfId(this.#newest) + 1 : null,
       tries: textOrNull(kept['tries']),
       body: text(kept['body']),
     };
