@@ -191,7 +191,7 @@ test('both tell the same of everything that happens to a ledger', async (t) => {
   await migrate(client);
   await copyTables(path, client);
   await using sqlite = await opened(path);
-  await using postgres = createPostgresReader(() => connect(url));
+  await using postgres = createPostgresReader(() => connect(url), { waitingMax: 1_000 });
   const [theirs, ours] = [await told(sqlite, known), await told(postgres, known)];
   for (const [what, expected] of Object.entries(theirs)) {
     assert.deepEqual(ours[what as keyof typeof ours], expected, what);
