@@ -1,4 +1,4 @@
-/** The connection for what people ask: when it lives, and what becomes of reads without an answer. */
+/** The connection for what people ask: when it lives, and what becomes of reads without answer. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';

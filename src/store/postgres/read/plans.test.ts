@@ -1,4 +1,4 @@
-/** How the server finds what is asked, in a ledger of many messages: by an index, and little of it. */
+/** How the server finds what is asked in a ledger of many messages: by indexes, in few looks. */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Client } from 'pg';
