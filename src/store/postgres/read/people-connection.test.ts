@@ -130,6 +130,14 @@ suite('the connection for people', { concurrency: 2 }, () => {
     assert.equal(it.opened.length, 2);
   });
 
+  test('that was lost unnoticed while it rested costs no read its answer', async () => {
+    await using it = await Bench.open();
+    assert.equal(await it.reader.story('nobody'), null);
+    it.opened[0]!.query = () => Promise.reject(new Error('Connection terminated unexpectedly'));
+    assert.equal(await it.reader.story('nobody'), null);
+    assert.equal(it.opened.length, 2);
+  });
+
   test('that is lost takes the read at hand with it, and the next opens one', async () => {
     await using it = await Bench.open();
     const release = await it.hold();
