@@ -1,6 +1,6 @@
 /**
- * Rows of SQLite as rows of PostgreSQL: pure, one table at a time. A number of SQLite (`seq`), which
- * counts over all conversations, serves as the number within a lane: it grows there as well.
+ * Rows of SQLite as rows of PostgreSQL: pure, one table at a time. A number of SQLite (`seq`)
+ * counts over all conversations, and serves as the number within a lane: it grows there as well.
  */
 import { timeOfId, timeText } from '../../domain/ids.ts';
 import { wholeIdLength } from '../order/rows.ts';
@@ -19,7 +19,7 @@ export type IsPrivate = (channel: string, stamp: number | null) => boolean;
 const text = (value: unknown): string => String(value);
 const plain = (value: unknown): string => toText(String(value));
 const number = (value: unknown): number => Number(value);
-const textOrNull = (value: unknown): string | null => (value === null ? null : String(value));
+const textOrNull = (value: unknown): string | null => (value === null ? null : text(value));
 const plainOrNull = (value: unknown): string | null => (value === null ? null : plain(value));
 const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
 
@@ -69,7 +69,7 @@ export function messageMoved(kept: Kept, trace: string | null, isPrivate: IsPriv
 
 /**
  * Moves replies. They are to be given in the order of their `seq`: one whose id is older than that
- * of one before it was put back, at the time of that one or later.
+ * of one before it was put back, after that one was made.
  */
 export class ReplyMoves {
   #newest = '';
@@ -89,7 +89,7 @@ export class ReplyMoves {
       replayed: number(kept['replayed']),
       possible_duplicate: kept['possible_duplicate'] === 1,
       late: kept['late'] === 1,
-      replayed_at: wasReplayed ? timeOfId(this.#newest) : null,
+      replayed_at: wasReplayed ? timeOfId(this.#newest) + 1 : null,
       tries: textOrNull(kept['tries']),
       body: text(kept['body']),
     };

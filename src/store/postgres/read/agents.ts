@@ -10,7 +10,8 @@ import { num, placed, whole, type Ask } from './ask.ts';
 const noteColumns = `SELECT channel, conversation, ${num('at', 'at')}, text FROM svc.note`;
 const newest = `ORDER BY seq DESC LIMIT ${pageRowsMax}`;
 const notesOfBrain = `${noteColumns} WHERE brain = $1 ${newest}`;
-const notesOfConversation = `${noteColumns} WHERE brain IS NULL AND channel = $1 AND conversation = $2 ${newest}`;
+const ofConversation = 'brain IS NULL AND channel = $1 AND conversation = $2';
+const notesOfConversation = `${noteColumns} WHERE ${ofConversation} ${newest}`;
 
 /** A scope has a hundred notes at most, unless another program wrote some. */
 export async function listNotes(ask: Ask, of: NotesOf): Promise<readonly NoteText[]> {
@@ -26,7 +27,9 @@ const beforeAll: [number] = [Number.MAX_SAFE_INTEGER];
 const columns =
   `${num('seq', 'seq')}, key, message_id AS "messageId", channel, conversation, ` +
   `${num('at', 'at')}, ms, tool, mode, rule, outcome, arguments`;
-const uses = `SELECT ${columns} FROM svc.tool_use WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2`;
+// The column, and not what is told of it: the key is in its order.
+const usesBehind = 'WHERE seq < $1 ORDER BY tool_use.seq DESC LIMIT $2';
+const uses = `SELECT ${columns} FROM svc.tool_use ${usesBehind}`;
 const use = `SELECT ${columns} FROM svc.tool_use WHERE key = $1`;
 
 export async function listToolUses(ask: Ask, asked: PageAsked): Promise<Page<ToolUseRow>> {

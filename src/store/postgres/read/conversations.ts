@@ -25,14 +25,13 @@ type Kept = {
 };
 
 const here = 'channel = lane.channel AND conversation = lane.conversation';
+const span = 'count(*) AS count, min(at) AS first, max(at) AS last';
 /** Of the key alone, which holds the times, too. */
-const spoken =
-  'SELECT count(*) AS count, min(at) AS first, max(at) AS last, max(session) AS session ' +
-  `FROM svc.turn WHERE ${here}`;
+const spoken = `SELECT ${span}, max(session) AS session FROM svc.turn WHERE ${here}`;
 const unsettled =
   `SELECT accepted_at AS at FROM svc.inbox WHERE ${here} ` +
   `UNION ALL SELECT created_at FROM svc.outbox WHERE ${here}`;
-const waits = `SELECT count(*) AS count, min(at) AS first, max(at) AS last FROM (${unsettled}) AS unsettled`;
+const waits = `SELECT ${span} FROM (${unsettled}) AS unsettled`;
 /** A lane of which nothing is kept is no conversation any more. */
 const isKept = '(turns.count > 0 OR waits.count > 0 OR lane.session IS NOT NULL)';
 const columns =

@@ -1,4 +1,4 @@
-/** The connection for what people ask: when it lives, and what becomes of reads without an answer. */
+/** The connection for what people ask: when it lives, and what becomes of reads without answer. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { suite, test } from 'node:test';
@@ -126,6 +126,14 @@ suite('the connection for people', { concurrency: 2 }, () => {
     await using it = await Bench.open();
     assert.equal(await it.reader.story('nobody'), null);
     await until('it was cut', async () => (await it.cut('idle')) > 0);
+    assert.equal(await it.reader.story('nobody'), null);
+    assert.equal(it.opened.length, 2);
+  });
+
+  test('that was lost unnoticed while it rested costs no read its answer', async () => {
+    await using it = await Bench.open();
+    assert.equal(await it.reader.story('nobody'), null);
+    it.opened[0]!.query = () => Promise.reject(new Error('Connection terminated unexpectedly'));
     assert.equal(await it.reader.story('nobody'), null);
     assert.equal(it.opened.length, 2);
   });

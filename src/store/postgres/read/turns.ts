@@ -35,25 +35,25 @@ const turnsOfConversation = turnsBy(
   'session, n',
   '$5',
 );
-/** The id of the message says when it came. */
 const turnsOfSender = turnsBy(
-  'channel = $1 AND sender = $2 AND message_id > $3',
-  'message_id',
-  '$4',
+  'channel = $1 AND sender = $2 AND (at, message_id) > ($3, $4)',
+  'at, message_id',
+  '$5',
 );
 
 /** Before every turn. */
 const beforeAll: [number, number] = [0, -1];
-const beforeAnybody: [string] = [''];
+const beforeAny: [number, string] = [Number.MIN_SAFE_INTEGER, ''];
 
 export async function listTurns(ask: Ask, whose: Whose, asked: PageAsked): Promise<Page<TurnText>> {
   const limit = limitOf(asked);
   if (whose.kind === 'sender') {
-    const after = keyAfter(asked, beforeAnybody);
+    const after = keyAfter(asked, beforeAny);
     if (after === null) return emptyPage;
     const { channel, sender } = whose;
-    const rows = await ask<TurnRecord>(turnsOfSender, channel, sender, after[0], limit + 1);
-    return pageOfTurns(rows, limit, ({ messageId }) => [messageId]);
+    const values = [channel, sender, whole(after[0]), after[1], limit + 1] as const;
+    const rows = await ask<TurnRecord>(turnsOfSender, ...values);
+    return pageOfTurns(rows, limit, ({ at, messageId }) => [at, messageId]);
   }
   const after = keyAfter(asked, beforeAll);
   if (after === null) return emptyPage;

@@ -142,7 +142,7 @@ CREATE TABLE svc.turn (
   -- With these two, what is counted of conversations is read from the key alone.
   PRIMARY KEY (channel, conversation, session, n) INCLUDE (at, private)
 );
-CREATE INDEX turn_sender ON svc.turn (channel, sender, message_id) WHERE sender IS NOT NULL;
+CREATE INDEX turn_sender ON svc.turn (channel, sender, at, message_id) WHERE sender IS NOT NULL;
 
 -- Why each session after the first began.
 CREATE TABLE svc.cut (
