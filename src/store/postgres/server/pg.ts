@@ -1,4 +1,6 @@
 /** The client's package, loaded where a server is used. */
-export async function loadPg(): Promise<typeof import('pg')> {
-  return (await import('pg')).default as unknown as typeof import('pg');
+import type pg from 'pg';
+
+export async function loadPg(): Promise<typeof pg> {
+  return (await import('pg')).default;
 }
