@@ -54,12 +54,12 @@ function given(): string | null {
   return url === '' ? null : url;
 }
 
-let server: Promise<TestServer> | null = null;
+let found: Promise<TestServer> | null = null;
 
 /** Started where it is not there yet. */
 export function testServer(): Promise<TestServer> {
-  server ??= find();
-  return server;
+  found ??= find();
+  return found;
 }
 
 async function find(): Promise<TestServer> {
@@ -78,11 +78,11 @@ let made: readonly Made[] = [];
 
 /** A database of its own, without anything in it, until its test file is over. @returns its URL */
 export async function newDatabase(): Promise<string> {
-  const { url } = await testServer();
+  const server = await testServer();
   if (made.length === 0) process.once('beforeExit', () => void drop(made));
   await drop(made.filter(({ file }) => file !== filesBegun()));
   const file = filesBegun();
-  const database = await createDatabase(url);
+  const database = await createDatabase((name) => server.url(name));
   made = [...made, { name: new URL(database).pathname.slice(1), file }];
   return database;
 }
@@ -90,8 +90,8 @@ export async function newDatabase(): Promise<string> {
 async function drop(databases: readonly Made[]): Promise<void> {
   if (databases.length === 0) return;
   made = made.filter((one) => !databases.includes(one));
-  const { url } = await testServer();
-  const client = await connect(url('postgres'));
+  const server = await testServer();
+  const client = await connect(server.url('postgres'));
   for (const { name } of databases) {
     await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   }

@@ -1,13 +1,13 @@
 /** Debian's PgBouncer before a server: each transaction may have another connection. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canRun } from '../../../src/lib/executable.ts';
 import { connect } from '../../../src/store/postgres/server/connect.ts';
 import { freePort } from '../../program.ts';
-import { guard, pause, serverAccount } from './server.ts';
+import { guard, own, pause, serverAccount } from './server.ts';
 
 const program = '/usr/sbin/pgbouncer';
 const startMs = 30_000;
@@ -28,7 +28,7 @@ export type PgBouncer = AsyncDisposable & {
 export async function startPgBouncer(server: string, poolSize = 2): Promise<PgBouncer> {
   const account = serverAccount();
   const folder = mkdtempSync(join(tmpdir(), 'svc-pgbouncer-'));
-  if ('uid' in account) chownSync(folder, account.uid, account.gid);
+  own(folder, account);
   const port = await freePort();
   const { hostname, port: serverPort, username } = new URL(server);
   const file = join(folder, 'pgbouncer.ini');
@@ -45,9 +45,9 @@ export async function startPgBouncer(server: string, poolSize = 2): Promise<PgBo
   const child = spawn(program, [file], { ...account, cwd: folder, stdio: 'ignore' });
   child.unref();
   const url = (of: string): string => {
-    const own = new URL(of);
-    own.host = `127.0.0.1:${port}`;
-    return own.href;
+    const pooled = new URL(of);
+    pooled.host = `127.0.0.1:${port}`;
+    return pooled.href;
   };
   for (const before = performance.now(); ; await pause(20)) {
     try {

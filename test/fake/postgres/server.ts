@@ -24,7 +24,7 @@ export function postgresPrograms(): string | null {
 }
 
 /** Who a server runs as: the tests' own user, but never root. */
-export type Account = { readonly uid: number; readonly gid: number } | Record<never, never>;
+export type Account = { readonly uid?: number; readonly gid?: number };
 
 export function serverAccount(): Account {
   if (userInfo().uid !== 0) return {};
@@ -169,7 +169,7 @@ export class PostgresServer implements AsyncDisposable {
 
   async #make({ settings, access, password, encoding = 'UTF8' }: ServerOptions): Promise<void> {
     const { folder } = this;
-    if ('uid' in this.#account) chownSync(folder, this.#account.uid, this.#account.gid);
+    own(folder, this.#account);
     const words = ['-A', 'trust', '-U', 'svc', '-E', encoding, '--locale=C', '--no-sync'];
     await run(join(this.#programs, 'initdb'), ['-D', this.#data, ...words], {
       ...this.#account,
@@ -230,6 +230,11 @@ export class PostgresServer implements AsyncDisposable {
       .map(Number);
     return [main, ...children];
   }
+}
+
+/** Gives a file or folder to who a server runs as. */
+export function own(path: string, { uid, gid }: Account): void {
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
 /** @param of the URL of a database of that name */

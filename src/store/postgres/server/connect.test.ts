@@ -1,7 +1,7 @@
 /** Connections: to the host that takes writes, within their time, verified, and never throwing. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, rmSync, chownSync, chmodSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, chmodSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import {
   postgresTest,
 } from '../../../../test/fake/postgres.ts';
 import { noPgBouncer, startPgBouncer } from '../../../../test/fake/postgres/pgbouncer.ts';
-import { PostgresServer, serverAccount } from '../../../../test/fake/postgres/server.ts';
+import { own, PostgresServer, serverAccount } from '../../../../test/fake/postgres/server.ts';
 import { Way } from '../../../../test/fake/postgres/way.ts';
 import { connect, ConnectError, cut } from './connect.ts';
 import { codeOf, faultOf } from './errors.ts';
@@ -138,7 +138,7 @@ ownPostgresTest('a password is asked for, and a certificate is looked at', async
   copyFileSync(join(fixtures, 'shop.key.pem'), key);
   copyFileSync(join(fixtures, 'shop.pem'), certificate);
   chmodSync(key, 0o600);
-  if ('uid' in account) for (const one of [folder, key]) chownSync(one, account.uid, account.gid);
+  for (const one of [folder, key]) own(one, account);
   const settings = { ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key };
   const access = ['hostssl all all all scram-sha-256'];
   await using server = await PostgresServer.start({ settings, access, password: 'right' });

@@ -54,7 +54,8 @@ function passingProblem(at: string, error: unknown, message: string): StoreProbl
     const what = 'raise max_connections there, or end what holds them';
     return problem('storage_unreachable', `${at} has no connection left; ${what}.`);
   }
-  switch (faultOf(error)) {
+  const fault = faultOf(error);
+  switch (fault) {
     case 'full':
       return problem('storage_full', `${at} stands on a full disk; make room there.`);
     case 'away': {
@@ -67,6 +68,8 @@ function passingProblem(at: string, error: unknown, message: string): StoreProbl
     case 'again':
     case 'fault':
       return problem('storage_unusable', `${at} cannot be used: ${message}.`);
+    default:
+      return fault satisfies never;
   }
 }
 
