@@ -199,7 +199,7 @@ test('both tell the same of everything that happens to a ledger', async (t) => {
 });
 
 async function opened(path: string): Promise<LedgerReader> {
-  const reader = await openReader(path);
+  const reader = await openReader({ kind: 'file', path });
   if ('kind' in reader) throw new Error(reader.message);
   return reader;
 }

@@ -9,14 +9,7 @@ import { keptDurability } from '../src/store/ledger/durability.ts';
 const hourMs = 3_600_000;
 
 test('with storage a reply is tried 13 times in about 76 hours, the first five in order', () => {
-  const {
-    deliveryGapsMs: gaps,
-    hotGaps,
-    jitter,
-    durable,
-    drainMs,
-    drainsBacklog,
-  } = keptDurability;
+  const { deliveryGapsMs: gaps, hotGaps, jitter, durable, drainMs, drainsBacklog } = keptDurability;
   assert.equal(gaps.length + 1, 13);
   const hours = gaps.reduce((sum, gap) => sum + gap, 0) / hourMs;
   assert.ok(hours > 75 && hours < 77, `${hours}`);
