@@ -82,10 +82,11 @@ async function measure(of: Ledger, begin: () => Promise<void> = async () => {}):
   await run(of, messages);
   const { user, system } = process.cpuUsage(own);
   const ms = performance.now() - startedAt;
-  const beside = (serverCpuUs() - theirs) / messages;
+  const serverUs = (serverCpuUs() - theirs) / messages;
   await of[Symbol.asyncDispose]();
   const each = `${Math.round((user + system) / messages)} µs of CPU in svc`;
-  return `${Math.round((1_000 * messages) / ms)}/s, ${each}, ${Math.round(beside)} µs in the server`;
+  const inServer = `${Math.round(serverUs)} µs in the server`;
+  return `${Math.round((1_000 * messages) / ms)}/s, ${each}, ${inServer}`;
 }
 
 async function run(of: Ledger, count: number): Promise<void> {
@@ -167,7 +168,7 @@ async function byStage(): Promise<readonly (readonly string[])[]> {
   });
 }
 
-/** Of all processes of servers on this machine, in microseconds (proc(5), at 100 ticks a second). */
+/** Of all processes of servers on this machine, in µs (proc(5), at 100 ticks a second). */
 function serverCpuUs(): number {
   let ticks = 0;
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

@@ -196,7 +196,7 @@ test('a conversation goes on behind what was moved', async () => {
   await client.end();
 });
 
-test('nothing is moved from what is missing, in use or unclean, nor into what is used', async () => {
+test('nothing is moved from what is missing, in use or unclean, nor into a used one', async () => {
   await using folder = await scratch();
   const [path, target] = [join(folder.path, 'svc.db'), join(folder.path, 'other.db')];
   const [from, to]: Place[] = [

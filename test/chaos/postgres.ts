@@ -33,8 +33,8 @@ type Strike = (typeof strikes)[number];
 export const postgres: Proof = {
   name: 'postgres',
   title:
-    'PostgreSQL: SIGKILL of svc and of the server, cut and silent connections, 0, 5 and 50 ms each ' +
-    'way, a full disk of the server: nothing that got a 200 is lost, run twice, repeated without a ' +
+    'SIGKILL of svc and of the server, cut and silent connections, 0, 5 and 50 ms each way, a ' +
+    'full disk of the server: nothing that got a 200 is lost, run twice, repeated without a ' +
     'mark, out of order, or buried',
   unit: 'strikes',
   sizes: { test: 4, change: 30, nightly: 1_000 },

@@ -9,7 +9,8 @@ import { fromText, toText } from '../server/text.ts';
 import type { Rows } from '../write/statement.ts';
 
 const noteColumns = 'SELECT at, text, private FROM svc.note';
-const notesHere = `${noteColumns} WHERE brain IS NULL AND channel = $1 AND conversation = $2 ORDER BY seq`;
+const here = 'brain IS NULL AND channel = $1 AND conversation = $2';
+const notesHere = `${noteColumns} WHERE ${here} ORDER BY seq`;
 const notesOfBrain = `${noteColumns} WHERE brain = $1 ORDER BY seq`;
 const uses =
   'SELECT key, at, ms, tool, mode, rule, outcome, arguments FROM svc.tool_use ' +

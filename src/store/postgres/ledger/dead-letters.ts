@@ -30,8 +30,9 @@ WITH gone AS (
   ON CONFLICT (channel, conversation) DO UPDATE SET tail = lane.tail + 1
   RETURNING tail
 )
-INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, body)
-SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, gone.body
+INSERT INTO svc.inbox (id, channel, conversation, n, accepted_at, sender, private, replayed, body)
+SELECT gone.id, gone.channel, gone.conversation, lane.tail, $2, gone.sender, gone.private, true,
+  gone.body
 FROM gone CROSS JOIN lane
 RETURNING ${messageColumns}`;
 
@@ -40,9 +41,9 @@ WITH gone AS (
   DELETE FROM svc.sent WHERE id = ANY($1) AND failure IS NOT NULL RETURNING *
 )
 INSERT INTO svc.outbox (id, channel, conversation, created_at, message_id, attempts, replayed,
-  possible_duplicate, late, tries, body)
+  possible_duplicate, late, replayed_at, tries, body)
 SELECT id, channel, conversation, created_at, message_id, attempts, attempts, possible_duplicate,
-  true, tries, body
+  true, $2::bigint, tries, body
 FROM gone ORDER BY id
 RETURNING ${replyColumns}`;
 
@@ -152,7 +153,7 @@ export class DeadLetters {
     return {
       kind: 'single',
       text: resend,
-      values: [parts],
+      values: [parts, this.#parts.now()],
       again: { text, values: [parts] },
       told,
     };

@@ -38,7 +38,8 @@ const repliesTo =
 const repliesIn =
   `SELECT id FROM svc.outbox WHERE ${inConversation} AND message_id < $3 ` +
   `UNION ALL SELECT id FROM svc.sent WHERE ${inConversation} AND message_id < $3`;
-const conversationsOf = `SELECT DISTINCT conversation FROM svc.turn WHERE ${bySender} AND message_id < $3`;
+const theirTurns = `${bySender} AND message_id < $3`;
+const conversationsOf = `SELECT DISTINCT conversation FROM svc.turn WHERE ${theirTurns}`;
 
 /** Some turns of a conversation; $4: how many. */
 const deleteTurns = (which: string): string =>

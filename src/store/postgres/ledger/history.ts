@@ -103,7 +103,7 @@ export class History {
     return memory;
   }
 
-  /** Reads what these messages' turns will see; a conversation that changes meanwhile is left out. */
+  /** What these messages' turns will see. A conversation that changes meanwhile is left out. */
   async read(messages: readonly Message[]): Promise<void> {
     const mark = { changed: false };
     const keys = messages.map(keyOf);

@@ -17,7 +17,8 @@ const pageRows = 5_000;
 /** A message that was dead and is to be tried again stands behind what came after it. */
 const messages =
   `SELECT ${messageColumns}, EXISTS (SELECT 1 FROM svc.outbox WHERE message_id = inbox.id) ` +
-  'AS answered FROM svc.inbox ORDER BY max(id) OVER (PARTITION BY channel, conversation ORDER BY n), n';
+  'AS answered FROM svc.inbox ' +
+  'ORDER BY max(id) OVER (PARTITION BY channel, conversation ORDER BY n), n';
 const replies = `SELECT ${replyColumns} FROM svc.outbox ORDER BY seq`;
 
 /**

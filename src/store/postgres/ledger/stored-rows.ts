@@ -9,8 +9,8 @@ export const messageColumns =
   'id, channel, conversation, accepted_at, sender, length(body) AS length, attempts, alone';
 
 export const replyColumns =
-  'id, channel, conversation, created_at, message_id, length(body) AS length, attempts, replayed, ' +
-  'possible_duplicate, late, parked, due_at';
+  'id, channel, conversation, created_at, message_id, length(body) AS length, attempts, ' +
+  'replayed, possible_duplicate, late, parked, due_at';
 
 /** @param seq its number in this process */
 export function foundMessage(row: Rows[number], seq: number): Omit<FoundMessage, 'answered'> {

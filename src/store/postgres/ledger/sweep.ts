@@ -90,7 +90,8 @@ export class Sweeping implements Disposable {
 
   constructor(parts: SweepParts) {
     this.#parts = parts;
-    this.#after(pauseMs);
+    // A start has enough to do.
+    this.#after(everyMs);
   }
 
   /** A step that is under way ends with the connection that it asks. */

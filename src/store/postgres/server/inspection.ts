@@ -81,12 +81,12 @@ export async function schemaProblem(url: string): Promise<StoreProblem | null> {
     const facts = await lookAt(client);
     const where = String(address);
     if (facts.schema === 'none' || facts.schema === 'empty') {
-      const message = `svc has made no tables in the ${where} yet: it makes them when it first runs.`;
+      const message = `svc has made no tables in the ${where} yet: its first run does.`;
       return { kind: 'problem', code: 'storage_missing', message, isPassing: false };
     }
     const refusal = refusalOf(facts, where);
     if (refusal !== null || facts.schemaVersion >= migrationFiles().length) return refusal;
-    const message = `The ${where} was written by an older svc; start this one once, which updates it.`;
+    const message = `The ${where} was written by an older svc; a start of this one updates it.`;
     return { kind: 'problem', code: 'storage_older', message, isPassing: false };
   });
 }

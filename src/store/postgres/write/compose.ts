@@ -1,4 +1,4 @@
-/** From what was gathered to the statements of one flight, and from their answers to what landed. */
+/** From what was gathered to the statements of a flight, and from their answers to what landed. */
 import { acceptSteps, type AcceptWrite } from './accepts.ts';
 import { deferredSteps, sentSteps, type DeferredWrite, type SentWrite } from './deliveries.ts';
 import { auditSteps, begunSteps, cursorSteps, endedSteps } from './small-sets.ts';

@@ -42,10 +42,10 @@ WITH gone AS (
   RETURNING was.id, was.channel, was.conversation, was.seq, was.created_at, was.message_id,
     coalesce(x.attempts, was.attempts) AS attempts, was.replayed, was.possible_duplicate, was.late,
     CASE WHEN x.tried IS NULL THEN was.tries ELSE ${withTry} END AS tries, was.body,
-    x.at AS settled_at, x."tookMs" AS took_ms, x.failure
+    x.at AS settled_at, x."tookMs" AS took_ms, was.replayed_at, x.failure
 ), kept AS (
   INSERT INTO svc.sent (id, channel, conversation, seq, created_at, message_id, attempts, replayed,
-    possible_duplicate, late, tries, body, settled_at, took_ms, failure)
+    possible_duplicate, late, tries, body, settled_at, took_ms, replayed_at, failure)
   SELECT * FROM gone
 )
 SELECT id FROM gone`;

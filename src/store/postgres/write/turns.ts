@@ -65,8 +65,9 @@ export type NoteStep =
     }
   | { readonly kind: 'clear'; readonly brain: string | null };
 
-const columns = `x(id text COLLATE "C", at bigint, brain text, outcome text, model text, failure text,
-  trace text, replies json, session integer, said_at bigint, quoted boolean, said_private boolean,
+const columns = `x(id text COLLATE "C", at bigint, brain text, outcome text, model text,
+  failure text, trace text, replies json, session integer, said_at bigint, quoted boolean,
+  said_private boolean,
   text text, reply text, lane_session integer, started_at bigint, previous_at bigint,
   cut_session integer, cut_at bigint, cut_reason text, marks json, uses json, notes json)`;
 
@@ -75,12 +76,12 @@ WITH gone AS (
   DELETE FROM svc.inbox AS was USING json_to_recordset($1) AS ${columns}
   WHERE was.id = x.id
   RETURNING was.channel, was.conversation, was.n, was.accepted_at, was.sender, was.private,
-    was.attempts, was.body, x.*
+    was.replayed, was.attempts, was.body, x.*
 ), settled AS (
-  INSERT INTO svc.message (id, channel, conversation, n, accepted_at, sender, private, attempts,
-    settled_at, brain, outcome, model, failure, trace, body)
-  SELECT id, channel, conversation, n, accepted_at, sender, private, attempts, at, brain, outcome,
-    model, failure, trace, body FROM gone
+  INSERT INTO svc.message (id, channel, conversation, n, accepted_at, sender, private, replayed,
+    attempts, settled_at, brain, outcome, model, failure, trace, body)
+  SELECT id, channel, conversation, n, accepted_at, sender, private, replayed, attempts, at, brain,
+    outcome, model, failure, trace, body FROM gone
 )`;
 
 const answered = `, answered AS (
@@ -144,13 +145,15 @@ const ofConversation = (table: string): string =>
   'brain IS NULL AND (channel, conversation) = ' +
   `(SELECT channel, conversation FROM svc.${table} WHERE id = $1)`;
 
-const clearBrain = `DELETE FROM svc.note WHERE ${ofBrain} AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)`;
+const clearBrain = `
+DELETE FROM svc.note WHERE ${ofBrain} AND EXISTS (SELECT 1 FROM svc.inbox WHERE id = $2)`;
 const clearConversation = `DELETE FROM svc.note WHERE ${ofConversation('inbox')}`;
 
 /** The newest so many stay. */
 const boundConversation = `
 DELETE FROM svc.note WHERE ${ofConversation('message')} AND seq <=
-  (SELECT seq FROM svc.note WHERE ${ofConversation('message')} ORDER BY seq DESC LIMIT 1 OFFSET $2)`;
+  (SELECT seq FROM svc.note WHERE ${ofConversation('message')}
+  ORDER BY seq DESC LIMIT 1 OFFSET $2)`;
 
 /** Each conversation has its share: where one has the most notes, its oldest go first. */
 const boundBrain = `
