@@ -16,8 +16,8 @@ const uses =
   'SELECT key, at, ms, tool, mode, rule, outcome, arguments FROM svc.tool_use ' +
   'WHERE channel = $1 AND conversation = $2 ORDER BY seq DESC LIMIT $3';
 const calls =
-  "SELECT c.key, c.hash, c.tool, coalesce(u.arguments, '') AS arguments, c.text, c.outcome, c.ms, " +
-  'c.private FROM svc.tool_call AS c LEFT JOIN svc.tool_use AS u ON u.key = c.key ' +
+  "SELECT c.key, c.hash, c.tool, coalesce(u.arguments, '') AS arguments, c.text, c.outcome, " +
+  'c.ms, c.private FROM svc.tool_call AS c LEFT JOIN svc.tool_use AS u ON u.key = c.key ' +
   'WHERE c.message_id = $1 ORDER BY u.seq, c.key';
 
 export class AgentReads {
