@@ -61,6 +61,13 @@ test('a value that is no URL of such a server is refused, and not repeated', asy
     assert.equal(code, 78, line);
     assert.match(err, /the value of LETTERS_URL is no URL of a PostgreSQL server/, line);
   }
+  const { code, out } = await run('doctor', { LETTERS_URL: 'https://canary.test/' });
+  assert.equal(code, 78);
+  assert.match(
+    out,
+    /✗ storage\.url_env: the value of LETTERS_URL is no URL of a PostgreSQL server/,
+  );
+  assert.doesNotMatch(out, /database server:/, 'there is none to be asked');
 });
 
 test('while the server is away every command says where it was looked for', async (t) => {

@@ -13,7 +13,8 @@ import type { Moved } from '../src/store/migrate/migrate.ts';
 import { connect } from '../src/store/postgres/server/connect.ts';
 import { openSqliteLedger } from '../src/store/sqlite/sqlite.ts';
 import { openSqliteReader } from '../src/store/sqlite/read/reader.ts';
-import type { Ledger } from '../src/store/store.ts';
+import type { StoreProblem } from '../src/store/problem.ts';
+import type { Ledger, LedgerReader } from '../src/store/store.ts';
 import {
   accept,
   answer,
@@ -49,7 +50,7 @@ async function fill(path: string): Promise<void> {
   const it = { ledger, reopen: () => Promise.reject(new Error('not here')) };
   await using _it = { [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
   const bench = Object.assign(it, { [Symbol.asyncDispose]: async () => {} });
-  await exchange(bench, 'ada', 'hello \u{1F600} \\u0000 "quoted"', 'first', 'second');
+  await exchange(bench, 'ada', 'hello \u{1F600} \\u0000 \0 \uE000 "quoted"', 'first', 'second');
   await deliver(bench, await oneOut(bench));
   const late = await oneOut(bench);
   const why = failure('server_error');
@@ -67,6 +68,10 @@ async function fill(path: string): Promise<void> {
   await ledger.bury(await oneIn(bench), failure('gone'));
   await accept(bench, said('eve', 'replayed'), said('eve', 'before it'));
   const dead = await oneIn(bench);
+  const call = { key: `${dead.message.id}:1:1`, at: Date.now(), tool: 'echo', mode: 'allow' };
+  const begun = { ...call, rule: 'grant', hash: 'abc', arguments: '{}', sensitivity: 'public' };
+  assert.equal((await ledger.calls.journal(dead, begun as never)).kind, 'run');
+  ledger.calls.journalEnd(dead, call.key, { outcome: 'ran', ms: 2, text: 'done' } as never);
   await ledger.bury(dead, failure('gone'));
   await answer(bench, await oneIn(bench));
   assert.equal(await ledger.replay(dead.message.id), 'done');
@@ -106,8 +111,7 @@ async function refusal(from: Place, to: Place): Promise<string> {
 }
 
 /** All that people can read of it. */
-async function toldBy(path: string): Promise<unknown> {
-  const reader = openSqliteReader(path);
+async function toldBy(reader: LedgerReader | StoreProblem): Promise<unknown> {
   assert.ok(!('kind' in reader));
   await using open = reader;
   const all = async <T>(read: (page: PageAsked) => Promise<Page<T>>): Promise<readonly T[]> =>
@@ -150,11 +154,12 @@ test('from a file to a server and back, all that was kept is told the same', asy
   await fill(path);
   const there = await move({ kind: 'file', path }, { kind: 'server', url });
   for (const { name, rows } of there.tables) {
-    if (name !== 'tool_calls') assert.ok(rows > 0, `${name} has rows to move`);
+    assert.ok(rows > 0, `${name} has rows to move`);
   }
   const returned = await move({ kind: 'server', url }, { kind: 'file', path: back });
   assert.deepEqual(returned, there);
-  assert.deepEqual(await toldBy(back), await toldBy(path));
+  const told = await toldBy(openSqliteReader(path));
+  assert.deepEqual(await toldBy(openSqliteReader(back)), told);
   assert.deepEqual(
     readdirSync(folder.path).filter((name) => name.includes('part')),
     [],
@@ -193,6 +198,28 @@ test('a conversation goes on behind what was moved', async () => {
     'SELECT max(seq) AS n FROM ' +
     '(SELECT seq FROM svc.outbox UNION SELECT seq FROM svc.sent) AS every';
   assert.ok((await numberOf(next)) > (await numberOf(newest)));
+  await client.end();
+});
+
+test('what was kept before there were stamps goes with the stamp that it has', async () => {
+  await using folder = await scratch();
+  const path = join(folder.path, 'svc.db');
+  await fill(path);
+  {
+    using db = new DatabaseSync(path);
+    db.exec('UPDATE inbox SET private = NULL; UPDATE turns SET private = NULL');
+    db.exec(`INSERT INTO public_before VALUES ('${other}'); UPDATE owner SET stamped = 1`);
+  }
+  const url = await newDatabase();
+  await move({ kind: 'file', path }, { kind: 'server', url });
+  const client = await connect(url);
+  const stamps = `SELECT DISTINCT channel, private FROM svc.inbox ORDER BY channel`;
+  const { rows } = await client.query(stamps);
+  const wanted = [
+    { channel: other, private: false },
+    { channel: hook, private: true },
+  ];
+  assert.deepEqual(rows, wanted);
   await client.end();
 });
 

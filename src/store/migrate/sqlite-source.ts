@@ -1,10 +1,8 @@
 /** An SQLite file whose rows are read, in the words of `tables.ts`. */
 import type { DatabaseSync } from 'node:sqlite';
-import { timeText } from '../../domain/ids.ts';
+import { timeOfId, timeText } from '../../domain/ids.ts';
+import { wholeIdLength } from '../order/rows.ts';
 import { pageRows, type Row, type Side, type TableName } from './tables.ts';
-
-/** A number as the end of an id, so that ids of one moment stay in order. */
-const numberDigits = 12;
 
 /** Unstamped rows are of before there were stamps: what was not made public then is private. */
 const isPrivate = (stamp: string): string =>
@@ -71,8 +69,12 @@ export class SqliteSide implements Side {
 
   async *rows(table: TableName): AsyncGenerator<readonly Row[]> {
     let page: Row[] = [];
+    const again = new Again();
     for (const found of this.db.prepare(selects[table]).iterate()) {
-      page.push(rowOf(found as Record<string, string | number | null>));
+      const row = rowOf(found as Record<string, string | number | null>);
+      if (table === 'messages') page.push({ ...row, replayed: wasReplayed(row) });
+      else if (table === 'replies') page.push({ ...row, replayed_at: again.at(row) });
+      else page.push(row);
       if (page.length < pageRows) continue;
       yield page;
       page = [];
@@ -94,7 +96,28 @@ function rowOf(found: Record<string, string | number | null>): Row {
   return row;
 }
 
+/** An id is made before its message is accepted, and one that was dead and came back keeps it. */
+function wasReplayed(row: Row): boolean {
+  return Number(row['accepted_at']) > timeOfId(String(row['id']));
+}
+
+/**
+ * When a reply came back that was dead; asked in the order of `seq`. One whose id is older than
+ * that of one before it was put back after that one was made.
+ */
+class Again {
+  #newest = '';
+
+  /** @returns null: it did not */
+  at(row: Row): number | null {
+    const id = String(row['id']).slice(0, wholeIdLength);
+    if (id < this.#newest) return timeOfId(this.#newest) + 1;
+    this.#newest = id;
+    return null;
+  }
+}
+
 /** For a turn or a note whose message is not kept any more: it sorts as that of the message did. */
 function idOf(at: number, number: number): string {
-  return timeText(at) + timeText(number).padStart(numberDigits, '0');
+  return timeText(at) + timeText(number).padStart(wholeIdLength - timeText(at).length, '0');
 }

@@ -35,7 +35,9 @@ export type Table = {
 /**
  * `state`: 0 waits, 1 settled, 2 dead. Besides, a message has `sender`, `n` (its number in the
  * database that it comes from) and `number` (its place among all messages and turns, by age and in
- * the order of each conversation); a turn has both, and `message_id`, as a note has.
+ * the order of each conversation), and `replayed`; a turn has both numbers, and `message_id`, as a
+ * note has; a reply has `replayed_at`. Both tell what was dead and came back, so far as the form
+ * can tell.
  */
 export const tables: Readonly<Record<TableName, Table>> = {
   messages: tableOf(
