@@ -8,7 +8,7 @@ import type { Inbound } from '../../src/domain/message.ts';
 import { createHttpClient } from '../../src/lib/http-client.ts';
 import { createListeners } from '../../src/lib/listener.ts';
 import type { ListenKit, ListenLimits, Listeners } from '../../src/lib/listener.ts';
-import type { Receive, Refused, Accepted } from '../../src/channel/channel.ts';
+import type { Accepted, Receive, Refused } from '../../src/channel/channel.ts';
 import { createWebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import type { WebhookChannel } from '../../src/channel/webhook/webhook.ts';
 import { handClock } from '../hand-clock.ts';
