@@ -141,7 +141,10 @@ export type CursorMove = {
   readonly channel: ChannelKey;
   readonly name: string;
   readonly value: string;
-  /** Where it must stand before this batch; null: nowhere yet. Left out: wherever it stands. */
+  /**
+   * Where it must stand before this batch, as `cursor` told; null: nowhere yet. Left out: wherever
+   * it stands.
+   */
   readonly expected?: string | null;
 };
 
