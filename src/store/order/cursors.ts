@@ -63,9 +63,13 @@ export class Cursors {
     }
   }
 
-  /** These will never be in the storage: their cursors stand where they stood without them. */
+  /** These were not written: what the storage holds is read back by whoever asks next. */
   refused(moves: readonly CursorMove[]): void {
-    for (const move of moves) drop(this.#placeOf(move.channel, move.name), move);
+    for (const move of moves) {
+      const place = this.#placeOf(move.channel, move.name);
+      drop(place, move);
+      place.stored = undefined;
+    }
   }
 
   #isAsExpected({ channel, name, expected }: CursorMove): boolean {
