@@ -37,7 +37,7 @@ export type ExpectingMove = Required<CursorMove>;
 export type Change = {
   readonly move: ExpectingMove;
   /** To be called when the ledger refused the move. Of several, the last one goes first. */
-  undo(): void;
+  readonly undo: () => void;
 };
 
 export class KeptPairings {

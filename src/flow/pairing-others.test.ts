@@ -8,6 +8,7 @@ import { putNewDatabase } from '../../test/fake/new-database.ts';
 import { noteEvents } from '../../test/fake/webhook.ts';
 import { writeHere } from '../../test/fake/writer-here.ts';
 import type { Handled } from '../channel/channel.ts';
+import { messengerTypes } from '../channel/kinds.ts';
 import { createIdSource, type ChannelKey, type ConversationId } from '../domain/ids.ts';
 import type { Inbound } from '../domain/message.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -80,6 +81,16 @@ function turns() {
   };
 }
 
+/** The ledger, one of whose methods is another. */
+function altered(ledger: Ledger, other: Pick<Ledger, 'accept'> | Pick<Ledger, 'cursor'>): Ledger {
+  return new Proxy(ledger, {
+    get: (_, name) => {
+      const value: unknown = Reflect.get(other, name) ?? Reflect.get(ledger, name, ledger);
+      return typeof value === 'function' ? value.bind(ledger) : value;
+    },
+  });
+}
+
 test('a code that one gate gave is taken at the other, and each knows who was let in', async () => {
   await using ledger = createMemoryLedger({ ...systemClock, ids });
   const [one, two] = [desk(ledger), desk(ledger)];
@@ -135,13 +146,7 @@ test('where another is always quicker the answer is a refusal, and all else goes
     await ledger.accept([], { channel: where, name, value });
     return ledger.accept(batch, ...moves);
   };
-  const crowded = new Proxy(ledger, {
-    get: (_, name) => {
-      const value: unknown = name === 'accept' ? accept : Reflect.get(ledger, name, ledger);
-      return typeof value === 'function' ? value.bind(ledger) : value;
-    },
-  });
-  const late = desk(crowded);
+  const late = desk(altered(ledger, { accept }));
   const acts = [
     () => late.pairings.admit(code!).then(({ kind }) => kind),
     () => late.pairings.remove('messenger_a', '1'),
@@ -214,4 +219,30 @@ test('a change that could not be written undoes itself, and not what came after 
   only.undo();
   const again = alone.knock('messenger_a', { id: '1', name: null });
   assert.ok(again.kind === 'code' && again.move.expected === null, 'it expects what is there');
+});
+
+test('what is read again gives way to what was changed meanwhile', async () => {
+  await using ledger = createMemoryLedger({ ...systemClock, ids });
+  let held: Promise<void> | null = null;
+  let asked = 0;
+  const cursor: Ledger['cursor'] = async (...of) => {
+    asked++;
+    const value = await ledger.cursor(...of);
+    await held;
+    return value;
+  };
+  const { pairings, knock } = desk(altered(ledger, { cursor }));
+  await pairings.load('messenger_a');
+  asked = 0;
+  const late = Promise.withResolvers<void>();
+  held = late.promise;
+  const lists = [pairings.list(), pairings.list()];
+  assert.equal((await knock('1')).kind, 'accepted');
+  late.resolve();
+  held = null;
+  for (const rows of await Promise.all(lists)) assert.equal(rows.length, 1);
+  assert.ok(asked <= messengerTypes.length, 'they share a reading of each messenger');
+  assert.equal(pairings.knock('messenger_a', { id: '1', name: null }).kind, 'turned_away');
+  const [code] = (await codesOf(ledger)).values();
+  assert.equal((await pairings.admit(code!)).kind, 'admitted');
 });
