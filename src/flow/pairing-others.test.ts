@@ -110,7 +110,7 @@ test('a code that one gate gave is taken at the other, and each knows who was le
   }
 });
 
-test('of many who knock at two gates at once none is forgotten, and the process goes on', async () => {
+test('of many who knock at two gates at once none is forgotten', async () => {
   for (const form of ['memory', 'storage'] as const) {
     await using storage = form === 'storage' ? await openStorage() : null;
     const ledger = storage?.ledger ?? createMemoryLedger({ ...systemClock, ids });
