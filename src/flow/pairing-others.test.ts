@@ -183,7 +183,7 @@ test('who was refused for want of room beside a code on its way gets the next on
   assert.ok(loop.count > 0);
 });
 
-test('a word of the operator counts beside a code on its way, and after one that was refused', async () => {
+test('a word of the operator counts beside codes on their way and refused ones', async () => {
   await using storage = await openStorage(3);
   const { ledger } = storage;
   const it = desk(ledger);
